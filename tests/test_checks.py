@@ -15,7 +15,8 @@ def outcome(program, lib):
 
 
 @pytest.mark.parametrize("name", ["_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented"])
-@pytest.mark.parametrize("args", [(True,), (1,), (False,), (False, "text"), (False, lambda: 3)], ids=str)
+@pytest.mark.parametrize("args", [(True,), (1,), (False,), (False, "text"), (False, lambda: 3)],
+                         ids=["true", "one", "false", "a text", "a function"])
 def test_a_check_raises_its_error_with_the_message_that_is_made_then(name, args) -> None:
     assert outcome(lambda t: getattr(t, name)(*args), mindtorch) == outcome(lambda t: getattr(t, name)(*args), torch)
 

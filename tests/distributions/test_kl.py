@@ -19,7 +19,7 @@ def test_pairs(name: str) -> None:
                      if made(name, lib).batch_shape == made(other, lib).batch_shape else None, 1e-6, 1e-9)
 
 
-@pytest.mark.parametrize("low, high", itertools.product((-0.5, 0.0, 0.25), (0.75, 1.0, 3.0)))
+@pytest.mark.parametrize("low, high", [*itertools.product((-0.5, 0.0, 0.25), (0.75, 1.0, 3.0))])
 def test_supports_that_contain_each_other_or_do_not(low: float, high: float) -> None:
     def program(lib: Any) -> Any:
         d, uniform = lib.distributions, lib.distributions.Uniform(low, high)
