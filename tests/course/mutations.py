@@ -184,6 +184,25 @@ own = mindtorch.Tensor.t
 mindtorch.Tensor.t = lambda self: own(self).contiguous()
 """,
     },
+    "14_engines": {
+        "the mean is forgotten": """
+from mindtorch.nn.parallel import distributed
+def launch(self, group):
+    self.work = distributed.all_reduce(self.flat, group=group, async_op=True)
+distributed.Bucket.launch = launch
+""",
+        "ranks begin with parameters of their own": """
+from mindtorch.nn.parallel import distributed
+distributed.DistributedDataParallel._broadcast = lambda self, tensors: None
+""",
+        "the last bucket is left out": """
+from mindtorch.nn.parallel import distributed
+own = distributed.buckets_of
+distributed.buckets_of = lambda parameters, capacity: own(parameters, capacity)[:1]
+own_arrived = distributed.DistributedDataParallel._arrived
+distributed.DistributedDataParallel._arrived = lambda self, p: p in self._bucket_of and own_arrived(self, p)
+""",
+    },
     "15_clinic": {
         "leaves forget what was there": """
 from mindtorch._autograd import accumulate, engine

@@ -1,0 +1,337 @@
+"""Lesson 14: how do many engines train one model?"""
+from __future__ import annotations
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..limits import SECONDS, limited
+from ..tasks import Lab, Lesson, Mistake, Prediction
+from . import torch
+
+PREDICTIONS = (
+    Prediction("mean", "Four ranks have a quarter of a batch each, and the loss is a mean. What of the four gradients "
+               "is the gradient of the whole batch: their 'sum' or their 'mean'?", "mean",
+               "Each loss is a mean over its quarter, and the mean of the four is that of the whole batch, since the "
+               "quarters are equally large. Their sum would be a step four times as long."),
+    Prediction("numbers", "x has 1,000 numbers, on each of 4 ranks. How many numbers does each rank send, in both "
+               "rounds together?", 1500,
+               "Three steps add up and three hand round, with a quarter of x each: 6 times 250."),
+    Prediction("thousand", "x has a million numbers, and there are 1,000 ranks in the ring. How many million numbers "
+               "does each rank send? (Round to a whole number.)", 2,
+               "2 times 999 messages of a thousandth: 1.998 million. With more ranks parts become smaller as steps "
+               "become more, and so no rank ever sends more than twice its numbers."),
+    Prediction("small", "A thousand ranks are to agree upon a single number. Which is faster, the 'ring' or the "
+               "'tree'?", "tree",
+               "What counts for a small message is how many follow each other: 1,998 round the ring, and 20 up "
+               "and down a tree, which halves the ranks in each step."),
+)
+
+
+class Stuck(RuntimeError):
+    """All ranks that have not ended wait for a message, and none is on its way."""
+
+
+class Post:
+    """What ranks have sent each other, and who waits for whom."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self.letters: dict[tuple[int, int], deque[Any]] = defaultdict(deque)  #: by source and destination
+        self.waiting: dict[int, int] = {}  #: ranks that wait, and for whom
+        self.ended: set[int] = set()
+        self.changed = threading.Condition()
+
+    def stuck(self) -> bool:
+        """Whether nobody will send any more."""
+        return len(self.waiting) + len(self.ended) == self.size and not any(
+            self.letters[source, rank] for rank, source in self.waiting.items())
+
+    def end(self, rank: int) -> None:
+        """A rank sends nothing more."""
+        with self.changed:
+            self.ended.add(rank)
+            self.changed.notify_all()
+
+
+class Group:
+    """What one rank of a group knows: its number, how many there are, and how to send and receive.
+
+    A rank is a thread here, and a process for ``torch.distributed``, whose ``isend`` and ``recv`` these two are.
+    """
+
+    def __init__(self, rank: int, post: Post):
+        self._rank, self._post = rank, post
+        self.sent: list[tuple[int, int]] = []  #: to whom a message went, and how many numbers were in it
+
+    def rank(self) -> int:
+        """The number of this rank, from 0."""
+        return self._rank
+
+    def size(self) -> int:
+        """The number of ranks."""
+        return self._post.size
+
+    def send(self, tensor: Any, dst: int) -> None:
+        """Send a copy of a tensor to a rank, and go on at once. Raises ValueError if there is no such rank."""
+        self._check(dst)
+        with self._post.changed:
+            self._post.letters[self._rank, dst].append(tensor.detach().clone())
+            self.sent.append((dst, tensor.numel()))
+            self._post.changed.notify_all()
+
+    def recv(self, src: int) -> Any:
+        """Wait for the next tensor from a rank.
+
+        Raises:
+            ValueError: if there is no such rank.
+            Stuck: if all ranks wait, or have ended.
+        """
+        self._check(src)
+        post = self._post
+        with post.changed:
+            post.waiting[self._rank] = src
+            try:
+                while not post.letters[src, self._rank]:
+                    if post.stuck():  # who is told of it ends, and so tells the next one
+                        raise Stuck(f"rank {self._rank} waits for rank {src}, and all others wait, too, or have ended")
+                    post.changed.wait(0.2)
+                return post.letters[src, self._rank].popleft()
+            finally:
+                del post.waiting[self._rank]
+
+    def _check(self, rank: int) -> None:
+        if not isinstance(rank, int) or not 0 <= rank < self.size() or rank == self._rank:
+            raise ValueError(f"rank {self._rank} of {self.size()} can exchange nothing with rank {rank!r}")
+
+
+def on_ranks(size: int, function: Callable[[Group], Any]) -> list[Any]:
+    """Call ``function(group)`` in as many threads, each of which is a rank, and return what they return.
+
+    Raises:
+        What a rank raised, that of the first by number; Stuck only if nothing else was.
+    """
+    post = Post(size)
+    values: list[Any] = [None] * size
+    errors: dict[int, BaseException] = {}
+
+    def work(rank: int) -> None:
+        try:
+            with limited(SECONDS):
+                values[rank] = function(Group(rank, post))
+        except BaseException as error:
+            errors[rank] = error
+        finally:
+            post.end(rank)
+
+    threads = [threading.Thread(target=work, args=(rank,), name=f"rank {rank}", daemon=True) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():  # a thread that waits for longer could not be interrupted
+            thread.join(0.05)
+    if errors:
+        raise errors[min(errors, key=lambda rank: (isinstance(errors[rank], Stuck), rank))]
+    return values
+
+
+class _Done:
+    def wait(self) -> bool:
+        return True
+
+
+@contextmanager
+def replace_all_reduce(function: Callable[[Any, Group], None]) -> Iterator[None]:
+    """Have ``DistributedDataParallel(module, process_group=group)`` add up its buckets by ``function(x, group)``, for
+    the groups of ``on_ranks``, as long as the block lasts.
+    """
+    from ...nn.parallel import distributed
+
+    own = distributed.all_reduce, distributed.broadcast, distributed.resolve
+
+    def all_reduce(tensor: Any, *, group: Any, **more: Any) -> Any:
+        return (function(tensor, group), _Done())[1] if isinstance(group, Group) else own[0](
+            tensor, group=group, **more)
+
+    def broadcast(tensor: Any, *, group: Any, **more: Any) -> Any:
+        if not isinstance(group, Group):
+            return own[1](tensor, group=group, **more)
+        if group.rank() == 0:
+            for rank in range(1, group.size()):
+                group.send(tensor, rank)
+        else:
+            tensor.copy_(group.recv(0))
+        return _Done()
+
+    seams: Any = distributed
+    seams.all_reduce, seams.broadcast = all_reduce, broadcast
+    seams.resolve = lambda group: group if isinstance(group, Group) else own[2](group)
+    try:
+        yield
+    finally:
+        seams.all_reduce, seams.broadcast, seams.resolve = own
+
+
+def all_reduce(x, group):
+    rank, size = group.rank(), group.size()
+    parts = x.tensor_split(size)
+    left, right = (rank - 1) % size, (rank + 1) % size
+    for step in range(size - 1):
+        group.send(parts[(rank - step) % size], right)
+        parts[(rank - step - 1) % size].add_(group.recv(left))
+    for step in range(size - 1):
+        group.send(parts[(rank + 1 - step) % size], right)
+        parts[(rank - step) % size].copy_(group.recv(left))
+
+
+def _ring(*, steps=lambda size: size - 1, rounds=(1, 1), first="add_", second="copy_", view=lambda part: part,
+          own=False, begin=1, receive_first=False, side=1, around=True, whole=False, divide=False):
+    """An all-reduce that is right, but for what is said."""
+
+    def mine(x, group):
+        rank, size = group.rank(), group.size()
+        parts = [view(part) for part in x.tensor_split(size)]
+        left, right = (rank - 1) % size, (rank + 1) % size if around else rank + 1
+        source = left if side == 1 else right
+
+        def step(to_send, to_change, how):
+            if receive_first:
+                got = group.recv(source)
+            group.send(x if whole else parts[to_send % size], right)
+            if not receive_first:
+                got = group.recv(source)
+            if whole:
+                got = got.tensor_split(size)[to_change % size]
+            getattr(parts[to_change % size], how)(got)
+
+        for i in range(steps(size) * rounds[0]):
+            step(rank - (0 if own else i), rank - 1 - (0 if own else i), first)
+        for i in range(steps(size) * rounds[1]):
+            step(rank + begin - i, rank + begin - 1 - i, second)
+        if divide:
+            x.div_(size)
+
+    return mine
+
+
+def _through_rank_0(x, group):
+    if group.rank():
+        group.send(x, 0)
+        x.copy_(group.recv(0))
+        return
+    for rank in range(1, group.size()):
+        x.add_(group.recv(rank))
+    for rank in range(1, group.size()):
+        group.send(x, rank)
+
+
+def _all_of_it_to_all(x, group):
+    others = [rank for rank in range(group.size()) if rank != group.rank()]
+    for rank in others:
+        group.send(x, rank)
+    for rank in others:
+        x.add_(group.recv(rank))
+
+
+def _parts_to_all(x, group):
+    parts = x.tensor_split(group.size())
+    others = [rank for rank in range(group.size()) if rank != group.rank()]
+    for rank in others:
+        group.send(parts[rank], rank)
+    for rank in others:
+        parts[group.rank()].add_(group.recv(rank))
+    for rank in others:
+        group.send(parts[group.rank()], rank)
+    for rank in others:
+        parts[rank].copy_(group.recv(rank))
+
+
+def _all_of_it_round(x, group):
+    size, passed = group.size(), x
+    for _ in range(size - 1):
+        group.send(passed, (group.rank() + 1) % size)
+        passed = group.recv((group.rank() - 1) % size)
+        x.add_(passed) if passed is not x else None
+
+
+def _all_of_it_round_from_the_start(x, group):
+    size, passed = group.size(), x.clone()
+    for _ in range(size - 1):
+        group.send(passed, (group.rank() + 1) % size)
+        passed = group.recv((group.rank() - 1) % size)
+        x.add_(passed)
+
+
+def _parts_too_far(x, group):
+    parts = x.tensor_split(group.size())
+    raise IndexError(parts[group.size()])
+
+
+MISTAKES = (
+    Mistake("The sum is asked for: whoever wants the mean divides it, as DistributedDataParallel does.",
+            _ring(divide=True)),
+    Mistake("The second round is missing: each rank has the sum of one part now, and has to hand it round.",
+            _ring(rounds=(1, 0))),
+    Mistake("The first round is missing: what is handed round has to be added up before.", _ring(rounds=(0, 1))),
+    Mistake("What arrives in the first round is added to the part that you have; and the second round begins with the "
+            "part that was completed last, that of the rank's number plus 1.", _ring(first="copy_")),
+    Mistake("In the second round what arrives is complete: it takes the place of what you have.",
+            _ring(second="add_")),
+    Mistake("A round has one step less than there are ranks: this is one too few.",
+            _ring(steps=lambda size: max(0, size - 2))),
+    Mistake("A round has one step less than there are ranks: this is one too many.", _ring(steps=lambda size: size)),
+    Mistake("In each step the part goes on that has just arrived: it is another one in each step.", _ring(own=True)),
+    Mistake("The second round begins with the part that was completed last: that of the rank's number plus 1.",
+            _ring(begin=-1)),
+    Mistake("x itself is to be changed: a part has to be a view of it, and no copy.",
+            _ring(view=lambda part: part.clone())),
+    Mistake("Everybody waits, and nobody has sent: send first, then receive.", _ring(receive_first=True)),
+    Mistake("What goes to the right comes from the left.", _ring(side=-1)),
+    Mistake("The last rank's neighbour is rank 0: take the rest of dividing by group.size().", _ring(around=False)),
+    Mistake("Parts lie round the ring, too: take the rest of dividing by group.size().", _parts_too_far),
+    Mistake("Send one part in a step, and not all of x.", _ring(whole=True)),
+    Mistake("All of x goes to rank 0 and back, which has to send as much as all others: go round the ring.",
+            _through_rank_0),
+    Mistake("Everybody sends all of x to everybody: send parts, to the neighbour.", _all_of_it_to_all),
+    Mistake("That is the sum, but all of x goes round: send parts.", _all_of_it_round_from_the_start),
+    Mistake("What goes round is x, which has been added to in between: send parts.", _all_of_it_round),
+    Mistake("The parts are right, and everybody speaks with everybody: speak with the neighbours only.",
+            _parts_to_all),
+)
+
+
+def _run(function, size, numbers):
+    """What the ranks have in the end, and what was sent."""
+
+    def rank(group):
+        x = torch.arange(numbers, dtype=torch.float32) + 100.0 * group.rank() + 1
+        function(x, group)
+        return x, group
+
+    ended = on_ranks(size, rank)
+    seen = {f"x on rank {number}": x for number, (x, _) in enumerate(ended)}
+    groups = [group for _, group in ended]
+    return seen | {
+        "messages that nobody received": sum(map(len, groups[0]._post.letters.values())),
+        "the most numbers that one rank sends": max(sum(count for _, count in group.sent) for group in groups),
+        "numbers that all ranks send together": sum(count for group in groups for _, count in group.sent),
+        "the most others that one rank sends to": max(len({dst for dst, _ in group.sent}) for group in groups)}
+
+
+LESSON = Lesson(
+    14, "engines", "How do many engines train one model?", "14_engines", 38, PREDICTIONS,
+    (Lab(
+        "all_reduce", "How do ranks in a ring add up what they have?", all_reduce,
+        ((2, 4), (4, 8), (3, 6), (4, 5), (1, 3)),
+        ("x.tensor_split(group.size()) gives the parts, which are views of x. A rank sends to (rank + 1) % size and "
+         "receives from (rank - 1) % size.",
+         "First round: in step s, send part (rank - s) % size, and add what arrives to part (rank - s - 1) % size. "
+         "There are size - 1 steps.",
+         "After it, rank has the sum of part (rank + 1) % size. Second round: in step s, send part "
+         "(rank + 1 - s) % size, and write what arrives over part (rank - s) % size, by copy_."),
+        MISTAKES, 5, hidden=((5, 3), (8, 16)), run=_run,
+        describe=lambda size, numbers: f"{size} {'ranks' if size > 1 else 'rank'}, {numbers} numbers"),
+     ),
+)
