@@ -89,7 +89,7 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "_unsafe_masked_index_put_accumulate": lambda: (signs(), indices(1, 0, 1).bool(), [indices(0, 1, 2)], signs()),
     "unsafe_split.Tensor": lambda: (matrix(), 1),
     "unsafe_split_with_sizes": lambda: (matrix(), [1, 1]),
-    "_conj_physical": lambda: (zs(),),
+    **{name: lambda: (zs(),) for name in ("_conj_physical", "_conj_copy", "_neg_view", "_neg_view_copy")},
     "_native_batch_norm_legit.no_stats": lambda: (grid(2, 2, 3), vector(0.5, 2.0), vector(0.1, 0.2), True, 0.1, 1e-5),
     **{f"_upsample_{kind}2d_aa": lambda: (grid(1, 1, 4, 4), (2, 3), False) for kind in ("bicubic", "lanczos")},
     **{f"_upsample_{kind}2d_aa_backward": lambda: (grid(1, 1, 2, 3), (2, 3), (1, 1, 4, 4), False)

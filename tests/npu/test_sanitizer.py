@@ -567,3 +567,17 @@ def test_what_is_allocated_when_it_is_switched_on_counts_as_written() -> None:
     simulator.sanitizer(True)
     scale(one, 2, out)
     clean()
+
+
+def test_what_ran_before_it_was_switched_off_and_on_is_over() -> None:
+    """Its clocks begin anew, and would never come to the tasks that it counted before."""
+    one, out, other = array([1.0, 2.0]), empty(2), empty(2)
+    for _ in range(3):
+        scale(one, 2, out)
+    rt.synchronize_device()
+    simulator.sanitizer(False)
+    simulator.sanitizer(True)
+    scale(one, 2, other)
+    rt.synchronize_device()
+    assert list(out.read()) == [2.0, 4.0]
+    clean()

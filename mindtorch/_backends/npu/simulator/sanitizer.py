@@ -384,6 +384,9 @@ def _overlap(one: tuple[int, int, Any], other: tuple[int, int, Any]) -> bool:
 
 
 def switch(on: bool) -> None:
-    """Start a new sanitizer, or stop the one at work."""
+    """Start a new sanitizer, or stop the one at work. A new one counts tasks anew: what was noted before goes."""
     if on != (watch.active is not None):
+        for device in machine.devices:
+            for block in device.memory.blocks():
+                block.accesses.clear()
         watch.active = Sanitizer() if on else None
