@@ -25,7 +25,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
     """The shape of nested sequences, from their first elements, among which a tensor counts as a number.
 
     Raises:
-        ValueError: if they are nested too deep (or contain themselves).
+        ValueError: if they are nested too deep (or contain themselves), or begin with a string.
     """
     shape: list[int] = []
     while isinstance(data, (list, tuple)) or (isinstance(data, np.ndarray) and data.ndim):
@@ -37,6 +37,8 @@ def _shape_of(data: Any) -> tuple[int, ...]:
         if not data:
             break
         data = data[0]
+    if shape and isinstance(data, str) and data:  # a sequence of strings, of which each is one again, without end
+        raise about(ValueError("too many dimensions 'str'"), "no number", given="str")
     return tuple(shape)
 
 

@@ -205,7 +205,7 @@ def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replace
         RuntimeError: for negative, infinite or nan probabilities, or a row of zeros.
     """
     if not np.all((probabilities >= 0) & (probabilities < np.inf)):
-        raise RuntimeError("multinomial: probability tensor contains either `inf`, `nan` or element < 0")
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if not np.all(probabilities.sum(axis=1) > 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if replacement and n > 1:

@@ -79,7 +79,7 @@ EXPLAINED = [Explained(*row) for row in (
     ("embedding_renorm_", "torch IndexError|torch RuntimeError", "Whether the dtype or the indices are looked at first "
      "depends on the layout of the table."),
     ("histc", "is not finite", "PyTorch looks at the range before it looks at the dtype."),
-    ("embedding|index_select", "INDICES element is out of DATA bounds", "PyTorch checks an index of an empty table "
+    ("embedding", "INDICES element is out of DATA bounds", "PyTorch checks an index of an empty table "
      "elsewhere."),
     ("stft.*", "reflection_pad1d", "PyTorch pads before it looks at the dtype."),
     ("sum.*|mean.*|nanmean", "torch IndexError .Dimension out of range", "PyTorch looks for a dimension that is named "

@@ -102,13 +102,14 @@ class Pointwise:
     that fast paths leave: other dtypes than theirs, mixed dtypes, or further arguments of a binary operator;
     ``fast_half`` is False where it concerns numbers that float16 does not hold.
     ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``opmath_scalars``, that
-    a number beside them is not rounded to them before; ``iterates_numbers``, that numbers are operands of ATen's
+    a number beside them is not rounded to them before; ``scaled``, that a factor after the operands is, which it
+    otherwise is not; ``iterates_numbers``, that numbers are operands of ATen's
     iterator too, which shows in the strides of odd outputs.
     """
 
     def __init__(self, kind: str = "default", count: int = 1, takes: str = "all", kernel: str = "", *,
                  unpromoted: tuple[int, ...] = (), check: Callable[..., None] | None = None, fast: bool = True,
-                 fast_half: bool = True, opmath: bool = True, opmath_scalars: bool = False,
+                 fast_half: bool = True, opmath: bool = True, opmath_scalars: bool = False, scaled: bool = False,
                  iterates_numbers: bool = True):
         self.kind = kind
         self.compute, self.output = KINDS[kind]
@@ -119,6 +120,7 @@ class Pointwise:
         self.check = check
         self.opmath = opmath
         self.opmath_scalars = opmath_scalars
+        self.scaled = scaled
         self.iterates_numbers = iterates_numbers
         self.fast = FAST.get(kind, frozenset()) & self.takes if fast else frozenset()
         if not fast_half:

@@ -167,12 +167,15 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     """The kernel for any operands: promotion, broadcasting and strides are those of the plan."""
     plan, count, unpromoted, opmath_scalars = meta.plan, meta.count, meta.unpromoted, meta.opmath_scalars
     opmath = {float16: float32, bfloat16: float32} if meta.opmath else {}
+    scaled = meta.scaled
     ufunc = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
 
     def kernel(*args: Any) -> Any:
         spec, dtype = plan(args)
         wide, rest = opmath.get(dtype, dtype), args[count:]
+        if rest and scaled and wide is not dtype:
+            rest = tuple(number_array(number, dtype) for number in rest)
         if wide is not dtype and is_ufunc and not rest and spec.stride is None and (
                 all_like(args[:count], spec.shape, dtype)):
             return in_wide_blocks(ufunc, [arg._array for arg in args[:count]], empty_tensor(spec))

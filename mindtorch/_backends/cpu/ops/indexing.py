@@ -82,7 +82,10 @@ def index_select(x: Array, dim: int, at: Array) -> Array:
         bounded(at.reshape(-1), 1, IndexError, BEYOND, kind="index in self", dim=dim)
         return x
     check(x.shape[dim] or not at.size or x.ndim == 1, "index_select(): self indexing axis dim should be positive")
-    at = bounded(at.reshape(-1), x.shape[dim], IndexError, BEYOND, kind="index in self", dim=dim)
+    size = x.shape[dim]
+    error, words = ((RuntimeError, f"INDICES element is out of DATA bounds, id={{}} axis_dim={size}")
+                    if x.ndim > 1 and dim % x.ndim == 1 else (IndexError, BEYOND))
+    at = bounded(at.reshape(-1), size, error, words, kind="index in self", dim=dim)
     return np.take(x, at, axis=dim)
 
 

@@ -94,6 +94,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
     if x.dtype.kind == "f":
         return np.logaddexp.accumulate(x, axis, np.float64)
     out = np.array(np.moveaxis(x, axis, 0), np.complex128, order="C")  # of which lines are views
+    out[:1][np.isnan(out[:1])] = complex(math.nan, math.nan)  # which adding the first to nothing makes of it
     if out[:1].size < FEW:
         for line in np.moveaxis(out.reshape(len(out), -1), 0, 1):
             line[:] = list(itertools.accumulate(line.tolist(), logaddexp_of_numbers))

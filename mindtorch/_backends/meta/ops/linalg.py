@@ -41,8 +41,8 @@ def mm(self: Any, mat2: Any) -> Spec:
 
 
 def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
-    check(self.ndim == 3, lambda: f"batch1 must be a 3D tensor, got {self.ndim}D", kind="matrices wanted")
-    check(mat2.ndim == 3, lambda: f"batch2 must be a 3D tensor, got {mat2.ndim}D", kind="matrices wanted")
+    check(self.ndim == 3, "batch1 must be a 3D tensor", kind="matrices wanted")
+    check(mat2.ndim == 3, "batch2 must be a 3D tensor", kind="matrices wanted")
     b, n, k = self.shape
     check(mat2.shape[:2] == (b, k), lambda: f"Expected size for first two dimensions of batch2 tensor to be: [{b}, "
           f"{k}] but got: {list(mat2.shape[:2])}.", kind="batched matmul shapes")
@@ -134,7 +134,7 @@ def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -
     _check_expands(self, (batch1.size(1), batch2.size(2)))
     for name, batch in (("batch1", batch1), ("batch2", batch2)):
         if batch.ndim != 3:
-            raise about(RuntimeError(f"{name} must be a 3D tensor, got {batch.ndim}D"), "matrices wanted")
+            raise about(RuntimeError(f"{name} must be a 3D tensor"), "matrices wanted")
     (b, n, k), (b2, k2, m) = batch1.shape, batch2.shape
     check(b == b2, lambda: f"batch1 and batch2 must have same number of batches, got {b} and {b2}")
     check(k == k2, lambda: f"Incompatible matrix sizes for bmm ({n}x{k} and {k2}x{m})")

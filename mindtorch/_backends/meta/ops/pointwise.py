@@ -147,10 +147,10 @@ POWER = Pointwise("default", 2, "real|complex", "pow", check=check_power)
 DEGREES = "{} is not supported for complex tensors."
 
 META_KERNELS.update({
-    "add.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_add),
-    "sub.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub),
-    "rsub.Tensor": Reversed("default", 2, "all|complex32", "add_stub", check=check_sub),
-    "rsub.Scalar": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub),
+    "add.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_add, scaled=True),
+    "sub.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub, scaled=True),
+    "rsub.Tensor": Reversed("default", 2, "all|complex32", "add_stub", check=check_sub, scaled=True),
+    "rsub.Scalar": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub, scaled=True),
     "mul.Tensor": Pointwise("default", 2, "all|unsigned|complex32", "mul_cpu", opmath_scalars=True),
     "div.Tensor": DIVISIONS[None],
     "div.Tensor_mode": Division("default", 2, fast=False),

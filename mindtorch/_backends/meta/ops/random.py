@@ -60,10 +60,10 @@ def multinomial(self: Any, num_samples: int, replacement: bool = False, generato
     dtype, shape = self._dtype, tuple(self.shape)
     check(dtype.category == FLOATING,
           lambda: f"multinomial only supports floating-point dtypes for input, got: {NAMES[dtype.name]}")
-    check(0 < len(shape) <= 2, lambda: f"prob_dist must be 1 or 2 dim, got shape {list(shape)}")
-    check(num_samples > 0, lambda: f"cannot sample n_sample <= 0 samples, got {num_samples}")
-    check(replacement or num_samples <= shape[-1], lambda: "cannot sample n_sample > prob_dist.size(-1) samples "
-          f"without replacement, got {num_samples} > {shape[-1]}")
+    check(0 < len(shape) <= 2, "prob_dist must be 1 or 2 dim")
+    check(num_samples > 0, "cannot sample n_sample <= 0 samples")
+    check(replacement or num_samples <= shape[-1],
+          "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     return Spec((*shape[:-1], num_samples), int64)
 
 
