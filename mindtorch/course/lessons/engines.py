@@ -152,8 +152,10 @@ def replace_all_reduce(function: Callable[[Any, Group], None]) -> Iterator[None]
     own = distributed.all_reduce, distributed.broadcast, distributed.resolve
 
     def all_reduce(tensor: Any, *, group: Any, **more: Any) -> Any:
-        return (function(tensor, group), _Done())[1] if isinstance(group, Group) else own[0](
-            tensor, group=group, **more)
+        if not isinstance(group, Group):
+            return own[0](tensor, group=group, **more)
+        function(tensor, group)
+        return _Done()
 
     def broadcast(tensor: Any, *, group: Any, **more: Any) -> Any:
         if not isinstance(group, Group):
