@@ -41,7 +41,7 @@ def test_an_error_fits_on_one_screen_and_can_be_read(page, theme):
     assert places == sorted(places) and -1 not in places
     assert "dispatcher.py" not in text and error.bounding_box()["height"] < 450
     colour = error.locator("pre").evaluate("e => getComputedStyle(e).color")
-    assert (colour in ("rgb(255, 255, 255)", "rgba(255, 255, 255, 1)")) is (theme == "dark")
+    assert (colour in ("rgb(255, 255, 255)", "rgba(255, 255, 255, 1)")) is (theme != "light")
 
 
 def test_tb_shows_the_rest_and_why_explains(page):

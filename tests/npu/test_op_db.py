@@ -1,6 +1,8 @@
 """Every operator of the committed list does on the NPU what PyTorch does on the CPU, forward and backward, with a row
-or
-without: values, dtype, shape, stride, aliasing, gradients, and the in-place variant."""
+or without: values, dtype, shape, stride, aliasing, gradients, and the in-place variant.
+
+In float32 all of them are compared, in the other dtypes a sample: whole, they are `python -m tests.npu.agreement`.
+"""
 from __future__ import annotations
 
 import warnings
@@ -14,10 +16,12 @@ from tests.parity import agreeing
 
 #: Entries that cannot be run with all their tensors on the NPU.
 EXCLUDED = {"tensor_split": "its indices have to be on the CPU, in PyTorch too"}
+EVERY = 4  # of how many entries that are compared on the CPU in another dtype than float32 one is compared here
 
 
 @pytest.mark.parametrize(("name", "dtype"), [
-    (name, dtype) for name, dtype in agreeing.sampled() if name not in EXCLUDED])
+    (name, dtype) for number, (name, dtype) in enumerate(agreeing.sampled())
+    if name not in EXCLUDED and (dtype == "float32" or number % EVERY == 0)])
 def test_operator_agrees_on_the_npu(name: str, dtype: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
