@@ -45,7 +45,7 @@ def test_pytorchs_objects_are_displayed_until_the_extension_is_unloaded(notebook
 
 
 def test_both_libraries_stand_in_one_table(notebook):
-    notebook.run_cell("import mindtorch\nours, theirs = mindtorch.ones(2), torch.zeros(99999)\nview = theirs[1:]")
+    notebook.run_cell("import mindtorch\nours, theirs = mindtorch.ones(2), torch.zeros(9_999_999)\nview = theirs[1:]")
     lines = notebook.run_line_magic("tensors", "").text.splitlines()
     assert lines[0].startswith("3 tensors over 2 storages")
     assert [re.search(r"(\w+) +float32", line)[1] for line in lines[2:]] == ["ours", "theirs", "view"]
