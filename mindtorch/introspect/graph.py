@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .libraries import is_node, library_of
-from .library import Kept, NodeLook
+from .library import Hook, Kept, NodeLook
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class NodeFacts:
     dtypes: tuple[str, ...]
     edges: tuple[tuple[int, int] | None, ...]
     saved: tuple[Saved, ...]
-    hooks: int
+    hooks: tuple[Hook, ...]
     freed: bool
     has_grad: bool
     outputs: tuple[str, ...]

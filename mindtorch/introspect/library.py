@@ -8,13 +8,16 @@ elements. No answer waits for a device, runs the program's code, or changes anyt
 """
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from .._call_site import place_of
 from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer
 from .._dtype import DType
 from .off_host import Pending
@@ -69,12 +72,29 @@ class Kept:
     is_tensor: bool = False
 
 
+class Hook(NamedTuple):
+    """A function that backward calls with a gradient: its name, and where it is written ('' if not in Python)."""
+
+    name: str
+    place: str
+
+
+def hook_of(function: Any) -> Hook:
+    """What a hook is called, and where it is written: of a method, a ``partial`` or a wrapper, the function in it."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    name = getattr(function, "__qualname__", type(function).__qualname__).rpartition("<locals>.")[2]
+    code = getattr(function if hasattr(function, "__code__") else type(function).__call__, "__code__", None)
+    return Hook(name, "" if code is None else place_of(code.co_filename, code.co_firstlineno))
+
+
 @dataclass(frozen=True, slots=True)
 class NodeLook:
     """A node of the graph: its ``name``, the next nodes with their output numbers (None where no gradient is needed),
     what it keeps (None if that was freed), shape and dtype of its forward outputs. ``variable`` is the leaf that it
-    accumulates the gradient of; ``order`` grows with the time at which nodes were made. ``formulas`` are what it
-    computes for its inputs, as (names, formula), if that is known.
+    accumulates the gradient of; ``hooks`` are called with gradients that come by; ``order`` grows with the time at
+    which nodes were made; ``formulas`` are what it computes for its inputs, as (names, formula), if that is known.
     """
 
     name: str
@@ -82,7 +102,7 @@ class NodeLook:
     kept: tuple[Kept, ...] | None
     outputs: tuple[tuple[tuple[int, ...], str], ...]
     variable: Any
-    hooks: int
+    hooks: tuple[Hook, ...]
     order: int
     formulas: tuple[tuple[str, str], ...] = ()
 

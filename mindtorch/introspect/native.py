@@ -26,7 +26,7 @@ from ..nn import _hooks as module_hooks
 from ..optim import optimizer as optimizer_hooks
 from .formulas import formulas_of
 from .known import known_storage
-from .library import BackwardPass, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver
+from .library import BackwardPass, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver, hook_of
 from .off_host import Pending, Source, sources
 
 
@@ -112,16 +112,18 @@ class Native:
         return tensor._grad_edge()[0]
 
     def node(self, node: Any) -> NodeLook:
-        outputs, hooks, variable = [output[:2] for output in node._outputs if output], 0, None
+        outputs, tables, variable = [output[:2] for output in node._outputs if output], [], None
         if isinstance(node, AccumulateGrad):
             variable = node.variable
-            outputs, hooks = [(self.layout(variable).shape, variable._dtype)], len(variable._hooks or ())
+            outputs = [(self.layout(variable).shape, variable._dtype)]
+            tables = [variable._hooks, variable._post_accumulate_hooks]
         if node._hooks is not None:
-            hooks += len(node._hooks.pre) + len(node._hooks.post) + sum(map(len, node._hooks.tensor.values()))
+            tables += [node._hooks.pre, node._hooks.post, *node._hooks.tensor.values()]
         kept = _kept(node)
         return NodeLook(
             name=node.name(), edges=tuple(None if edge is None else (edge[0], edge[1]) for edge in node._edges),
-            kept=None if kept is None else tuple(_saved(kept)), variable=variable, hooks=hooks,
+            kept=None if kept is None else tuple(_saved(kept)), variable=variable,
+            hooks=tuple(hook_of(hook) for table in tables if table for hook in table.values()),
             outputs=tuple((tuple(shape), dtype.name) for shape, dtype in outputs),
             order=-1 if variable is not None else node._order,
             formulas=tuple(formulas_of(node)) if isinstance(node, OperatorNode) else ())

@@ -24,7 +24,7 @@ from .._call_site import PACKAGE
 from .._dispatch.keys import DispatchKeySet
 from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer, TensorMeta, ValueObserver, numbered
 from .._dtype import COMPLEX, DTYPES, FLOATING, INTEGER, RARE, DType
-from .library import BackwardPass, Kept, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver
+from .library import BackwardPass, Kept, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver, hook_of
 from .off_host import Pending
 from .sampling import sampling
 
@@ -174,8 +174,8 @@ class PyTorch:
     @quietly
     def node(self, node: Any) -> NodeLook:
         variable = getattr(node, "variable", None)
-        hooks = sum(len(h) for h in (variable._backward_hooks, variable._post_accumulate_grad_hooks) if h) if (
-            variable is not None) else 0
+        tables = () if variable is None else (variable._backward_hooks, variable._post_accumulate_grad_hooks)
+        hooks = tuple(hook_of(hook) for table in tables if table for hook in table.values())
         looks = [(_ints(output.shape), output.dtype) for output in node._input_metadata] if variable is None else [
             (self.layout(variable).shape, variable.dtype)]
         kept, freed = _kept(node)

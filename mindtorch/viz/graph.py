@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..introspect import Fold, GraphFacts, NodeFacts, folded, modules_of, unfolded
-from .graph_picture import FEW, Picture, fold_title, formula_lines, kept_lines, node_lines
+from .graph_picture import FEW, Picture, fold_title, formula_lines, hook_lines, kept_lines, node_lines
 from .html import Markup, join, page, row, table, tag
 from .palette import count_text, mono, soft, type_text
 
@@ -48,6 +48,7 @@ def legend_of(facts: GraphFacts) -> Iterator[tuple[str, str]]:
         ("keeps x", "a tensor kept from the forward pass, since the formula needs it",
          any(kept.is_tensor for kept in saved)),
         ("rounded, green", "a leaf: its gradient stays in .grad", any(node.variable for node in nodes)),
+        ("ƒ name", "a hook: backward calls this function with the gradient", any(node.hooks for node in nodes)),
         ("coloured ground", "a module and its parameters", len(nodes) <= FEW and bool(modules_of(facts))),
         ("dashed", "backward has freed what was kept", any(node.freed for node in nodes)),
         ("⚠", "written in place since it was kept", any(kept.stale for kept in saved)),
@@ -109,8 +110,8 @@ def _nodes(facts: GraphFacts) -> Markup:
         goals = (names[edge[0]] for edge in node.edges if edge is not None and edge[0] in names)
         kept = join(tag("div", mono(line)) for line in kept_lines(node))
         formulas = join(tag("div", mono(line)) for line in formula_lines(node))
-        rows.append(row(tag("b", names[node.identity]), mono(types), formulas, kept, node.hooks or "",
-                        ", ".join(goals)))
+        hooks = join(tag("div", mono(line.removeprefix("hook "))) for line in hook_lines(node))
+        rows.append(row(tag("b", names[node.identity]), mono(types), formulas, kept, hooks, ", ".join(goals)))
     count = count_text(len(facts.nodes), "node")
     if len(rows) < len(facts.nodes):
         count += f", of which the latest {len(rows)} are listed"

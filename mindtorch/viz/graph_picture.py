@@ -135,7 +135,7 @@ class Picture:
         look = " ".join(kind for kind, holds in kinds.items() if holds)
         formulas = tuple(formula_lines(node))
         shown = tuple(whole_words(LAYOUT.sub("", line), WIDEST) for line in formulas[:MOST_FORMULAS])
-        title = "\n".join([node.name, *formulas, *kept_lines(node)])
+        title = "\n".join([node.name, *formulas, *kept_lines(node), *hook_lines(node)])
         return Box(*node_lines(node, WIDEST), title, look, HEIGHT + LINE * len(shown), shown)
 
     def _fold(self, fold: Fold) -> Box:
@@ -153,13 +153,13 @@ class Picture:
             graded = sum(leaf.has_grad for leaf in leaves)
             kept = "" if not graded else ", have grad" if graded == len(leaves) else f", {graded} have grad"
             yield ("1 leaf" if len(leaves) == 1 else f"{len(leaves)} leaves") + kept
-        freed, hooks = sum(node.freed for node in nodes), sum(node.hooks for node in (*nodes, *leaves))
+        freed, hooks = sum(node.freed for node in nodes), sum(len(node.hooks) for node in (*nodes, *leaves))
         stale = sum(saved.stale for node in nodes for saved in node.saved)
         if freed:
             keeps = any(saved.is_tensor for node in nodes for saved in node.saved)
             yield f"{freed} freed" if keeps else "freed"
         if hooks:
-            yield count_text(hooks, "hook")
+            yield f"ƒ {count_text(hooks, 'hook')}"
         if stale:
             yield f"⚠ {count_text(stale, 'saved tensor')} written since"
 
@@ -184,8 +184,19 @@ def node_lines(node: NodeFacts, room: int = 200) -> tuple[str, str]:
         parts += [f"⚠ {written} was written"] if written else []
         parts += [f"keeps {kept}"] if kept else []
         parts += ["has grad"] if node.has_grad else []
-    parts += [count_text(node.hooks, "hook")] if node.hooks else []
+    parts += [_hooks(node, room)] if node.hooks else []
     return node.variable or _computed(node, room), " · ".join(parts)
+
+
+def _hooks(node: NodeFacts, room: int) -> str:
+    """A node's hooks by their names, or how many there are, if that takes more than half of the room."""
+    names = f"ƒ {', '.join(hook.name.rpartition('.')[2] for hook in node.hooks)}"
+    return names if len(names) <= room // 2 else f"ƒ {count_text(len(node.hooks), 'hook')}"
+
+
+def hook_lines(node: NodeFacts) -> list[str]:
+    """The functions that backward calls with a node's gradients, and where they are written, one line each."""
+    return [f"hook {hook.name}" + (f", {hook.place}" if hook.place else "") for hook in node.hooks]
 
 
 def _computed(node: NodeFacts, room: int) -> str:

@@ -1,6 +1,7 @@
 """The facts that cards and magics show, asserted without any HTML."""
 from __future__ import annotations
 
+import functools
 import gc
 import weakref
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import mindtorch as torch
-from mindtorch import introspect
+from mindtorch import introspect, viz
 from mindtorch._dispatch.keys import PIPELINE
 
 
@@ -172,12 +173,38 @@ def test_cells_know_position_and_address():
     assert (cell.position, cell.value, cell.address) == (5, 5.0, t.data_ptr() + 20)
 
 
+def double(gradient):
+    return 2 * gradient
+
+
+def test_hooks_are_named_also_behind_methods_partials_and_callable_objects():
+    class Callable:
+        def __call__(self, gradient):
+            return None
+
+        def method(self, gradient):
+            return None
+
+    x = torch.ones(2, requires_grad=True)
+    for hook in (functools.partial(double), Callable(), Callable().method, len):
+        x.register_hook(hook)
+    x.register_post_accumulate_grad_hook(double)
+    loss = x.sum()
+    loss.grad_fn.register_prehook(double)
+    loss.register_hook(double)
+    root, leaf = introspect.graph_facts(loss).nodes
+    assert [hook.name for hook in leaf.hooks] == ["double", "Callable", "Callable.method", "len", "double"]
+    assert [bool(hook.place) for hook in leaf.hooks] == [True, True, True, False, True]
+    assert [hook.name for hook in root.hooks] == ["double", "double"]
+    assert "ƒ double, double" in viz.graph_text(introspect.graph_facts(loss))
+
+
 def test_the_graph_knows_names_saved_tensors_versions_hooks_and_what_was_freed():
     w = torch.ones(2, requires_grad=True)
     x = w * 1
     y = x * x
     loss = y.sum()
-    w.register_hook(lambda g: g)
+    w.register_hook(double)
     named = {"w": w, "x": x, "loss": loss}
     facts = introspect.graph_facts(loss, named)
     leaf = next(n for n in facts.nodes if n.variable)
@@ -185,7 +212,9 @@ def test_the_graph_knows_names_saved_tensors_versions_hooks_and_what_was_freed()
     product = next(n for n in facts.nodes if any(s.tensor == "x" for s in n.saved))
     assert {s.name for s in product.saved} == {"self", "other"} and not any(s.stale for s in product.saved)
     assert (leaf.name, leaf.variable) == ("torch::autograd::AccumulateGrad", "w")
-    assert (leaf.shapes, leaf.hooks, leaf.has_grad) == (((2,),), 1, False)
+    assert (leaf.shapes, leaf.has_grad) == (((2,),), False)
+    line = double.__code__.co_firstlineno
+    assert leaf.hooks == (("double", f"{__file__}:{line}"),)
     with torch.no_grad():
         x.add_(1)
     stale = next(n for n in introspect.graph_facts(loss, named).nodes if n.identity == product.identity)

@@ -9,6 +9,8 @@ from reporting import report
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from mindtorch import introspect, viz
+
 dist.init_process_group("gloo", timeout=timedelta(seconds=60))
 rank, size = dist.get_rank(), dist.get_world_size()
 
@@ -151,6 +153,17 @@ def check_state_and_copies():
     plain = copy.deepcopy(net.module)
     x = batches(1)[0][0]
     assert torch.equal(plain(x), net(x))
+
+
+def check_the_graph_marks_the_hooks_that_wait_for_gradients():
+    net = DistributedDataParallel(model())
+    loss = net(part(batches(1)[0][0])).sum()
+    leaves = [node for node in introspect.graph_facts(loss).nodes if node.variable]
+    assert len(leaves) == 6
+    for leaf in leaves:
+        [hook] = leaf.hooks
+        assert hook.name == "DistributedDataParallel._arrived" and "nn/parallel/distributed.py:" in hook.place
+    assert viz.graph_text(introspect.graph_facts(loss)).count("ƒ _arrived") == 6
 
 
 def check_traffic_is_two_times_the_parameters():
