@@ -53,7 +53,8 @@ def _why(lab: Lab, mine: Callable[..., Any], cases: list[tuple[Any, ...]], outco
     """What the reader may have got wrong, or where to begin; nothing if that is not known."""
     if outcome.failure == UNWRITTEN:
         return lab.hints[0]
-    return "" if outcome.endless else _mistake(lab, mine, cases)
+    found = "" if outcome.endless else _mistake(lab, mine, cases)
+    return found or ("Is the return missing?" if outcome == Outcome() else "")
 
 
 def _documented() -> None:

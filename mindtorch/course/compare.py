@@ -28,14 +28,16 @@ def difference(expected: Any, got: Any) -> Difference | None:
     Python's; tensors have to agree in shape and dtype, and in values but for rounding.
     """
     if got is None and expected is not None:
-        return Difference(f"it returned nothing, where {shown(expected)} is right: is the return missing?")
+        return Difference(f"it returned nothing, where {shown(expected)} is right")
+    if isinstance(got, np.bool_):
+        got = bool(got)
     if _is_tensor(expected):
         return _of_tensors(expected, got)
     if isinstance(expected, tuple | list):
         return _of_sequences(expected, got)
     if isinstance(expected, dict):
         return _of_dicts(expected, got)
-    if isinstance(expected, bool) and not isinstance(got, bool | np.bool_):
+    if isinstance(expected, bool) and not isinstance(got, bool):
         return Difference(f"it returned {shown(got)}, where True or False is asked for")
     if isinstance(expected, Number):
         got = got.item() if _is_tensor(got) and got.numel() == 1 else got
@@ -86,7 +88,7 @@ def _of_tensors(expected: Any, got: Any) -> Difference | None:
 
 def _of_sequences(expected: Any, got: Any) -> Difference | None:
     if not isinstance(got, tuple | list):
-        return Difference(f"it returned {shown(got)}, where {shown(expected)} is right")
+        return Difference(f"it returned {shown(got)}, where a tuple or a list is asked for: {shown(expected)}")
     if len(got) != len(expected):
         return Difference(f"it returned {shown(got)}, with {len(got)} entries where {len(expected)} are right")
     for i, (right, mine) in enumerate(zip(expected, got, strict=True)):
@@ -100,11 +102,25 @@ def _of_sequences(expected: Any, got: Any) -> Difference | None:
 
 def _of_dicts(expected: dict[str, Any], got: Any) -> Difference | None:
     """Dictionaries of observations, whose keys say what was observed."""
+    if not isinstance(got, dict):
+        return Difference(f"it returned {shown(got)}, where {shown(expected)} is right")
     for name, right in expected.items():
-        found = difference(right, got.get(name))
+        if name not in got:  # it did not come to that, since something else was observed
+            return Difference("; ".join(f"{other}: {shown(got[other])}" for other in got if other not in expected)
+                              or f"{name}: nothing was seen")
+        found = difference(right, got[name])
         if found is not None:
-            return Difference(f"{name}: {found.text}", found.expected, found.got)
+            return Difference(f"{name}: {_observed(right, got[name], found.text)}", found.expected, found.got)
     return None
+
+
+def _observed(expected: Any, got: Any, text: str) -> str:
+    """A difference of what was observed, which no function has returned."""
+    if got is None:
+        return f"none, where {shown(expected)} is right"
+    if isinstance(expected, tuple | list) and not len(expected):
+        return f"{', '.join(map(shown, got))}"
+    return text.removeprefix("it returned ")
 
 
 def kind(tensor: Any) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import mindtorch as torch
@@ -155,7 +157,9 @@ def test_a_notebook_shows_the_sentence_alone() -> None:
     (True, 1, "where True or False is asked for"),
     (3, 4, "it returned 4, where 3 is right"),
     (0.5, None, "returned nothing"),
-    ({"a": 1}, {"a": 2}, "a: it returned 2"),
+    ({"a": 1}, {"a": 2}, "a: 2, where 1 is right"), ({"a": 1}, {"b": 2}, "b: 2"), ({"a": 1}, 2, "it returned 2"),
+    ({"waits": []}, {"waits": [(1, 2), (3, 4)]}, "waits: (1, 2), (3, 4)"), ({"a": 1}, {"a": None}, "a: none, where 1"),
+    ((1, 2), "1, 2", "where a tuple or a list is asked for"),
 ])
 def test_differences_are_told_in_a_sentence(expected: object, got: object, said: str) -> None:
     found = difference(expected, got)
@@ -163,7 +167,7 @@ def test_differences_are_told_in_a_sentence(expected: object, got: object, said:
 
 
 @pytest.mark.parametrize(("expected", "got"), [
-    ((1, 2), [1, 2]), (3, torch.tensor(3)), (0.1 + 0.2, 0.3), (torch.ones(2), torch.ones(2) + 1e-8),
+    ((1, 2), [1, 2]), (True, np.True_), (3, torch.tensor(3)), (0.1 + 0.2, 0.3), (torch.ones(2), torch.ones(2) + 1e-8),
     (torch.tensor([torch.nan]), torch.tensor([torch.nan])), ((), torch.Size([])),
 ])
 def test_what_is_the_same_in_other_words_is_the_same(expected: object, got: object) -> None:
@@ -190,3 +194,13 @@ def test_a_part_of_an_earlier_lesson_is_the_readers_if_it_passes(written: str | 
     found = course.part("strides.position")
     assert found((1, -1), (3, 4), (4, 1), 2) == 9
     assert f"strides.position: {said}" in capsys.readouterr().out
+
+
+def test_a_part_that_writes_into_what_it_is_given_is_told_so_and_harms_no_later_one() -> None:
+    def writes(grad: Any, result: Any) -> Any:
+        return grad.mul_(result > 0)
+
+    with pytest.raises(course.NotYet, match="wrote into its argument"):
+        course.check("derivatives.relu", writes)
+    with pytest.raises(course.NotYet, match="where 0 is right"):
+        course.check("derivatives.relu", lambda grad, result: grad)

@@ -29,13 +29,19 @@ from .mutations import MUTATIONS
 ALL = "1" in (os.environ.get("MINDTORCH_REQUIRE_ALL"),) or os.environ.get("MINDTORCH_COURSE") == "all"
 LESSONS = all_lessons()
 LABS = {f"{lesson.name}.{lab.name}": lab for lesson in LESSONS for lab in lesson.labs}
+AUTHORS = ("solutions", "readers")
 TRIED = [(notebook, name) for notebook, found in MUTATIONS.items() for name in found]
 
 
-def solutions(task: str, kind: str) -> dict[str, Any]:
-    """The solutions of a lab, by name."""
-    module = importlib.import_module(f"tests.course.solutions.{task.replace('.', '_')}")
+def solutions(task: str, kind: str, author: str) -> dict[str, Any]:
+    """The solutions of a lab, by name: those in ``readers`` were written from the lab's text alone, by who had not read
+    the check, and those in ``solutions`` by who knew it.
+    """
+    module = importlib.import_module(f"tests.course.{author}.{task.replace('.', '_')}")
     return {name: function for name, function in vars(module).items() if name.startswith(f"{kind}_")}
+
+
+WRONG = [(task, author, name) for task in LABS for author in AUTHORS for name in solutions(task, "wrong", author)]
 
 
 def cells(lesson: Any) -> list[dict[str, Any]]:
@@ -46,27 +52,29 @@ def source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
+@pytest.mark.parametrize("author", AUTHORS)
 @pytest.mark.parametrize("task", LABS)
-def test_right_solutions_pass(task: str) -> None:
-    found = solutions(task, "right")
+def test_right_solutions_pass(task: str, author: str) -> None:
+    found = solutions(task, "right", author)
     assert len(found) >= 2
     for name, function in {"right": LABS[task].right, **found}.items():
         verdict = judge(task, LABS[task], function, hidden=True)
         assert verdict.passed, f"{name}: {verdict}"
 
 
-@pytest.mark.parametrize(("task", "name"), [(task, name) for task in LABS for name in solutions(task, "wrong")])
-def test_the_hint_names_the_mistake(task: str, name: str) -> None:
-    function = solutions(task, "wrong")[name]
+@pytest.mark.parametrize(("task", "author", "name"), WRONG)
+def test_the_hint_names_the_mistake(task: str, author: str, name: str) -> None:
+    function = solutions(task, "wrong", author)[name]
     verdict = judge(task, LABS[task], function)
     assert not verdict.passed
     assert " ".join((inspect.getdoc(function) or "").split()) in str(verdict), str(verdict)
 
 
+@pytest.mark.parametrize("author", AUTHORS)
 @pytest.mark.parametrize("task", LABS)
-def test_there_are_ten_wrong_solutions_and_hints_in_tiers(task: str) -> None:
-    assert len(solutions(task, "wrong")) >= 10 and len(LABS[task].hints) >= 3
-    assert all(inspect.getdoc(function) for function in solutions(task, "wrong").values())
+def test_there_are_ten_wrong_solutions_and_hints_in_tiers(task: str, author: str) -> None:
+    assert len(solutions(task, "wrong", author)) >= 10 and len(LABS[task].hints) >= 3
+    assert all(inspect.getdoc(function) for function in solutions(task, "wrong", author).values())
 
 
 @pytest.mark.parametrize("task", LABS)

@@ -53,6 +53,10 @@ MISTAKES = (
             lambda free, size: next((i for i, (_, room) in enumerate(free) if room == size), None)),
     Mistake("A hole of just the size is the best of all: it leaves nothing.",
             lambda free, size: _of(lambda hole, wanted: (hole[1] == wanted, hole[1]))(free, size)),
+    Mistake("If no hole is of just the size, the smallest that is larger is taken, and not the first.",
+            lambda free, size: next((i for i, (_, room) in enumerate(free) if room == size), 0)),
+    Mistake("A hole is a pair (address, bytes): it is the bytes that are compared.",
+            _of(lambda hole, size: abs(hole[0] - size))),
     Mistake("Among equals the one at the lowest address is taken: change only for a smaller one.",
             _of(lambda hole, size: (hole[1], -hole[0]))),
     Mistake("Compare all holes with the best so far, and do not stop at the first that is smaller than the one before.",
@@ -66,6 +70,7 @@ LESSON = Lesson(
         (([(0, 2048), (4096, 1024)], 1024), ([(0, 1024), (4096, 2048)], 512),
          ([(0, 4096), (8192, 1536), (16384, 2048)], 1024),
          ([(0, 4096), (8192, 2048), (16384, 3072), (32768, 1536)], 1024), ([(512, 1024)], 1024),
+         ([(0, 3584), (4096, 5120)], 3072),
          ([(0, 2048), (4096, 1024), (8192, 1024)], 512), ([(0, 2048), (4096, 1024), (8192, 512)], 512)),
         ("Go through the list with enumerate(free), and remember the place of the best hole so far.",
          "A hole is a pair (address, bytes). The smallest rest is left by the hole with the fewest bytes, since all of "

@@ -64,6 +64,14 @@ def _no_keepdim(grad, shape):
     return grad.sum(dims) if dims else grad
 
 
+def _largest(grad, shape):
+    for _ in _extra(grad, shape):
+        grad = grad.amax(0)
+    for d, n in enumerate(shape):
+        grad = grad.amax(d, keepdim=True) if n == 1 else grad
+    return grad
+
+
 def _keep_all(grad, shape):
     offset = grad.dim() - len(shape)
     dims = (*_extra(grad, shape), *(d + offset for d, n in enumerate(shape) if n == 1))
@@ -94,6 +102,9 @@ MISTAKES = (
     Mistake("Only those dimensions are summed that were stretched, the others stay apart.", lambda g, shape: g.sum()),
     Mistake("The shape is right, but elements were left out: sum, where reshaping and slicing only pick.",
             lambda g, shape: g.flatten()[:_count(shape)].reshape(shape)),
+    Mistake("Reshaping keeps all elements, and the shape has fewer of them: those that belong to one are added.",
+            lambda g, shape: g.reshape(shape)),
+    Mistake("All contributions are added: it is not the largest that counts.", _largest),
     Mistake("The gradient keeps its dtype.", lambda g, shape: unbroadcast(g, shape).float()),
     Mistake("The gradient itself is wanted, and not ones of its shape.",
             lambda g, shape: unbroadcast(g * 0 + 1, shape)),

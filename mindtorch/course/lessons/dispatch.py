@@ -3,8 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..said import NotYet
-from ..tasks import Lab, Lesson, Mistake, Prediction
+from ..tasks import Lab, Lesson, Mistake, Prediction, called
 from . import torch
 
 PREDICTIONS = (
@@ -58,6 +57,13 @@ def _numpy_dtype(self, other):
     return torch.from_numpy(np.asarray(made[0] + made[1])).dtype
 
 
+def _never_refuses(self, other, alpha=1):
+    try:
+        return add_meta(self, other)
+    except RuntimeError:
+        return torch.empty(self.shape, dtype=torch.result_type(self, other), device="meta")
+
+
 META_MISTAKES = (
     Mistake("The dtype is promoted from both operands, and is not that of the first: torch.result_type(self, other).",
             _meta(dtype=lambda s, o: s.dtype)),
@@ -79,6 +85,11 @@ META_MISTAKES = (
     Mistake("The second operand may be a number, as in a + 1, which has neither shape nor dtype.",
             lambda self, other, alpha=1: torch.empty(torch.broadcast_shapes(self.shape, other.shape), device="meta",
                                                      dtype=torch.result_type(self, other))),
+    Mistake("A number has a kind and no dtype: 1 leaves int64 as it is.",
+            _meta(dtype=lambda s, o: torch.result_type(s, o if isinstance(o, torch.Tensor) else float(o)))),
+    Mistake("A number of a higher kind counts: int64 + 1.5 is float32.",
+            _meta(dtype=lambda s, o: torch.result_type(s, o) if isinstance(o, torch.Tensor) else s.dtype)),
+    Mistake("Shapes that cannot be broadcast are an error: let it be raised.", _never_refuses),
     Mistake("A tensor is wanted, and no elements in it: torch.empty of the shape and the dtype, on 'meta'.",
             lambda self, other, alpha=1: tuple(add_meta(self, other).shape)),
 )
@@ -93,7 +104,8 @@ META_CASES = [tuple(torch.empty(value[1:], dtype=getattr(torch, value[0]), devic
                     else value for value in row) for row in (
     (("float32", 2, 3), ("float32", 2, 3)), (("float32", 2, 3), ("float32", 3)), (("float32", 3), ("float32", 2, 3)),
     (("int64", 3), ("float32", 2, 1)), (("float32", 3), ("int64", 3)), (("int32", 2), ("int64", 2)),
-    (("float32", 2), ("float64",)), (("float32", 2), 1), (("int64", 2), 1.5), (("float16", 4, 1), ("float16", 1, 5)))]
+    (("float32", 2), ("float64",)), (("float32", 2), 1), (("int64", 2), 1), (("int64", 2), 1.5),
+    (("float16", 4, 1), ("float16", 1, 5)), (("float32", 2, 3), ("float32", 4)))]
 CASES = _tensors(
     (([1., 2, 3], "float32"), ([10., 20, 30], "float32"), 1), (([[1., 2], [3, 4]], "float32"), ([1., 0], "float32"), 1),
     (([1., 2, 3], "float32"), ([10., 20, 30], "float32"), 2), (([1, 2], "int64"), ([0.5, 1.5], "float32"), 1),
@@ -102,13 +114,16 @@ CASES = _tensors(
     (([200], "uint8"), ([100], "uint8"), 1))
 
 
-def _run(function, self, other, alpha):
-    """Call a kernel, and see that it leaves its argument alone."""
-    given = self.clone()
-    result = function(given, other, alpha)
-    if not given.equal(self):
-        raise NotYet("it wrote into its argument: a kernel returns a new tensor")
-    return result
+def _run_meta(function, self, other):
+    """What a meta kernel says; where the shapes do not fit, whether it raises an error."""
+    try:
+        torch.broadcast_shapes(self.shape, _shape(other))
+    except RuntimeError:
+        try:
+            return {"shapes that do not fit together": called(function, self, other)}
+        except Exception:
+            return {"shapes that do not fit together": "an error"}
+    return called(function, self, other)
 
 
 def _array(value):
@@ -170,7 +185,7 @@ LESSON = Lesson(
          "torch.broadcast_shapes(a, b) gives the common shape, and torch.result_type(self, other) the dtype. The "
          "second operand may be a number: its shape is ().",
          "Return torch.empty(shape, dtype=dtype, device='meta')."),
-        META_MISTAKES, 2, describe=_described("add_meta")),
+        META_MISTAKES, 2, run=_run_meta, describe=_described("add_meta")),
      Lab(
         "kernel", "What computes an addition?", add_kernel, CASES,
         ("x.numpy() is an array over the memory of x, and NumPy adds and broadcasts arrays. What it does not know "
@@ -178,6 +193,6 @@ LESSON = Lesson(
          "Convert first: dtype = torch.result_type(self, other), and self.to(dtype).numpy(). A number stays a number.",
          "Compute left + alpha * right, make a tensor of it by torch.from_numpy, and convert that to dtype: numbers "
          "may have changed it."),
-        MISTAKES, 3, run=_run, describe=_described("add_kernel"),
+        MISTAKES, 3, describe=_described("add_kernel"),
         hidden=_tensors((([[1], [2]], "int16"), ([1, 2], "int8"), 3), ((True, "bool"), (2.5, "float64"), 1)))),
 )

@@ -69,7 +69,7 @@ def _order(roots):
 
 
 def _engine(*, join=lambda have, new: have + new, fit=True, number=lambda n: n, edges=slice(None), start=lambda g: g,
-            skip=True, leaf=None):
+            skip=True, leaf=None, order=None, call=lambda node, given: node(*given), wrap=True):
     """An engine that is right, but for what is said."""
 
     def mine(roots, gradients):
@@ -82,19 +82,36 @@ def _engine(*, join=lambda have, new: have + new, fit=True, number=lambda n: n, 
 
         for (node, i), gradient in zip(roots, gradients, strict=True):
             send(node, i, start(gradient))
-        for node in _order(roots):
+        for node in (order or _order)(roots):
             if node not in arrived:
                 continue
             if leaf is not None and hasattr(node, "variable"):
                 leaf(node.variable, arrived[node][0])
                 continue
-            found = node(*arrived[node])
-            found = found if isinstance(found, tuple) else (found,)
+            found = call(node, arrived.pop(node))
+            found = found if isinstance(found, tuple) or not wrap else (found,)
             for (below, i), gradient in list(zip(node.next_functions, found, strict=False))[edges]:
                 if below is not None or not skip:
                     send(below, number(i), gradient)
 
     return mine
+
+
+def _discovered(roots):
+    """The nodes in the order in which they are found, level by level."""
+    found = dict.fromkeys(node for node, _ in roots)
+    todo = list(found)
+    while todo:
+        for below, _ in todo.pop(0).next_functions:
+            if below is not None and below not in found:
+                found[below] = None
+                todo.append(below)
+    return list(found)
+
+
+def _one_root_after_the_other(roots, gradients):
+    for root, gradient in zip(roots, gradients, strict=True):
+        engine([root], [gradient])
 
 
 def _paths(roots, gradients, limit=None):
@@ -156,7 +173,17 @@ def _several_outputs(w):
     return (a * 2 + c * c * 5 + b * 0).sum()
 
 
-#: What is differentiated: w has six elements.
+def _two_roots(w):
+    h = Counted.apply(w)
+    return (h * h).sum(), h[:2].sum()
+
+
+def _a_root_below_another(w):
+    h = Counted.apply(w)
+    return (h * 3).sum(), h
+
+
+#: What is differentiated, together where there are several: w has six elements.
 PROGRAMS = {
     "w.sum()": lambda w: w.sum(),
     "(w * torch.ones(6)).sum()": lambda w: (w * torch.ones(6)).sum(),
@@ -165,6 +192,8 @@ PROGRAMS = {
     "(torch.ones(2, 6) * w).sum()": lambda w: (torch.ones(2, 6) * w).sum(),
     "three times h = h * 2 + h, from w": _diamonds,
     "sums of a, b, c = w.reshape(3, 2).unbind(0)": _several_outputs,
+    "(h * h).sum() and h[:2].sum() together, from h made of w": _two_roots,
+    "(h * 3).sum() and h itself together, from h made of w": _a_root_below_another,
     "(w.exp() / w.exp().sum()).log()[0]": lambda w: (w.exp() / w.exp().sum()).log()[0],
 }
 
@@ -172,11 +201,13 @@ PROGRAMS = {
 def _run(function, program, times, weight):
     """The gradient of w, and how often a node ran that has several paths above it."""
     w = torch.arange(6.).div(4).requires_grad_()
-    loss = PROGRAMS[program](w)
+    losses = PROGRAMS[program](w)
+    losses = losses if isinstance(losses, tuple) else (losses,)
     Counted.runs = 0
     with course.replace_engine(function):
         for i in range(times):
-            loss.backward(torch.tensor(weight), retain_graph=i < times - 1)
+            torch.autograd.backward(losses, [torch.full(loss.shape, weight) for loss in losses],
+                                    retain_graph=i < times - 1)
     return {"w.grad": w.grad, "how often a node ran on which several paths meet": Counted.runs}
 
 
@@ -201,6 +232,18 @@ MISTAKES = (
     Mistake("Start with the gradients that are given, and not with ones.", _engine(start=lambda g: g * 0 + 1)),
     Mistake("Leaves add to .grad what arrives, so that several passes are collected: call their nodes, too.",
             _engine(leaf=_overwrite)),
+    Mistake("A node is ready when a gradient has arrived on every edge that leads to it: the order in which nodes are "
+            "found, level by level, is another one.", _engine(order=_discovered)),
+    Mistake("There may be several roots: all of them are where gradients begin.",
+            lambda roots, gradients: engine(roots[:1], gradients[:1])),
+    Mistake("All roots begin together: a node that several of them lead to waits for all, and runs once.",
+            _one_root_after_the_other),
+    Mistake("A node is called with one gradient for each output of its operator, None where none has arrived.",
+            _engine(number=lambda n: 0, call=lambda node, given: node(given[0]))),
+    Mistake("Where an operator has one input its node returns a tensor, and no tuple: do not walk through its rows.",
+            _engine(wrap=False)),
+    Mistake("What has arrived may be somebody else's, or be expanded: have + new is a new tensor, add_ writes.",
+            _engine(join=lambda have, new: have.add_(new))),
     Mistake("The nodes of leaves have to be called, too: they add what arrives to .grad.",
             _engine(leaf=lambda variable, gradient: None)),
     Mistake("Where an input needs no gradient its edge is (None, 0): leave it out.", _engine(skip=False)),

@@ -188,13 +188,14 @@ def all_reduce(x, group):
         parts[(rank - step) % size].copy_(group.recv(left))
 
 
-def _ring(*, steps=lambda size: size - 1, rounds=(1, 1), first="add_", second="copy_", view=lambda part: part,
+def _ring(*, steps=lambda size: size - 1, first_steps=None, rounds=(1, 1),
+          cut=lambda x, size: x.tensor_split(size), first="add_", second="copy_", view=lambda part: part,
           own=False, begin=1, receive_first=False, side=1, around=True, whole=False, divide=False):
     """An all-reduce that is right, but for what is said."""
 
     def mine(x, group):
         rank, size = group.rank(), group.size()
-        parts = [view(part) for part in x.tensor_split(size)]
+        parts = [view(part) for part in cut(x, size)]
         left, right = (rank - 1) % size, (rank + 1) % size if around else rank + 1
         source = left if side == 1 else right
 
@@ -208,7 +209,7 @@ def _ring(*, steps=lambda size: size - 1, rounds=(1, 1), first="add_", second="c
                 got = got.tensor_split(size)[to_change % size]
             getattr(parts[to_change % size], how)(got)
 
-        for i in range(steps(size) * rounds[0]):
+        for i in range((first_steps or steps)(size) * rounds[0]):
             step(rank - (0 if own else i), rank - 1 - (0 if own else i), first)
         for i in range(steps(size) * rounds[1]):
             step(rank + begin - i, rank + begin - 1 - i, second)
@@ -284,6 +285,14 @@ MISTAKES = (
     Mistake("A round has one step less than there are ranks: this is one too few.",
             _ring(steps=lambda size: max(0, size - 2))),
     Mistake("A round has one step less than there are ranks: this is one too many.", _ring(steps=lambda size: size)),
+    Mistake("The first round has one step less than there are ranks: this is one too few.",
+            _ring(first_steps=lambda size: max(0, size - 2))),
+    Mistake("The first round has one step less than there are ranks: this is one too many.",
+            _ring(first_steps=lambda size: size)),
+    Mistake("The number of elements need not be a multiple of the number of ranks: x.tensor_split(size) cuts it.",
+            _ring(cut=lambda x, size: x.view(size, -1).unbind(0))),
+    Mistake("What is left of a division belongs to a part, too: x.tensor_split(size) leaves nothing out.",
+            _ring(cut=lambda x, size: x[:len(x) // size * size].view(size, -1).unbind(0))),
     Mistake("In each step the part goes on that has just arrived: it is another one in each step.", _ring(own=True)),
     Mistake("The second round begins with the part that was completed last: that of the rank's number plus 1.",
             _ring(begin=-1)),

@@ -73,6 +73,16 @@ def _nothing(op, *args):
         op(*args)
 
 
+def _first_alone(op, *args):
+    with course.excluded("Autocast"):
+        return op(_lower(args[0]), *args[1:]) if op.name in ("matmul", "linear") else op(*args)
+
+
+def _others_lost(op, *args):
+    found = autocast(op, *args)
+    return found if op.name in ("matmul", "linear") else None
+
+
 #: What is computed with the key, as readers would write it.
 PROGRAMS: dict[str, Callable] = {
     "x @ w": lambda x, w: x @ w,
@@ -121,7 +131,9 @@ MISTAKES = (
     Mistake("The result stays in bfloat16: the next operator takes it from there.", _back),
     Mistake("The cast has to be recorded, so that gradients find their way back to w: do not detach.",
             _with(_detached)),
+    Mistake("All arguments are cast, and not the first alone: a product wants one dtype.", _first_alone),
     Mistake("The kernel returns what the operator returns: return op(*args).", _nothing),
+    Mistake("The kernel returns what the operator returns, for all operators: return op(*args).", _others_lost),
 )
 
 LESSON = Lesson(

@@ -170,6 +170,22 @@ def _nearest_alone(steps):
     return groups
 
 
+def _joins_any(steps):
+    """Looks whether the step is pointwise, and not whether the group is."""
+    groups = []
+    for position, step in enumerate(steps):
+        for group in reversed(groups) if step.pointwise else ():
+            if steps[group[0]].shape == step.shape:
+                group.append(position)
+                break
+            if any(_reads_what_it_writes(step, steps[i]) or _writes_what_it_reads(step, steps[i]) for i in group):
+                groups.append([position])
+                break
+        else:
+            groups.append([position])
+    return groups
+
+
 #: The programs, with a line for each step, as readers would write them.
 PROGRAMS = {
     "a = x.exp(); b = a * y; c = b + 1": (
@@ -191,6 +207,7 @@ PROGRAMS = {
     "a = x.exp(); b = z.exp(); c = z.neg(); s = c.sum(); d = a * s, with z of another shape": (
         ("exp", ("x",), "a", (4, 3)), ("exp", ("z",), "b", (2, 5)), ("neg", ("z",), "c", (2, 5)),
         ("sum", ("c",), "s", ()), ("mul", ("a", "s"), "d", (4, 3))),
+    "s = x.cumsum(0); a = s + 1": (("cumsum", ("x", 0), "s", (4, 3)), ("add", ("s", 1), "a", (4, 3))),
     "s = x.sum(); t = y.sum()": (("sum", ("x",), "s", ()), ("sum", ("y",), "t", ())),
 }
 
@@ -239,13 +256,19 @@ MISTAKES = (
             _fuse(kinds=False, shapes=False)),
     Mistake("Only pointwise steps are run together: a sum is complete after the last element, and not before.",
             lambda steps: [list(range(len(steps)))]),
+    Mistake("Only pointwise steps are run together, and one shape is not enough: a sum is complete after the last "
+            "element, and not before.", _fuse(kinds=False)),
+    Mistake("The group has to be pointwise, too, and not only the step that joins it.", _joins_any),
+    Mistake("A step joins a group at its end: what stands before it there may be what it reads.",
+            lambda steps: [group[::-1] for group in fuse(steps)]),
     Mistake("The steps of a group go through the same elements: they need one shape.", _fuse(shapes=False)),
     Mistake("A step must not go past one that writes what it reads.", _fuse(conflict=_writes_what_it_reads)),
     Mistake("A step in place must not go past one that reads what it writes: that one wants the old values.",
             _fuse(conflict=_reads_what_it_writes)),
-    Mistake("A step must not go past every other: stop where there is a conflict.",
+    Mistake("A step must not go past every other: go back from the last group, and stop where there is a conflict.",
             _fuse(conflict=lambda one, other: False)),
-    Mistake("A step must not go past every other: stop where there is a conflict.", _pointwise_first),
+    Mistake("A step must not go past every other: go back from the last group, and stop where there is a conflict.",
+            _pointwise_first),
     Mistake("Steps in place can be fused, too, if they are pointwise.", _fuse(in_place=False)),
     Mistake("Inside a group the steps keep their order, block by block: there a conflict is no obstacle.",
             _fuse(inside=True)),
@@ -259,6 +282,8 @@ MISTAKES = (
             lambda steps: [*fuse(steps), *([group[-1]] for group in fuse(steps) if len(group) > 1)]),
     Mistake("A list of groups is asked for, and each group is a list.",
             lambda steps: [i for group in fuse(steps) for i in group]),
+    Mistake("A list of groups is asked for, and each group is a list of positions, and not a number for each step.",
+            lambda steps: [g for i in range(len(steps)) for g, group in enumerate(fuse(steps)) if i in group]),
     Mistake("A list of groups is asked for, and each group is a list.", lambda steps: len(fuse(steps))),
     Mistake("The groups are run in the order in which you return them.", lambda steps: fuse(steps)[::-1]),
 )

@@ -117,6 +117,10 @@ MISTAKES = (
             lambda q, k, v: q @ k.t() @ v),
     Mistake("k.t() and k.T turn all dimensions, or want two: k.transpose(-2, -1) turns the last two.",
             lambda q, k, v: q @ k.T @ v),
+    Mistake("Queries are compared with keys, and the values are what is averaged: k and v are exchanged here.",
+            lambda q, k, v: attention(q, v, k)),
+    Mistake("All values count the same here: the weights come from the products of queries and keys.",
+            lambda q, k, v: attention(0 * q.detach(), k.detach(), v)),
     Mistake("The weights are learnt through, too: do not detach.", _attention(weights=lambda w: w.detach())),
 )
 

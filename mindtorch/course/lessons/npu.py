@@ -35,7 +35,8 @@ class Acl:
 
         self._aclnn, self._bindings, self._constants = aclnn, bindings, constants
         self.live: dict[int, str] = {}  #: the handles that were made and not destroyed, with their kinds
-        self.planned: dict[int, int] = {}  #: executors that were not run yet, with the bytes of workspace they need
+        #: Executors that were not run yet, with the bytes of workspace that they need, and their descriptors.
+        self.planned: dict[int, tuple[int, tuple[int, ...]]] = {}
         self.wrong: list[str] = []  #: what was done that must not be done
         self._workspaces: dict[int, Any] = {}
 
@@ -71,8 +72,11 @@ class Acl:
         """Phase one, ``<name>GetWorkspaceSize``: a code, the bytes of scratch memory, and the planned operator, which
         is called an executor.
         """
+        if not all(isinstance(handle, int) for handle in handles):
+            self.wrong.append("an operator is planned with something that is no handle of a descriptor")
+            return REFUSED, 0, 0
         if any(handle not in self.live for handle in handles):
-            self.wrong.append("an operator is planned with something that is no descriptor, or not any more")
+            self.wrong.append("an operator is planned with a descriptor that does not exist, or not any more")
             return REFUSED, 0, 0
         missing = len(self._bindings.binding(name).parameters) - len(handles)
         if missing and name != "aclnnMatmul":
@@ -82,11 +86,13 @@ class Acl:
         code = self._aclnn.function(name).plan(*handles, *[0] * missing, ctypes.addressof(size),
                                                ctypes.addressof(executor))
         if code == 0:
-            self.planned[executor.value or 0] = size.value
+            self.planned[executor.value or 0] = size.value, handles
         return code, size.value, executor.value or 0
 
     def workspace(self, size: int) -> int:
         """The address of so many bytes of scratch memory on the device."""
+        if not size:
+            self.wrong.append("scratch memory is asked for where none is needed")
         memory = torch.empty(size, dtype=torch.uint8, device="npu")
         self._workspaces[memory.data_ptr()] = memory
         return memory.data_ptr()
@@ -96,10 +102,14 @@ class Acl:
         if executor not in self.planned:
             self.wrong.append("an operator is run that was not planned, or a second time")
             return REFUSED
-        if self.planned[executor] != size or (size and workspace not in self._workspaces):
+        need, handles = self.planned[executor]
+        if need != size or (size and workspace not in self._workspaces):
             self.wrong.append("an operator is run without the workspace that it needs")
             return REFUSED
         del self.planned[executor]
+        if any(handle not in self.live for handle in handles):
+            self.wrong.append("an operator is run whose descriptors do not exist any more")
+            return REFUSED
         if not stream:
             self.wrong.append("an operator is run without its stream")
             return REFUSED
@@ -153,12 +163,17 @@ def _launch(*, scalars=True, look=True, look_again=True, space=lambda acl, size:
                 for handle in handles:
                     acl.destroy(handle)
             code, need, executor = acl.plan(name, *handles)
+            if destroy == "planned":
+                for handle in handles:
+                    acl.destroy(handle)
+            if code and error is None:
+                return code
             if look and code:
                 raise error(f"{name}GetWorkspaceSize returned {code}")
             workspace = space(acl, need)
             for _ in range(run + twice):
                 code = acl.run(name, workspace, size(need), executor, stream(queue))
-                if look_again and code:
+                if look_again and code and error is not None:
                     raise error(f"{name} returned {code}")
             ok = True
         finally:
@@ -177,6 +192,13 @@ def _launch(*, scalars=True, look=True, look_again=True, space=lambda acl, size:
                     acl.destroy(handle)
 
     return mine
+
+
+def _undescribed(acl, name, operands, stream):
+    code, size, executor = acl.plan(name, *operands)
+    if code:
+        raise RuntimeError(name)
+    acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
 
 
 PROGRAMS = ("aclnnRelu", "aclnnAdd with alpha 2", "aclnnAdd of views", "aclnnMatmul, which wants a workspace",
@@ -216,6 +238,10 @@ def _run(function, program):
 
 MISTAKES = (
     Mistake("A number is no tensor: acl.create_scalar makes its descriptor.", _launch(scalars=False)),
+    Mistake("A number is no tensor, nor is it to become one: acl.create_scalar makes its descriptor.",
+            _launch(operands=lambda given: [torch.as_tensor(x) for x in given])),
+    Mistake("Operands are described first: acl.plan is given the handles that acl.create_tensor and acl.create_scalar "
+            "return.", _undescribed),
     Mistake("Every descriptor has to be destroyed: for handle in handles: acl.destroy(handle).",
             _launch(destroy="never")),
     Mistake("Descriptors have to be destroyed after an error, too: finally does what has to be done in any case.",
@@ -224,6 +250,8 @@ MISTAKES = (
     Mistake("The result's descriptor has to be destroyed, too.", _launch(destroy="inputs")),
     Mistake("The descriptors are destroyed too early: they are needed until the second call has returned.",
             _launch(destroy="early")),
+    Mistake("The descriptors are destroyed too early: they are needed until the second call has returned.",
+            _launch(destroy="planned")),
     Mistake("Each descriptor is destroyed exactly once.", _launch(destroy="twice")),
     Mistake("The first call returns a code, which has to be looked at: anything but 0 is an error.",
             _launch(look=False)),
@@ -232,6 +260,10 @@ MISTAKES = (
             _launch(look=False, look_again=False)),
     Mistake("Some operators want scratch memory: acl.workspace(size) gives its address.",
             _launch(space=lambda acl, size: None)),
+    Mistake("For an operator that needs no scratch memory None stands in its place: ask for some only if the size is "
+            "not 0.", _launch(space=lambda acl, size: acl.workspace(size))),
+    Mistake("A code that is not 0 becomes an error: raise a RuntimeError, which cannot be overlooked.",
+            _launch(error=None)),
     Mistake("Some operators want scratch memory, and the second call is told its address and its size.",
             _launch(size=lambda n: 0)),
     Mistake("The operator is planned and not run: acl.run is the second call.", _launch(run=False)),

@@ -31,19 +31,22 @@ def _subtract(parameter, step):
 
 
 def _adam(*, first=1, of_mean=True, of_square=True, mean=None, squared=lambda g, m: g * g, weight=True, swap=False,
-          divide=lambda m, s, eps: m / (s.sqrt() + eps), rated=True, write=_subtract, forget=False):
+          divide=lambda m, s, eps: m / (s.sqrt() + eps), rated=True, write=_subtract, forget=False,
+          count=True, turned=False, this=False):
     """Adam, but for what is said."""
 
     def mine(parameter, grad, state, lr, beta1, beta2, eps):
         if forget:
             state.clear()
         beta1, beta2 = (beta2, beta1) if swap else (beta1, beta2)
-        n = state["n"] = state.get("n", first - 1) + 1
+        beta1, beta2 = (1 - beta1, 1 - beta2) if turned else (beta1, beta2)
+        n = state["n"] = state.get("n", first - 1) + 1 if count else 1
         one, two = (1 - beta1, 1 - beta2) if weight else (1, 1)
         m = state["m"] = grad if mean == "none" else beta1 * state.get("m", 0) + one * grad
         s = state["s"] = beta2 * state.get("s", 0) + two * squared(grad, m)
         m = m / (1 - beta1 ** n) if of_mean and mean != "none" else m
         s = s / (1 - beta2 ** n) if of_square else s
+        s = grad * grad if this else s
         write(parameter, divide(m, s, eps) * (lr if rated else 1))
 
     return mine
@@ -104,6 +107,13 @@ MISTAKES = (
     Mistake("The parameter has not changed: write into it, by sub_ or -=. An assignment makes a new tensor.",
             _adam(write=_rename)),
     Mistake("The steps are counted from 1: the first correction divides by 1 - beta ** 1.", _adam(first=2)),
+    Mistake("The steps are counted from 1: the first correction divides by 1 - beta ** 1, and not by 0.",
+            _adam(first=0)),
+    Mistake("The number of the step has to be counted, and to stay in state: the correction is another in each step.",
+            _adam(count=False)),
+    Mistake("The old average counts beta and the new gradient 1 - beta: these two are exchanged.", _adam(turned=True)),
+    Mistake("Divide by the root of the average of squares, and not by the size of this gradient.",
+            _adam(squared=lambda g, m: g * g, this=True)),
     Mistake("Each step begins anew here: the averages and the number of the step have to stay in state.",
             _adam(forget=True)),
     Mistake("The new gradient counts 1 - beta in the average, and not in full.", _adam(weight=False)),

@@ -126,6 +126,26 @@ def _no_return(function, x):
     checkpoint(function, x)
 
 
+def _saves(what):
+    """A checkpoint that keeps something else than x."""
+
+    def mine(function, x):
+        class Checkpoint(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                result = function(x)
+                ctx.save_for_backward(what(x, result))
+                return result
+
+            @staticmethod
+            def backward(ctx, grad):
+                return _again(function, ctx.saved_tensors[0], grad)
+
+        return Checkpoint.apply(x)
+
+    return mine
+
+
 class Part:
     """A part of a network with a parameter. It counts how often it is run, and knows what is still in memory of what
     it computed inside the first time.
@@ -208,6 +228,12 @@ MISTAKES = (
             _with(_twice)),
     Mistake("The gradient for x is what arrived at the leaf of the second run, x.grad, and not the gradient that was "
             "handed in.", _with(lambda function, x, grad: (_again(function, x, grad), grad)[1])),
+    Mistake("The gradient for x is not the one that arrives: run the function again, and go back through it.",
+            _with(lambda function, x, grad: grad)),
+    Mistake("A copy is saved here, whose version says nothing of writes into x: save x itself.", _saves(
+        lambda x, result: x.clone())),
+    Mistake("The result is saved here: the function is run again on x, so x is what has to be saved.", _saves(
+        lambda x, result: result)),
     Mistake("Return what the node computes: return Checkpoint.apply(x).", _no_return),
 )
 

@@ -87,6 +87,14 @@ def _waits(*, conflict=_conflict, streams=True, know=True, own=True, order=rever
     return mine
 
 
+def _once_a_stream(program):
+    """No second wait of a stream for the same other one."""
+    first = {}
+    for earlier, later in place_waits(program):
+        first.setdefault((program[earlier].stream, program[later].stream), (earlier, later))
+    return list(first.values())
+
+
 def _work(text):
     """A program from lines such as 'A: x = f(y)'."""
     rows = []
@@ -164,14 +172,16 @@ MISTAKES = (
             _waits(conflict=lambda a, b: True, know=False)),
     Mistake("Look at all earlier operators, and not only at the one before.", _waits(reach=1)),
     Mistake("An operator may have to wait for several others: go on after the first.", _waits(most=1)),
-    Mistake("Begin with the latest of the earlier operators: when one has waited for it, those before it in its stream "
-            "are done, too.", _waits(order=list)),
+    Mistake("Some waits are superfluous: begin with the latest of the earlier operators, and when one has waited for "
+            "it, all that is in its set is done, too.", _waits(order=list)),
     Mistake("Some waits are superfluous: what was done before an event, or before an operator of the same stream, is "
             "done already.", _waits(know=False)),
-    Mistake("Some waits are superfluous: what an operator waited for is done for whoever waits for that operator.",
-            _waits(through=False)),
+    Mistake("Some waits are superfluous: begin with the latest of the earlier operators, and when one has waited for "
+            "it, all that is in its set is done, too.", _waits(through=False)),
     Mistake("Some waits are superfluous: what operators of the same stream have waited for is done for all that follow "
             "there.", _waits(own=False)),
+    Mistake("A wait covers what stood in that stream before the event, and not what comes there later: it may have to "
+            "be waited for once more.", _once_a_stream),
     Mistake("Positions in the list are asked for, and not names of streams.",
             lambda program: [(program[a].stream, program[b].stream) for a, b in place_waits(program)]),
     Mistake("A list of pairs is asked for, for all operators together.",

@@ -62,6 +62,17 @@ MISTAKES = (
             lambda i, n, s, o: o + sum(s)),
     Mistake("The offset is added as it is: it is a place already, and no stride applies to it.",
             lambda i, n, s, o: _dot([k + o for k in _positive(i, n)], s)),
+    Mistake("The offset is added as it is: it is a place already, and no stride applies to it.",
+            lambda i, n, s, o: _dot(_positive(i, n), s) + o * (s[0] if s else 1)),
+    Mistake("The last element of a dimension is at size - 1, and -1 means just that: add the size, and nothing else.",
+            lambda i, n, s, o: o + _dot([k + m - 1 if k < 0 else k for k, m in zip(i, n, strict=True)], s)),
+    Mistake("A negative index counts from the end of its dimension: it does not lose its sign, the size is added.",
+            lambda i, n, s, o: o + _dot(map(abs, i), s)),
+    Mistake("Each index has its own stride: multiply first, and then add.",
+            lambda i, n, s, o: o + sum(_positive(i, n)) * sum(s)),
+    Mistake("Negative indices count from the end of their dimension, each by itself, and not from the end of the "
+            "memory: the place may be beyond the number of elements.",
+            lambda i, n, s, o: (o + _dot(i, s)) % prod(n)),
     Mistake("The offset is where reading begins, so it is added.",
             lambda i, n, s, o: _dot(_positive(i, n), s) - o),
 )

@@ -84,6 +84,17 @@ def _keeps_ones(shape, stride, new):
     return ok
 
 
+def _runs_without_order(shape, stride, new):
+    """Whether each new size fits into some run, be it filled or not."""
+    totals = []
+    for size, step in zip(*_squeezed(shape, stride), strict=True):
+        if totals and totals[-1][1] == size * step:
+            totals[-1] = totals[-1][0] * size, step
+        else:
+            totals.append((size, step))
+    return all(any(total % size == 0 for total, _ in totals) for size in new if size != 1)
+
+
 MISTAKES = (
     Mistake("As many elements are needed for a view, but they are not enough: each new dimension needs one stride.",
             lambda n, s, new: _same_count(n, new)),
@@ -109,10 +120,16 @@ MISTAKES = (
             lambda n, s, new: can_view(n, s, new) and 0 not in s),
     Mistake("A dimension follows the one before if that one's stride is this one's size times this one's stride.",
             lambda n, s, new: _same_count(n, new) and all(s[d] == n[d] * s[d + 1] for d in range(len(n) - 1))),
+    Mistake("Only dimensions that are joined have to follow each other: those that are kept or split may lie as they "
+            "like.", lambda n, s, new: _one_run(n, s)),
+    Mistake("That the strides descend says nothing of whether a step leads as far as the next dimension's end: compare "
+            "stride[d] with shape[d + 1] * stride[d + 1].", lambda n, s, new: list(s) == sorted(s, reverse=True)),
     Mistake("All neighbours among the dimensions count, not the first two alone.",
             lambda n, s, new: _same_count(n, new) and (len(n) < 2 or _follows(n, s, 0))),
     Mistake("All neighbours among the dimensions count, not the last two alone.",
             lambda n, s, new: _same_count(n, new) and (len(n) < 2 or _follows(n, s, len(n) - 2))),
+    Mistake("The new sizes fill one run after the other, in their order: it is not enough that each fits somewhere.",
+            _runs_without_order),
     Mistake("A view is possible more often: try the transposed tensor in the shape that it has.",
             lambda n, s, new: False),
     Mistake("A view may fail: try to join the two dimensions of a transposed tensor.", lambda n, s, new: True),

@@ -8,6 +8,8 @@ def right_by_hand(self, other, alpha=1):
     sizes = list(self.shape), list(getattr(other, "shape", []))
     length = max(map(len, sizes))
     left, right = ([1] * (length - len(s)) + s for s in sizes)
+    if any(a != b and 1 not in (a, b) for a, b in zip(left, right)):
+        raise RuntimeError(f"{sizes} do not fit together")
     return torch.empty([b if a == 1 else a for a, b in zip(left, right)], dtype=torch.result_type(self, other),
                        device="meta")
 

@@ -121,7 +121,7 @@ def wrong_one_wait(program):
 
 
 def wrong_from_the_first(program):
-    """Begin with the latest"""
+    """begin with the latest"""
     waits, done = [], []
     for b, work in enumerate(program):
         mine = [a for a in range(b) if program[a].stream == work.stream]

@@ -1,0 +1,106 @@
+"""From the text of 'broadcasting.unbroadcast' alone. A wrong one's docstring is what the hint has to say."""
+import mindtorch as torch
+
+
+def right_one_dimension_at_a_time(grad, shape):
+    for _ in range(grad.dim() - len(shape)):
+        grad = grad.sum(0)
+    for d, size in enumerate(shape):
+        if size == 1:
+            grad = grad.sum(d, keepdim=True)
+    return grad
+
+
+def right_by_asking_autograd(grad, shape):
+    with torch.enable_grad():
+        leaf = torch.zeros(shape, dtype=grad.dtype, requires_grad=True)
+        leaf.expand(grad.shape).backward(grad)
+    return leaf.grad
+
+
+def wrong_reshape(grad, shape):
+    """Reshaping keeps all elements, and the shape has fewer of them"""
+    return grad.reshape(shape)
+
+
+def wrong_first_elements(grad, shape):
+    """All the rows count, not the first alone: add them"""
+    while grad.dim() > len(shape):
+        grad = grad[0]
+    return grad[tuple(slice(0, n) for n in shape)]
+
+
+def wrong_keepdim_forgotten(grad, shape):
+    """A dimension of size 1 stays, with size 1: sum with keepdim=True"""
+    lead = grad.dim() - len(shape)
+    dims = [d for d in range(grad.dim()) if d < lead or shape[d - lead] == 1]
+    return grad.sum(dims) if dims else grad
+
+
+def wrong_mean(grad, shape):
+    """The contributions are added, not averaged"""
+    while grad.dim() > len(shape):
+        grad = grad.mean(0)
+    for d, size in enumerate(shape):
+        if size == 1:
+            grad = grad.mean(d, keepdim=True)
+    return grad
+
+
+def wrong_aligned_left(grad, shape):
+    """Shapes are aligned at their right ends, so the dimensions that were added are the first ones"""
+    for d, size in enumerate(shape):
+        if size == 1 and grad.shape[d] != 1:
+            grad = grad.sum(d, keepdim=True)
+    while grad.dim() > len(shape):
+        grad = grad.sum(-1)
+    return grad
+
+
+def wrong_only_missing(grad, shape):
+    """Sum over the dimensions of size 1, too: broadcasting stretched them"""
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    return grad
+
+
+def wrong_only_ones(grad, shape):
+    """Sum over the dimensions that broadcasting put in front, too, and drop them"""
+    for d in range(1, len(shape) + 1):
+        if shape[-d] == 1:
+            grad = grad.sum(-d, keepdim=True)
+    return grad
+
+
+def wrong_sum_of_all(grad, shape):
+    """Only those dimensions are summed that were stretched, the others stay apart"""
+    return grad.sum().expand(shape)
+
+
+def wrong_last_for_missing(grad, shape):
+    """Shapes are aligned at their right ends, so the dimensions that were added are the first ones"""
+    while grad.dim() > len(shape):
+        grad = grad.sum(-1)
+    for d, size in enumerate(shape):
+        if size == 1:
+            grad = grad.sum(d, keepdim=True)
+    return grad
+
+
+def wrong_maximum(grad, shape):
+    """All contributions are added: it is not the largest that counts"""
+    while grad.dim() > len(shape):
+        grad = grad.max(0).values
+    for d, size in enumerate(shape):
+        if size == 1:
+            grad = grad.max(d, keepdim=True).values
+    return grad
+
+
+def wrong_returns_nothing(grad, shape):
+    """Is the return missing?"""
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    for d, size in enumerate(shape):
+        if size == 1:
+            grad = grad.sum(d, keepdim=True)

@@ -1,0 +1,106 @@
+"""From the text of 'clinic.product' alone. A wrong one's docstring is what the hint has to say."""
+def right_by_trying(a, b):
+    forms = {"a @ b": (a, b), "a @ b.t()": (a, b[::-1]), "a.t() @ b": (a[::-1], b),
+             "a.t() @ b.t()": (a[::-1], b[::-1]), "b @ a": (b, a)}
+    works = [text for text, (left, right) in forms.items() if left[1] == right[0]]
+    return None if "a @ b" in works else (a[1], b[0], works)
+
+
+def right_by_cases(a, b):
+    (rows, columns), (height, width) = a, b
+    if columns == height:
+        return None
+    cures = []
+    if columns == width:
+        cures.append("a @ b.t()")
+    if rows == height:
+        cures.append("a.t() @ b")
+    if rows == width:
+        cures += ["a.t() @ b.t()", "b @ a"]
+    return columns, height, cures
+
+
+def cures_of(a, b):
+    return right_by_trying(a, b)[2]
+
+
+def fits(a, b):
+    return a[1] == b[0]
+
+
+def wrong_rows_compared(a, b):
+    """The two sizes are a's columns and b's rows: one is that of the wrong dimension"""
+    return None if a[0] == b[0] else (a[0], b[0], cures_of(a, b) if not fits(a, b) else [])
+
+
+def wrong_columns_compared(a, b):
+    """The columns of a are paired with the rows of b, and not with its columns"""
+    return None if a[1] == b[1] else (a[1], b[1], cures_of(a, b) if not fits(a, b) else [])
+
+
+def wrong_sizes_swapped(a, b):
+    """The size of a comes first"""
+    return None if fits(a, b) else (b[0], a[1], cures_of(a, b))
+
+
+def wrong_no_cures(a, b):
+    """The products that would work are missing from the list"""
+    return None if fits(a, b) else (a[1], b[0], [])
+
+
+def wrong_first_cure_only(a, b):
+    """All products that would work are listed, and not the first alone"""
+    return None if fits(a, b) else (a[1], b[0], cures_of(a, b)[:1])
+
+
+def wrong_all_cures(a, b):
+    """Only those products are listed that would work"""
+    return None if fits(a, b) else (a[1], b[0], ["a @ b.t()", "a.t() @ b", "a.t() @ b.t()", "b @ a"])
+
+
+def wrong_order(a, b):
+    """The order of the list is a @ b.t(), a.t() @ b, a.t() @ b.t(), b @ a"""
+    return None if fits(a, b) else (a[1], b[0], sorted(cures_of(a, b), reverse=True))
+
+
+def wrong_says_true(a, b):
+    """If the product works there is nothing to explain: return None, and nothing else"""
+    return True if fits(a, b) else (a[1], b[0], cures_of(a, b))
+
+
+def wrong_other_way_round_forgotten(a, b):
+    """The other order may help, too: b @ a"""
+    return None if fits(a, b) else (a[1], b[0], [cure for cure in cures_of(a, b) if cure != "b @ a"])
+
+
+def wrong_both_transposed_forgotten(a, b):
+    """Turning both round may help, too: a.t() @ b.t()"""
+    return None if fits(a, b) else (a[1], b[0], [cure for cure in cures_of(a, b) if cure != "a.t() @ b.t()"])
+
+
+def wrong_transposes_mixed_up(a, b):
+    """b.t() turns the second round, a.t() the first: these two are exchanged"""
+    if fits(a, b):
+        return None
+    swap = {"a @ b.t()": "a.t() @ b", "a.t() @ b": "a @ b.t()"}
+    return a[1], b[0], [swap.get(cure, cure) for cure in cures_of(a, b)]
+
+
+def wrong_text(a, b):
+    """it returned '3 is not 4', where a tuple or a list is asked for: (3, 4, ['a @ b.t()'])"""
+    return None if fits(a, b) else f"{a[1]} is not {b[0]}"
+
+
+def wrong_shapes_returned(a, b):
+    """Two numbers are asked for, and not the shapes"""
+    return None if fits(a, b) else (a, b, cures_of(a, b))
+
+
+def wrong_equal_shapes_work(a, b):
+    """Two matrices of one shape do not fit for that"""
+    return None if tuple(a) == tuple(b) or fits(a, b) else (a[1], b[0], cures_of(a, b))
+
+
+def wrong_cures_as_text(a, b):
+    """A list is asked for, also where there is one product alone"""
+    return None if fits(a, b) else (a[1], b[0], ", ".join(cures_of(a, b)))

@@ -1,0 +1,90 @@
+"""From the text of 'dispatch.kernel' alone. A wrong one's docstring is what the hint has to say."""
+import numpy as np
+
+import mindtorch as torch
+
+
+def numbers(other):
+    return other.detach().numpy() if isinstance(other, torch.Tensor) else np.asarray(other)
+
+
+def right_in_the_results_dtype(self, other, alpha=1):
+    dtype = torch.result_type(self, other)
+    left = self.detach().to(dtype).numpy()
+    right = other.detach().to(dtype).numpy() if isinstance(other, torch.Tensor) else left.dtype.type(other)
+    return torch.from_numpy(np.asarray(left + left.dtype.type(alpha) * right))
+
+
+def right_by_writing_into_a_result(self, other, alpha=1):
+    dtype = torch.result_type(self, other)
+    shape = torch.broadcast_shapes(self.shape, getattr(other, "shape", ()))
+    out = torch.empty(shape, dtype=dtype)
+    memory = out.numpy()
+    np.copyto(memory, numbers(other), casting="unsafe")
+    memory *= memory.dtype.type(alpha)
+    np.add(memory, numbers(self).astype(memory.dtype), out=memory)
+    return out
+
+
+def wrong_numpy_promotes(self, other, alpha=1):
+    """NumPy promotes otherwise: int64 with float32 is float64 there. Convert to"""
+    return torch.from_numpy(np.asarray(self.detach().numpy() + alpha * numbers(other)))
+
+
+def wrong_alpha_forgotten(self, other, alpha=1):
+    """alpha is missing: the operator computes self + alpha * other"""
+    dtype = torch.result_type(self, other)
+    return torch.from_numpy(np.asarray(numbers(self) + numbers(other))).to(dtype)
+
+
+def wrong_alpha_on_self(self, other, alpha=1):
+    """alpha belongs to the second operand: self + alpha * other"""
+    dtype = torch.result_type(self, other)
+    return torch.from_numpy(np.asarray(alpha * numbers(self) + numbers(other))).to(dtype)
+
+
+def wrong_alpha_on_the_sum(self, other, alpha=1):
+    """alpha belongs to the second operand: self + alpha * other"""
+    dtype = torch.result_type(self, other)
+    return torch.from_numpy(np.asarray(alpha * (numbers(self) + numbers(other)))).to(dtype)
+
+
+def wrong_numbers_forgotten(self, other, alpha=1):
+    """The second operand may be a number, as in a + 1, which has no method numpy()"""
+    dtype = torch.result_type(self, other)
+    return torch.from_numpy(np.asarray(self.numpy() + alpha * other.numpy())).to(dtype)
+
+
+def wrong_in_place(self, other, alpha=1):
+    """A kernel returns a new tensor, since its arguments belong to others"""
+    memory = self.numpy()
+    memory += (alpha * numbers(other)).astype(memory.dtype)
+    return self
+
+
+def wrong_dtype_of_self(self, other, alpha=1):
+    """The result has to be converted to torch.result_type(self, other), and is not always of the"""
+    return torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other))).to(self.dtype)
+
+
+def wrong_array(self, other, alpha=1):
+    """The dispatcher wants a tensor: torch.from_numpy makes one of an array"""
+    dtype = torch.result_type(self, other)
+    return torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other))).to(dtype).numpy()
+
+
+def wrong_float32(self, other, alpha=1):
+    """Not every result is float32: the dtype follows from the operands"""
+    return torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other), dtype=np.float32))
+
+
+def wrong_subtracts(self, other, alpha=1):
+    """It is a sum: self + alpha * other"""
+    dtype = torch.result_type(self, other)
+    return torch.from_numpy(np.asarray(numbers(self) - alpha * numbers(other))).to(dtype)
+
+
+def wrong_returns_nothing(self, other, alpha=1):
+    """Is the return missing?"""
+    dtype = torch.result_type(self, other)
+    torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other))).to(dtype)

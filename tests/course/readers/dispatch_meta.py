@@ -1,0 +1,83 @@
+"""From the text of 'dispatch.meta' alone. A wrong one's docstring is what the hint has to say."""
+import mindtorch as torch
+
+
+def right_with_the_librarys_rules(self, other, alpha=1):
+    shape = torch.broadcast_shapes(self.shape, getattr(other, "shape", ()))
+    return torch.empty(shape, dtype=torch.result_type(self, other), device="meta")
+
+
+def right_by_another_operator(self, other, alpha=1):
+    if isinstance(other, torch.Tensor):
+        return torch.mul(self.to("meta"), other.to("meta"))
+    return torch.mul(self.to("meta"), other)
+
+
+def wrong_shape_of_self(self, other, alpha=1):
+    """The shapes are broadcast: the result need not have the shape of the first operand"""
+    return torch.empty_like(self, device="meta", dtype=torch.result_type(self, other))
+
+
+def wrong_dtype_of_self(self, other, alpha=1):
+    """The dtype is promoted from both operands, and is not that of the first"""
+    return torch.empty(torch.broadcast_shapes(self.shape, getattr(other, "shape", ())), dtype=self.dtype, device="meta")
+
+
+def wrong_numbers_forgotten(self, other, alpha=1):
+    """promote_types sees two dtypes and cannot know which operand has no dimensions, or is a number"""
+    shape = torch.broadcast_shapes(self.shape, other.shape)
+    return torch.empty(shape, dtype=torch.promote_types(self.dtype, other.dtype), device="meta")
+
+
+def wrong_promote_types(self, other, alpha=1):
+    """promote_types sees two dtypes and cannot know which operand has no dimensions, or is a number"""
+    other = torch.as_tensor(other)
+    shape = torch.broadcast_shapes(self.shape, other.shape)
+    return torch.empty(shape, dtype=torch.promote_types(self.dtype, other.dtype), device="meta")
+
+
+def wrong_default_dtype(self, other, alpha=1):
+    """Not every result is float32: the dtype follows from the operands"""
+    return torch.empty(torch.broadcast_shapes(self.shape, getattr(other, "shape", ())), device="meta")
+
+
+def wrong_device(self, other, alpha=1):
+    """it is on cpu, where meta is right"""
+    shape = torch.broadcast_shapes(self.shape, getattr(other, "shape", ()))
+    return torch.empty(shape, dtype=torch.result_type(self, other))
+
+
+def wrong_returns_the_shape(self, other, alpha=1):
+    """A tensor is wanted, and no elements in it: torch.empty of the shape and the dtype, on 'meta'"""
+    return torch.broadcast_shapes(self.shape, getattr(other, "shape", ()))
+
+
+def wrong_larger_shape(self, other, alpha=1):
+    """The larger operand does not decide alone: (2, 1) with (3,) is (2, 3), larger than both"""
+    shape = max(self.shape, getattr(other, "shape", ()), key=len)
+    return torch.empty(shape, dtype=torch.result_type(self, other), device="meta")
+
+
+def wrong_number_is_float(self, other, alpha=1):
+    """A number has a kind and no dtype: 1 leaves int64 as it is"""
+    if not isinstance(other, torch.Tensor):
+        return torch.empty(self.shape, device="meta")
+    shape = torch.broadcast_shapes(self.shape, other.shape)
+    return torch.empty(shape, dtype=torch.result_type(self, other), device="meta")
+
+
+def wrong_number_keeps_dtype(self, other, alpha=1):
+    """A number of a higher kind counts: int64 + 1.5 is float32"""
+    if not isinstance(other, torch.Tensor):
+        return torch.empty(self.shape, dtype=self.dtype, device="meta")
+    shape = torch.broadcast_shapes(self.shape, other.shape)
+    return torch.empty(shape, dtype=torch.result_type(self, other), device="meta")
+
+
+def wrong_errors_are_swallowed(self, other, alpha=1):
+    """Shapes that cannot be broadcast are an error: let it be raised"""
+    try:
+        shape = torch.broadcast_shapes(self.shape, getattr(other, "shape", ()))
+    except RuntimeError:
+        shape = self.shape
+    return torch.empty(shape, dtype=torch.result_type(self, other), device="meta")

@@ -1,0 +1,214 @@
+"""From the text of 'engine.engine' alone. A wrong one's docstring is what the hint has to say."""
+from collections import Counter, defaultdict, deque
+
+import mindtorch as torch
+
+
+def order_of(roots):
+    """The nodes below the roots, each after all that lead to it."""
+    done, order = set(), []
+
+    def visit(node):
+        if node is None or node in done:
+            return
+        done.add(node)
+        for below, _ in node.next_functions:
+            visit(below)
+        order.append(node)
+
+    for node, _ in roots:
+        visit(node)
+    return order[::-1]
+
+
+def walk(order, roots, gradients, start=None, join=lambda have, new: have + new, shaped=True):
+    """Run nodes in an order, and send on what they return."""
+    waiting = defaultdict(dict)
+
+    def arrive(node, number, gradient):
+        if shaped:
+            gradient = gradient.sum_to_size(node._input_metadata[number].shape)
+        have = waiting[node].get(number)
+        waiting[node][number] = gradient if have is None else join(have, gradient)
+
+    for (node, number), gradient in zip(roots, gradients):
+        arrive(node, number, gradient)
+    for node in order:
+        arrived = waiting.pop(node, {})
+        if not arrived:
+            continue
+        results = node(*(arrived.get(i) for i in range(len(node._input_metadata))))
+        results = results if isinstance(results, tuple) else (results,)
+        for (below, number), gradient in zip(node.next_functions, results):
+            if below is not None and gradient is not None:
+                arrive(below, number, gradient)
+
+
+def right_by_sorting_first(roots, gradients):
+    walk(order_of(roots), roots, gradients)
+
+
+def right_with_a_queue_of_nodes_that_are_ready(roots, gradients):
+    missing, seen, stack = Counter(), set(), [node for node, _ in roots]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        for below, _ in node.next_functions:
+            if below is not None:
+                missing[below] += 1
+                stack.append(below)
+    buffers = {}
+
+    def put(node, number, gradient):
+        slots = buffers.setdefault(node, [None] * len(node._input_metadata))
+        gradient = gradient.sum_to_size(node._input_metadata[number].shape)
+        slots[number] = gradient if slots[number] is None else slots[number] + gradient
+
+    for (node, number), gradient in zip(roots, gradients):
+        put(node, number, gradient)
+    ready = deque(dict.fromkeys(node for node, _ in roots if not missing[node]))
+    while ready:
+        node = ready.popleft()
+        slots = buffers.pop(node, None)
+        found = node(*slots) if slots is not None else (None,) * len(node.next_functions)
+        if not isinstance(found, tuple):
+            found = (found,)
+        for (below, number), gradient in zip(node.next_functions, found):
+            if below is None:
+                continue
+            if gradient is not None:
+                put(below, number, gradient)
+            missing[below] -= 1
+            if not missing[below]:
+                ready.append(below)
+
+
+def wrong_each_path_by_itself(roots, gradients):
+    """A node waits until all its gradients have arrived: this engine runs it for each of them"""
+    def go(node, number, gradient):
+        slots = [None] * len(node._input_metadata)
+        slots[number] = gradient.sum_to_size(node._input_metadata[number].shape)
+        found = node(*slots)
+        for (below, n), g in zip(node.next_functions, found if isinstance(found, tuple) else (found,)):
+            if below is not None and g is not None:
+                go(below, n, g)
+
+    for (node, number), gradient in zip(roots, gradients):
+        go(node, number, gradient)
+
+
+def wrong_last_replaces(roots, gradients):
+    """What arrives at a node on several edges is added: this engine keeps one of them"""
+    walk(order_of(roots), roots, gradients, join=lambda have, new: new)
+
+
+def wrong_first_stays(roots, gradients):
+    """What arrives at a node on several edges is added: this engine keeps one of them"""
+    walk(order_of(roots), roots, gradients, join=lambda have, new: have)
+
+
+def wrong_order_of_discovery(roots, gradients):
+    """A node is ready when a gradient has arrived on every edge that leads to it"""
+    order, queue = [], deque(node for node, _ in roots)
+    while queue:
+        node = queue.popleft()
+        if node not in order:
+            order.append(node)
+            queue.extend(below for below, _ in node.next_functions if below is not None)
+    walk(order, roots, gradients)
+
+
+def wrong_not_summed_to_the_shape(roots, gradients):
+    """The gradient of what was broadcast is summed to the shape in node._input_metadata[number]"""
+    walk(order_of(roots), roots, gradients, shaped=False)
+
+
+def wrong_number_ignored(roots, gradients):
+    """A node is called with one gradient for each output of its operator, None where none has arrived"""
+    waiting = {}
+
+    def arrive(node, gradient):
+        gradient = gradient.sum_to_size(node._input_metadata[0].shape)
+        waiting[node] = waiting[node] + gradient if node in waiting else gradient
+
+    for (node, _), gradient in zip(roots, gradients):
+        arrive(node, gradient)
+    for node in order_of(roots):
+        if node not in waiting:
+            continue
+        found = node(waiting.pop(node))
+        for (below, _), g in zip(node.next_functions, found if isinstance(found, tuple) else (found,)):
+            if below is not None and g is not None:
+                arrive(below, g)
+
+
+def wrong_first_input_only(roots, gradients):
+    """A node may have several inputs: follow all of next_functions, not the first alone"""
+    [(node, number)], [gradient] = roots, gradients
+    while node is not None:
+        slots = [None] * len(node._input_metadata)
+        slots[number] = gradient.sum_to_size(node._input_metadata[number].shape)
+        found = node(*slots)
+        if not node.next_functions:
+            return
+        gradient = found[0] if isinstance(found, tuple) else found
+        node, number = node.next_functions[0]
+
+
+def wrong_tuple_forgotten(roots, gradients):
+    """Where an operator has one input its node returns a tensor, and no tuple"""
+    waiting = {}
+    for (node, number), gradient in zip(roots, gradients):
+        waiting[node] = [None] * len(node._input_metadata)
+        waiting[node][number] = gradient
+    for node in order_of(roots):
+        for (below, number), g in zip(node.next_functions, node(*waiting[node])):
+            if below is None:
+                continue
+            slots = waiting.setdefault(below, [None] * len(below._input_metadata))
+            g = g.sum_to_size(below._input_metadata[number].shape)
+            slots[number] = g if slots[number] is None else slots[number] + g
+
+
+def wrong_none_edges_forgotten(roots, gradients):
+    """Where an input needs no gradient its edge is (None, 0): leave it out"""
+    def visit(node, done, order):
+        if node in done:
+            return
+        done.add(node)
+        for below, _ in node.next_functions:
+            visit(below, done, order)
+        order.append(node)
+
+    order, done = [], set()
+    for node, _ in roots:
+        visit(node, done, order)
+    walk(order[::-1], roots, gradients)
+
+
+def wrong_only_the_first_root(roots, gradients):
+    """There may be several roots: all of them are where gradients begin"""
+    walk(order_of(roots[:1]), roots[:1], gradients[:1])
+
+
+def wrong_roots_run_at_once(roots, gradients):
+    """All roots begin together: a node that several of them lead to waits for all, and runs once"""
+    for root, gradient in zip(roots, gradients):
+        walk(order_of([root]), [root], [gradient])
+
+
+def wrong_starts_from_ones(roots, gradients):
+    """Start with the gradients that are given, and not with ones"""
+    walk(order_of(roots), roots, [torch.ones_like(g) for g in gradients])
+
+
+def wrong_mean_where_paths_meet(roots, gradients):
+    """What arrives at a node on several edges is added, not averaged"""
+    walk(order_of(roots), roots, gradients, join=lambda have, new: (have + new) / 2)
+
+
+def wrong_added_in_place(roots, gradients):
+    """What has arrived may be somebody else's, or be expanded"""
+    walk(order_of(roots), roots, gradients, join=lambda have, new: have.add_(new))

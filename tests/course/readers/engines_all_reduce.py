@@ -1,0 +1,185 @@
+"""From the text of 'engines.all_reduce' alone. A wrong one's docstring is what the hint has to say."""
+import mindtorch as torch
+
+
+def right_as_in_the_table(x, group):
+    rank, size = group.rank(), group.size()
+    parts = x.tensor_split(size)
+    right, left = (rank + 1) % size, (rank - 1) % size
+    for step in range(size - 1):
+        group.send(parts[(rank - step) % size], right)
+        parts[(rank - step - 1) % size].add_(group.recv(left))
+    for step in range(size - 1):
+        group.send(parts[(rank + 1 - step) % size], right)
+        parts[(rank - step) % size].copy_(group.recv(left))
+
+
+def right_by_slices_in_one_loop(x, group):
+    n, me = group.size(), group.rank()
+    cuts = [0]
+    for i in range(n):
+        cuts.append(cuts[-1] + len(x) // n + (i < len(x) % n))
+    for step in range(2 * (n - 1)):
+        out, came = (me - step) % n, (me - step - 1) % n
+        group.send(x[cuts[out]:cuts[out + 1]], (me + 1) % n)
+        part = group.recv((me - 1) % n)
+        if step < n - 1:
+            x[cuts[came]:cuts[came + 1]] += part
+        else:
+            x[cuts[came]:cuts[came + 1]] = part
+
+
+def ring(x, group, first=None, second=None, parts=None, keep=None, add=None, last=True):
+    rank, size = group.rank(), group.size()
+    parts = x.tensor_split(size) if parts is None else parts
+    for step in range(size - 1 if first is None else first):
+        group.send(parts[(rank - step) % size], (rank + 1) % size)
+        came = group.recv((rank - 1) % size)
+        (add or (lambda part, came: part.add_(came)))(parts[(rank - step - 1) % size], came)
+    for step in range(size - 1 if second is None else second):
+        group.send(parts[(rank + 1 - step) % size], (rank + 1) % size)
+        came = group.recv((rank - 1) % size)
+        (keep or (lambda part, came: part.copy_(came)))(parts[(rank - step) % size], came)
+
+
+def wrong_only_the_first_round(x, group):
+    """The second round is missing: each rank has the sum of one part now, and has to hand it round"""
+    ring(x, group, second=0)
+
+
+def wrong_a_step_short(x, group):
+    """The first round has one step less than there are ranks: this is one too few"""
+    ring(x, group, first=group.size() - 2)
+
+
+def wrong_a_step_too_many(x, group):
+    """The first round has one step less than there are ranks: this is one too many"""
+    ring(x, group, first=group.size())
+
+
+def wrong_second_round_adds(x, group):
+    """In the second round what arrives is complete: it takes the place of what you have"""
+    ring(x, group, keep=lambda part, came: part.add_(came))
+
+
+def wrong_first_round_replaces(x, group):
+    """What arrives in the first round is added to the part that you have"""
+    ring(x, group, add=lambda part, came: part.copy_(came))
+
+
+def wrong_whole_tensors(x, group):
+    """That is the sum, but all of x goes round: send parts"""
+    size, rank = group.size(), group.rank()
+    passing = x.clone()
+    for _ in range(size - 1):
+        group.send(passing, (rank + 1) % size)
+        passing = group.recv((rank - 1) % size)
+        x += passing
+
+
+def wrong_everybody_to_rank_0(x, group):
+    """All of x goes to rank 0 and back, which has to send as much as all others: go round the ring"""
+    size, rank = group.size(), group.rank()
+    if rank == 0:
+        for other in range(1, size):
+            x += group.recv(other)
+        for other in range(1, size):
+            group.send(x, other)
+    else:
+        group.send(x, 0)
+        x.copy_(group.recv(0))
+
+
+def wrong_everybody_to_everybody(x, group):
+    """Everybody sends all of x to everybody: send parts, to the neighbour"""
+    size, rank = group.size(), group.rank()
+    own = x.clone()
+    for other in range(size):
+        if other != rank:
+            group.send(own, other)
+    for other in range(size):
+        if other != rank:
+            x += group.recv(other)
+
+
+def wrong_copies_of_parts(x, group):
+    """x itself is to be changed: a part has to be a view of it, and no copy"""
+    ring(x, group, parts=[part.clone() for part in x.tensor_split(group.size())])
+
+
+def wrong_not_in_place(x, group):
+    """x itself is to be changed: a part has to be a view of it, and no copy"""
+    parts = [part.clone() for part in x.tensor_split(group.size())]
+    ring(x, group, parts=parts)
+    x = torch.cat(parts)
+    return x
+
+
+def wrong_mean(x, group):
+    """The sum is asked for: whoever wants the mean divides it, as DistributedDataParallel does"""
+    ring(x, group)
+    x /= group.size()
+
+
+def wrong_receives_first(x, group):
+    """Everybody waits, and nobody has sent: send first, then receive"""
+    rank, size = group.rank(), group.size()
+    parts = x.tensor_split(size)
+    for step in range(size - 1):
+        came = group.recv((rank - 1) % size)
+        group.send(parts[(rank - step) % size], (rank + 1) % size)
+        parts[(rank - step - 1) % size].add_(came)
+
+
+def right_to_the_left(x, group):
+    rank, size = group.rank(), group.size()
+    parts = x.tensor_split(size)
+    for step in range(size - 1):
+        group.send(parts[(rank + step) % size], (rank - 1) % size)
+        parts[(rank + step + 1) % size].add_(group.recv((rank + 1) % size))
+    for step in range(size - 1):
+        group.send(parts[(rank - 1 + step) % size], (rank - 1) % size)
+        parts[(rank + step) % size].copy_(group.recv((rank + 1) % size))
+
+
+def wrong_modulo_forgotten(x, group):
+    """The last rank's neighbour is rank 0: take the rest of dividing by group.size()"""
+    rank, size = group.rank(), group.size()
+    parts = x.tensor_split(size)
+    for step in range(size - 1):
+        group.send(parts[(rank - step) % size], rank + 1)
+        parts[(rank - step - 1) % size].add_(group.recv(rank - 1))
+
+
+def wrong_same_part_each_step(x, group):
+    """In each step the part goes on that has just arrived: it is another one in each step"""
+    rank, size = group.rank(), group.size()
+    parts = x.tensor_split(size)
+    for _ in range(size - 1):
+        group.send(parts[rank], (rank + 1) % size)
+        parts[(rank - 1) % size].add_(group.recv((rank - 1) % size))
+    for step in range(size - 1):
+        group.send(parts[(rank + 1 - step) % size], (rank + 1) % size)
+        parts[(rank - step) % size].copy_(group.recv((rank - 1) % size))
+
+
+def wrong_second_round_begins_with_own_part(x, group):
+    """What arrives in the first round is added to the part that you have"""
+    rank, size = group.rank(), group.size()
+    parts = x.tensor_split(size)
+    ring(x, group, second=0)
+    for step in range(size - 1):
+        group.send(parts[(rank - step) % size], (rank + 1) % size)
+        parts[(rank - step - 1) % size].copy_(group.recv((rank - 1) % size))
+
+
+def wrong_equal_parts_only(x, group):
+    """The number of elements need not be a multiple of the number of ranks"""
+    ring(x, group, parts=x.view(group.size(), -1).unbind(0))
+
+
+def wrong_remainder_left_out(x, group):
+    """What is left of a division belongs to a part, too: x.tensor_split(size) leaves nothing out"""
+    size = group.size()
+    length = len(x) // size
+    ring(x, group, parts=[x[i * length:(i + 1) * length] for i in range(size)])

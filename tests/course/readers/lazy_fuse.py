@@ -1,0 +1,166 @@
+"""From the text of 'lazy.fuse' alone. A wrong one's docstring is what the hint has to say."""
+def conflict(a, b):
+    return a.writes in (*b.reads, b.writes) or b.writes in a.reads
+
+
+def right_from_levels(steps):
+    """For each step the first group that it may join, kept as facts about groups."""
+    groups = []
+    for i, step in enumerate(steps):
+        place = None
+        if step.pointwise:
+            for g in range(len(groups) - 1, -1, -1):
+                members = [steps[j] for j in groups[g]]
+                if members[0].pointwise and members[0].shape == step.shape:
+                    place = g
+                    break
+                if any(conflict(step, member) for member in members):
+                    break
+        if place is None:
+            groups.append([i])
+        else:
+            groups[place].append(i)
+    return groups
+
+
+def right_with_sets(steps):
+    found = []
+    for i, step in enumerate(steps):
+        touched = {*step.reads, step.writes}
+        for group in reversed(found if step.pointwise else []):
+            if group["shape"] == step.shape:
+                break
+            if group["writes"] & touched or step.writes in group["reads"]:
+                group = None
+                break
+        else:
+            group = None
+        if group is None:
+            group = {"at": [], "reads": set(), "writes": set(), "shape": step.shape if step.pointwise else None}
+            found.append(group)
+        group["at"].append(i)
+        group["reads"] |= set(step.reads)
+        group["writes"].add(step.writes)
+    return [group["at"] for group in found]
+
+
+def grouped(steps, clash=conflict, fits=None, forward=False, look=True):
+    """Groups by a rule of conflicts, and one of what may be together."""
+    fits = fits or (lambda a, b: a.pointwise and b.pointwise and a.shape == b.shape)
+    groups = []
+    for i, step in enumerate(steps):
+        for g in groups if forward else reversed(groups):
+            if fits(steps[g[0]], step):
+                g.append(i)
+                break
+            if look and any(clash(steps[j], step) for j in g):
+                groups.append([i])
+                break
+        else:
+            groups.append([i])
+    return groups
+
+
+def right_without_write_after_write(steps):
+    """What writes in place reads, too, so two writes conflict in any case."""
+    return grouped(steps, clash=lambda earlier, step: earlier.writes in step.reads or step.writes in earlier.reads)
+
+
+def wrong_neighbours_only(steps):
+    """A step may go past groups that do not fit it, as long as there is no conflict"""
+    groups = []
+    for i, step in enumerate(steps):
+        last = steps[groups[-1][0]] if groups else None
+        if last is not None and last.pointwise and step.pointwise and last.shape == step.shape:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return groups
+
+
+def wrong_one_each(steps):
+    """Nothing is fused yet: a pointwise step joins a group of pointwise steps of its shape"""
+    return [[i] for i in range(len(steps))]
+
+
+def wrong_conflicts_ignored(steps):
+    """A step must not go past every other"""
+    return grouped(steps, look=False)
+
+
+def wrong_only_read_after_write(steps):
+    """A step in place must not go past one that reads what it writes: that one wants the old values"""
+    return grouped(steps, clash=lambda earlier, step: earlier.writes in step.reads)
+
+
+def wrong_write_after_read_forgotten(steps):
+    """A step in place must not go past one that reads what it writes: that one wants the old values"""
+    return grouped(steps, clash=lambda earlier, step: earlier.writes in (*step.reads, step.writes))
+
+
+def wrong_shapes_ignored(steps):
+    """The steps of a group go through the same elements: they need one shape"""
+    return grouped(steps, fits=lambda a, b: a.pointwise and b.pointwise)
+
+
+def wrong_pointwise_ignored(steps):
+    """Only pointwise steps are run together, and one shape is not enough"""
+    return grouped(steps, fits=lambda a, b: a.shape == b.shape)
+
+
+def wrong_only_the_new_step_is_pointwise(steps):
+    """The group has to be pointwise, too, and not only the step that joins it"""
+    return grouped(steps, fits=lambda a, b: b.pointwise and a.shape == b.shape)
+
+
+def wrong_first_group_that_fits(steps):
+    """A step must not go past every other"""
+    return grouped(steps, forward=True)
+
+
+def wrong_conflict_inside_a_group_separates(steps):
+    """Inside a group the steps keep their order, block by block: there a conflict is no obstacle"""
+    groups = []
+    for i, step in enumerate(steps):
+        for g in reversed(groups):
+            if any(conflict(steps[j], step) for j in g):
+                groups.append([i])
+                break
+            if steps[g[0]].pointwise and step.pointwise and steps[g[0]].shape == step.shape:
+                g.append(i)
+                break
+        else:
+            groups.append([i])
+    return groups
+
+
+def wrong_steps_instead_of_positions(steps):
+    """Positions in the list are asked for, and not the steps themselves"""
+    return [[steps[i] for i in group] for group in right_from_levels(steps)]
+
+
+def wrong_numbers_of_groups(steps):
+    """A list of groups is asked for, and each group is a list of positions, and not a number for"""
+    found = {i: g for g, group in enumerate(right_from_levels(steps)) for i in group}
+    return [found[i] for i in range(len(steps))]
+
+
+def wrong_reductions_left_out(steps):
+    """Every step has to be in a group, be it alone"""
+    return [group for group in right_from_levels(steps) if steps[group[0]].pointwise]
+
+
+def wrong_put_in_front(steps):
+    """A step joins a group at its end: what stands before it there may be what it reads"""
+    groups = []
+    for i, step in enumerate(steps):
+        for g in reversed(groups):
+            if steps[g[0]].pointwise and step.pointwise and steps[g[0]].shape == step.shape:
+                g.insert(0, i)
+                break
+            if any(conflict(steps[j], step) for j in g):
+                groups.append([i])
+                break
+        else:
+            groups.append([i])
+    return groups

@@ -1,0 +1,115 @@
+"""From the text of 'names.attention' alone. A wrong one's docstring is what the hint has to say."""
+import math
+
+import mindtorch as torch
+
+
+def right_with_einsum(q, k, v):
+    scores = torch.einsum("nhid,nhjd->nhij", q, k) * q.shape[-1] ** -0.5
+    n = q.shape[-2]
+    later = torch.arange(n)[None, :] > torch.arange(n)[:, None]
+    weights = torch.where(later, torch.tensor(float("-inf")).to(q.dtype), scores).softmax(dim=-1)
+    return torch.einsum("nhij,nhjd->nhid", weights, v)
+
+
+def right_position_by_position(q, k, v):
+    rows = []
+    for i in range(q.shape[2]):
+        scores = (q[:, :, i:i + 1] * k[:, :, :i + 1]).sum(-1) / math.sqrt(q.shape[3])
+        weights = (scores - scores.max(-1, keepdim=True).values).exp()
+        weights = weights / weights.sum(-1, keepdim=True)
+        rows.append((weights.unsqueeze(-1) * v[:, :, :i + 1]).sum(2))
+    return torch.stack(rows, 2)
+
+
+def attend(q, k, v, scale=None, diagonal=1, dim=-1, hide=float("-inf"), after=False):
+    scores = q @ k.transpose(-1, -2) / (math.sqrt(q.shape[-1]) if scale is None else scale)
+    mask = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(diagonal)
+    if after:
+        return scores.softmax(dim).masked_fill(mask, 0) @ v
+    return scores.masked_fill(mask, hide).softmax(dim) @ v
+
+
+def wrong_not_scaled(q, k, v):
+    """The scores are divided by the square root of the vectors' length"""
+    return attend(q, k, v, scale=1)
+
+
+def wrong_scaled_by_the_length(q, k, v):
+    """The scores are divided by the square root of the length, and not by the length"""
+    return attend(q, k, v, scale=q.shape[-1])
+
+
+def wrong_scaled_by_positions(q, k, v):
+    """The length of the vectors counts, the last dimension, and not the number of positions"""
+    return attend(q, k, v, scale=math.sqrt(q.shape[-2]))
+
+
+def wrong_sees_everything(q, k, v):
+    """A position looks at those after it here"""
+    return (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(-1) @ v
+
+
+def wrong_does_not_see_itself(q, k, v):
+    """A position may look at itself, too: only what comes after it is hidden, triu(1)"""
+    return attend(q, k, v, diagonal=0)
+
+
+def wrong_sees_what_comes(q, k, v):
+    """It is the other way round: what comes later is hidden, and what came before is seen"""
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    mask = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(-1)
+    return scores.masked_fill(mask, float("-inf")).softmax(-1) @ v
+
+
+def wrong_softmax_over_queries(q, k, v):
+    """The softmax goes along the keys, the last dimension"""
+    return attend(q, k, v, dim=-2)
+
+
+def wrong_masked_with_zero(q, k, v):
+    """A score of 0 is a score like others: only minus infinity becomes a weight of 0"""
+    return attend(q, k, v, hide=0.0)
+
+
+def wrong_masked_after_the_softmax(q, k, v):
+    """The weights of a position sum to 1: fill before the softmax, and not after it"""
+    return attend(q, k, v, after=True)
+
+
+def wrong_no_softmax(q, k, v):
+    """The softmax is missing: scores are turned into weights that sum to 1"""
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    return scores.tril() @ v
+
+
+def wrong_key_and_value_swapped(q, k, v):
+    """Queries are compared with keys, and the values are what is averaged"""
+    return attend(q, v, k)
+
+
+def wrong_query_and_key_swapped(q, k, v):
+    """Rows of the scores are queries and columns are keys: q @ k.transpose(-2, -1)"""
+    return attend(k, q, v)
+
+
+def wrong_not_transposed(q, k, v):
+    """k.t() and k.T turn all dimensions, or want two: k.transpose(-2, -1) turns the last two"""
+    return (q @ k / math.sqrt(q.shape[-1])).softmax(-1) @ v
+
+
+def wrong_heads_transposed(q, k, v):
+    """k.t() and k.T turn all dimensions, or want two: k.transpose(-2, -1) turns the last two"""
+    return (q @ k.t() / math.sqrt(q.shape[-1])).softmax(-1) @ v
+
+
+def wrong_weights_returned(q, k, v):
+    """The weights belong to the values: weights @ v"""
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    mask = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+    return scores.masked_fill(mask, float("-inf")).softmax(-1)
+
+
+def wrong_plain_mean(q, k, v):
+    """All values count the same here: the weights come from the products of queries and keys"""
+    return v.cumsum(-2) / torch.arange(1, v.shape[-2] + 1).view(-1, 1)

@@ -1,0 +1,217 @@
+"""From the text of 'npu.launch' alone. A wrong one's docstring is what the hint has to say."""
+from contextlib import ExitStack
+
+import mindtorch as torch
+
+
+def right_with_an_exit_stack(acl, name, operands, stream):
+    with ExitStack() as stack:
+        handles = []
+        for operand in operands:
+            make = acl.create_tensor if isinstance(operand, torch.Tensor) else acl.create_scalar
+            handles.append(make(operand))
+            stack.callback(acl.destroy, handles[-1])
+        code, size, executor = acl.plan(name, *handles)
+        if code:
+            raise RuntimeError(f"{name} cannot be planned: {code}")
+        code = acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
+        if code:
+            raise RuntimeError(f"{name} cannot be run: {code}")
+
+
+def right_with_nested_tries(acl, name, operands, stream):
+    handles = []
+    try:
+        for operand in operands:
+            if hasattr(operand, "shape"):
+                handles += [acl.create_tensor(operand)]
+            else:
+                handles += [acl.create_scalar(operand)]
+        error, size, executor = acl.plan(name, *handles)
+        if error == 0:
+            memory = None
+            if size > 0:
+                memory = acl.workspace(size)
+            error = acl.run(name, memory, size, executor, stream)
+        if error != 0:
+            raise RuntimeError("code", error, "from", name)
+    finally:
+        while handles:
+            acl.destroy(handles.pop())
+
+
+def described(acl, operands):
+    return [acl.create_tensor(x) if isinstance(x, torch.Tensor) else acl.create_scalar(x) for x in operands]
+
+
+def checked(code, name):
+    if code != 0:
+        raise RuntimeError(f"{name}: {code}")
+
+
+def wrong_nothing_destroyed(acl, name, operands, stream):
+    """Every descriptor has to be destroyed: for handle in handles: acl.destroy(handle)"""
+    code, size, executor = acl.plan(name, *described(acl, operands))
+    checked(code, name)
+    checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+
+
+def wrong_destroyed_only_if_all_goes_well(acl, name, operands, stream):
+    """Descriptors have to be destroyed after an error, too"""
+    handles = described(acl, operands)
+    code, size, executor = acl.plan(name, *handles)
+    checked(code, name)
+    checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+    for handle in handles:
+        acl.destroy(handle)
+
+
+def wrong_codes_ignored(acl, name, operands, stream):
+    """Both calls return a code, which has to be looked at: C raises nothing"""
+    handles = described(acl, operands)
+    try:
+        _, size, executor = acl.plan(name, *handles)
+        acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_second_code_ignored(acl, name, operands, stream):
+    """The second call returns a code, too, which has to be looked at"""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_never_run(acl, name, operands, stream):
+    """The operator is planned and not run: acl.run is the second call"""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_destroyed_before_the_run(acl, name, operands, stream):
+    """The descriptors are destroyed too early: they are needed until the second call has returned"""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+    checked(code, name)
+    checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+
+
+def wrong_no_workspace(acl, name, operands, stream):
+    """Some operators want scratch memory: acl.workspace(size) gives its address"""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, None, 0, executor, stream), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_workspace_always(acl, name, operands, stream):
+    """For an operator that needs no scratch memory None stands in its place"""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, acl.workspace(size), size, executor, stream), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_numbers_as_tensors(acl, name, operands, stream):
+    """A number is no tensor, nor is it to become one: acl.create_scalar makes its descriptor"""
+    handles = [acl.create_tensor(torch.as_tensor(x)) for x in operands]
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_destroyed_twice(acl, name, operands, stream):
+    """Each descriptor is destroyed exactly once"""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+        for handle in handles:
+            acl.destroy(handle)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_stream_forgotten(acl, name, operands, stream):
+    """The operator goes into the stream that was given"""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, None), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_operands_instead_of_handles(acl, name, operands, stream):
+    """Operands are described first"""
+    code, size, executor = acl.plan(name, *operands)
+    checked(code, name)
+    checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+
+
+def wrong_out_left_out(acl, name, operands, stream):
+    """The result is an operand, too: C writes into what it is given"""
+    handles = described(acl, operands[:-1])
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_run_twice(acl, name, operands, stream):
+    """An executor is used up when it was run: run it once"""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        for _ in range(2):
+            checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_returns_the_code(acl, name, operands, stream):
+    """A code that is not 0 becomes an error: raise a RuntimeError, which cannot be overlooked"""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        return code or acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)

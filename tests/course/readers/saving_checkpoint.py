@@ -1,0 +1,205 @@
+"""From the text of 'saving.checkpoint' alone. A wrong one's docstring is what the hint has to say."""
+import mindtorch as torch
+
+
+def right_with_closures(function, x):
+    class Again(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return function(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            [x] = ctx.saved_tensors
+            leaf = x.detach().requires_grad_()
+            with torch.enable_grad():
+                function(leaf).backward(grad)
+            return leaf.grad
+
+    return Again.apply(x)
+
+
+class Node(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, function):
+        ctx.function = function
+        ctx.save_for_backward(x)
+        return function(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, = ctx.saved_tensors
+        with torch.enable_grad():
+            copy = x.clone().detach()
+            copy.requires_grad = True
+            torch.autograd.backward([ctx.function(copy)], [grad])
+        return copy.grad, None
+
+
+def right_with_a_class_outside(function, x):
+    return Node.apply(x, function)
+
+
+def made(forward, backward):
+    """A checkpoint with this way there and this way back."""
+    def checkpoint(function, x):
+        class Again(torch.autograd.Function):
+            pass
+
+        Again.forward = staticmethod(lambda ctx, x: forward(ctx, function, x))
+        Again.backward = staticmethod(lambda ctx, grad: backward(ctx, function, grad))
+        return Again.apply(x)
+
+    return checkpoint
+
+
+def save_and_run(ctx, function, x):
+    ctx.save_for_backward(x)
+    return function(x)
+
+
+def run_again(ctx, function, grad):
+    leaf = ctx.saved_tensors[0].detach().requires_grad_()
+    with torch.enable_grad():
+        function(leaf).backward(grad)
+    return leaf.grad
+
+
+def wrong_calls_the_function(function, x):
+    """All that is inside is kept, since the first run is recorded"""
+    return function(x)
+
+
+def wrong_not_recorded(function, x):
+    """There is no way back from this result: a torch.autograd.Function makes the node that knows one"""
+    with torch.no_grad():
+        return function(x)
+
+
+def wrong_enable_grad_forgotten(function, x):
+    """backward runs without recording, so the second run has no graph"""
+    def backward(ctx, function, grad):
+        leaf = ctx.saved_tensors[0].detach().requires_grad_()
+        function(leaf).backward(grad)
+        return leaf.grad
+
+    return made(save_and_run, backward)(function, x)
+
+
+def wrong_begins_with_ones(function, x):
+    """The way back begins with the gradient that arrives, result.backward(grad), and not with ones"""
+    def backward(ctx, function, grad):
+        leaf = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            function(leaf).sum().backward()
+        return leaf.grad
+
+    return made(save_and_run, backward)(function, x)
+
+
+def wrong_times_grad_at_the_end(function, x):
+    """The gradient that arrives is what the second way back begins with"""
+    def backward(ctx, function, grad):
+        leaf = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            function(leaf).sum().backward()
+        return leaf.grad * grad
+
+    return made(save_and_run, backward)(function, x)
+
+
+def wrong_not_detached(function, x):
+    """Run the function again on a leaf of its own, x.detach()"""
+    def backward(ctx, function, grad):
+        [x] = ctx.saved_tensors
+        with torch.enable_grad():
+            function(x).backward(grad)
+        return x.grad
+
+    return made(save_and_run, backward)(function, x)
+
+
+def wrong_requires_grad_forgotten(function, x):
+    """No gradient of x comes back"""
+    def backward(ctx, function, grad):
+        leaf = ctx.saved_tensors[0].detach()
+        with torch.enable_grad():
+            function(leaf).backward(grad)
+        return leaf.grad
+
+    return made(save_and_run, backward)(function, x)
+
+
+def wrong_kept_on_ctx(function, x):
+    """Somebody may write into x meanwhile"""
+    def forward(ctx, function, x):
+        ctx.x = x
+        return function(x)
+
+    def backward(ctx, function, grad):
+        leaf = ctx.x.detach().requires_grad_()
+        with torch.enable_grad():
+            function(leaf).backward(grad)
+        return leaf.grad
+
+    return made(forward, backward)(function, x)
+
+
+def wrong_keeps_a_copy(function, x):
+    """A copy is saved here, whose version says nothing of writes into x: save x itself"""
+    def forward(ctx, function, x):
+        ctx.save_for_backward(x.clone())
+        return function(x)
+
+    return made(forward, run_again)(function, x)
+
+
+def wrong_keeps_what_is_inside(function, x):
+    """All that is inside is kept, since the first run is recorded"""
+    def forward(ctx, function, x):
+        leaf = x.detach().requires_grad_()
+        with torch.enable_grad():
+            ctx.result = function(leaf)
+        ctx.leaf = leaf
+        return ctx.result.detach()
+
+    def backward(ctx, function, grad):
+        ctx.result.backward(grad)
+        return ctx.leaf.grad
+
+    return made(forward, backward)(function, x)
+
+
+def wrong_parameters_forgotten(function, x):
+    """Parameters inside the function need their gradients, too"""
+    def backward(ctx, function, grad):
+        leaf = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            [found] = torch.autograd.grad(function(leaf), leaf, grad)
+        return found
+
+    return made(save_and_run, backward)(function, x)
+
+
+def wrong_returns_grad(function, x):
+    """The gradient for x is not the one that arrives: run the function again, and go back through it"""
+    return made(save_and_run, lambda ctx, function, grad: grad)(function, x)
+
+
+def wrong_returns_nothing(function, x):
+    """No gradient of x comes back"""
+    def backward(ctx, function, grad):
+        run_again(ctx, function, grad)
+
+    return made(save_and_run, backward)(function, x)
+
+
+def wrong_saves_the_result(function, x):
+    """The result is saved here: the function is run again on x, so x is what has to be saved"""
+    def forward(ctx, function, x):
+        result = function(x)
+        ctx.save_for_backward(result)
+        return result
+
+    return made(forward, run_again)(function, x)

@@ -1,0 +1,153 @@
+"""From the text of 'streams.waits' alone. A wrong one's docstring is what the hint has to say."""
+def conflict(a, b):
+    return a.writes in (*b.reads, b.writes) or b.writes in a.reads
+
+
+def right_with_clocks(program):
+    """For each operator, how far each stream is surely done when it is done itself, as PyTorch's sanitizer keeps it."""
+    done, last, waits = [], {}, []
+    for later, work in enumerate(program):
+        clock = dict(last.get(work.stream, {}))
+        for earlier in reversed(range(later)):
+            other = program[earlier]
+            if conflict(other, work) and clock.get(other.stream, -1) < earlier:
+                waits.append((earlier, later))
+                for stream, position in done[earlier].items():
+                    clock[stream] = max(clock.get(stream, -1), position)
+        clock[work.stream] = later
+        done.append(clock)
+        last[work.stream] = clock
+    return waits
+
+
+def right_by_reachability(program):
+    """An operator is done if a path of streams and waits leads from it."""
+    waits, ways = [], {}
+
+    def surely(earlier, later):
+        stack, seen = [later], set()
+        while stack:
+            at = stack.pop()
+            if at == earlier:
+                return True
+            if at not in seen:
+                seen.add(at)
+                stack += ways.get(at, [])
+        return False
+
+    for later, work in enumerate(program):
+        ways[later] = [i for i in range(later) if program[i].stream == work.stream]
+        for earlier in range(later - 1, -1, -1):
+            if conflict(program[earlier], work) and not surely(earlier, later):
+                waits.append((earlier, later))
+                ways[later].append(earlier)
+    return waits
+
+
+def simple(program, clash=conflict, same=False):
+    """Every pair that conflicts."""
+    return [(i, j) for j in range(len(program)) for i in reversed(range(j))
+            if clash(program[i], program[j]) and (same or program[i].stream != program[j].stream)]
+
+
+def sure(program, clash=conflict, forward=False, inherit=True, in_stream=True):
+    done, waits = [], []
+    for later, work in enumerate(program):
+        known = set()
+        if in_stream:
+            for i in range(later):
+                if program[i].stream == work.stream:
+                    known |= {i} | done[i]
+        for earlier in range(later) if forward else reversed(range(later)):
+            if earlier not in known and clash(program[earlier], work):
+                waits.append((earlier, later))
+                known.add(earlier)
+                if inherit:
+                    known |= done[earlier]
+        done.append(known)
+    return waits
+
+
+def wrong_none(program):
+    """No operator waits yet: a pair (earlier, later) is needed where one writes what the other reads"""
+    return []
+
+
+def wrong_all_pairs_of_streams(program):
+    """An operator waits only for those with which it has a conflict, and not for all that other"""
+    return [(i, j) for j in range(len(program)) for i in range(j) if program[i].stream != program[j].stream]
+
+
+def wrong_every_conflict(program):
+    """In one stream the order is kept anyway: no wait is needed there"""
+    return simple(program, same=True)
+
+
+def wrong_every_conflict_between_streams(program):
+    """Some waits are superfluous"""
+    return simple(program)
+
+
+def wrong_only_read_after_write(program):
+    """It is not enough that readers wait for writers"""
+    return sure(program, clash=lambda a, b: a.writes in b.reads)
+
+
+def wrong_write_after_read_forgotten(program):
+    """A write has to wait for those who still read the old values"""
+    return sure(program, clash=lambda a, b: a.writes in b.reads or a.writes == b.writes)
+
+
+def wrong_write_after_write_forgotten(program):
+    """Two writes into one tensor have to keep their order, too"""
+    return sure(program, clash=lambda a, b: a.writes in b.reads or b.writes in a.reads)
+
+
+def wrong_reads_conflict(program):
+    """Two that only read the same tensor need no order"""
+    return sure(program, clash=lambda a, b: bool({*a.reads, a.writes} & {*b.reads, b.writes}))
+
+
+def wrong_from_the_first(program):
+    """Some waits are superfluous"""
+    return sure(program, forward=True)
+
+
+def wrong_waits_are_not_inherited(program):
+    """Some waits are superfluous"""
+    return sure(program, inherit=False)
+
+
+def wrong_pairs_swapped(program):
+    """A pair is (earlier, later): the later one waits for the earlier one"""
+    return [(later, earlier) for earlier, later in sure(program)]
+
+
+def wrong_only_the_nearest(program):
+    """An operator may have to wait for several others: go on after the first"""
+    found = {}
+    for earlier, later in sure(program):
+        found.setdefault(later, earlier)
+    return [(earlier, later) for later, earlier in found.items()]
+
+
+def wrong_only_neighbours(program):
+    """Look at all earlier operators, and not only at the one before"""
+    return [(i, i + 1) for i in range(len(program) - 1) if program[i].stream != program[i + 1].stream
+            and conflict(program[i], program[i + 1])]
+
+
+def wrong_stream_does_not_order(program):
+    """In one stream the order is kept anyway: no wait is needed there"""
+    return sure(program, in_stream=False)
+
+
+def wrong_one_wait_a_stream(program):
+    """A wait covers what stood in that stream before the event, and not what comes there later"""
+    found, waited = [], set()
+    for earlier, later in sure(program):
+        pair = program[earlier].stream, program[later].stream
+        if pair not in waited:
+            waited.add(pair)
+            found.append((earlier, later))
+    return found

@@ -1,0 +1,140 @@
+"""From the text of 'views.can_view' alone. A wrong one's docstring is what the hint has to say."""
+from itertools import product
+
+import numpy as np
+
+
+def places(shape, stride):
+    """The place of each element, in the tensor's order."""
+    return [sum(i * s for i, s in zip(index, stride)) for index in product(*map(range, shape))]
+
+
+def right_by_trying_every_element(shape, stride, new_shape):
+    found = np.array(places(shape, stride))
+    if found.size != np.prod(new_shape):
+        return False
+    found = found.reshape(new_shape)
+    return all(len(set(np.diff(found, axis=d).ravel().tolist())) <= 1 for d in range(found.ndim))
+
+
+def right_by_runs(shape, stride, new_shape):
+    runs = []
+    for n, s in zip(shape, stride):
+        if n == 1:
+            continue
+        if runs and runs[-1][1] == n * s:
+            runs[-1] = [runs[-1][0] * n, s]
+        else:
+            runs.append([n, s])
+    left = [n for n, _ in runs]
+    rest = [n for n in new_shape if n != 1]
+    while left:
+        if not rest:
+            return False
+        size = rest.pop(0)
+        if left[0] % size:
+            return False
+        left[0] //= size
+        if left[0] == 1:
+            left.pop(0)
+    return True
+
+
+def contiguous(shape, stride):
+    step = 1
+    for n, s in zip(reversed(shape), reversed(stride)):
+        if n != 1 and s != step:
+            return False
+        step *= n
+    return True
+
+
+def wrong_contiguous_or_same_shape(shape, stride, new_shape):
+    """A dimension may also be split"""
+    return contiguous(shape, stride) or tuple(shape) == tuple(new_shape)
+
+
+def wrong_same_count(shape, stride, new_shape):
+    """As many elements are needed for a view, but they are not enough"""
+    return np.prod(shape, dtype=int) == np.prod(new_shape, dtype=int)
+
+
+def wrong_all_dimensions_follow_each_other(shape, stride, new_shape):
+    """Only dimensions that are joined have to follow each other"""
+    return all(stride[d] == shape[d + 1] * stride[d + 1] for d in range(len(shape) - 1))
+
+
+def wrong_sorted_strides(shape, stride, new_shape):
+    """That the strides descend says nothing of whether a step leads as far as the next dimension's"""
+    return list(stride) == sorted(stride, reverse=True)
+
+
+def wrong_last_stride_is_one(shape, stride, new_shape):
+    """A tensor need not be contiguous"""
+    return right_by_runs(shape, stride, new_shape) and (not stride or stride[-1] == 1)
+
+
+def wrong_formula_with_own_size(shape, stride, new_shape):
+    """A dimension follows the one before if that one's stride is this one's size times this one's"""
+    runs = []
+    for d, n in enumerate(shape):
+        if runs and stride[d - 1] == shape[d - 1] * stride[d]:
+            runs[-1] *= n
+        else:
+            runs.append(n)
+    return fits(runs, new_shape)
+
+
+def fits(runs, new_shape):
+    left = [n for n in runs if n != 1]
+    rest = [n for n in new_shape if n != 1]
+    while left:
+        if not rest:
+            return False
+        size = rest.pop(0)
+        if left[0] % size:
+            return False
+        left[0] //= size
+        if left[0] == 1:
+            left.pop(0)
+    return True
+
+
+def wrong_ones_break_a_run(shape, stride, new_shape):
+    """A dimension of size 1 is never walked along, so its stride means nothing, and it can come and"""
+    runs = []
+    for d, n in enumerate(shape):
+        if runs and stride[d - 1] == n * stride[d]:
+            runs[-1] *= n
+        else:
+            runs.append(n)
+    return fits(runs, new_shape)
+
+
+def wrong_any_divisor(shape, stride, new_shape):
+    """The new sizes fill one run after the other, in their order"""
+    runs = []
+    for n, s in zip(shape, stride):
+        if n == 1:
+            continue
+        if runs and runs[-1][1] == n * s:
+            runs[-1] = [runs[-1][0] * n, s]
+        else:
+            runs.append([n, s])
+    return all(any(n % size == 0 for n, _ in runs) for size in new_shape if size != 1)
+
+
+def wrong_returns_the_strides(shape, stride, new_shape):
+    """it returned (1,), where True or False is asked for"""
+    if not right_by_runs(shape, stride, new_shape):
+        return None
+    step, found = 1, []
+    for n in reversed(new_shape):
+        found.insert(0, step)
+        step *= n
+    return found
+
+
+def wrong_zero_strides_are_copied(shape, stride, new_shape):
+    """A stride of 0 is a stride as any other: several dimensions of stride 0 follow each other"""
+    return 0 not in stride and right_by_runs(shape, stride, new_shape)
