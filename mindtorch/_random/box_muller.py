@@ -32,16 +32,18 @@ def blocks(u: np.ndarray) -> np.ndarray:
     (``at::native::templates::cpu::NormalFill16``).
     """
     radii_and_angles = _float32 if u.dtype == f32 else _float64
+    halves = u.view(np.dtype((np.void, 8 * u.itemsize)))  # eight numbers move as one element
     for start in range(0, len(u), _CHUNK):
-        part = u[start:start + _CHUNK]
-        radius, cosine, sine = radii_and_angles(1 - part[:, :8], part[:, 8:])
-        np.multiply(radius, cosine, out=part[:, :8])
-        np.multiply(radius, sine, out=part[:, 8:])
+        part = halves[start:start + _CHUNK]
+        radii, angles = (np.ascontiguousarray(part[:, i]).view(u.dtype) for i in (0, 1))
+        radius, cosine, sine = radii_and_angles(np.subtract(1, radii, out=radii), angles)
+        for i, factor in enumerate((cosine, sine)):
+            part[:, i] = np.multiply(radius, factor, out=factor).view(part.dtype)
     return u
 
 
 def _float64(u1: np.ndarray, u2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    log = libm(np.log, u1.ravel(), u1.dtype).reshape(u1.shape)
+    log = libm(np.log, u1, u1.dtype)
     angle = TWO_PI * u2
     # NumPy's float64 sine and cosine are the C library's
     return np.sqrt(-2 * log), np.cos(angle), np.sin(angle)
@@ -53,7 +55,9 @@ def _float32(u1: np.ndarray, u2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
 
 
 def _logf(x: np.ndarray) -> np.ndarray:
-    x, exponent = np.frexp(x)
+    bits = x.view(np.int32)  # of normal numbers above 0, which these are, np.frexp does the same one by one
+    exponent = (bits >> 23) - 126
+    x = (bits & 0x7FFFFF | 0x3F000000).view(f32)
     small = x < _SQRT_HALF
     exponent = (exponent - small).astype(f32)
     x = x - 1 + x * small

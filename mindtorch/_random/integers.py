@@ -70,28 +70,26 @@ def randperm(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
     return cast(exchanged(n, (first + generator.random(first.size) % (np.uint32(n) - first)).astype(np.int64)), dtype)
 
 
+#: So many elements are exchanged in less time than it takes to import SciPy's LAPACK.
+FEW = 1 << 12
+
+
 def exchanged(n: int, partners: np.ndarray) -> np.ndarray:
     """The integers from 0 to ``n - 1``, after each of them but the last, in order, changed places with a partner, which
     stands behind it or is itself.
 
-    What place ``i`` ends with is what stood at its partner's place then. That came there by the last exchange before
-    with the same partner, from the place ``k`` of that exchange; and what ``k`` had, from the last exchange of which
-    ``k`` was the partner, and so on.
+    It is how LAPACK exchanges the rows of a matrix by what it has found for pivots: of one column, whose numbers
+    float64 holds.
     """
-    places = np.arange(len(partners))
-    origin = np.arange(n)
-    moved = partners != places
-    origin[partners[moved]] = places[moved]  # of several writes, the last one stays
-    while not np.array_equal(further := origin[origin], origin):
-        origin = further
-    sorted_ = np.sort(partners << 32 | places)
-    place, partner = sorted_ & 0xFFFFFFFF, sorted_ >> 32
-    again = np.flatnonzero(partner[1:] == partner[:-1])
-    partner[again + 1] = origin[place[again]]
-    out = np.empty(n, np.int64)
-    out[place] = partner
-    out[len(partners):] = origin[len(partners):]
-    return out
+    if n <= FEW:
+        values = list(range(n))
+        for place, partner in enumerate(partners.tolist()):
+            values[place], values[partner] = values[partner], values[place]
+        return np.array(values, np.int64)
+    from scipy.linalg.lapack import dlaswp  # slow to import
+
+    column = np.arange(n, dtype=np.float64).reshape(n, 1)
+    return dlaswp(column, partners.astype(np.int32), overwrite_a=True).reshape(n).astype(np.int64)
 
 
 def _integers(generator: Generator, n: int, dtype: np.dtype, low: int, count: int, wide: bool) -> np.ndarray:

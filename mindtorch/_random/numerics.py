@@ -19,6 +19,7 @@ _SCALAR: dict[Any, Any] = {np.log: math.log, np.log1p: math.log1p, np.exp: math.
 _LARGEST_EXPONENT = 709.782712893384  # of math.exp, which raises where the C function returns infinity
 _FLOAT32 = np.dtype(np.float32)
 _SPLITTER = 2.0**27 + 1  # halves a float64's 53 bits (Veltkamp)
+_BLOCK = 1 << 16  # elements that stay in the cache from one step to the next
 _SAFE = 2.0**900  # splitting a larger number could overflow
 
 
@@ -41,7 +42,11 @@ def unit_interval(words: np.ndarray) -> np.ndarray:
     Mirrors ``at::transformation::uniform_real``.
     """
     if words.dtype == np.uint32:
-        return (words & np.uint32(2**24 - 1)).view(np.int32).astype(np.float32) * np.float32(2.0**-24)
+        out = np.empty(words.shape, np.float32)
+        for start in range(0, len(words), _BLOCK):
+            out[start:start + _BLOCK] = (words[start:start + _BLOCK] & np.uint32(2**24 - 1)).view(np.int32)
+            out[start:start + _BLOCK] *= np.float32(2.0**-24)
+        return out
     return (words & np.uint64(2**53 - 1)).view(np.int64) * 2.0**-53
 
 
@@ -75,6 +80,8 @@ def libm(function: np.ufunc, x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def affine(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
     """``x * scale + shift`` in ``x``'s precision, rounded once, as compilers contract it (``std::fma``)."""
     scale, shift = x.dtype.type(scale), x.dtype.type(shift)
+    if scale == 1:
+        return x + shift
     product_is_exact = shift == 0 or math.frexp(scale)[0] == 0.5
     if product_is_exact or not abs(float(scale)) < _SAFE:
         return x * scale + shift

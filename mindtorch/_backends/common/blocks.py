@@ -21,6 +21,9 @@ from .blas import set_thread_count, thread_count
 #: Elements for which it pays to wake another thread; elements of a block: 512 KiB of float32, which stay in the cache,
 #: and for which NumPy computes long enough that threads seldom wait for Python's lock.
 LARGE, BLOCK = 1 << 20, 1 << 17
+#: Elements of NumPy's buffer in blocks. What is broadcast along rows that are shorter, NumPy copies into its buffer for
+#: several rows at a time, which takes longer than to compute row by row.
+BUFFER = 1 << 10
 
 
 # -- how many threads --------------------------------------------------------------------------------------------------
@@ -129,8 +132,14 @@ def each_block(work: Callable[[slice], None], count: int, step: int, size: int =
 
     Where that is for ``size`` elements in all and those are many, it is called on as many threads as
     ``torch.set_num_threads`` says, and must write to places that no other call touches. Matrix products in it have a
-    thread each. What ``work`` raises is raised, after all threads have stopped.
+    thread each. What ``work`` raises is raised, after all threads have stopped; NumPy warns of nothing.
     """
+    with np.errstate(all="ignore"):  # which restores the size of the buffer, too
+        np.setbufsize(BUFFER)
+        _each_block(work, count, step, size)
+
+
+def _each_block(work: Callable[[slice], None], count: int, step: int, size: int) -> None:
     step = -(-count // max(-(-count // step), 1)) or 1
     starts, crew = range(0, count, step), threads()
     helpers = min(len(starts), crew.count) - 1
@@ -172,6 +181,5 @@ def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:
     def work(at: slice) -> None:
         ufunc(*[x[at] if sliced else x for x, sliced in pairs], out=target[at], casting="unsafe")
 
-    with np.errstate(all="ignore"):
-        each_block(work, len(target), max(LARGE // 2 * len(target) // size, 1), size)
+    each_block(work, len(target), max(LARGE // 2 * len(target) // size, 1), size)
     return out

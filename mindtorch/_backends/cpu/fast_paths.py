@@ -16,7 +16,7 @@ from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
 from ..common.fast_paths import Row, fast_path, fresh, ndarray
 from .ops import CPU_KERNELS
 from .ops.reduction import MANY, of_all
-from .ops.softmax import BLOCK as SMALL, log_softmax_grad, log_softmax_of, softmax_grad, softmax_of
+from .ops.softmax import FEW as SMALL, log_softmax_grad, log_softmax_of, softmax_grad, softmax_of
 
 lowest, add, arange = np.minimum.reduce, np.add.reduce, np.arange  # type: Any, Any, Any
 #: The dtypes that BLAS multiplies.

@@ -3,14 +3,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from ...._dtype import from_numpy_dtype
 from ...._errors import check_number
+from ...._storage import allocate
+from ...common.blocks import compute
 from . import CPU_KERNELS
-from .pointwise import in_blocks
 
 
 def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
@@ -34,8 +36,11 @@ MANY = 1 << 12
 
 
 def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
-    """The same with numbers: of a large array in one pass."""
-    return clamp(x, low, high) if low is None or high is None or x.size < MANY else np.clip(x, low, high)
+    """The same with numbers: of a large array in one pass, if need be with bounds that no number is beyond."""
+    if x.size < MANY or (x.dtype.kind != "f" and (low is None or high is None)):
+        return clamp(x, low, high)
+    low, high = -inf if low is None else low, inf if high is None else high
+    return compute(np.clip, allocate(x.shape, x.dtype), x, low, high)
 
 
 def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
@@ -89,7 +94,7 @@ CPU_KERNELS.update({
     "isreal": lambda x: np.equal(x.imag, 0),
     **BITS,
     "bitwise_not": np.invert,
-    "clamp": in_blocks(clamped),
+    "clamp": clamped,
     "clamp.Tensor": clamp,
     **{f"clamp_{end}{overload}": row for end, row in (("min", clamp), ("max", lambda x, high: clamp(x, None, high)))
        for overload in ("", ".Tensor")},

@@ -14,6 +14,21 @@ ndarray = np.ndarray
 cross: Any = np.cross
 
 
+#: Multiplications from which on integers are multiplied by BLAS.
+MANY = 1 << 14
+
+
+def multiplied(left: ndarray, right: ndarray) -> Any:
+    """A product of matrices. Of integers it is BLAS's in float64, if all of its sums are integers that float64 holds:
+    NumPy multiplies them one after the other.
+    """
+    if left.dtype.kind in "iu" and left.ndim > 1 and left.size * right.shape[-1] >= MANY and right.size:
+        largest = [max(abs(int(x.max())), abs(int(x.min()))) for x in (left, right)]
+        if largest[0] * largest[1] * left.shape[-1] <= 1 << 53:
+            return np.matmul(left.astype(np.float64), right.astype(np.float64)).astype(np.int64).astype(left.dtype)
+    return np.matmul(left, right)
+
+
 def widened(product: Callable[[ndarray, ndarray], Any]) -> Callable[[ndarray, ndarray], Any]:
     """A product of two arrays that computes what is of half precision in float32."""
     return lambda self, other: product(to_opmath(self), to_opmath(other))
@@ -37,7 +52,7 @@ def _scalar(value: Any, array: ndarray) -> Any:
 def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
     """``self`` plus a product of matrices, of batches of them, or of a matrix and a vector."""
     self, mat1, mat2 = map(to_opmath, (self, mat1, mat2))
-    return added(self, np.matmul(mat1, mat2), beta, alpha)
+    return added(self, multiplied(mat1, mat2), beta, alpha)
 
 
 def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
@@ -72,9 +87,9 @@ def weight_norm_interface(v: ndarray, g: ndarray, dim: int = 0) -> tuple[ndarray
 
 CPU_KERNELS.add(addmm, addr, addbmm)
 CPU_KERNELS.update({
-    "mm": widened(np.matmul),
-    "bmm": widened(np.matmul),
-    "mv": widened(np.matmul),
+    "mm": widened(multiplied),
+    "bmm": widened(multiplied),
+    "mv": widened(multiplied),
     "dot": widened(np.dot),
     "vdot": widened(np.vdot),
     "addmv": addmm,

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ...._storage import allocate
+from ...common.blocks import BLOCK, each_block
 from . import CPU_KERNELS
 from .reduction import lines, to_opmath, total
 
-#: Elements of a block: 256 KiB of float32.
-BLOCK = 1 << 16
+#: Elements of an array that is computed as a whole.
+FEW = 1 << 16
 
 
 def softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
@@ -45,12 +47,11 @@ def blocked(compute: Callable[..., None], count: int) -> Callable[..., Any]:
     def row(*args: Any) -> np.ndarray:
         arrays = [lines(to_opmath(array), args[count])[0] for array in args[:count]]
         axis = lines(arrays[0], args[count])[1]
-        out = np.empty(arrays[0].shape, arrays[0].dtype)
+        out = allocate(arrays[0].shape, arrays[0].dtype)
         if out.size:
             step = len(out) if axis == 0 else max(BLOCK * len(out) // out.size, 1)
-            for start in range(0, len(out), step):
-                part = slice(start, start + step)
-                compute(*[array[part] for array in arrays], out[part], axis)
+            each_block(lambda part: compute(*[array[part] for array in arrays], out[part], axis), len(out), step,
+                       out.size)
         return out.reshape(np.shape(args[0]))
 
     return row
