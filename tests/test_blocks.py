@@ -256,3 +256,26 @@ def test_memory_stays_flat():
     for _ in range(50):
         (x + x).softmax(1)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10_000  # KiB
+
+
+def test_numpy_keeps_its_settings():
+    before = np.getbufsize(), np.geterr()
+    torch.zeros(1500, 1000) + torch.arange(1000.0)
+    assert (np.getbufsize(), np.geterr()) == before
+
+
+@pytest.mark.parametrize("largest", [2, 1 << 20, 1 << 24, 1 << 40])
+def test_integers_are_multiplied_exactly(largest):
+    random = np.random.RandomState(0)
+    for dtype in (np.int64, np.int32, np.uint8):
+        left, right = (random.randint(-largest, largest, shape).astype(dtype) for shape in ((40, 30), (30, 50)))
+        np.testing.assert_array_equal((torch.from_numpy(left) @ torch.from_numpy(right)).numpy(), left @ right)
+
+
+def test_what_is_clamped_in_one_pass_keeps_zeros_and_nans():
+    x = torch.tensor([-0.0, float("nan"), -1.0, 2.0, float("inf")]).repeat(LARGE)
+    for clamped, expected in ((x.relu(), [-0.0, np.nan, 0, 2, np.inf]), (x.clamp(min=0.0), [-0.0, np.nan, 0, 2, np.inf]),
+                              (x.clamp(-0.5, 1.0), [-0.0, np.nan, -0.5, 1, 1])):
+        for some in (clamped[:5], clamped[-5:]):
+            np.testing.assert_array_equal(some.numpy(), np.float32(expected))
+            assert np.signbit(some[0].item())
