@@ -1,6 +1,7 @@
 """Registers formatters, magics, their completion and short tracebacks, and takes every trace of them away."""
 from __future__ import annotations
 
+from asyncio import get_running_loop
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from types import GeneratorType
@@ -14,7 +15,7 @@ from .._random.generator import Generator
 from .._storage import StorageBase
 from .._tensor import Tensor
 from .inspection import hide_operators, show_operators
-from .magics import MindtorchMagics
+from .magics import MindtorchMagics, watch_writes
 from .reloading import AfterCells
 from .tracebacks import fold_tracebacks, unfold_tracebacks
 
@@ -97,11 +98,21 @@ def load(ip: Any) -> None:
     ip.events.register("post_run_cell", AfterCells(ip))
     fold_tracebacks(ip)
     show_operators(ip)
+    _load_cards_when_idle()
+
+
+def _load_cards_when_idle() -> None:
+    """Load what draws cards once the notebook has nothing else to do, so that the first is drawn as fast as others."""
+    try:
+        idle = get_running_loop()
+    except RuntimeError:  # no notebook: cards are loaded when one is drawn
+        return
+    idle.call_soon(getattr, viz, "tensor_card")
 
 
 def unload(ip: Any) -> None:
     """``%unload_ext mindtorch``."""
-    introspect.watch_writes(False)
+    watch_writes(ip, False)
     unfold_tracebacks(ip)
     for callback in [found for found in ip.events.callbacks["post_run_cell"] if isinstance(found, AfterCells)]:
         ip.events.unregister("post_run_cell", callback)

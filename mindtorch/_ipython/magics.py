@@ -14,6 +14,18 @@ from .._device import device as Device, get_default_device, set_default_device
 from .base import MagicGroup, Picture, magic
 
 
+def watch_writes(ip: Any, on: bool) -> None:
+    """Note writes in place, of libraries that a cell has yet to import from the cell after it on, or stop."""
+    callbacks = ip.events.callbacks["pre_run_cell"]
+    if on is not (_watch_on in callbacks):
+        (ip.events.register if on else ip.events.unregister)("pre_run_cell", _watch_on)
+        introspect.watch_writes(on)
+
+
+def _watch_on(info: Any = None) -> None:
+    introspect.watch_writes()
+
+
 @magics_class
 class MindtorchMagics(MagicGroup):
     """All of them; each is a plain function of ``introspect`` and ``viz``, with the notebook's names."""
@@ -91,7 +103,7 @@ class MindtorchMagics(MagicGroup):
         if options.watch and options.no_watch:
             raise UsageError("%why: either --watch or --no-watch")
         if options.watch or options.no_watch:
-            introspect.watch_writes(options.watch)
+            watch_writes(self.shell, options.watch)
             said = "noting which lines write to tensors in place"
             print(said if options.watch else "writes in place are no longer noted")
             return None

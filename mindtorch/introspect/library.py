@@ -152,6 +152,11 @@ class TrainingObserver(Protocol):
         """It has taken the step."""
 
 
+#: Told of an operator that wrote in place, and of what it wrote to: which writes are counted together, as ``counted``
+#: tells, and the version that this one led to.
+WriteObserver = Callable[[DispatchEvent, Sequence[tuple[Any, int]]], None]
+
+
 class Library(Protocol):
     """What introspection asks; each question in the module's docstring is a method."""
 
@@ -241,3 +246,6 @@ class Library(Protocol):
         """A block in which ``observer`` is told of every operator that the library dispatches, and ``activities`` of
         what devices do, as far as the library knows it.
         """
+
+    def watching_writes(self, observer: WriteObserver) -> AbstractContextManager[Any]:
+        """A block in which an observer is told of every write in place."""

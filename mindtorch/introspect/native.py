@@ -16,17 +16,15 @@ from .._autograd.function import BackwardCFunction
 from .._autograd.node import Node
 from .._autograd.saved import Saved, unwritten
 from .._autograd.views import CopySlices
-from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import AUTOGRAD, INFERENCE, MATH_BITS, META, PIPELINE, UNINITIALIZED
 from .._dispatch.local import local
-from .._dispatch.observers import ActivityObserver, Observer, subscribed, subscribed_values
+from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer, TensorMeta, subscribed, subscribed_values
 from .._storage import UntypedStorage
 from .._tensor import Tensor
-from ..nn import _hooks as module_hooks
-from ..optim import optimizer as optimizer_hooks
 from .formulas import formulas_of
 from .known import known_storage
-from .library import BackwardPass, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver, hook_of
+from .library import BackwardPass, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver, WriteObserver, hook_of
 from .off_host import Pending, Source, sources
 
 
@@ -161,6 +159,9 @@ class Native:
 
     @contextmanager
     def training(self, observer: TrainingObserver) -> Iterator[None]:
+        from ..nn import _hooks as module_hooks  # what trains has loaded both; a card does without
+        from ..optim import optimizer as optimizer_hooks
+
         with ExitStack() as block:
             for handle in (module_hooks.register_module_forward_pre_hook(partial(observer.call, self)),
                            optimizer_hooks.register_optimizer_step_pre_hook(observer.before_step),
@@ -182,6 +183,9 @@ class Native:
 
     def observing(self, observer: Observer, activities: ActivityObserver | None) -> AbstractContextManager[Any]:
         return subscribed(observer, activities)
+
+    def watching_writes(self, observer: WriteObserver) -> AbstractContextManager[Any]:
+        return subscribed(lambda event: observer(event, _written_by(event)))
 
 
 def element_source(tensor: Any) -> Source | None:
@@ -248,3 +252,14 @@ def _start(storage: Any) -> int:
     """The address of a storage's first byte, 0 where there is no memory yet, none at all, or none any more."""
     memory = storage._memory
     return 0 if (storage._bytes is None if memory is None else memory.lost) else storage.data_ptr()
+
+
+def _written_by(event: DispatchEvent) -> list[tuple[Any, int]]:
+    """The version counters that an operator moved, and the versions that this led to."""
+    op = registry[event.op]
+    pairs = zip(event.inputs, op.schema.parameters, strict=False)
+    found = [(tensor.counter, tensor.version + 1) for given, parameter in pairs
+             if parameter.writes and isinstance(given, tuple) for tensor in given]
+    if op.is_inplace or op.is_out:
+        found += [(tensor.counter, tensor.version) for tensor in event.outputs if isinstance(tensor, TensorMeta)]
+    return [(counter, version) for counter, version in found if counter]

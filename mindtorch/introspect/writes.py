@@ -4,14 +4,16 @@ from __future__ import annotations
 import ast
 import linecache
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import CodeType
 from typing import Any
 
-from .._dispatch.dispatcher import registry
-from .._dispatch.observers import DispatchEvent, TensorMeta, subscribe
+from .._dispatch.observers import DispatchEvent
+from .libraries import libraries
+from .library import Library
 
 KEPT = 4096  #: writes at most that are remembered
 
@@ -30,42 +32,39 @@ class Write:
 
 
 _noted: deque[Write] = deque(maxlen=KEPT)
-_end: Callable[[], None] | None = None
+_watched: list[Library] = []
+_blocks = ExitStack()
 
 
 def watch_writes(on: bool = True) -> None:
     """Note from now on which line makes every write in place, or stop and forget them.
 
-    It observes every operator, which takes time, and keeps no tensor.
+    It observes every operator of the libraries that are loaded, which takes time, and keeps no tensor. Of PyTorch's,
+    those of this thread. Where PyTorch was imported since, another call begins with its operators, too.
     """
-    global _end
-    if on and _end is None:
-        _end = subscribe(_note)
-    elif not on and _end is not None:
-        _end()
-        _end = None
+    if not on:
+        _blocks.close()
+        _watched.clear()
         _noted.clear()
+        return
+    for library in libraries():
+        if library not in _watched:
+            _blocks.enter_context(library.watching_writes(_note))
+            _watched.append(library)
 
 
 def watching_writes() -> bool:
     """Whether writes in place are noted."""
-    return _end is not None
+    return bool(_watched)
 
 
-def _note(event: DispatchEvent) -> None:
-    if event.error:
-        return
-    op = registry[event.op]
-    pairs = zip(event.inputs, op.schema.parameters, strict=False)
-    found = [(tensor.counter, tensor.version + 1) for given, parameter in pairs
-             if parameter.writes and isinstance(given, tuple) for tensor in given]
-    if op.is_inplace or op.is_out:
-        found += [(tensor.counter, tensor.version) for tensor in event.outputs if isinstance(tensor, TensorMeta)]
-    _noted.extend(Write(event.op, *event.site[:2], version, counter) for counter, version in found if counter)
+def _note(event: DispatchEvent, written: Sequence[tuple[Any, int]]) -> None:
+    if not event.error:
+        _noted.extend(Write(event.op, *event.site[:2], version, counter) for counter, version in written)
 
 
-def writes_to(counter: Any, after: int) -> list[Write]:
-    """Return the noted writes that led a version counter above ``after``, one per version."""
+def writes_to(counter: Any, after: int, now: int) -> list[Write]:
+    """Return the noted writes that led a version counter from ``after`` to what it is ``now``, one per version."""
     found: dict[int, Write] = {}
     below = None
     for write in reversed(_noted):  # a counter that is gone may have had the same identity: its versions are no sequel
@@ -74,7 +73,7 @@ def writes_to(counter: Any, after: int) -> list[Write]:
         if below is not None and write.version > below:
             break
         below = write.version
-        if write.version > after:
+        if after < write.version <= now:
             found.setdefault(write.version, write)  # the outermost of nested operators ends last
     return sorted(found.values(), key=lambda write: write.version or 0)
 

@@ -41,7 +41,21 @@ def test_a_card_loads_what_it_needs_and_no_explanations(tmp_path):
     run(
         "shell.display_formatter.active_types = ['text/plain', 'text/html']\n"
         "assert 'mt-card' in shell.display_formatter.format(shell.user_ns['x'])[0]['text/html']\n"
-        "assert 'viz.card' in loaded() and not {'introspect.why', 'introspect.npu', 'viz.graph'} & loaded()",
+        "assert 'viz.card' in loaded()\n"
+        "assert not {'introspect.why', 'introspect.npu', 'nn', 'optim', 'viz.graph'} & loaded()",
+        tmp_path,
+    )
+
+
+def test_a_notebook_loads_cards_when_it_has_nothing_else_to_do(tmp_path):
+    run(
+        "import asyncio\n"
+        "async def notebook():\n"
+        "    shell.run_line_magic('reload_ext', 'mindtorch')\n"
+        "    assert 'viz.card' not in loaded()\n"
+        "    await asyncio.sleep(0)\n"
+        "    assert 'viz.card' in loaded() and not {'introspect.why', 'nn', 'optim', 'viz.graph'} & loaded()\n"
+        "asyncio.run(notebook())",
         tmp_path,
     )
 

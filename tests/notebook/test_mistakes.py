@@ -56,7 +56,7 @@ def test_a_mistake_is_explained_and_its_cure_works(lib: types.ModuleType, mistak
     assert mistake.cure in "\n".join(f"{fix.text}\n{fix.code}" for fix in facts.fixes)
     assert not mistake.never or not re.search(rf"(?<!\w){re.escape(mistake.never)}", told)
     assert facts.title in viz.why_text(facts)
-    assert lib is mindtorch or not re.search(r"mindtorch|\bnpu\b|--watch", told)
+    assert lib is mindtorch or not re.search(r"mindtorch|\bnpu\b", told)
     run(lib, f"{mistake.given}\n{mistake.fixed or mistake.cure}")
 
 
@@ -86,6 +86,5 @@ def known(facts: introspect.Explanation) -> dict[str, object]:
     tensors = [replace(tensor, storage=0, version=0) for tensor in facts.tensors]
     pictures = [replace(picture, storage=0) if isinstance(picture, introspect.why.Places) else picture
                 for picture in facts.pictures]
-    fixes = [fix for fix in facts.fixes if fix.code != "%why --watch"]  # PyTorch's writes are not watched
-    return {**vars(facts), "tensors": tensors, "fixes": fixes, "pictures": pictures, "error": "", "message": "",
+    return {**vars(facts), "tensors": tensors, "pictures": pictures, "error": "", "message": "",
             "call": facts.call and facts.call.text}

@@ -115,6 +115,23 @@ def test_widgets_take_pytorchs_tensors(notebook):
     assert [series.name for series in monitor.facts.norms] == ["weight", "bias"]
 
 
+def test_writes_are_watched_from_the_cell_after_the_import_on(bare, capsys):
+    bare.run_line_magic("load_ext", "mindtorch")
+    bare.run_line_magic("why", "--watch")
+    bare.run_cell("import torch")
+    bare.run_cell("a = torch.ones(3, requires_grad=True)\nb = a.exp()\nview = b.detach()[1:]")
+    bare.run_cell("view.mul_(2)\nb[0] = 1\ntorch.add(b.detach(), 1, out=b.detach())")
+    bare.run_cell("try:\n    b.sum().backward()\nexcept RuntimeError as error:\n    failed = error")
+    lines = str(bare.run_line_magic("why", "failed")).splitlines()
+    assert [line.strip() for line in lines if "→ version" in line] == [
+        "→ view.mul_(2) ✗  line 1: mul_.Tensor → version 1", "→ b[0] = 1 ✗  line 2: copy_ → version 2",
+        "→ torch.add(b.detach(), 1, out=b.detach()) ✗  line 3: add.out → version 3"]
+    modes = pytorch.utils._python_dispatch._get_current_dispatch_mode_stack
+    assert len(modes()) == 1
+    bare.run_line_magic("unload_ext", "mindtorch")
+    assert not modes() and not introspect.watching_writes()
+
+
 def test_the_glossary_has_three_names_for_each_thing(notebook):
     assert all(all(vars(term).values()) for term in introspect.GLOSSARY) and len(introspect.GLOSSARY) > 20
     text = notebook.run_line_magic("glossary", "record_stream").text

@@ -238,8 +238,8 @@ def test_writes_to_a_counter_that_is_gone_are_not_those_of_one_in_its_place(monk
     noted = [writes.Write("mul_", "file", line, version, counter)
              for line, version in enumerate((1, 2, 3, 1, 2))]  # of which the first three are another tensor's
     monkeypatch.setattr(writes, "_noted", noted)
-    assert [write.line for write in writes.writes_to(id(tensor._version_counter), 0)] == [3, 4]
-    assert [write.line for write in writes.writes_to(id(tensor._version_counter), 1)] == [4]
+    assert [write.line for write in writes.writes_to(id(tensor._version_counter), 0, 2)] == [3, 4]
+    assert [write.line for write in writes.writes_to(id(tensor._version_counter), 1, 2)] == [4]
 
 
 def test_watching_tells_which_write_led_to_which_version():

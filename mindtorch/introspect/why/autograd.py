@@ -60,7 +60,7 @@ def modified(failure: Failure, f: Fields) -> Diagnosis:
     name = node.name() if node is not None else "a node"
     tensor = _origin(failure, saved)
     steps = [Step(name, f"keeps {tensor} {tensor.size} at version {wanted}", GOOD)]
-    writes = [] if saved is None else writes_to(library_of(saved).counted(saved), wanted)
+    writes = [] if saved is None else writes_to(library_of(saved).counted(saved), wanted, now)
     exact = bool(writes)
     if saved is not None and not writes:
         writes = suspected_writes([name for name, tensor in failure.named.items() if _counted_together(saved, tensor)],
@@ -85,7 +85,7 @@ def modified(failure: Failure, f: Fields) -> Diagnosis:
     else:
         fixes = [Fix("compute a new tensor where it is written", _instead(tensor.label, writes)),
                  Fix("or write into a copy, so that the old values stay", f"{tensor} = {tensor}.clone()")]
-    if not exact and not watching_writes() and failure.library == "mindtorch":  # PyTorch's writes are not watched
+    if not exact and not watching_writes():
         fixes.append(Fix("to learn which lines wrote, watch from now on and run the program again", "%why --watch"))
     return Diagnosis(
         f"{tensor} was written in place after {name} kept it for backward",

@@ -6,7 +6,8 @@ are few. So what was done to the one can be done again to the other, and nothing
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import EllipsisType, ModuleType
 from typing import Any
 
@@ -109,7 +110,7 @@ class Twins:
         if not own and "forward" in dir(kind) and not kind.forward.__module__.startswith("torch."):
             twin_class: Any = type(kind.__name__, (nn.Module,), {"forward": _refused})
         elif own:
-            twin_class = _known(vars(nn), kind.__name__)
+            twin_class = _of_ours(nn, kind.__name__)
         else:
             twin_class = type(kind.__name__, (nn.Module,), {})
         twin = object.__new__(twin_class)
@@ -131,17 +132,23 @@ def _refused(self: Any, *args: Any, **kwargs: Any) -> Any:
     raise NoTwin("a forward of the program's own")
 
 
-def _known(table: Any, name: str) -> Any:
+def _known(table: Mapping[str, Any], name: str) -> Any:
     if name not in table:
         raise NoTwin(name)
     return table[name]
+
+
+def _of_ours(space: ModuleType, name: str) -> Any:
+    if not hasattr(space, name):
+        raise NoTwin(name)
+    return getattr(space, name)
 
 
 def _space(module: ModuleType) -> ModuleType:
     path = module.__name__.removeprefix("torch")
     if path not in SPACES or not module.__name__.startswith("torch"):
         raise NoTwin(module.__name__)
-    return _known(sys.modules, f"mindtorch{path}")
+    return import_module(f"mindtorch{path}")
 
 
 def _function(function: Any) -> Any:
@@ -149,7 +156,7 @@ def _function(function: Any) -> Any:
     name = getattr(function, "__name__", "")
     for path in SPACES:
         if getattr(sys.modules.get(f"torch{path}"), name, None) is function:
-            return _known(vars(sys.modules[f"mindtorch{path}"]), name)
+            return _of_ours(import_module(f"mindtorch{path}"), name)
     raise NoTwin(name)
 
 

@@ -1,0 +1,13 @@
+"""PyTorch's tensors: its answers to what introspection asks. See ``library.Library``.
+
+PyTorch is not imported here: what it answers for exists only where the program has imported it. What is asked of its
+tensors runs outside of the program's modes, so that nobody sees it, and no class's own ``__torch_function__`` or
+``__torch_dispatch__`` is run.
+"""
+from .answers import PyTorch
+from .dispatching import asked
+from .loaded import is_pytorchs, is_pytorchs_node, is_pytorchs_tensor, library_path, pytorch
+from .nodes import watching_nodes
+
+__all__ = ["PyTorch", "asked", "is_pytorchs", "is_pytorchs_node", "is_pytorchs_tensor", "library_path", "pytorch",
+           "watching_nodes"]

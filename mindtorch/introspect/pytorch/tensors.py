@@ -1,0 +1,134 @@
+"""What a tensor of PyTorch's consists of: its layout, the parts of one that is no piece of memory, its values."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..._dtype import COMPLEX, DTYPES, FLOATING, INTEGER, RARE, DType
+from ..library import Layout
+from .loaded import quietly
+
+#: The tensors that a tensor of another layout consists of, by their methods.
+PARTS = {"sparse_coo": ("_indices", "_values"), "sparse_csr": ("crow_indices", "col_indices", "values"),
+         "sparse_csc": ("ccol_indices", "row_indices", "values"),
+         "sparse_bsr": ("crow_indices", "col_indices", "values"),
+         "sparse_bsc": ("ccol_indices", "row_indices", "values")}
+FAKE = "FakeTensor"
+SHOWN = 4  #: tensors of a nested one at most whose shapes are named
+
+
+@quietly
+def layout_of(tensor: Any) -> Layout:
+    """Where a tensor's elements lie."""
+    dtype, device = dtype_of(tensor.dtype), str(tensor.device)
+    if not materialized(tensor):
+        return Layout((0,), (1,), 0, dtype, device, False)
+    if tensor.is_nested:
+        return Layout((tensor.size(0),), (), 0, dtype, device, without=_nested(tensor))
+    shape, layout = ints(tensor.shape), str(tensor.layout).removeprefix("torch.")
+    if layout != "strided":
+        return Layout(shape, (), 0, dtype, device, without=_sparse(tensor, layout))
+    return Layout(shape, ints(tensor.stride()), int(tensor.storage_offset()), dtype, device,
+                  without=without_values(tensor))
+
+
+@quietly
+def owner_of(tensor: Any) -> Any:
+    """The storage under a tensor; of one that has none, the tensor itself."""
+    return tensor.untyped_storage() if has_storage(tensor) else tensor
+
+
+@cache
+def dtype_of(dtype: Any) -> DType:
+    """PyTorch's dtype as mindtorch's of that name; one that mindtorch lacks is described."""
+    name = str(dtype).removeprefix("torch.")
+    if name in DTYPES or name in RARE:
+        return DTYPES.get(name) or RARE[name]
+    quantized = name.startswith(("q", "float"))
+    return DType(name, COMPLEX if dtype.is_complex else FLOATING if quantized else INTEGER, dtype.itemsize, 0)
+
+
+def stream_name(device: Any) -> str:
+    """The name of a device's current stream in pictures, such as ``cuda:0 stream 0``, which is the default stream."""
+    stream = getattr(sys.modules["torch"], device.type).current_stream(device)
+    return f"{device} stream {getattr(stream, 'stream_id', 0)}"
+
+
+def ints(sizes: Iterable[Any]) -> tuple[int, ...]:
+    """Sizes as numbers; of a size that is only known as a symbol, the number that it was first seen with."""
+    return tuple(size if type(size) is int else int(getattr(size.node, "hint", None) or 0) for size in sizes)
+
+
+def materialized(tensor: Any) -> bool:
+    """Whether a tensor has a shape: parameters of lazy modules get theirs in the first call."""
+    return type(tensor).__name__ not in ("UninitializedParameter", "UninitializedBuffer")
+
+
+def has_storage(tensor: Any) -> bool:
+    """Whether there is a piece of memory under a tensor."""
+    torch = sys.modules["torch"]
+    inside = torch._C._functorch
+    return materialized(tensor) and torch._C._has_storage(tensor) and not tensor.is_nested and not (
+        inside.is_batchedtensor(tensor) or inside.is_gradtrackingtensor(tensor) or inside.is_functionaltensor(tensor))
+
+
+def is_wrapper(tensor: Any) -> bool:
+    """Whether a tensor's operators are those of its class, so that what it has of memory means nothing."""
+    torch = sys.modules["torch"]
+    own = getattr(type(tensor), "__torch_dispatch__", None)
+    return own is not None and own not in (torch.Tensor.__torch_dispatch__, torch._C._disabled_torch_dispatch_impl)
+
+
+def without_values(tensor: Any) -> str:
+    """Why a strided tensor's elements are not to be read; '' if they are, or if the device says so."""
+    kind = type(tensor).__name__
+    if kind == FAKE:
+        return "a FakeTensor: shape, dtype and device are known, there are no values"
+    if is_wrapper(tensor):
+        return f"a {kind}, whose operators are its own (__torch_dispatch__): they are not run to draw it"
+    if not has_storage(tensor) and not tensor.is_nested and str(tensor.layout) == "torch.strided":
+        return "a tensor inside a transform of torch.func: its memory is that of the tensors that it stands for"
+    return ""
+
+
+def _sparse(tensor: Any, layout: str) -> str:
+    if layout not in PARTS:
+        return f"layout {layout}: how its elements lie is known to its operators only"
+    parts = ", ".join(f"x.{name}() {list(getattr(tensor, name)().shape)}" for name in PARTS[layout])
+    return (f"layout {layout}: {tensor._nnz():,} of {tensor.numel():,} elements are stored, with their places; "
+            f"its parts are ordinary tensors: {parts}")
+
+
+def _nested(tensor: Any) -> str:
+    torch = sys.modules["torch"]
+    if str(tensor.layout) == "torch.jagged":
+        lengths = tensor.offsets().diff().tolist()
+        found = [f"[{length}, {', '.join(map(str, tensor.shape[2:]))}]" for length in lengths[:SHOWN]]
+        count = len(lengths)
+    else:
+        sizes = torch._C._nested_tensor_size(tensor) if hasattr(torch._C, "_nested_tensor_size") else (
+            tensor._nested_tensor_size())
+        found, count = [str(size) for size in sizes[:SHOWN].tolist()], len(sizes)
+    more = ", …" if count > SHOWN else ""
+    return f"nested: {count} tensors one after the other, of shapes {', '.join(found)}{more}; x.unbind() gives them"
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    """Values as an array, the tensor's own memory where it lies on the host as NumPy has it."""
+    torch = sys.modules["torch"]
+    plain = tensor.detach().cpu()
+    if plain.is_quantized:
+        plain = plain.dequantize()
+    if plain.is_conj() or plain.is_neg():
+        plain = plain.resolve_conj().resolve_neg()
+    name = str(plain.dtype).removeprefix("torch.")
+    if name == "complex32":
+        return plain.to(torch.complex64).numpy()
+    if name == "bfloat16" or name.startswith("float8"):
+        bits = torch.int16 if plain.dtype.itemsize == 2 else torch.uint8
+        return plain.view(bits).numpy().view(dtype_of(plain.dtype).np)
+    return plain.numpy()
