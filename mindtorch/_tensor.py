@@ -408,9 +408,12 @@ class Tensor(Methods, metaclass=_TensorType):
         storage = self._storage or self.untyped_storage()
         if self._version_counter is None:
             self._version_counter = [0, storage]
-        out._array, out._dtype, out._keys, out._device = self._array, self._dtype, self._keys & ~DERIVED, self._device
-        out._shape, out._stride, out._offset = self._shape, self._stride, self._offset
-        out._storage, out._version_counter, out._pending = storage, self._version_counter, self._pending
+        out._array, out._dtype, out._keys, out._offset = self._array, self._dtype, self._keys & ~DERIVED, self._offset
+        out._storage, out._version_counter = storage, self._version_counter
+        if self._stride is not None:
+            out._stride = self._stride
+        if self._array is None or self._pending is not None:
+            out._shape, out._device, out._pending = self._shape, self._device, self._pending
         storage.add_alias(out)
         return out
 

@@ -315,9 +315,12 @@ def _holds_ints(args: tuple[Any, ...]) -> bool:
 def _holds_tensors(args: tuple[Any, ...]) -> bool:
     """Whether all lists hold tensors, of a class that nobody asks, and at least one."""
     for arg in args:
-        if arg.__class__ in _INT_LISTS and not (arg and TENSOR_TYPES.issuperset(kinds := {*map(type, arg)})
-                                                and PLAIN.issuperset(kinds)):
-            return False
+        if arg.__class__ in _INT_LISTS:
+            if not arg:
+                return False
+            for item in arg:
+                if (kind := item.__class__) is not Tensor and (kind not in TENSOR_TYPES or kind not in PLAIN):
+                    return False
     return True
 
 

@@ -16,6 +16,7 @@ from .numerics import affine, cast, compute_dtype, float_facts, libm, unit_inter
 
 #: Up to so many normals, calls of NumPy count for more than what they do.
 FEW = 16
+MASK = 2**53 - 1  #: the bits of a word of which a uniform number of float64 is made
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -109,12 +110,12 @@ def _normal_pairs(generator: Generator, n: int, mean: float, std: float) -> np.n
     with generator.lock:
         kept = [] if generator.next_normal is None else [generator.next_normal]
         missing = max(0, n - len(kept))
-        u = standard_uniform(generator, missing + missing % 2, _FLOAT64).reshape(-1, 2)
         if missing <= FEW:
-            values = np.array([*kept, *_pairs(u.tolist())])
+            few = [*kept, *_pairs([(word & MASK) * 2.0**-53 for word in generator.few64(missing + missing % 2)])]
             if n:
-                generator.next_normal = float(values[n]) if len(values) > n else None
-            return affine(values[:n], std, mean)
+                generator.next_normal = few[n] if len(few) > n else None
+            return affine(np.array(few[:n]), std, mean)
+        u = standard_uniform(generator, missing + missing % 2, _FLOAT64).reshape(-1, 2)
         radius = np.sqrt(-2 * libm(np.log1p, -u[:, 1], _FLOAT64))
         angle = box_muller.TWO_PI * u[:, 0]
         pairs = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
@@ -124,9 +125,9 @@ def _normal_pairs(generator: Generator, n: int, mean: float, std: float) -> np.n
     return affine(values[:n], std, mean)
 
 
-def _pairs(uniforms: list[list[float]]) -> Iterator[float]:
+def _pairs(uniforms: list[float]) -> Iterator[float]:
     """The normals of a few pairs of uniforms, by the C library's functions."""
-    for angle, radius in uniforms:
+    for angle, radius in zip(uniforms[::2], uniforms[1::2], strict=True):
         radius, angle = math.sqrt(-2 * math.log1p(-radius)), box_muller.TWO_PI * angle
         yield radius * math.cos(angle)
         yield radius * math.sin(angle)

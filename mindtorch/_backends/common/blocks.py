@@ -132,8 +132,12 @@ def each_block(work: Callable[[slice], None], count: int, step: int, size: int =
 
     Where that is for ``size`` elements in all and those are many, it is called on as many threads as
     ``torch.set_num_threads`` says, and must write to places that no other call touches. Matrix products in it have a
-    thread each. What ``work`` raises is raised, after all threads have stopped; NumPy warns of nothing.
+    thread each. What ``work`` raises is raised, after all threads have stopped; of a block and more NumPy
+    warns of nothing.
     """
+    if size < BLOCK:
+        _each_block(work, count, step, size)
+        return
     with np.errstate(all="ignore"):  # which restores the size of the buffer, too
         np.setbufsize(BUFFER)
         _each_block(work, count, step, size)

@@ -13,6 +13,7 @@ import numpy as np
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.return_types import named_tuple
 from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
+from ..._storage import allocate
 from ..common.fast_paths import Row, fast_path, fresh, ndarray
 from .ops import CPU_KERNELS
 from .ops.reduction import MANY, of_all
@@ -95,15 +96,21 @@ def along(compute: Callable[..., None], count: int) -> Callable[[Row], Row]:
     """Operators that compute along a dimension of ``count`` small tensors, of one shape and dtype."""
 
     def run(*args: Any) -> ndarray | None:
-        dtype, dim = args[0]._dtype, args[count]
-        arrays = [tensor._array for tensor in args[:count]]
-        shape = arrays[0].shape
-        if (not is_plain(dtype) or not 0 < arrays[0].size <= SMALL
-                or not -len(shape) <= dim < len(shape) or args[count + 1] not in (False, dtype)
-                or (count == 2 and (args[1]._dtype is not dtype or arrays[1].shape != shape))):
+        first, dim, converts = args[0], args[count], args[count + 1]
+        source, dtype = first._array, first._dtype
+        shape = source.shape
+        span = len(shape)
+        if (dtype not in BLAS or not 0 < source.size <= SMALL or not -span <= dim < span
+                or (converts is not False and converts is not dtype)):
             return None
         array: ndarray = np.empty(shape, dtype.np)
-        compute(*arrays, array, dim % len(shape))
+        if count == 1:
+            compute(source, array, dim % span)
+            return array
+        second = args[1]
+        if second._dtype is not dtype or second._array.shape != shape:
+            return None
+        compute(source, second._array, array, dim % span)
         return array
 
     return fast_path(run)
@@ -189,6 +196,28 @@ def nll_loss_backward(grad_output: Any, self: Any, target: Any, weight: Any, red
     return array
 
 
+# -- copies -----------------------------------------------------------------------------------------------------------
+
+@fast_path
+def clone(self: Any, memory_format: Any = None) -> ndarray | None:
+    """A copy in the same layout."""
+    if memory_format is not None:
+        return None
+    array = allocate(self._array.shape, self._dtype.np)
+    np.copyto(array, self._array)
+    return array
+
+
+@fast_path
+def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    """Write values of the same shape and dtype that lie elsewhere."""
+    if (src._dtype is not self._dtype or src._array.shape != self._array.shape
+            or (src._storage is not None and src._storage is self._storage)):
+        return None
+    np.copyto(self._array, src._array)
+    return self
+
+
 # -- joining and indexing ----------------------------------------------------------------------------------------------
 
 def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
@@ -196,13 +225,23 @@ def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
 
     def run(tensors: Any, dim: int = 0) -> Any:
         dtype = tensors[0]._dtype if tensors else None
+        arrays = []
         for tensor in tensors:
             if tensor._dtype is not dtype:
                 return None
-        array = joined([tensor._array for tensor in tensors], dim)
+            arrays.append(tensor._array)
+        array = joined(arrays, dim)
         return fresh(array, dtype) if array.size else None
 
     return fast_path(run)
+
+
+def stacked(arrays: list[ndarray], dim: int) -> ndarray:
+    """``np.stack``, which along the first dimension is to put one array behind the other."""
+    shape = arrays[0].shape
+    if dim or not shape or any(array.shape != shape for array in arrays):
+        return np.stack(arrays, dim)
+    return np.concatenate(arrays).reshape(len(arrays), *shape)
 
 
 @fast_path
@@ -294,12 +333,14 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "nll_loss_forward": nll_loss,
     "nll_loss_backward": nll_loss_backward,
     "cat": join(np.concatenate),
-    "stack": join(np.stack),
+    "stack": join(stacked),
     "index.Tensor": index,
     "index_put_": index_put_,
     "index_select": index_select,
     **{name: on_lists(name, count) for name, count in (("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6),
                                                      ("_fused_adagrad_", 4))},
 }
+#: Of operators whose kernels are those of every backend.
+OF_COPIES: dict[str, Callable[[Row], Row]] = {"clone": clone, "copy_": copy_}
 #: Those that take tensors of any strides.
 NONCONTIGUOUS = {"mm", "addmm"}

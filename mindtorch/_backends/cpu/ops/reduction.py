@@ -73,6 +73,8 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
     """The sum. NumPy adds in pairs along the innermost axis only; long other axes are summed block by block,
     so that rounding errors stay small there, too (PyTorch's cascade sum).
     """
+    if x.size <= BLOCK and x.dtype.kind == "f":
+        return add(x, axis, None, None, keepdims)
     if x.dtype.kind in "biu":
         return add(x, axis, np.int64, keepdims=keepdims)
     if x.size >= MANY and x.dtype.kind == "f" and x.flags.c_contiguous:

@@ -9,7 +9,7 @@ import numpy as np
 from ...._storage import allocate
 from ...common.blocks import BLOCK, each_block
 from . import CPU_KERNELS
-from .reduction import lines, to_opmath, total
+from .reduction import lines, maximum, to_opmath, total
 
 #: Elements of an array that is computed as a whole.
 FEW = 1 << 16
@@ -17,13 +17,13 @@ FEW = 1 << 16
 
 def softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
     """Compute softmax after a shift by the largest element, so that nothing overflows."""
-    np.subtract(x, np.maximum.reduce(x, axis, keepdims=True), out=out)
-    np.exp(out, out=out)
+    np.subtract(x, maximum(x, axis, None, None, True), out)
+    np.exp(out, out)
     out /= total(out, (axis,), True)
 
 
 def log_softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
-    np.subtract(x, np.maximum.reduce(x, axis, keepdims=True), out=out)
+    np.subtract(x, maximum(x, axis, None, None, True), out)
     out -= np.log(total(np.exp(out), (axis,), True))
 
 
