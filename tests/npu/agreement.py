@@ -10,10 +10,14 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 import mindtorch
-from mindtorch._backends.npu import aclnn, kernels
+from mindtorch._backends.npu import kernels
+from mindtorch._backends.npu.bindings import names
+from mindtorch._backends.npu.runtime import Queue
+from tests.npu import steps
 from tests.parity import agreeing, compare
 from tests.parity.compare import Comparison, Entry, Result, database
 from tests.support import torch
@@ -47,17 +51,17 @@ def noted() -> Iterator[tuple[set[str], set[str]]]:
     """A block after which it is known which ACLNN operators were launched, and which ATen operators fell back."""
     launched: set[str] = set()
     fallen: set[str] = set()
-    launch = aclnn.launch
+    note = Queue.note
 
-    def noting(name: str, values: Any, queue: Any) -> None:
+    def noting(self: Queue, name: str, values: Any = ()) -> int:
         launched.add(name)
-        launch(name, values, queue)
+        return note(self, name, values)
 
-    kernels.launch, kernels._warned = noting, fallen
+    Queue.note, kernels._warned = noting, fallen
     try:
         yield launched, fallen
     finally:
-        kernels.launch = launch
+        Queue.note = note  # type: ignore[method-assign]
 
 
 def check(name: str, dtype: str) -> Result:
@@ -73,6 +77,7 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     bad = count = 0
+    reached: set[str] = set()
     for name, dtypes in agreeing.read().items():
         if (options.entries and name not in options.entries) or options.k not in name:
             continue
@@ -80,6 +85,7 @@ def main() -> int:
             with noted() as (launched, fallen):
                 result = check(name, dtype)
             count += 1
+            reached |= launched
             if result.status != "agrees":
                 bad += 1
                 told = [f"{part} {sample}: {difference}" for part, sample, difference in result.found]
@@ -89,6 +95,13 @@ def main() -> int:
                     flush=True,
                 )
     print(f"{count - bad} of {count} agree on the NPU")
+    missing = [name for name in names() if name not in reached]
+    print(f"{len(names()) - len(missing)} of the table's {len(names())} operators were reached")
+    print("not reached:", *missing)
+    with noted() as (_, fallen):
+        for network, optimizer in product(steps.NETWORKS.values(), steps.OPTIMIZERS):
+            steps.losses(network, optimizer, "npu")
+    print("training steps of a convolutional, a recurrent and an attention network: fallbacks:", *fallen or ["none"])
     return bool(bad)
 
 

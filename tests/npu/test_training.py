@@ -9,6 +9,8 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import nn
+from tests.npu import steps
+from tests.npu.agreement import noted
 
 
 def digits() -> tuple[Any, Any]:
@@ -47,6 +49,26 @@ def losses(device: str, optimizer: Callable[[Any], Any], epochs: int = 2) -> tup
     with torch.no_grad():
         right = model(images[1400:]).argmax(1) == targets[1400:]
     return found, right.sum().item() / len(right)
+
+
+@pytest.mark.parametrize("optimizer", steps.OPTIMIZERS)
+@pytest.mark.parametrize("network", steps.NETWORKS)
+def test_steps_of_networks_have_the_cpu_s_losses_and_nothing_falls_back(network: str, optimizer: str) -> None:
+    expected = steps.losses(steps.NETWORKS[network], optimizer, "cpu")
+    with noted() as (launched, fallen), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = steps.losses(steps.NETWORKS[network], optimizer, "npu")
+    assert not fallen
+    assert found == pytest.approx(expected, abs=1e-4)
+    assert "aclnnApplyAdamWV2" in launched or optimizer == "SGD"
+
+
+def test_dropout_in_all_layers_of_a_transformer_does_not_fall_back() -> None:
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.5, batch_first=True).to("npu")
+    with noted() as (_, fallen), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        layer(torch.randn(2, 3, 8, device="npu")).sum().backward()
+    assert not fallen
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

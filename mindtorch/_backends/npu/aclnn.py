@@ -37,6 +37,7 @@ HANDLE_FUNCTIONS: dict[str, tuple[str, list[str]]] = {
     **{f"aclCreate{kind}": (f"acl{kind}*", takes) for kind, takes in CREATORS.items()},
     **{f"aclDestroy{kind}": ("aclnnStatus", [f"acl{kind}*"]) for kind in CREATORS},
     "aclDestroyAclOpExecutor": ("aclnnStatus", ["aclOpExecutor*"]),
+    "aclGetViewShape": ("aclnnStatus", ["aclTensor*", "int64_t**", "uint64_t*"]),
 }
 
 
@@ -205,9 +206,10 @@ def destroy(handles: Handles) -> None:
         free(handle)
 
 
-def launch(name: str, values: Any, queue: Queue) -> None:
-    """Put an operator into a stream; ``values`` are those of its row's parameters. Returns before it has run. Raises
-    AclError if a phase refuses, OutOfMemoryError if there is no memory for the workspace.
+def launch(name: str, values: Any, queue: Queue, counts: bool = False) -> Any:
+    """Put an operator into a stream; ``values`` are those of its row's parameters. Returns before it has run, but with
+    ``counts``: then it waits, and returns the shapes that the outputs have by now. Raises AclError if a phase refuses,
+    OutOfMemoryError if there is no memory for the workspace.
     """
     call = function(name)
     with uninterrupted():
@@ -220,14 +222,26 @@ def launch(name: str, values: Any, queue: Queue) -> None:
                 check(code, f"{name}GetWorkspaceSize", queue.runtime.name)
             with activities.timed("run", name, queue):
                 _enqueue(call, size.value, executor.value, queue)
+            number = queue.note(name, values)
+            for tensor in flattened([values[position] for position in call.writes]):
+                if tensor is not None:
+                    tensor._storage._memory.written(queue, number)
+            if counts:
+                queue.synchronize()
+                return [view_shape(args[position]) for position in call.writes]
         finally:
             destroy(handles)
-        number = queue.note(name, values)
-        for tensor in flattened([values[position] for position in call.writes]):
-            if tensor is not None:
-                tensor._storage._memory.written(queue, number)
     if queue.runtime.blocking:
         queue.synchronize()
+    return None
+
+
+def view_shape(handle: int) -> tuple[int, ...]:
+    """The sizes that a tensor's descriptor has now (``aclGetViewShape``)."""
+    sizes, dims = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64()
+    ask = functions["aclGetViewShape"]
+    check(ask(handle, ctypes.addressof(sizes), ctypes.addressof(dims)), "aclGetViewShape")
+    return tuple(sizes[: dims.value])
 
 
 def _enqueue(call: Function, size: int, executor: int | None, queue: Queue) -> None:

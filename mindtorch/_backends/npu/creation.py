@@ -5,19 +5,49 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._device import device as Device
-from ..._dtype import DType
-from ..._tensor import Tensor
+from ..._dtype import DType, bool_, dtypes
+from ..._layout import Spec
+from ..._tensor import Tensor, empty_tensor
 from ..common import convert
-from ..common.creation import creation_kernels
+from ..common.creation import creation_kernels, filled_by_operator
+from .aclnn import launch
+from .bindings import binding
 from .memory import read_in_stream
+from .runtime import current_queue
 
 
 def _to_copy(self: Tensor, dtype: DType | None = None, device: Device | None = None, non_blocking: bool = False,
              memory_format: Any = None) -> Tensor:
     """``Tensor.to``; to the host without waiting, into page-locked memory, if ``non_blocking``."""
+    if (dtype is not None and dtype is not self._dtype and (device is None or device == self._device) and self.numel()
+            and {dtype, self._dtype} <= CAST and (dtype.is_complex or not self._dtype.is_complex)):
+        out = empty_tensor(Spec(tuple(self.shape), dtype, convert.strides_for(self, memory_format)), self._device)
+        launch("aclnnCast", (self, dtype, out), current_queue(self._device.index or 0))
+        return out
     if device is None or device.type != "cpu" or not non_blocking:
         return convert._to_copy(self, dtype, device, non_blocking, memory_format)
     return read_in_stream(self if dtype in (None, self._dtype) else convert._to_copy(self, dtype))
 
 
-KERNELS: dict[str, Callable[..., Any]] = {**creation_kernels("npu"), "_to_copy": _to_copy}
+def filled(spec: Spec, value: Any, device: Device) -> Tensor:
+    """A tensor filled with a number; ones have an operator of their own."""
+    if value.__class__ is not int or value != 1 or spec.dtype not in ONES:
+        return filled_by_operator(spec, value, device)
+    out = empty_tensor(spec, device)
+    if out.numel():
+        launch("aclnnInplaceOne", (out,), current_queue(device.index or 0))
+    return out
+
+
+def equal(self: Tensor, other: Tensor) -> bool:
+    """``torch.equal``: whether shapes and all elements are equal, as a bool."""
+    if self.shape != other.shape or not self.numel() or self._dtype is not other._dtype or self._dtype not in EQUAL:
+        return self.shape == other.shape and bool((self == other).all())
+    result = empty_tensor(Spec((1,), bool_), self._device)
+    launch("aclnnEqual", (self, other, result), current_queue(self._device.index or 0))
+    return result.item()
+
+
+#: What these operators take.
+ONES, EQUAL, CAST = (dtypes(binding(name).takes) for name in ("aclnnInplaceOne", "aclnnEqual", "aclnnCast"))
+KERNELS: dict[str, Callable[..., Any]] = {**creation_kernels("npu", filled), "_to_copy": _to_copy, "equal": equal}

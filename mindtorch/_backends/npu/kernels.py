@@ -1,26 +1,32 @@
 """From ATen operators to ACLNN: the kernels of the NPU backend, made from its rows, and the fallback to the CPU.
 
 The meta kernel says what the outputs are; a row (``ops``) says which ACLNN operator computes them and with which
-values. What ACLNN does not take, a dtype or a number of dimensions, goes to the CPU and back, visibly: with a warning,
-once per operator, and in every trace.
+values. An operator that is written in others (``_composite``) may have a row, too: ACLNN then does at once what the
+others would do one by one. What ACLNN does not take, a dtype or a number of dimensions, and what it refuses when it
+plans, goes to those others, or to the CPU and back, visibly: with a warning, once per operator, and in every trace.
 """
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
+from math import prod
 from typing import Any
 
 from ... import _device
 from ..._about import about
 from ..._call_site import call_site
-from ..._dispatch.dispatcher import TENSOR_TYPES, call_on, flattened, registry
-from ..._dispatch.keys import CPU, NONCONTIGUOUS, NPU
+from ..._dispatch.dispatcher import (
+    TENSOR_TYPES, call_on, flattened, has_derivative, is_seen, keys_of, outside_graph, registry,
+)
+from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, NPU
+from ..._dispatch.local import local
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
 from ..._dispatch.schema import REQUIRED
 from ..._dtype import DType, dtypes
 from ..._layout import Spec
+from ..._random.generator import Generator
 from ..._tensor import Tensor, empty_tensor
 from ..common import inplace_and_out
 from ..common.inplace_and_out import check_writable
@@ -28,10 +34,17 @@ from ..common.pointwise import Pointwise
 from . import ops
 from .aclnn import data_types, launch
 from .bindings import binding
-from .constants import ACLNN_MAX_SHAPE_RANK
+from .constants import (  # type: ignore[attr-defined]  # which makes those that only messages name of a text
+    ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_INFERSHAPE_ERROR, ACLNN_ERR_INNER_TILING_ERROR,
+    ACLNN_ERR_PARAM_INVALID, ACLNN_MAX_SHAPE_RANK,
+)
 from .memory import write
-from .ops.row import Aclnn, Call
-from .runtime import current_queue
+from .ops.row import Aclnn, Call, Counted
+from .runtime import AclError, current_queue
+
+#: What the first phase returns for what an operator does not take: nothing is in the stream yet, and the CPU can do it.
+REFUSALS = (ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_INNER_INFERSHAPE_ERROR, ACLNN_ERR_INNER_TILING_ERROR,
+            ACLNN_ERR_INNER_FIND_KERNEL_ERROR)
 
 
 def takes(name: str, values: Any, device: _device.device) -> bool:
@@ -71,34 +84,81 @@ def device_of(args: Any) -> _device.device:
     return _device.resolve_device("npu")
 
 
-def launched(calls: Iterable[Call], device: _device.device) -> bool:
+def launched(op: Operator, calls: Iterable[Call], device: _device.device) -> bool:
     """Put ACLNN operators into the current stream of a device, if they take these values. Returns whether they do."""
     calls = tuple(calls)
-    if not all(takes(name, values, device) for name, values in calls):
-        return False
-    queue = current_queue(device.index or 0)
     for name, values in calls:
-        launch(name, values, queue)
+        if not takes(name, values, device):
+            return False
+    queue = current_queue(device.index or 0)
+    for position, (name, values) in enumerate(calls):
+        try:
+            launch(name, values, queue)
+        except AclError as error:
+            if position or error.code not in REFUSALS or not error.call.endswith("GetWorkspaceSize"):
+                raise
+            warn_once(op, f"aten::{op.name} is refused by {error}: it runs without {name}")
+            return False
     return True
 
 
-def functional_kernel(op: Operator, row: Aclnn, meta: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel of a functional operator: describe the outputs, make them, have ACLNN fill them."""
-    defaults, on_cpu = defaults_of(op), fallback_of(op)
+def functional_kernel(op: Operator, row: Aclnn, specs_of: Callable[..., Any],
+                      general: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of a functional operator: describe the outputs, make them, have ACLNN fill them. ``general`` computes
+    what ACLNN does not take.
+    """
+    defaults = defaults_of(op)
+
+    def kernel(*args: Any) -> Any:
+        specs = specs_of(*args)
+        args = (*args, *defaults[len(args):])
+        if row.when is not None and not row.when(*args):
+            return general(*args)
+        if row.spec is not None:
+            specs = row.spec(*args)
+        device = device_of(args)
+        outs = [None if spec is None else empty_tensor(spec, device)  # None: an output that is not asked for
+                for spec in ((specs,) if specs.__class__ is Spec else specs)]
+        if any(out is not None and out.numel() for out in outs) and not launched(op, row.calls(args, outs), device):
+            return general(*args)
+        return outs[0] if specs.__class__ is Spec else pack(op, outs)
+
+    return kernel
+
+
+def counted_kernel(op: Operator, row: Counted, meta: Callable[..., Any],
+                   general: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of an operator whose outputs are as large as the data says: ACLNN fills the start of outputs that are
+    large enough, and after a synchronisation tells how far.
+    """
+    defaults = defaults_of(op)
 
     def kernel(*args: Any) -> Any:
         specs = meta(*args)
         args = (*args, *defaults[len(args):])
-        if row.when is not None and not row.when(*args):
-            return on_cpu(*args)
         device = device_of(args)
-        outs = [None if spec is None else empty_tensor(spec, device)  # None: an output that is not asked for
-                for spec in ((specs,) if specs.__class__ is Spec else specs)]
-        if any(out is not None and out.numel() for out in outs) and not launched(row.calls(args, outs), device):
-            return on_cpu(*args)
-        return outs[0] if specs.__class__ is Spec else pack(op, outs)
+        outs = [empty_tensor(Spec(shape, spec.dtype), device)
+                for shape, spec in zip(row.room(*args), (specs,) if specs.__class__ is Spec else specs, strict=True)]
+        name, values = row.call(args, outs)
+        if not outs[0].numel() or not row.when(*args) or not takes(name, values, device):
+            return general(*args)
+        shapes = launch(name, values, current_queue(device.index or 0), counts=True)
+        if specs.__class__ is Spec:
+            return cut(outs[0], shapes[0], specs)
+        return pack(op, [cut(out, shape, spec) for out, shape, spec in zip(outs, shapes, specs, strict=True)])
 
     return kernel
+
+
+def cut(out: Tensor, shape: tuple[int, ...], spec: Spec) -> Tensor:
+    """What an operator has put at the start of an output that was made large enough."""
+    if spec.shape is not None:
+        shape = spec.shape
+    stride = None if spec.stride is None else spec.stride(shape)
+    if shape == tuple(out.shape) and stride is None:
+        return out
+    found = empty_tensor(Spec(shape, spec.dtype, stride), out._device)
+    return found.copy_(out.view(-1)[: prod(shape)].view(shape)) if found.numel() else found
 
 
 def inplace_kernel(op: Operator, row: Aclnn, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,7 +174,7 @@ def inplace_kernel(op: Operator, row: Aclnn, meta: Pointwise, general: Callable[
                 or (row.when is not None and not row.when(*args))):
             return general(*args)
         check_writable(self, args[1:])
-        if self.numel() and not launched([row.call(args, [self])], self._device):
+        if self.numel() and not launched(op, [row.call(args, [self])], self._device):
             return general(*args)
         return self
 
@@ -136,9 +196,83 @@ def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Calla
             policy(target, args[1:])
             if not target.numel():
                 return target
-        return target if launched(row.calls(args, []), device_of(args)) else on_cpu(*args)
+        return target if launched(op, row.calls(args, []), device_of(args)) else on_cpu(*args)
 
     return kernel
+
+
+# -- operators that are written in others ----------------------------------------------------------------------------
+
+def specs_by_parts(composite: Callable[..., Any]) -> Callable[..., Any]:
+    """What the outputs of an operator are that is written in others: what these say on meta tensors, remembered."""
+    known: dict[Any, Any] = {}
+
+    def specs_of(*args: Any) -> Any:
+        key = described(args)
+        found = known.get(key)
+        if found is None:
+            result = composite(*[on_meta(arg) for arg in args])
+            found = spec_of(result) if result.__class__ in TENSOR_TYPES else tuple(map(spec_of, result))
+            if len(known) < MOST_KNOWN:
+                known[key] = found
+        return found
+
+    return specs_of
+
+
+#: Of how many kinds of arguments an operator's outputs are remembered.
+MOST_KNOWN = 512
+
+
+def described(value: Any) -> Any:
+    """All that the shape of a result depends on, as a key of a dictionary."""
+    if value.__class__ in TENSOR_TYPES:
+        return value._dtype, tuple(value.shape), value._strides()
+    if isinstance(value, (list, tuple)):
+        return tuple([described(item) for item in value])
+    return value.__class__, value
+
+
+def on_meta(value: Any) -> Any:
+    """A tensor without data in the place of one on the NPU, no generator, and everything else as it is."""
+    if value.__class__ in TENSOR_TYPES:
+        return empty_tensor(Spec(tuple(value.shape), value._dtype, value._strides()), _device.META)
+    if value.__class__ is _device.device:
+        return _device.META
+    if isinstance(value, Generator):
+        return None
+    if isinstance(value, (list, tuple)):
+        return type(value)([on_meta(item) for item in value])
+    return value
+
+
+def spec_of(tensor: Tensor | None) -> Spec | None:
+    if tensor is None:
+        return None
+    return Spec(tuple(tensor.shape), tensor._dtype, tensor._strides() if tensor._keys & NONCONTIGUOUS else None)
+
+
+def at_once(op: Operator, row: Aclnn, composite: Callable[..., Any]) -> Kernel:
+    """The kernel of an operator that is written in others and has a row: the others where somebody looks at them, since
+    a derivative is recorded, or a tensor is not a plain one of an NPU.
+    """
+    general = outside_graph(composite) if has_derivative(op) else composite
+    specs_of = specs_by_parts(composite) if row.spec is None else lambda *args: None
+    kernel = functional_kernel(op, row, specs_of, general)
+    if op.schema.returns_list:  # of which composites make tuples
+        listing = kernel
+        kernel = lambda *args: tuple(listing(*args))  # noqa: E731
+    if has_derivative(op):
+        return Kernel(kernel, row.origin)
+
+    def unseen(*args: Any) -> Any:
+        keys = keys_of(args)
+        if (keys & ~(NPU | NONCONTIGUOUS | AUTOGRAD) or (keys & AUTOGRAD and local.grad_enabled)
+                or any(is_seen(tensor) for tensor in args if tensor.__class__ in TENSOR_TYPES)):
+            return composite(*args)
+        return kernel(*args)
+
+    return Kernel(unseen, row.origin, composite=True)
 
 
 def kernel_of(op: Operator) -> Kernel | None:
@@ -149,14 +283,21 @@ def kernel_of(op: Operator) -> Kernel | None:
     row = ops.ACLNN_CALLS.get(op.name)
     meta = registry.meta_rows.get(op.name)
     if row is not None and meta is not None:
-        make = writing_kernel if op.is_inplace else functional_kernel
-        return Kernel(make(op, row, meta), row.origin)
+        if op.is_inplace:
+            return Kernel(writing_kernel(op, row, meta), row.origin)
+        if isinstance(row, Counted):
+            return Kernel(counted_kernel(op, row, meta, fallback_of(op)), row.origin)
+        return Kernel(functional_kernel(op, row, meta, fallback_of(op)), row.origin)
+    if row is not None:
+        general = op.kernel(CPU)
+        assert general is not None and general.composite, op
+        return at_once(op, row, general.fn)
     if op.functional is not None and op.is_inplace:
         row, meta = ops.ACLNN_CALLS.get(op.functional.name), registry.meta_rows.get(op.functional.name)
         if row is not None and isinstance(meta, Pointwise):
-            general = inplace_and_out.kernel_of_form(op, NPU)
-            assert general is not None
-            return Kernel(inplace_kernel(op, row, meta, general.fn), row.origin)
+            form = inplace_and_out.kernel_of_form(op, NPU)
+            assert form is not None
+            return Kernel(inplace_kernel(op, row, meta, form.fn), row.origin)
     return None
 
 
@@ -165,15 +306,20 @@ def kernel_of(op: Operator) -> Kernel | None:
 _warned: set[str] = set()
 
 
+def warn_once(op: Operator, message: str) -> None:
+    """Say, the first time of an operator, why ACLNN does not compute it."""
+    if op.name not in _warned:
+        _warned.add(op.name)
+        file, line, _ = call_site()
+        warnings.warn_explicit(message, UserWarning, file, line)
+
+
 def fallback_of(op: Operator) -> Callable[..., Any]:
     """Run an operator on the CPU: copy what it reads there, and what it returns or wrote back."""
 
     def cpu_fallback(*args: Any) -> Any:
-        if op.name not in _warned:
-            _warned.add(op.name)
-            file, line, _ = call_site()
-            warnings.warn_explicit(f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and "
-                                   "its operands are copied there and back", UserWarning, file, line)
+        warn_once(op, f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and its operands "
+                      "are copied there and back")
         device = device_of(args)
         moved: dict[int, Tensor] = {}
         result = call_on(op, "cpu", *[_to_host(arg, moved) for arg in args])

@@ -27,9 +27,6 @@ case("Mean", lambda x: (x(3, 4, 5), (1,), False, x.dtype), lambda a, d, k, t: to
 case("Prod", lambda x: (x(3, 4), x.dtype), lambda a, t: torch.prod(a, dtype=t), "int64|reduced|float32")
 case("ProdDim", lambda x: (x(3, 4), 1, True, x.dtype), lambda a, d, k, t: torch.prod(a, d, k, dtype=t),
      "int64|reduced|float32")
-for unbiased in (True, False):
-    case("Var", lambda x, u=unbiased: (x(3, 4, 5), (0, 2), u, True), torch.var)
-case("Var", lambda x: (x(3, 4), None, True, False), lambda a, d, u, k: torch.var(a), "float32")
 case("VarCorrection", lambda x: (x(3, 4), (1,), 2, False), lambda a, d, c, k: torch.var(a, d, correction=c, keepdim=k))
 case("VarMean", lambda x: (x(3, 4), (0,), 0, True), lambda a, d, c, k: torch.var_mean(a, d, correction=c, keepdim=k))
 case("Std", lambda x: (x(3, 4), (0,), 1, True), lambda a, d, c, k: torch.std(a, d, correction=c, keepdim=k))
@@ -42,6 +39,7 @@ case("All", lambda x: (x(3, 4), (1,), True), lambda a, d, k: torch.all(a, d[0], 
 case("Any", lambda x: (x(3, 4), (), False), lambda a, d, k: torch.any(a).bool())
 case("Amax", lambda x: (x(3, 4, 5), (0, 1), False), torch.amax)
 case("Amin", lambda x: (x(3, 4, 5), (-1,), True), torch.amin)
+case("AminmaxAll", lambda x: (x(3, 4),), torch.aminmax)
 case("AminmaxDim", lambda x: (x(3, 4), 1, True), lambda a, d, k: torch.aminmax(a, dim=d, keepdim=k))
 unary("Max Min")
 case("MaxDim", lambda x: (x(3, 7), 1, False), torch.max, "int64|reduced|float32")
@@ -161,8 +159,6 @@ case(
     lambda x: (x(2, 3), x.below(4, 3), 1, 0),
     lambda a, r, d, _: torch.repeat_interleave(a, r, d),
 )
-case("RepeatInterleaveInt", lambda x: (x(2, 3), 2, 12), lambda a, r, _: torch.repeat_interleave(a, r))
-case("RepeatInterleaveIntWithDim", lambda x: (x(2, 3), 2, 0, 4), lambda a, r, d, _: torch.repeat_interleave(a, r, d))
 case(
     "RepeatInterleaveTensor",
     lambda x: (torch.tensor([1, 0, 3]).to(x.dtype), 4),
@@ -172,6 +168,8 @@ case("Flip", lambda x: (x(3, 4), (0, -1)), torch.flip, "bool|int32|reduced|float
 case("Roll", lambda x: (x(3, 4), (1, -2), (0, 1)), torch.roll)
 case("Roll", lambda x: (x(3, 4), (5,), ()), torch.roll, "float32")
 case("Tril", lambda x: (x(3, 4), 1), torch.tril)
+case("InplaceTril", lambda x: (x(3, 4), 1), torch.tril)
+case("InplaceTriu", lambda x: (x(3, 4), -1), torch.triu)
 case("Triu", lambda x: (x(2, 3, 4), -1), torch.triu)
 case("Diag", lambda x: (x(3), 1), torch.diag)
 case("Diag", lambda x: (x(3, 4), -1), torch.diag)
@@ -217,6 +215,10 @@ case(
 )
 case(
     "IndexFillTensor", lambda x: (x(4, 5), 1, (0, 3), 7), lambda a, d, i, v: a.index_fill(d, torch.tensor(i), v),
+    "int64|reduced|float32"
+)
+case(
+    "InplaceIndexFillTensor", lambda x: (x(4, 5), 1, (0, 3), 7), lambda a, d, i, v: a.index_fill(d, torch.tensor(i), v),
     "int64|reduced|float32"
 )
 case("InplaceIndexCopy", lambda x: (x(4, 5), 0, x.permutation(4)[:2], x(2, 5)), torch.Tensor.index_copy_)

@@ -84,7 +84,6 @@ case("XLogYScalarSelf", lambda x: (0.0, x.positive(3, 4)), torch.xlogy, "reduced
 case("NanToNum", lambda x: (x.special(5, 8), 1.5, 7.0, -7.0), torch.nan_to_num, "int32|reduced|float32")
 case("Complex", two, torch.complex, "float32")
 case("Polar", two, torch.polar, "float32")
-case("Real", lambda x: (x(3, 4),), torch.real, "complex64")
 
 # -- comparison --------------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,23 @@
 """NPU rows of activations, their derivatives, and softmax."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+from ...._layout import Spec
 from . import ACLNN_CALLS
 from .pointwise import named
-from .row import Aclnn
+from .row import Aclnn, Call, Each
+
+
+def gelu(self: Any, approximate: str, out: Any) -> Iterator[Call]:
+    yield ("aclnnGelu", (self, out)) if approximate == "none" else ("aclnnGeluV2", (self, 1, out))
+
+
+def gelu_backward(grad: Any, self: Any, approximate: str, out: Any) -> Iterator[Call]:
+    yield (("aclnnGeluBackward", (grad, self, out)) if approximate == "none"
+           else ("aclnnGeluBackwardV2", (grad, self, approximate, out)))
+
 
 ACLNN_CALLS.update({
     **named("""
@@ -22,8 +36,14 @@ ACLNN_CALLS.update({
         glu Glu                          glu_backward GluBackward
         log_sigmoid_forward LogSigmoidForward                              log_sigmoid_backward LogSigmoidBackward
     """),
-    "gelu": Aclnn("aclnnGeluV2", lambda self, approximate, out: (self, int(approximate == "tanh"), out)),
-    "gelu_backward": Aclnn("aclnnGeluBackwardV2"),
+    "gelu": Each("", gelu),
+    "gelu_backward": Each("", gelu_backward),
+    "_prelu_kernel": Aclnn("aclnnPrelu", lambda self, weight, out: (self, weight.reshape(-1), out)),
+    "_prelu_kernel_backward": Aclnn(  # ACLNN sums the gradient of the weight
+        "aclnnPreluBackward", lambda grad, self, weight, out, out_weight: (
+            grad, self, weight.reshape(-1), out, out_weight.view(-1)),
+        spec=lambda grad, self, weight: (Spec(tuple(self.shape), self._dtype),
+                                         Spec(tuple(weight.shape), weight._dtype))),
     "_softmax": Aclnn("aclnnSoftmax", lambda self, dim, half_to_float, out: (self, dim, out)),
     "_log_softmax": Aclnn("aclnnLogSoftmax", lambda self, dim, half_to_float, out: (self, dim, out)),
     "_softmax_backward_data": Aclnn(

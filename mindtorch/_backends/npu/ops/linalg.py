@@ -27,4 +27,7 @@ ACLNN_CALLS.update({
     "addmv": Aclnn("aclnnAddmv", lambda self, mat, vec, beta, alpha, out: (
         self, mat, vec, alpha, beta, out, KEEP_DTYPE)),
     "addr": Aclnn("aclnnAddr"),
+    "linalg_cross": Aclnn("aclnnLinalgCross"),
+    "_pdist_forward": Aclnn("aclnnPdistForward"),
+    "renorm": Aclnn("aclnnRenorm", lambda self, p, dim, maxnorm, out: (self, p, dim % self.ndim, maxnorm, out)),
 })

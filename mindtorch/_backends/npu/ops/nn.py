@@ -28,6 +28,9 @@ ACLNN_CALLS.update({
         soft_margin_loss SoftMarginLoss       soft_margin_loss_backward SoftMarginLossBackward
         binary_cross_entropy BinaryCrossEntropy
         binary_cross_entropy_backward BinaryCrossEntropyBackward
+        binary_cross_entropy_with_logits BinaryCrossEntropyWithLogits
+        multilabel_margin_loss_forward MultilabelMarginLoss
+        l1_loss L1Loss                        kl_div KlDiv
     """),
     "nll_loss_forward": Aclnn("aclnnNLLLoss", nll_loss),
     "nll_loss_backward": Aclnn("aclnnNLLLossBackward", nll_loss_backward),

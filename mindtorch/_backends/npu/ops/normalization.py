@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._dtype import finfo, float32
 from . import ACLNN_CALLS
 from .row import Aclnn
 
@@ -12,7 +13,16 @@ def same_dtypes(*tensors: Any) -> bool:
     return len({tensor._dtype for tensor in tensors if tensor is not None}) == 1
 
 
+def rms_norm(input: Any, shape: Any, weight: Any, eps: float | None, out: Any) -> tuple[Any, ...]:
+    """ACLNN needs weights, and a place for what the backward would need."""
+    outer = tuple(input.shape[: input.ndim - len(shape)])
+    rstd = input.new_empty((*outer, *(1,) * len(shape)), dtype=float32)
+    return (input, input.new_ones(shape) if weight is None else weight,
+            finfo(float32).eps if eps is None else eps, out, rstd)
+
+
 ACLNN_CALLS.update({
+    "rms_norm": Aclnn("aclnnRmsNorm", rms_norm, when=lambda input, shape, weight, eps: same_dtypes(input, weight)),
     "native_layer_norm": Aclnn("aclnnLayerNorm", when=lambda input, shape, weight, bias, eps:
                                same_dtypes(input, weight, bias)),
     "native_layer_norm_backward": Aclnn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...._dtype import float32
 from ...common import optim
 from . import ACLNN_CALLS
 from .row import Call, Each
@@ -51,12 +52,6 @@ class Remote:
     def mul_(self, number: Any) -> Remote:
         return self if number == 1 else self._call("aclnnMuls", self, number)
 
-    def maximum_(self, other: Remote) -> Remote:
-        return self._call("aclnnMaximum", self, other)
-
-    def lerp_(self, end: Remote, weight: Any) -> Remote:
-        return self._call("aclnnLerps", self, end, weight)
-
     def addcmul_(self, first: Remote, second: Remote, value: Any) -> Remote:
         return self._call("aclnnAddcmul", self, first, second, value)
 
@@ -65,14 +60,12 @@ class Remote:
 
 
 def fused(rule: Callable[..., None], lists: Any, steps: Any, settings: dict[str, Any], maximize: bool,
-          weight_decay: float, decoupled: bool = False) -> Iterator[Call]:
+          weight_decay: float) -> Iterator[Call]:
     """A step, one parameter after the other. The step counts are usually on the host."""
     made: list[Call] = []
     for i, tensors in enumerate(zip(*filter(None, lists), strict=True)):
         param, grad, *state = [Remote(tensor, made) for tensor in tensors]
-        if decoupled:
-            optim.decay(param, settings["lr"], weight_decay)
-        grad = optim.descent(param, grad, maximize, 0 if decoupled else weight_decay)
+        grad = optim.descent(param, grad, maximize, weight_decay)
         rule(param, grad, *state, **({"step": steps[i]} if steps else {}), **settings)
         yield from made
         made.clear()
@@ -86,14 +79,27 @@ def fused_sgd(params: Any, grads: Any, buffers: Any, weight_decay: float, moment
 
 
 def fused_adam(decoupled: bool) -> Callable[..., Iterator[Call]]:
-    """``_fused_adam_``, or ``_fused_adamw_``."""
+    """``_fused_adam_``, or ``_fused_adamw_``: an operator a parameter, that of decoupled decay. The other kind of decay
+    is a part of the gradient.
+    """
 
     def fused_adam(params: Any, grads: Any, averages: Any, squares: Any, peaks: Any, steps: Any, lr: float,
                    beta1: float, beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
                    *scaling: Any) -> Iterator[Call]:
-        settings = {"lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps}
-        return fused(optim.adam, (params, grads, averages, squares, peaks), steps, settings, maximize, weight_decay,
-                     decoupled)
+        counts: dict[Any, Any] = {}  # one tensor for all parameters that have taken as many steps
+        for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
+            before = counts.get(key := id(steps[i]) if steps[i].device == param.device else steps[i].item())
+            if before is None:
+                before = counts[key] = param.new_empty((1,), dtype=float32)
+                yield (("aclnnSubs", (steps[i].view(1), 1, 1, before)) if steps[i].device == param.device
+                       else ("aclnnInplaceFillScalar", (before, key - 1)))
+            decay = weight_decay if decoupled else 0
+            if weight_decay and not decoupled:
+                decayed = param.new_empty(param.shape)
+                yield "aclnnAdd", (grad, param, -weight_decay if maximize else weight_decay, decayed)
+                grad = decayed
+            yield "aclnnApplyAdamWV2", (param, averages[i], squares[i], peaks[i] if peaks else None, grad, before, lr,
+                                        beta1, beta2, decay, eps, amsgrad, maximize)
 
     return fused_adam
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._dtype import DType, finfo, float32
 from . import ACLNN_CALLS
 from .row import Aclnn
 
@@ -31,6 +32,12 @@ def paired(text: str) -> dict[str, Aclnn]:
     names = text.split()
     return {ours: Aclnn("aclnn" + tensor, scalar="aclnn" + scalar, when=lambda self, *rest: is_tensor(self))
             for ours, tensor, scalar in zip(names[::3], names[1::3], names[2::3], strict=True)}
+
+
+def largest(dtype: DType, posinf: float | None, neginf: float | None) -> tuple[float, float]:
+    """What infinities become: the largest numbers of the dtype, if nothing is said."""
+    bounds = finfo(dtype if dtype.is_floating_point else float32)
+    return bounds.max if posinf is None else posinf, bounds.min if neginf is None else neginf
 
 
 UNARY = named("""
@@ -82,5 +89,14 @@ ACLNN_CALLS.update({
     "addcdiv": Aclnn("aclnnAddcdiv", when=lambda self, first, second, value: is_tensor(first, second)),
     "where.self": Aclnn("aclnnSWhere", lambda condition, self, other, out: (
         condition, on(out, self), on(out, other), out)),
+    "logit": Aclnn("aclnnLogit", lambda self, eps, out: (self, -1.0 if eps is None else eps, out)),
+    "logit_backward": Aclnn("aclnnLogitGrad", lambda grad, self, eps, out: (
+        self, grad, -1.0 if eps is None else eps, out)),
+    "xlogy.Tensor": Aclnn("aclnnXLogYTensor", when=lambda self, other: is_tensor(self, other)),
+    "xlogy.Scalar_Other": Aclnn("aclnnXLogYScalarOther"),
+    "xlogy.Scalar_Self": Aclnn("aclnnXLogYScalarSelf"),
+    "nan_to_num": Aclnn("aclnnNanToNum", lambda self, nan, posinf, neginf, out: (
+        self, nan or 0.0, *largest(self._dtype, posinf, neginf), out)),
+    "isclose": Aclnn("aclnnIsClose", when=lambda self, other, rtol, atol, equal_nan: self._dtype is other._dtype),
     "isnan": Aclnn("aclnnNeTensor", lambda self, out: (self, self, out)),
 })

@@ -1,11 +1,14 @@
 """NPU rows of random numbers and of factories. Every draw names the seed and offset that it starts from."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from ...._dtype import uint8
+from ...._layout import Spec
 from ..random import drawn
 from . import ACLNN_CALLS
-from .row import Aclnn
+from .row import Aclnn, Call, Each
 
 #: One more than the largest integer that ``random_`` draws without bounds, by dtype.
 LIMITS = {"float16": 2**11 + 1, "bfloat16": 2**8 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1, "bool": 2,
@@ -19,6 +22,35 @@ def signed(seed: int, offset: int) -> tuple[int, int]:
 
 def draws(self: Any, generator: Any) -> tuple[int, int]:
     return signed(*drawn(self.numel(), self._device, generator))
+
+
+def normal(name: str) -> Aclnn:
+    """``normal`` of tensors, or of one and a number."""
+    return Aclnn(name, lambda mean, std, generator, out: (mean, std, *draws(out, generator), out))
+
+
+#: Bits of a dropout mask come in groups of so many (op-plugin).
+MASK_BITS = 128
+
+
+def dropout(self: Any, p: float, train: bool | None, out: Any, kept: Any) -> Iterator[Call]:
+    """Bits for the elements to keep, by which they are multiplied; the mask is where ones are kept."""
+    bits = self.new_empty((-(-self.numel() // MASK_BITS) * MASK_BITS // 8,), dtype=uint8)
+    ones = self.new_ones(self.shape)
+    yield "aclnnDropoutGenMask", (self.shape, p, *draws(self, None), bits)
+    yield "aclnnDropoutDoMask", (self, bits, p, out)
+    yield "aclnnDropoutDoMask", (ones, bits, p, ones)
+    yield "aclnnNeScalar", (ones, 0, kept)
+
+
+def classes(self: Any, num_classes: int) -> Spec:
+    if num_classes < 0:
+        num_classes = self.max().item() + 1
+    return Spec((*self.shape, num_classes), self._dtype)
+
+
+def one_hot(self: Any, num_classes: int, out: Any) -> tuple[Any, ...]:
+    return self, out.shape[-1], self.new_ones((1,)), self.new_zeros((1,)), -1, out
 
 
 def permutation(n: int, generator: Any, *options: Any) -> tuple[Any, ...]:
@@ -52,6 +84,15 @@ ACLNN_CALLS.update({
     "bernoulli": Aclnn("aclnnBernoulliTensor", lambda self, generator, out: (self, self, *draws(self, generator), out)),
     "bernoulli.p": Aclnn("aclnnBernoulli", lambda self, p, generator, out: (self, p, *draws(self, generator), out),
                          when=lambda self, p, generator: 0 <= p <= 1),
+    "multinomial": Aclnn("aclnnMultinomial", lambda self, samples, replacement, generator, out: (
+        self, samples, replacement, *draws(self, generator), out)),
+    "normal.Tensor_Tensor": normal("aclnnNormalTensorTensor"),
+    "normal.Tensor_float": normal("aclnnNormalTensorFloat"),
+    "normal.float_Tensor": normal("aclnnNormalFloatTensor"),
+    "normal.float_float": Aclnn("aclnnNormalFloatFloat", lambda mean, std, size, generator, *options: (
+        mean, std, *draws(options[-1], generator), options[-1])),
+    "native_dropout": Each("", dropout, when=lambda self, p, train: train is not False and 0 < p < 1),
+    "one_hot": Aclnn("aclnnOneHot", one_hot, spec=classes, when=lambda self, num_classes: self.numel() > 0),
     "randperm.generator": Aclnn("aclnnRandperm", permutation),
     "arange.start_step": Aclnn("aclnnArange", lambda start, end, step, *options: (start, end, step, options[-1])),
     "linspace": Aclnn(

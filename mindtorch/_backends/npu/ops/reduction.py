@@ -1,12 +1,14 @@
 """NPU rows of reductions, scans, sorting and searching."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import inf, prod
 from typing import Any
 
-from ...._layout import Ints, wrap_dims
+from ...._layout import Ints, broadcast_shapes, wrap_dims
 from . import ACLNN_CALLS
 from .pointwise import named
-from .row import Aclnn
+from .row import Aclnn, Call, Counted, Each
 
 
 def dims(self: Any, dim: Any = None) -> Ints:
@@ -67,6 +69,30 @@ def searched(sequence: Any, values: Any, out_int32: bool, right: bool, side: str
     return sequence, values, out_int32, right or side == "right", sorter, out
 
 
+def aminmax(self: Any, dim: int | None, keepdim: bool, *outs: Any) -> Iterator[Call]:
+    yield ("aclnnAminmaxAll", (self, *outs)) if dim is None else ("aclnnAminmaxDim", (self, dim, keepdim, *outs))
+
+
+def histogram(self: Any, bins: int, low: Any, high: Any, out: Any) -> tuple[Any, ...]:
+    """The range is that of the data, if none is given: which the host has to know, as op-plugin's does."""
+    if low == high:
+        low, high = self.min().item(), self.max().item()
+    return (self, bins, low, high, out) if low != high else (self, bins, low - 1, high + 1, out)
+
+
+def unique_room(self: Any, sorted: bool, inverse: bool, counts: bool) -> tuple[Ints, ...]:
+    return (self.numel(),), tuple(self.shape) if inverse or counts else (0,), (self.numel() if counts else 0,)
+
+
+def consecutive_room(self: Any, inverse: bool, counts: bool, dim: int | None) -> tuple[Ints, ...]:
+    return (self.numel(),), tuple(self.shape) if inverse else (0,), (self.numel() if counts else 0,)
+
+
+#: ``dim`` of aclnnUniqueConsecutive for none.
+NO_DIM = 1000
+#: The orders of norms that a 910B takes.
+ORDERS = (0, 1, 2, 3, inf, -inf)
+
 ACLNN_CALLS.update({
     "sum": typed_whole("aclnnReduceSum"),
     "sum.dim_IntList": typed("aclnnReduceSum"),
@@ -88,12 +114,27 @@ ACLNN_CALLS.update({
     **named("""
         max Max                      min Min                      topk Topk
         max.dim MaxDim               min.dim MinDim               cummax Cummax                cummin Cummin
+        kthvalue Kthvalue            argsort Argsort              isin.Tensor_Scalar IsInTensorScalar
+        isin.Scalar_Tensor IsInScalarTensor
+        median.dim MedianDim         nanmedian.dim NanMedianDim   median Median                nanmedian NanMedian
     """),
+    "aminmax": Each("", aminmax),
+    "histc": Aclnn("aclnnHistc", histogram, when=lambda self, bins, low, high: self.numel() > 0),
+    "nonzero": Counted("aclnnNonzero", room=lambda self: ((self.numel(), self.ndim),)),
+    "masked_select": Counted("aclnnMaskedSelect", room=lambda self, mask: (
+        (prod(broadcast_shapes(self.shape, mask.shape)),),)),
+    "_unique2": Counted("aclnnUnique2", room=unique_room),
+    "unique_consecutive": Counted(
+        "aclnnUniqueConsecutive", lambda self, inverse, counts, dim, *outs: (self, inverse, counts, NO_DIM, *outs),
+        room=consecutive_room, when=lambda self, inverse, counts, dim: dim is None),
     "argmax": argument("aclnnArgMax"),
     "argmin": argument("aclnnArgMin"),
     "logsumexp": over("aclnnLogSumExp"),
     "linalg_vector_norm": Aclnn("aclnnLinalgVectorNorm", lambda self, ord, dim, keepdim, dtype, out: (
-        self, ord, dims(self, dim), keepdim, out.dtype, out)),
+        self, ord, dims(self, dim), keepdim, out.dtype, out), when=lambda self, ord, *rest: ord in ORDERS),
+    "norm.ScalarOpt_dim": Aclnn(
+        "aclnnNorm", lambda self, p, dim, keepdim, out: (self, 2 if p is None else p, dims(self, dim), keepdim, out),
+        when=lambda self, p, dim, keepdim: p is None or p in ORDERS),
     "cumsum": scan("aclnnCumsum"),
     "cumprod": scan("aclnnCumprod"),
     "sort.stable": Aclnn("aclnnSort", lambda self, stable, dim, descending, *outs: (

@@ -36,13 +36,14 @@ class Aclnn:
     ``arguments`` makes the values of the ACLNN operator's parameters from the ATen operator's canonical arguments,
     followed by the outputs; without it they are the same, in the same order. ``scalar`` is the ACLNN operator for a
     number as second operand. ``when(*args)`` says for which arguments ACLNN does the same as ATen; the CPU does the
-    others.
+    others. ``spec(*args)`` describes the output where no meta kernel can, since it depends on data.
     """
 
     name: str
     arguments: Arguments = in_order
     scalar: str | None = None
     when: Callable[..., bool] | None = None
+    spec: Callable[..., Any] | None = None
 
     @property
     def origin(self) -> Any:
@@ -67,6 +68,16 @@ class OnCopy(Aclnn):
     def calls(self, args: Any, outs: list[Any]) -> Iterable[Call]:
         out = outs[0]
         return ("aclnnInplaceCopy", (out, args[0])), (self.name, self.arguments(out, *args[1:]))
+
+
+@dataclass(frozen=True)
+class Counted(Aclnn):
+    """An ATen operator whose outputs are as large as the data says; ``room`` returns the shapes that they have at
+    most.
+    """
+
+    when: Callable[..., bool] = lambda *args: True
+    room: Callable[..., Iterable[tuple[int, ...]]] = lambda *args: ()
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ aclnnIndexSelect             all              tensor self, int64 dim, tensor:int
 aclnnIndexAdd                bool|real        tensor self, int64 dim, tensor:int32|int64 index, tensor source,
     scalar alpha, out out
 aclnnIndexFillTensor         bool|int32|int64|reduced|float32  tensor self, int64 dim, ints index, scalar value, out out
+aclnnInplaceIndexFillTensor  bool|int32|int64|reduced|float32  ref selfRef, int64 dim, ints index, scalar value
 aclnnInplaceIndexCopy        all              ref selfRef, int64 dim, tensor:int32|int64 index, tensor source
 aclnnGather                  bool|real        tensor self, int64 dim, tensor:int32|int64 index, out out
 aclnnScatter                 all              tensor self, int64 dim, tensor:int32|int64 index, tensor src,

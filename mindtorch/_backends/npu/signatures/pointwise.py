@@ -82,5 +82,4 @@ aclnnXLogYScalarSelf        bool|real         scalar self, tensor other, out:red
 aclnnNanToNum               bool|integral|reduced|float32  tensor self, float nan, float posinf, float neginf, out out
 aclnnComplex                float16|floating  tensor real, tensor imag, out:complex out
 aclnnPolar                  float32           tensor input, tensor angle, out:complex64 out
-aclnnReal                   float32|complex   tensor self, out:floating out
 """

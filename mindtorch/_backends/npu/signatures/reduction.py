@@ -7,7 +7,6 @@ aclnnReduceNansum       bool|integral|reduced|float32  tensor self, ints dim, bo
 aclnnMean               real|complex     tensor self, ints dim, bool keepDim, dtype dtype, out out
 aclnnProd               all              tensor self, dtype dtype, out out
 aclnnProdDim            all              tensor self, int64 dim, bool keepDim, dtype dtype, out out
-aclnnVar                reduced|float32  tensor self, ints? dim, bool unbiased, bool keepdim, out out
 aclnnVarCorrection      reduced|float32  tensor self, ints? dim, int64 correction, bool keepdim, out out
 aclnnVarMean            reduced|float32  tensor self, ints? dim, int64 correction, bool keepdim, out varOut, out meanOut
 aclnnStd                reduced|float32  tensor self, ints? dim, int64 correction, bool keepdim, out out
@@ -17,6 +16,7 @@ aclnnAny                bool|real        tensor self, ints dim, bool keepdim, ou
 aclnnAmax               bool|real        tensor self, ints dim, bool keepDim, out out
 aclnnAmin               bool|real        tensor self, ints dim, bool keepDim, out out
 aclnnAminmaxDim         bool|real        tensor self, int64 dim, bool keepDim, out minOut, out maxOut
+aclnnAminmaxAll         bool|real        tensor self, out minOut, out maxOut
 aclnnMax                bool|real        tensor self, out out
 aclnnMin                bool|real        tensor self, out out
 aclnnMaxDim             bool|int64|reduced|float32  tensor self, int64 dim, bool keepdim, out out,

@@ -11,14 +11,13 @@ aclnnRepeatInterleave        bool|integral|reduced|float32  tensor self, tensor:
     out out
 aclnnRepeatInterleaveWithDim  bool|integral|reduced|float32  tensor self, tensor:int32|int64 repeats, int64 dim,
     int64 outputSize, out out
-aclnnRepeatInterleaveInt     bool|integral|reduced|float32  tensor self, int64 repeats, int64 outputSize, out out
-aclnnRepeatInterleaveIntWithDim  bool|integral|reduced|float32  tensor self, int64 repeats, int64 dim, int64 outputSize,
-    out out
 aclnnRepeatInterleaveTensor  int32|int64   tensor repeats, int64 outputSize, out out
 aclnnFlip                    bool|integral|reduced|float32|complex  tensor self, ints dims, out out
 aclnnRoll                    bool|integral|reduced|float32  tensor x, ints shifts, ints dims, out out
 aclnnTril                    bool|real|complex64  tensor self, int64 diagonal, out out
 aclnnTriu                    bool|real|complex64  tensor self, int64 diagonal, out out
+aclnnInplaceTril             bool|real|complex64  ref selfRef, int64 diagonal
+aclnnInplaceTriu             bool|real|complex64  ref selfRef, int64 diagonal
 aclnnDiag                    bool|real|complex64  tensor self, int64 diagonal, out out
 aclnnDiagFlat                bool|real|complex64  tensor self, int64 diagonal, out out
 aclnnConstantPadNd           all           tensor self, ints pad, scalar value, out out

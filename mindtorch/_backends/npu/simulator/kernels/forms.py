@@ -127,7 +127,7 @@ def counted(row: Row | str, outs: int = 1) -> Kernel:
         arrays = [np.asarray(result) for result in (results if outs > 1 else (results,))]
         for out, result in zip(args[-outs:], arrays, strict=True):
             if result.size:
-                np.copyto(out[tuple(map(slice, result.shape))], result, casting="unsafe")
+                np.copyto(out[(..., *map(slice, result.shape))], result, casting="unsafe")
         return [array.shape for array in arrays]
 
     return kernel

@@ -73,6 +73,7 @@ KERNELS: dict[str, Kernel] = {
     "aclnnIndex": index,
     "aclnnIndexPutImpl": index_put,
     "aclnnIndexFillTensor": onto_copy(index_fill),
+    "aclnnInplaceIndexFillTensor": inplace(index_fill),
     "aclnnEmbedding": whole(embedding),
     "aclnnEmbeddingDenseBackward": embedding_backward,
     "aclnnEmbeddingRenorm": embedding_renorm,

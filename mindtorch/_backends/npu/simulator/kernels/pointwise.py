@@ -70,5 +70,4 @@ KERNELS: dict[str, Kernel] = {
     "aclnnLogit": pointwise(logit),
     "aclnnLogitGrad": pointwise(logit_grad),
     **named(complex_from, "Complex complex   Polar polar"),
-    "aclnnReal": pointwise(np.real),
 }

@@ -33,13 +33,13 @@ KERNELS: dict[str, Kernel] = {
         LinalgVectorNorm linalg_vector_norm   Cumsum cumsum                         Cumprod cumprod
         Median median                         NanMedian nanmedian
     """),
-    "aclnnVar": whole(lambda self, dim, unbiased, keepdim: moments(self, dim, int(unbiased), keepdim)[0]),
     "aclnnVarCorrection": whole(lambda *args: moments(*args)[0]),
     "aclnnVarMean": whole(moments, 2),
     "aclnnStd": whole(lambda *args: deviations(*args)[0]),
     "aclnnStdMeanCorrection": whole(deviations, 2),
     **named(partial(whole, outs=2), """
-        AminmaxDim aminmax                    MaxDim max.dim                        MinDim min.dim
+        AminmaxDim aminmax                    AminmaxAll aminmax
+        MaxDim max.dim                        MinDim min.dim
         MedianDim median.dim                  NanMedianDim nanmedian.dim            Cummax cummax
         Cummin cummin
     """),

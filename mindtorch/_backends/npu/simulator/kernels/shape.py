@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....cpu.ops.reduction import to_opmath
-from .forms import Array, Kernel, named, scalar_of, store, whole
+from .forms import Array, Kernel, inplace, named, scalar_of, store, whole
 
 
 def split(self: Array, sizes: Any, dim: int, outs: list[Array]) -> None:
@@ -44,6 +44,7 @@ def padding(name: str, how: str) -> dict[str, Kernel]:
 
 
 KERNELS: dict[str, Kernel] = {
+    **named(inplace, "InplaceTril tril_   InplaceTriu triu_"),
     **named(whole, """
         Cat cat                     Stack stack                 Flip flip                   Tril tril
         Triu triu                   RepeatInterleaveTensor repeat_interleave.Tensor
@@ -51,10 +52,8 @@ KERNELS: dict[str, Kernel] = {
     "aclnnSplitTensor": lambda self, size, dim, outs: split(self, [out.shape[dim] for out in outs], dim, outs),
     "aclnnSplitWithSize": split,
     "aclnnRepeat": whole(np.tile),
-    **dict.fromkeys(("aclnnRepeatInterleave", "aclnnRepeatInterleaveInt"), whole(
-        lambda self, repeats, output_size: np.repeat(self, repeats))),
-    **dict.fromkeys(("aclnnRepeatInterleaveWithDim", "aclnnRepeatInterleaveIntWithDim"), whole(
-        lambda self, repeats, dim, output_size: np.repeat(self, repeats, dim))),
+    "aclnnRepeatInterleave": whole(lambda self, repeats, output_size: np.repeat(self, repeats)),
+    "aclnnRepeatInterleaveWithDim": whole(lambda self, repeats, dim, output_size: np.repeat(self, repeats, dim)),
     "aclnnRoll": whole(lambda x, shifts, dims: np.roll(x, shifts, dims or None)),
     "aclnnDiag": whole(np.diag),
     "aclnnDiagFlat": whole(np.diagflat),
