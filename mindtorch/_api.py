@@ -9,15 +9,15 @@ import numpy as np
 from . import _functions
 from ._backends.common.pointwise import result_type as common_result_type
 from ._creation.interop import from_numpy
-from ._dispatch.aten import reciprocal
+from ._dispatch.aten import bitwise_not, reciprocal
 from ._dispatch.binding import make_function
 from ._dispatch.dispatcher import TENSOR_TYPES, make_entry
 from ._dispatch.registry import inplace_name
 from ._dispatch.schemas import registry
 from ._dispatch.signature import attached_names
-from ._dispatch.torch_function import asked, handle, offered
+from ._dispatch.torch_function import asked, handle, offered, overridable, overrides
 from ._dtype import FLOATING, DType
-from ._tensor import Tensor
+from ._tensor import Tensor, tensor_method
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 NUMBERS = {int, float, bool, complex}
@@ -52,9 +52,16 @@ def asking(name: str, operator: str) -> Callable[..., Any]:
 
 
 def beside_other(name: str, self: Any, other: Any) -> Any:
-    """An operator of Python beside what is neither a tensor nor a number, but may have a ``__torch_function__``."""
+    """An operator of Python beside what is neither a tensor nor a number, but may have a ``__torch_function__``. If it
+    has none, tensors are asked only for methods that PyTorch has in Python: its bindings refuse the call before.
+    """
     found = asked((self, other), {})
-    return handle(getattr(Tensor, name), found, (self, other), {}) if found else NotImplemented
+    if found is None or not (name.startswith("__") or overrides(other.__class__)):
+        return NotImplemented
+    try:
+        return handle(getattr(Tensor, name), found, (self, other), {})
+    except TypeError:  # PyTorch leaves it to the other operand, and Python, whoever raises it
+        return NotImplemented
 
 
 def binary(name: str, with_tensor: str, with_number: str | None = None) -> Callable[[Any, Any], Any]:
@@ -108,33 +115,32 @@ def reflected(name: str, with_tensor: str, with_number: str) -> Callable[[Any, A
     return method
 
 
-def among_tensors(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
-    """``self op other`` (or ``other op self``) of tensors only."""
-    call = asking(name, name)
+def among_tensors(name: str, operator: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """``self op other`` (or ``other op self``) of tensors only, as the method ``name``."""
+    call = make_entry(registry[operator], offered(lambda: getattr(Tensor, name), swapped))
 
     def method(self: Any, other: Any) -> Any:
         if other.__class__ not in TENSOR_TYPES:
-            return beside_other(f"__r{name}__" if swapped else name, self, other)
+            return beside_other(name, self, other)
         return call(*((other, self) if swapped else (self, other)))
 
     return method
 
 
-_bitwise_not = asking("__invert__", "bitwise_not")
-
-
+@overridable
 def invert(self: Any) -> Any:
     """``~self``."""
     if self._dtype.category >= FLOATING:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return _bitwise_not(self)
+    return bitwise_not(self)
 
 
 def reflected_division(self: Any, other: Any) -> Any:
     """``other / self``."""
     if _number(other) is None and not isinstance(other, np.ndarray) and other.__class__ not in TENSOR_TYPES:
         return beside_other("__rdiv__", self, other)
-    return reciprocal(self) * other
+    found = asked((self, other), {})
+    return reciprocal(self) * other if found is None else handle(Tensor.__rdiv__, found, (self, other), {})
 
 
 #: What an operator of Python stands for: beside a tensor and, where it is another operator, beside a number.
@@ -156,24 +162,27 @@ REFLECTED = {"floordiv": ("floor_divide", "floor_divide.Scalar_Tensor"), "pow": 
 #: The operators that are other names of methods; the others are methods of their own to ``__torch_function__``.
 METHOD_OF = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "div": "div", "mod": "remainder", "ne": "ne",
              "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+INPLACE_METHOD_OF = {"floordiv": "floor_divide_", **{name: f"{method}_" for name, method in METHOD_OF.items()}}
 for _name, _operators in OPERATORS.items():
-    setattr(Tensor, f"__{_name}__", binary(METHOD_OF.get(_name, f"__{_name}__"), *_operators))
+    tensor_method(f"__{_name}__")(binary(METHOD_OF.get(_name, f"__{_name}__"), *_operators))
     if _name not in COMPARISONS:
-        _inplace = f"{METHOD_OF[_name]}_" if _name in METHOD_OF else f"__i{_name}__"
-        setattr(Tensor, f"__i{_name}__", binary(_inplace, *map(inplace_name, _operators)))
+        _method = binary(INPLACE_METHOD_OF.get(_name, f"__i{_name}__"), *map(inplace_name, _operators))
+        tensor_method(f"__i{_name}__")(_method)
     if _name in COMMUTATIVE:
-        setattr(Tensor, f"__r{_name}__", commuted(_name, getattr(Tensor, f"__{_name}__")))
-Tensor.__eq__ = equal_to(Tensor.__eq__)  # type: ignore[method-assign]
+        _method = getattr(Tensor, f"__{_name}__") if _name in METHOD_OF else binary(f"bitwise_{_name}", *_operators)
+        tensor_method(f"__r{_name}__")(commuted(_name, _method))
+tensor_method("__eq__")(equal_to(Tensor.__eq__))
+Tensor.__pow__.__name__, Tensor.__ipow__.__name__ = "pow", "pow_"  # as of PyTorch's, which wrap these
 for _name, _operators in REFLECTED.items():
-    setattr(Tensor, f"__r{_name}__", reflected(f"__r{_name}__", *_operators))
+    tensor_method(f"__r{_name}__")(reflected(f"__r{_name}__", *_operators))
 METHODS: dict[str, Callable[..., Any]] = {
     "rsub": binary("__rsub__", "rsub.Tensor", "rsub.Scalar"),
     "rtruediv": reflected_division, "rdiv": reflected_division,
-    "matmul": among_tensors("matmul"), "rmatmul": among_tensors("matmul", swapped=True),
+    "matmul": among_tensors("matmul", "matmul"), "rmatmul": among_tensors("__rmatmul__", "matmul", swapped=True),
     "neg": asking("neg", "neg"), "pos": asking("positive", "positive"), "abs": asking("abs", "abs"), "invert": invert,
 }
 for _name, _method in METHODS.items():
-    setattr(Tensor, f"__{_name}__", _method)
+    tensor_method(f"__{_name}__")(_method)
 
 
 def view_property(name: str, operator: str, what: str) -> property:

@@ -777,7 +777,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
-        if not self.ndim:
+        if not self.dim():
             raise about(TypeError("iteration over a 0-d tensor"), "no dimensions", self=self)
         return iter(self.unbind(0))
 
@@ -833,6 +833,8 @@ def tensor_method(name: str) -> Callable[[Method], Method]:
     """A decorator: make a function a method of tensors. The stub has those that are named so."""
 
     def attach(function: Method) -> Method:
+        if name.startswith("__"):  # which no function is called by itself; ``__torch_function__`` sees the name
+            function.__name__, function.__qualname__ = name, f"Tensor.{name}"
         setattr(Tensor, name, function)
         return function
 

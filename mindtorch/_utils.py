@@ -244,7 +244,7 @@ def _setstate(self: Tensor, state: Any) -> None:
     if len(state) == 5:
         self.data = state[0]
         state = (state[3], state[4], state[2])
-    self.requires_grad = state[0]
+    self.requires_grad, _, _ = state  # no old file has the hooks in between
 
 
 @tensor_method("__deepcopy__")

@@ -214,9 +214,9 @@ class Overridable:
 LANGUAGE = frozenset({
     "__getitem__", "__setitem__", "__delitem__", "__len__", "__contains__", "__bool__", "__int__", "__float__",
     "__complex__", "__index__", "__repr__", "__format__", "__array__", "__deepcopy__", "__reduce_ex__",
-    "__setstate__", "__dlpack__", "__dlpack_device__", "__reversed__", "__rdiv__", "__rtruediv__"})
+    "__setstate__", "__dlpack__", "__dlpack_device__", "__reversed__", "__array_wrap__"})
 #: What is not asked for, as PyTorch does not.
-UNASKED = frozenset({"as_subclass", "module_load"})
+UNASKED = frozenset({"as_subclass", "solve", "lstsq", "eig", "symeig"})
 _replaced: dict[str, Any] = {}
 
 

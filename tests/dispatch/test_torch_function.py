@@ -193,7 +193,47 @@ def test_plain_tensors_pay_nothing():
     assert not mindtorch._dispatch.dispatcher.mode
 
 
+PYTHONS = ["__add__", "__rsub__", "__iadd__", "__truediv__", "__rtruediv__", "__floordiv__", "__rfloordiv__",
+           "__ifloordiv__", "__mod__", "__rmod__", "__pow__", "__rpow__", "__ipow__", "__and__", "__ror__", "__ixor__",
+           "__lshift__", "__rlshift__", "__eq__", "__ne__", "__lt__", "__matmul__", "__rmatmul__"]
+
+
+@pytest.mark.parametrize("name", PYTHONS)
+def test_pythons_operators_are_asked_for_under_pytorchs_names(name):
+    """With a number, with a tensor, and beside what no tensor can be combined with, which Python has to sort out."""
+    def asked_for(t):
+        seen = []
+
+        class Asked(t.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                seen.append((func.__name__, tuple(type(arg).__name__ for arg in args)))
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        for other in (2, t.ones(2, 2, dtype=t.int64)):
+            tensor = t.ones(2, 2, dtype=t.int64).as_subclass(Asked)
+            seen.append("called")
+            getattr(tensor, name)(other)
+        beside = getattr(t.ones(2, 2, dtype=t.int64).as_subclass(Asked), name)(None)
+        return [entry for entry in seen if "NoneType" not in entry[1]], beside
+
+    assert asked_for(mindtorch) == asked_for(torch)
+
+
+@BOTH
+def test_a_subclass_equals_no_object_of_another_kind(t):
+    class Asked(t.Tensor):
+        pass
+
+    x = t.ones(2).as_subclass(Asked)
+    assert (x == None) is False and (x != None) is True and (x == "x") is False  # noqa: E711
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        x + None
+
+
 @pytest.mark.parametrize(("name", "args"), [
+    ("__array_wrap__", ([1.0],)), ("__format__", ("",)), ("__setstate__", ((False, None, {}),)), ("__repr__", ()),
+    ("__dlpack__", ()), ("module_load", (None,)), ("__rpow__", (2,)), ("__invert__", ()),
     ("backward", ()), ("register_hook", (print,)), ("share_memory_", ()), ("dim", ()), ("__len__", ()), ("tolist", ()),
     ("__deepcopy__", ({},)), ("__reversed__", ()), ("storage_type", ()), ("requires_grad_", ())])
 @pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
