@@ -145,6 +145,15 @@ def test_hooks_run_in_pytorchs_order_and_may_replace(t):
 
 
 @BOTH
+def test_a_node_keeps_notes_and_requires_grad(t):
+    node = (t.ones(1, requires_grad=True) * 2).grad_fn
+    assert node.requires_grad is True
+    assert node.metadata == {}
+    node.metadata["seen"] = 1
+    assert node.metadata == {"seen": 1}
+
+
+@BOTH
 def test_a_hook_that_raises_leaves_the_engine_usable(t):
     x = t.ones(1, requires_grad=True)
     y = x * 2

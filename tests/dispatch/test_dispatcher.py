@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mindtorch as torch
-from mindtorch import course
+from mindtorch import course, library
 from mindtorch._dispatch.dispatcher import dispatch, registry
 
 #: Operators by their number of tensors: those of one, two and three go through entries of their own.
@@ -52,6 +52,11 @@ def test_tensors_count_in_a_call_on_a_device_by_name() -> None:
 def test_a_call_without_tensors_and_without_a_device_is_the_cpus() -> None:
     out = registry["full"].call((2,), 3.0)
     assert out.device.type == "cpu" and out.tolist() == [3.0, 3.0]
+    with library._scoped_library("test_dispatcher", "DEF") as lib:
+        lib.define("counted(int n) -> Tensor")
+        lib.impl("counted", torch.arange, "CPU")
+        lib.impl("counted", lambda n: torch.empty(n, device="meta"), "Meta")
+        assert torch.ops.test_dispatcher.counted(3).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["first write", "later write"])

@@ -127,6 +127,16 @@ def test_the_end_of_a_level_leaves_nothing() -> None:
     gc.collect()
 
 
+@pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
+@pytest.mark.parametrize("product", [lambda a, b: a * b, lambda a, b: b * a], ids=["outer first", "inner first"])
+def test_tensors_of_two_levels_in_one_call_carry_the_tangents_of_both(lib: Any, product: Any) -> None:
+    def slope(x: Any) -> Any:  # of a product in its other factor
+        return lib.func.jvp(lambda y: product(x, y), (lib.tensor(2.0),), (lib.tensor(1.0),))[1]
+
+    value, tangent = lib.func.jvp(slope, (lib.tensor(3.0),), (lib.tensor(5.0),))
+    assert (value.item(), tangent.item()) == (3, 5)
+
+
 def test_a_tangent_on_the_npu() -> None:
     x = mindtorch.ones(3, device="npu")
     with forward_ad.dual_level():

@@ -19,6 +19,7 @@ CASES = {
     "trunc_normal_": lambda i, x: i.trunc_normal_(x),
     "trunc_normal_ around another mean": lambda i, x: i.trunc_normal_(x, mean=1, std=2, a=-1, b=3),
     "trunc_normal_ far out": lambda i, x: i.trunc_normal_(x, std=0.5, a=1, b=3),
+    "trunc_normal_ in a narrow interval": lambda i, x: i.trunc_normal_(x, a=-0.5, b=0.5),
     "xavier_uniform_": lambda i, x: i.xavier_uniform_(x, gain=2),
     "xavier_normal_": lambda i, x: i.xavier_normal_(x),
     "kaiming_uniform_": lambda i, x: i.kaiming_uniform_(x, a=0.2),

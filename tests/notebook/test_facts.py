@@ -221,6 +221,12 @@ def test_the_graph_knows_names_saved_tensors_versions_hooks_and_what_was_freed()
     assert all(s.stale for s in stale.saved)
 
 
+def test_the_names_of_a_nodes_outputs_stand_in_the_order_of_the_outputs():
+    z, a = torch.ones(2, requires_grad=True).exp().unbind()
+    node = introspect.graph_facts(a, {"a": a, "z": z}).nodes[0]
+    assert (node.name, node.outputs) == ("UnbindBackward0", ("z", "a"))
+
+
 def test_the_graph_names_what_a_node_keeps_of_its_own_output():
     w = torch.ones(2, requires_grad=True)
     y = w.exp()

@@ -30,6 +30,15 @@ def test_a_generator_of_the_device_and_its_state() -> None:
     assert torch.npu.get_rng_state().dtype is torch.uint8
 
 
+@pytest.mark.parametrize(("count", "drawn"), [(1, 4), (3, 4), (4, 4), (5, 8)])
+def test_the_numbers_that_a_generator_has_drawn_are_counted_in_fours(count: int, drawn: int) -> None:
+    """As Philox, which CANN and CUDA draw with, makes four numbers at a time."""
+    generator = torch.Generator(device="npu").manual_seed(5)
+    torch.rand(count, generator=generator, device="npu")
+    seed, offset = generator.get_state().view(torch.int64).tolist()
+    assert (seed, offset) == (5, drawn)
+
+
 def test_a_generator_of_the_cpu_is_refused() -> None:
     with pytest.raises(RuntimeError, match="Expected a 'npu' device type for generator but found 'cpu'"):
         torch.rand(3, generator=torch.Generator(), device="npu")

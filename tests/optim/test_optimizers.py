@@ -93,6 +93,19 @@ def test_steps(name, kwargs):
             assert_same(mine[1], other[1], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
+def test_a_differentiable_step_keeps_its_first_momentum_outside_the_graph(lib):
+    """The buffer is made of the gradient's values, not of its history nor in its memory."""
+    param = lib.ones(2, requires_grad=True).clone()
+    scale = lib.tensor(3.0, requires_grad=True)
+    optimizer = lib.optim.SGD([param], lr=0.1, momentum=0.9, differentiable=True)
+    param.grad = gradient = scale * lib.ones(2)
+    optimizer.step()
+    buffer = optimizer.state[param]["momentum_buffer"]
+    assert not buffer.requires_grad and buffer.data_ptr() != gradient.data_ptr()
+    assert buffer.tolist() == [3, 3]
+
+
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.complex64])
 @pytest.mark.parametrize("differentiable", [True, False])
