@@ -274,8 +274,9 @@ def test_integers_are_multiplied_exactly(largest):
 
 def test_what_is_clamped_in_one_pass_keeps_zeros_and_nans():
     x = torch.tensor([-0.0, float("nan"), -1.0, 2.0, float("inf")]).repeat(LARGE)
-    for clamped, expected in ((x.relu(), [-0.0, np.nan, 0, 2, np.inf]), (x.clamp(min=0.0), [-0.0, np.nan, 0, 2, np.inf]),
-                              (x.clamp(-0.5, 1.0), [-0.0, np.nan, -0.5, 1, 1])):
+    for clamped, expected in (
+            (x.relu(), [-0.0, np.nan, 0, 2, np.inf]), (x.clamp(min=0.0), [-0.0, np.nan, 0, 2, np.inf]),
+            (x.clamp(-0.5, 1.0), [-0.0, np.nan, -0.5, 1, 1])):
         for some in (clamped[:5], clamped[-5:]):
             np.testing.assert_array_equal(some.numpy(), np.float32(expected))
             assert np.signbit(some[0].item())
