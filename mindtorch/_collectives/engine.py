@@ -6,13 +6,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
+from .._dispatch import observers
+from .._dispatch.observers import ActivityEvent
 from . import launcher
 from .errors import DistBackendError
 
 #: Steps of a work: each is a list of MPI requests, with the rank (in the world) that each waits for, if it is one.
 Steps = Iterator[list[tuple[int | None, Any]]]
+#: What calls are made for, such as "bucket 2": a timeline shows it.
+purpose: ContextVar[str] = ContextVar("purpose", default="")
 #: Seconds that a work may still take after a rank that it waits for has ended: what that rank sent may be on its way.
 GRACE = 2.0
 
@@ -20,8 +25,8 @@ GRACE = 2.0
 class Work:
     """A call that may still be running (``torch.distributed.Work``).
 
-    ``times`` are those at which it was called, at which all ranks had called it, and at which it was done, in seconds
-    of ``time.perf_counter``.
+    ``times`` are those at which it was ``called``, had its turn (``begun``), all ranks had ``met`` in it, and it was
+    ``done``, in seconds of ``time.perf_counter``.
     """
 
     def __init__(self, call: str, place: str, seconds: float, steps: Callable[[Work], Steps],
@@ -29,6 +34,8 @@ class Work:
         self.call, self.place, self.seconds = call, place, seconds
         self.times: dict[str, float] = {"called": time.perf_counter()}
         self.source = source
+        self.name = purpose.get() or call.partition("(")[0]
+        self._thread = threading.get_ident()
         self._steps, self._deliver = steps(self), deliver
         self._pending: list[tuple[int | None, Any]] = []
         self._error: BaseException | None = None
@@ -65,8 +72,11 @@ class Work:
                 group's timeout.
         """
         seconds = self.seconds if timeout is None else timeout.total_seconds()
-        if not self._done.wait(seconds + GRACE if timeout is None else seconds):
-            self.fail(self.late(seconds))
+        if not self._done.is_set():
+            start = time.perf_counter()
+            if not self._done.wait(seconds + GRACE if timeout is None else seconds):
+                self.fail(self.late(seconds))
+            self._tell("sync", start, time.perf_counter())
         if self._error is not None:
             raise self._error
         if self._deliver is not None:
@@ -98,6 +108,8 @@ class Work:
     def advance(self) -> bool:
         """Go on as far as is possible without waiting; whether anything happened."""
         moved = False
+        if "begun" not in self.times:
+            self.times["begun"] = time.perf_counter()
         try:
             while True:
                 before = len(self._pending)
@@ -115,7 +127,21 @@ class Work:
 
     def _end(self) -> None:
         self.times["done"] = time.perf_counter()
+        done = self.times["done"]
+        begun = self.times.get("begun", done)
+        met = self.times.get("met", begun if self._error is None else done)
+        if met > begun:
+            self._tell("wait", begun, met)
+        if self._error is None:
+            self._tell("exchange", met, done)
         self._done.set()
+
+    def _tell(self, kind: str, start: float, end: float) -> None:
+        """Tell those who observe what devices do; times are in seconds."""
+        said = f"{self.call} at {self.place}" + (f": {self._error}" if self._error is not None else "")
+        for observer in observers.activity_observers:
+            observer(ActivityEvent(kind, self.name, "network", 0, round(start * 1e9), round((end - start) * 1e9),
+                                   self._thread, detail=said))
 
 
 class Engine(threading.Thread):

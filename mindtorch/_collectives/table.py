@@ -85,7 +85,7 @@ def run(name: str, group: ProcessGroup, give: Sequence[Tensor] = (), take: Seque
         from mpi4py import MPI
 
         yield from agree(group, work, counts)
-        work.times["met"] = work.times["called"] if group.size() == 1 else perf_counter()
+        work.times["met"] = work.times["begun"] if group.size() == 1 else perf_counter()
         arguments = Arguments(
             given and given.message(counts and counts[0]), taken and taken.message(counts and counts[1]),
             op and taken and reduction(op, taken.dtype), root, root == group.rank(), MPI.IN_PLACE)

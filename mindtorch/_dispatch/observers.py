@@ -82,9 +82,10 @@ class ActivityEvent:
     """What happened on a device or for its sake, in nanoseconds of ``perf_counter_ns``.
 
     ``kind`` is ``run`` or ``copy`` (by the device, in a stream), ``wait`` (of a stream for another one), ``sync`` (the
-    host waits) or ``free`` (memory whose last use has passed). ``number`` counts the operators of the stream.
-    The host put it into the stream at ``queued``, 0 if nobody did; a wait is for what is ``after``, another stream's
-    operator: (stream, number).
+    host waits) or ``free`` (memory whose last use has passed). The device ``network`` has ``exchange`` (processes send
+    each other data) and ``wait`` (for other processes to make the same call), with more said in ``detail``.
+    ``number`` counts the operators of the stream. The host put it into the stream at ``queued``, 0 if nobody did; a
+    wait is for what is ``after``, another stream's operator: (stream, number).
     """
 
     kind: str
@@ -97,6 +98,7 @@ class ActivityEvent:
     number: int = 0
     queued: int = 0
     after: tuple[int, int] | None = None
+    detail: str = ""
 
 
 #: What an event says of keys and kernel, from ``key_set`` to ``composite``.

@@ -126,6 +126,8 @@ def unload(ip: Any) -> None:
     magics = ip.magics_manager.registry.pop(MindtorchMagics.__name__, None)
     if magics is None:
         return
+    if magics.started is not None:
+        magics.started.stop()
     for kind, names in magics.magics.items():
         for name in names:
             ip.magics_manager.magics[kind].pop(name, None)

@@ -9,7 +9,7 @@ from IPython.core.magic import line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, parse_argstring
 from IPython.display import SVG, Image
 
-from .. import introspect, viz
+from .. import distributed, introspect, viz
 from .._device import device as Device, get_default_device, set_default_device
 from .base import MagicGroup, Picture, magic
 
@@ -31,6 +31,7 @@ class MindtorchMagics(MagicGroup):
     """All of them; each is a plain function of ``introspect`` and ``viz``, with the notebook's names."""
 
     is_compact = False  #: whether cards of tensors are short
+    started: Any = None  #: the ranks of %ranks
 
     @magic(line_magic, argument("--device", help="only tensors on this device"))
     def tensors(self, line: str) -> Picture:
@@ -67,6 +68,25 @@ class MindtorchMagics(MagicGroup):
             except RuntimeError as error:
                 raise UsageError(f"%device: {error}") from None
         return get_default_device()
+
+    @magic(line_magic, argument("count", nargs="?", type=int, help="how many; 0 ends them; without it, it is said "
+                                "what there is"))
+    def ranks(self, line: str) -> None:
+        """Start processes that compute together: %%px runs a cell in all of them, and shows them side by side."""
+        count = parse_argstring(self.ranks, line).count
+        if count is not None:
+            if not distributed.is_available():
+                raise UsageError("%ranks needs MPI and ipyparallel: pip install 'mindtorch[distributed]'")
+            from .ranks import Ranks  # optional, and slow
+
+            if self.started is not None:
+                self.started.stop()
+            self.started = Ranks(self.shell, count) if count > 0 else None
+        if self.started is None:
+            print("there are no ranks: %ranks 4 starts four")
+        else:
+            print(f"{self.started.count} ranks, of one MPI group; %%px runs a cell in all of them. "
+                  "They have torch, nn and dist")
 
     @magic(line_magic, argument("--device", help="only this device: cpu, npu, npu:0, ..."))
     def memory(self, line: str) -> Picture:
@@ -217,19 +237,26 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_cell_magic,
            argument("--save", metavar="FILE", help="also write a Chrome trace to this file, for chrome://tracing "
-                    "or Perfetto; before a statement: --save=FILE"))
+                    "or Perfetto; before a statement: --save=FILE"),
+           argument("--ranks", action="store_true", help="in a program of several processes (%%px), all of which run "
+                    "this: put their timelines together, which rank 0 shows"))
     def timeline(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or statement, and show when the host and every stream did what."""
+        """Run a cell or statement, and show when the host, every stream and the network did what."""
         options, code = self._code(self.timeline, line, cell)
         save = options.save
         target = None if save is None else Path(save.strip("'\"")).expanduser()  # IPython leaves quotes where they are
         if target is not None and not target.parent.is_dir():
             raise UsageError(f"%%timeline: there is no folder {str(target.parent)!r} to save {target.name!r} in")
+        if options.ranks and not distributed.is_initialized():
+            raise UsageError("%%timeline --ranks: this process has not joined others: init_process_group() does that")
         found = introspect.Timeline()
         try:
             with introspect.timeline(self.shell.user_ns) as found:
                 return self._run(code)
         finally:
-            self._show(Picture(viz.timeline_page(found), viz.timeline_text(found)))
-            if target is not None:
+            found = introspect.timeline_of_ranks(found) if options.ranks else found
+            is_first = not options.ranks or distributed.get_rank() == 0
+            if is_first:
+                self._show(Picture(viz.timeline_page(found), viz.timeline_text(found)))
+            if target is not None and is_first:
                 print(f"Chrome trace: {introspect.save_chrome_trace(found, target)}")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .pipeline import Flush, PipelineFacts, Recorded, watch_pipeline
     from .profiler import Profile, Share, profile
     from .races import Access, Race
+    from .ranks import RankOutput, RankShare, lane_of, rank_and_lane, rank_shares, timeline_of_ranks
     from .spans import Arrow, Span, Timeline, timeline
     from .stepper import BackwardSteps, GradientFacts, StepFacts
     from .storage import PLACES, Sharer, StorageFacts, storage_facts

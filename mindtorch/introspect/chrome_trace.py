@@ -6,11 +6,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from .ranks import rank_and_lane
 from .spans import Timeline
 
 
 def to_chrome_trace(timeline: Timeline) -> dict[str, Any]:
-    """Return the timeline in the Trace Event Format: the host and every device are processes, their lanes are threads.
+    """Return the timeline in the Trace Event Format: the host and every device are processes, and so is each of several
+    ranks; their lanes are threads.
 
     Times are in microseconds since the timeline's start. Spans are complete events (``"X"``), those without a duration
     instant ones (``"i"``); metadata events (``"M"``) name processes and threads, in the order of the lanes.
@@ -20,7 +22,7 @@ def to_chrome_trace(timeline: Timeline) -> dict[str, Any]:
     named: list[dict[str, Any]] = []
     place: dict[str, dict[str, int]] = {}
     for tid, lane in enumerate(timeline.lanes):
-        process = lane.partition(" ")[0]
+        process = rank_and_lane(lane)[0] or lane.partition(" ")[0]
         if process not in processes:
             processes[process] = len(processes)
             named += _names("process", {"pid": processes[process], "tid": 0}, process, processes[process])

@@ -1,6 +1,7 @@
 """What happened when: spans of time on lanes (host threads, streams), noted while a block runs."""
 from __future__ import annotations
 
+import linecache
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,14 +16,15 @@ from .libraries import watching
 from .npu import settle
 from .races import Race, RaceWatch, is_watched
 
-KINDS = ("enqueue", "run", "copy", "wait", "sync", "free")  #: of spans
+KINDS = ("enqueue", "run", "copy", "wait", "sync", "free", "exchange")  #: of spans
+NETWORK = "network"  #: the lane of what processes send each other
 
 
 @dataclass(frozen=True)
 class Span:
     """Something that took from ``start`` to ``end`` (nanoseconds of one clock) on a lane; ``kind`` is one of ``KINDS``.
 
-    ``detail`` says more, '' if there is no more to say.
+    ``detail`` says more, '' if there is no more to say; ``line`` is the program's line that an operator is called in.
     """
 
     lane: str
@@ -31,6 +33,7 @@ class Span:
     start: int
     end: int
     detail: str = ""
+    line: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class Arrow:
 class Timeline:
     """Spans in the order of their starts, the lanes in the order in which they are drawn, ``arrows`` from causes to
     effects, and ``races``, which are arrows that are missing. It is ``sanitized`` if the simulator's sanitizer looked
-    for races; None where there is no simulator.
+    for races; None where there is no simulator. ``clocks`` says of a timeline of several processes how their clocks
+    were aligned.
     """
 
     spans: tuple[Span, ...] = ()
@@ -63,6 +67,7 @@ class Timeline:
     arrows: tuple[Arrow, ...] = ()
     races: tuple[Race, ...] = ()
     sanitized: bool | None = None
+    clocks: str = ""
 
     @property
     def start(self) -> int:
@@ -89,7 +94,9 @@ def timeline(namespace: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
 
     The host's lanes have the operators (``enqueue`` what goes to a stream or into a pipeline, ``run`` what the host
     computes), the copies that it makes itself, and its waits (``sync``). A stream's lane has what it ran, copied and
-    waited for, by the device's own clock, and when memory was free that it still needed after the host had let go.
+    waited for, by the device's own clock, and when memory was free that it still needed after the host had let go. The
+    lane of the network has the calls of ``torch.distributed``: until all ranks have made one (``wait``), and then until
+    it is done (``exchange``).
     At the end, streams that something was put into are synchronised, since only then their times are known. The races
     that the simulator's sanitizer reports, where it is on, name tensors and streams as ``namespace`` does.
 
@@ -136,7 +143,8 @@ def _arrange(found: Timeline, calls: list[DispatchEvent], activities: list[Activ
     def lane_of(event: ActivityEvent) -> str:
         if _is_the_hosts(event):
             return threads[event.thread]
-        return streams.setdefault((event.device, event.stream), f"{event.device} stream {event.stream}")
+        name = event.device if event.device == NETWORK else f"{event.device} stream {event.stream}"
+        return streams.setdefault((event.device, event.stream), name)
 
     spans += [_of_activity(event, lane_of(event), finished) for event in activities]
     used = {span.lane for span in spans}
@@ -189,10 +197,13 @@ def _of_call(event: DispatchEvent, lane: str) -> Span:
     said += [f"on {event.stream}" if event.stream and not event.pending else "", event.error or ""]
     said += [f"called at {place_of(*event.site[:2])}"]
     kind = "enqueue" if event.stream or event.pending else "run"
-    return Span(lane, event.op, kind, event.start, event.start + event.duration, ", ".join(filter(None, said)))
+    return Span(lane, event.op, kind, event.start, event.start + event.duration, ", ".join(filter(None, said)),
+                linecache.getline(*event.site[:2]).strip())
 
 
 def _of_activity(event: ActivityEvent, lane: str, finished: int) -> Span:
+    if event.detail:
+        return Span(lane, event.name, event.kind, event.start, event.start + event.duration, event.detail)
     detail = f"{event.device} stream {event.stream}" if _is_the_hosts(event) else ""
     if event.number and event.kind != "wait":
         detail = f"number {event.number} in the stream"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .monitor import monitor_page, monitor_text, progress_page, progress_text
     from .pipeline import pipeline_page, pipeline_text
     from .profile import profile_page, profile_text
+    from .ranks import ranks_page, ranks_text
     from .stepper import stepper_page, stepper_text
     from .storage import storage_page, storage_text
     from .strides import strides_page, strides_text

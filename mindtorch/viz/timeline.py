@@ -5,14 +5,15 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
-from ..introspect import Access, Arrow, Race, Span, Timeline
+from ..introspect import Access, Arrow, Race, RankShare, Span, Timeline, rank_and_lane, rank_shares
 from .html import Markup, join, page, row, table, tag
 from .palette import count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter, time_text
 
-MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕"}
+MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕", "exchange": "⇅"}
 MEANINGS = {"enqueue": "enqueue: the host puts an operator into a stream", "run": "run", "copy": "copy",
             "wait": "wait: of a stream for another", "sync": "sync: the host waits",
-            "free": "free: memory is given back"}
+            "free": "free: memory is given back", "exchange": "exchange: processes send each other data"}
+FOR_RANKS = {"wait": "wait: until all ranks have made the call", "sync": "sync: the program waits for data"}
 ARROWS_MEAN = (("enqueue", "│▾", "from the host that enqueues to what begins"),
                ("event", "┆▾", "an event: the wait ends when that is done"))
 MISSING = "a race: the arrow that is missing, from what should be done first to what should wait for it"
@@ -22,6 +23,7 @@ RACES = 8  #: at most that are drawn and told of
 OUTCOMES = {(True, False): "{second} reads what was there before {first}, what {first} writes, or some of each",
             (False, True): "{first} may read what {second} writes already",
             (True, True): "what {first} writes may stay, or what {second} writes, or some of each"}
+NETWORK = "network"  #: the lane of what processes send each other
 TRACK, LETTER, EDGE = 520, 6.4, 9  #: pixels, about: of a track, of a letter, of a span's border and padding
 ROW, GAP = 22, 4  #: pixels of a row of a track, and between tracks
 ARROWS = 60  #: at most that are drawn; of more, those of events
@@ -30,7 +32,7 @@ LISTED = 100  #: that are listed in a terminal at most
 TOLD = 8  #: moments of one mark that are told of
 CLOSE = 80  #: moments within this part of the window are one mark
 COLUMNS = 64  #: characters of a lane in a terminal
-CHARACTERS = {"enqueue": "-", "run": "█", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕"}
+CHARACTERS = {"enqueue": "-", "run": "█", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕", "exchange": "⇅"}
 
 
 def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, int] | None = None) -> Markup:
@@ -52,12 +54,13 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
         lanes += [label, track]
     left = f" · of those that last, the {SPANS} longest are drawn" if len(lasting) > SPANS else ""
     times = f"{time_text(start - timeline.start)} to {time_text(end - timeline.start)}"
-    said = f"{times}, {count_text(len(seen), 'span')}{left}"
+    said = f"{times}, {count_text(len(seen), 'span')}{left}" + (f" · {timeline.clocks}" if timeline.clocks else "")
     further = len(timeline.races) - RACES
     body = (tag("div", said, class_="mt-summary"),
             tag("div", tag("span"), _axis(start, end, timeline.start), *lanes,
                 _arrows(timeline, heights, start, end), class_="mt-lanes"), *map(_race, timeline.races[:RACES]),
             soft(f"and {count_text(further, 'more race')}") if further > 0 else None, _legend(timeline),
+            _shares(rank_shares(timeline)),
             None if at is None else _going_on(timeline, at))
     return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="timeline")
 
@@ -79,6 +82,8 @@ def timeline_text(timeline: Timeline, at: int | None = None) -> str:
     if at is None:
         lines += [_arrow_text(arrow, timeline.start) for arrow in timeline.arrows[:LISTED]]
         lines += map(_race_text, timeline.races[:RACES])
+        lines += [timeline.clocks] if timeline.clocks else []
+        lines += [f"{share.rank}: {', '.join(_share(share))}" for share in rank_shares(timeline)]
     return "\n".join(lines)
 
 
@@ -225,14 +230,15 @@ def _lane(lane: str, line: int, spans: Sequence[Span], start: int, end: int, at:
     cursor = None
     if at is not None and start <= at <= end:
         cursor = tag("span", class_="cursor", style=f"left:{_part(at, start, end):.2f}%")
-    look = device_class("cpu" if lane.startswith("host") else lane.partition(" ")[0])
+    rank, name = rank_and_lane(lane)
+    look = device_class("cpu" if name.startswith("host") else name.partition(" ")[0]) + " mt-rank" * (lane == rank)
     busy = None
-    if not lane.startswith("host"):
+    if _is_stream(lane):
         working = (span for span in spans if span.lane == lane and span.kind in ("run", "copy"))
         share = sum(min(span.end, end) - max(span.start, start) for span in working)
         busy = soft(f"{share / (end - start):.0%}", "of the time shown it runs or copies")
-    label = tag("span", tag("span", lane, class_="mt-mono mt-clip", title=lane), busy, class_=f"mt-lane {look}",
-                style=f"grid-row:{line}")
+    label = tag("span", tag("span", lane if lane == rank else name, class_="mt-mono mt-clip", title=lane), busy,
+                class_=f"mt-lane {look}", style=f"grid-row:{line}")
     count = max(1, len(rows))
     track = tag("div", *drawn, cursor, class_=f"mt-track {look}", style=f"grid-row:{line};--rows:{count}")
     return label, track, ROW * count + 2
@@ -241,16 +247,21 @@ def _lane(lane: str, line: int, spans: Sequence[Span], start: int, end: int, at:
 def _span(span: Span, level: int, start: int, end: int, more: Sequence[str], zero: int) -> Markup:
     left, right = _part(span.start, start, end), _part(span.end, start, end)
     kind = span.kind if span.kind in MARKS else "run"
-    text = _label(kind, span.name.removeprefix("aclnn"), (right - left) / 100 * TRACK)  # the title has it in full
+    name, room = span.name.removeprefix("aclnn"), (right - left) / 100 * TRACK  # the title has it in full
+    is_line = bool(span.line) and span.line == span.name  # of the program: its beginning says something, if cut off
+    text = f"{MARKS[kind]} {name}" if is_line and room > 6 * LETTER + EDGE else _label(kind, name, room)
     looks = ["span", kind, "slim" if right - left < 2 else "", "late" if left > 50 else "", *more]
     style = f"left:min({left:.2f}%, 100% - 4px);width:{right - left:.2f}%;--row:{level}"
     return tag("span", text, class_=" ".join(filter(None, looks)), style=style, title=_told(span, zero), tabindex="0")
 
 
 def _label(kind: str, name: str, room: float) -> str | None:
-    """As much of a span's name, in whole words, as so many pixels have room for."""
+    """As much of a span's name, in whole words, as so many pixels have room for; of ``bucket 2`` the number."""
     words = name.split()
-    shorter = [name, name.partition(".")[0], *(" ".join(words[:count]) for count in range(len(words) - 1, 0, -1))]
+    beginnings = [" ".join(words[:count]) for count in range(len(words) - 1, 0, -1)]
+    if len(words) == 2 and words[1].isdecimal():
+        beginnings = [words[1]]
+    shorter = [name, name.partition(".")[0], *beginnings]
     fits = [f"{MARKS[kind]} {text}" for text in shorter if room >= LETTER * (len(text) + 3) + EDGE]
     return fits[0] if fits else MARKS[kind] if room >= 2 * LETTER + EDGE else None
 
@@ -281,13 +292,14 @@ def _told(span: Span, zero: int) -> str:
 def _legend(timeline: Timeline) -> Markup:
     """What the marks mean, those that are there."""
     kinds = {span.kind for span in timeline.spans}
-    marks = [tag("span", tag("span", mark, class_=f"span {kind}"), MEANINGS[kind])
+    meanings = MEANINGS | FOR_RANKS if any(rank_and_lane(lane)[0] for lane in timeline.lanes) else MEANINGS
+    marks = [tag("span", tag("span", mark, class_=f"span {kind}"), meanings[kind])
              for kind, mark in MARKS.items() if kind in kinds]
     arrows = {arrow.kind for arrow in timeline.arrows}
     marks += [tag("span", tag("b", f"{sign} "), meaning) for kind, sign, meaning in ARROWS_MEAN if kind in arrows]
     if timeline.races:
         marks.append(tag("span", tag("b", "┆✗ ", class_="mt-alert"), MISSING))
-    streams = [lane for lane in timeline.lanes if not lane.startswith("host")]
+    streams = [lane for lane in timeline.lanes if _is_stream(lane)]
     if timeline.sanitized is False and len(streams) > 1:
         marks.append(soft(UNSEEN))
     if streams:
@@ -296,6 +308,30 @@ def _legend(timeline: Timeline) -> Markup:
     if any(span.start == span.end for span in timeline.spans):
         marks.append(tag("span", tag("b", "×2 "), "two at nearly the same time"))
     return tag("div", *marks, class_="mt-legend")
+
+
+def _is_stream(lane: str) -> bool:
+    """Whether a lane is a device's, neither the host's nor the network's."""
+    return not rank_and_lane(lane)[1].startswith(("host", NETWORK))
+
+
+def _share(share: RankShare) -> tuple[str, ...]:
+    """What became of a rank's time, in words that stand alone."""
+    hidden = f", {share.hidden / share.exchanges:.0%} of it while the program computes" if share.exchanges else ""
+    return (f"computes {time_text(share.computes)}", f"waits for data {time_text(share.waits)}",
+            f"other ranks late {time_text(share.late)}", f"exchanges {time_text(share.exchanges)}{hidden}")
+
+
+def _shares(shares: Sequence[RankShare]) -> Markup | None:
+    """The ranks' times as a table."""
+    if not shares:
+        return None
+    rows = [row(tag("b", share.rank), time_text(share.computes), time_text(share.waits), time_text(share.late),
+                time_text(share.exchanges), f"{share.hidden / share.exchanges:.0%}" if share.exchanges else "")
+            for share in shares]
+    head = ("", "the program computes", "waits for data", "other ranks are late", "data is exchanged",
+            "of that while computing")
+    return table(head, rows, "what became of each rank's time")
 
 
 def _going_on(timeline: Timeline, at: int) -> Markup:

@@ -45,10 +45,10 @@ def launch(program: str | Path, ranks: int = 4, arguments: Sequence[str] = (), s
         process.send_signal(signal.SIGTERM)
         output, _ = process.communicate(timeout=30)
         pytest.fail(f"{program} did not end within {seconds} s:\n{output}")
-    return Ended(process.returncode, output, _with(token))
+    return Ended(process.returncode, output, processes_with(token))
 
 
-def _with(token: str) -> list[str]:
+def processes_with(token: str) -> list[str]:
     """The processes that have a word in their environment, and so were started by one launch."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):

@@ -1,29 +1,77 @@
-"""Engines of ipyparallel, as a notebook drives them: MPI starts them, and nothing but MPI connects them."""
+"""Ranks of a notebook: started by a magic, driven by ``%%px``, with what they say side by side."""
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
-from .running import TOP, needs_mpi
+from .running import TOP, needs_mpi, processes_with
+
+TIMELINE = """%%timeline --ranks
+optimizer.zero_grad()
+loss = model(torch.ones(64, 100)).square().mean()
+loss.backward()
+optimizer.step()
+"""
+TRAIN = """layers = [layer for _ in range(3) for layer in (nn.Linear(100, 100), nn.ReLU())]
+model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers), bucket_cap_mb=0.05)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+import os, signal
+"""
 
 
 @needs_mpi
-def test_engines_form_a_group_and_survive_calls_that_do_not_match(tmp_path, monkeypatch) -> None:
-    parallel = pytest.importorskip("ipyparallel", reason="ipyparallel is not installed")
+def test_a_notebook_with_three_ranks(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("ipyparallel", reason="ipyparallel is not installed")
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.utils.capture import capture_output
+
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(TOP), os.environ.get("PYTHONPATH", "")]))
-    cluster = parallel.Cluster(engines="mpi", n=2, profile_dir=str(tmp_path / "profile"), log_level=40)
+    token = f"MINDTORCH_TEST=notebook-{os.getpid()}"
+    monkeypatch.setenv(*token.split("="))
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "mindtorch")
+
+    def run(cell: str) -> tuple[str, str, BaseException | None]:
+        """What a cell shows last, as text and as HTML, and the error with which it ends."""
+        with capture_output() as captured:
+            result = shell.run_cell(cell)
+        data = captured.outputs[-1].data if captured.outputs else {}
+        return data.get("text/plain", captured.stdout), data.get("text/html", ""), result.error_in_exec
+
     try:
-        client = cluster.start_and_connect_sync()
-        view = client[:]
-        view.execute("import mindtorch as torch, mindtorch.distributed as dist\ndist.init_process_group('mpi')",
-                     block=False).get(timeout=60)
-        failed = view.execute("dist.all_reduce(torch.ones(2 + dist.get_rank()))", block=False)
-        with pytest.raises(parallel.CompositeError) as raised:
-            failed.get(timeout=60)
-        assert str(raised.value).count("rank 1: all_reduce(SUM, float32[3]) at cell") == 2
-        view.execute("x = torch.ones(2)\ndist.all_reduce(x)", block=False).get(timeout=60)
-        assert view.pull("x", block=False).get(timeout=60)[1].tolist() == [2, 2]
+        assert "3 ranks" in run("%ranks 3")[0]
+        text, page, error = run("%%px\nx = torch.full((2,), float(dist.get_rank()))\nprint('here')\nx")
+        assert error is None and page.count('class="mt-column"') == 3 and page.count("mt-card") >= 3
+        assert text.split() == "".join(f"rank {rank} here tensor([{rank}., {rank}.]) " for rank in range(3)).split()
+
+        text, page, error = run("%%px\ndist.all_reduce(torch.ones(2 + dist.get_rank() // 2))")
+        assert "ranks 0, 1, 2 of 3 failed" in str(error) and page.count("mt-failed") == 1 + page.count(".mt-failed")
+        for said in ("ranks 0, 1, 2\n", "rank 1: all_reduce(SUM, float32[2]) at cell", "rank 2: all_reduce(SUM, "):
+            assert said in text
+        text, _, error = run("%px dist.all_reduce(x), x")
+        assert error is None and text.count("tensor([3., 3.])") == 3
+
+        assert run(f"%%px\n{TRAIN}")[2] is None
+        text, page, error = run(f"%%px\n{TIMELINE}")
+        assert error is None and "ranks 1, 2: no output" in text and "the ranks have one clock" in text
+        for rank in range(3):
+            assert f"rank {rank} network  ⇅ exchange bucket 2" in text
+            assert f"rank {rank}  ▶ run loss.backward()" in text
+        assert page.count("mt-rank") > 3
+
+        text, _, error = run("%%px\nif dist.get_rank() == 1: os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()")
+        assert "ranks 0, 1, 2 of 3 failed" in str(error)
+        assert "barrier() at cell" in text and "cannot be completed: rank 1 was killed" in text
+        assert "%ranks 3 starts new ones" in str(run("%px 1")[2])
     finally:
-        cluster.stop_cluster_sync()
+        shell.run_line_magic("ranks", "0")
+        shell.run_line_magic("unload_ext", "mindtorch")
+        InteractiveShell.clear_instance()
+    for _ in range(50):  # the controller takes a moment
+        if not processes_with(token):
+            break
+        time.sleep(0.1)
+    assert processes_with(token) == []

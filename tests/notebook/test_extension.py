@@ -97,6 +97,7 @@ def test_the_default_device_is_shown_and_set(shell):
 
 @pytest.mark.parametrize(("line", "message"), [
     ("storage", "needs a tensor"), ("storage nothing_here", "cannot evaluate 'nothing_here': NameError"),
+    ("ranks many", "invalid int value"),
     ("storage 5", "'5' is of type int, not a tensor"), ("graph torch.ones(2)", "no autograd graph"),
 ])
 def test_wrong_use_is_explained(shell, line, message):
@@ -109,8 +110,8 @@ EVERY = sorted({*MAGICS["line"], *MAGICS["cell"]})
 
 def test_these_are_the_magics():
     assert EVERY == [
-        "check", "compact", "device", "dispatch", "glossary", "graph", "memory", "pipeline", "profile", "save_picture",
-        "storage", "tensors", "timeline", "why",
+        "check", "compact", "device", "dispatch", "glossary", "graph", "memory", "pipeline", "profile", "ranks",
+        "save_picture", "storage", "tensors", "timeline", "why",
     ]
     assert sorted(MAGICS["cell"]) == sorted(["check", *RUN_CODE])  # a line of which names what to look at
 

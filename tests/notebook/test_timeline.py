@@ -336,6 +336,7 @@ def test_the_magic_shows_what_happened_before_an_error(shell: InteractiveShell) 
 
 @pytest.mark.parametrize(("line", "cell", "message"), [
     ("--save /nowhere/at/all.json", "ran = True", "no folder '/nowhere/at'"),
+    ("--ranks", "ran = True", "has not joined others"),
     ("--load x", "ran = True", "unrecognized arguments"), ("", None, "needs a statement"),
 ])
 def test_wrong_use_is_explained_before_the_cell_runs(shell, line: str, cell: str | None, message: str) -> None:
@@ -396,7 +397,7 @@ def test_without_streams_there_are_no_arrows_and_no_legend_of_them() -> None:
 
 @pytest.mark.parametrize(("name", "room", "shown"), [
     ("add.Tensor", 120, "▶ add.Tensor"), ("add.Tensor", 60, "▶ add"), ("ReduceSum", 50, "▶"), ("Add", 10, None),
-    ("stream 1 waits for stream 0", 140, "▶ stream 1 waits"),
+    ("stream 1 waits for stream 0", 140, "▶ stream 1 waits"), ("bucket 12", 60, "▶ 12"),
 ])
 def test_labels_end_between_words(name: str, room: float, shown: str | None) -> None:
     from mindtorch.viz.timeline import _label

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..._autograd.grad_mode import is_grad_enabled, no_grad
-from ..._collectives.engine import Work
+from ..._collectives.engine import Work, purpose
 from ..._collectives.groups import ProcessGroup, resolve
 from ..._collectives.operations import all_reduce, broadcast
 from ..._creation import tensor as make_tensor
@@ -26,8 +26,8 @@ FIRST_BUCKET = MEGABYTE  # small, so that communication begins early
 class Bucket:
     """Gradients that one all-reduce averages: parameters of one dtype and device, and their places in ``flat``."""
 
-    def __init__(self, parameters: Sequence[Tensor]):
-        self.parameters = list(parameters)
+    def __init__(self, number: int, parameters: Sequence[Tensor]):
+        self.number, self.parameters = number, list(parameters)
         with no_grad():
             self.flat = parameters[0].new_zeros(sum(parameter.numel() for parameter in parameters))
         ends, self.views = 0, {}
@@ -40,7 +40,11 @@ class Bucket:
     def launch(self, group: ProcessGroup) -> None:
         """Begin to average what is in ``flat``."""
         self.flat.div_(group.size())
-        self.work = all_reduce(self.flat, group=group, async_op=True)
+        before = purpose.set(f"bucket {self.number}")
+        try:
+            self.work = all_reduce(self.flat, group=group, async_op=True)
+        finally:
+            purpose.reset(before)
 
 
 def buckets_of(parameters: Sequence[Tensor], capacity: float) -> list[Bucket]:
@@ -56,7 +60,7 @@ def buckets_of(parameters: Sequence[Tensor], capacity: float) -> list[Bucket]:
             size = 0
         lists[-1].append(parameter)
         size += nbytes
-    return [Bucket(parameters) for parameters in lists]
+    return [Bucket(number, parameters) for number, parameters in enumerate(lists)]
 
 
 class DistributedDataParallel(Module):
