@@ -24,7 +24,7 @@ def prediction_page(question: str, said: Sequence[tuple[str, str, bool]], answer
     lines = [tag("div", _mark(right), " ", soft(f"{whose}: "), mono(what), class_="mt-said")
              for whose, what, right in said]
     correct = None if said and said[-1][2] else tag("div", soft("right is: "), mono(answer), class_="mt-said")
-    return _page(tag("div", tag("b", question)), *lines, correct, tag("p", reason))
+    return _page(tag("div", tag("b", _code(question))), *lines, correct, tag("p", _code(reason)))
 
 
 def passed_page(said: str) -> Markup:
@@ -42,7 +42,7 @@ def difference_page(expected: Any, got: Any, call: str) -> Markup:
 
 def hints_page(task: str, hints: Sequence[str], count: int) -> Markup:
     """Draw the hints to a lab that were asked for, the last one in bold."""
-    lines = [tag("li", tag("b", text) if text is hints[-1] else text) for text in hints]
+    lines = [tag("li", tag("b", _code(text)) if text is hints[-1] else _code(text)) for text in hints]
     more = "" if len(hints) == count else f", {count - len(hints)} more"
     return _page(tag("div", f"hint {len(hints)} to {task}{more}", class_="mt-soft"), tag("ol", *lines))
 

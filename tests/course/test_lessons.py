@@ -12,6 +12,7 @@ import inspect
 import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,46 @@ def _printed(code: str, space: dict[str, Any]) -> str:
     with contextlib.redirect_stdout(printed):
         exec(code, space)
     return printed.getvalue()
+
+
+#: PyTorch's files that lessons name and that its wheels do not have: looked up in its repository, in 2026.
+SOURCES = frozenset(f"{folder}/{name}" for folder, names in {
+    "aten/src/ATen": "ExpandUtils.cpp TensorIterator.cpp TensorUtils.cpp autocast_mode.cpp",
+    "aten/src/ATen/native": "BinaryOps.cpp TensorShape.cpp TypeProperties.cpp transformers/attention.cpp ufunc/add.h",
+    "c10": "core/ScalarType.cpp cuda/CUDACachingAllocator.cpp",
+    "torch/csrc": "autograd/FunctionsManual.cpp autograd/engine.cpp autograd/input_buffer.cpp "
+                  "autograd/saved_variable.cpp distributed/c10d/ProcessGroupGloo.cpp "
+                  "distributed/c10d/ProcessGroupNCCL.cpp distributed/c10d/reducer.cpp",
+}.items() for name in names.split())
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_the_source_files_of_pytorch_that_are_named_exist_and_have_the_names_that_are_looked_for(lesson: Any) -> None:
+    import torch
+
+    site = Path(torch.__file__).parents[1]
+    roots = {"": (MASTERS.parents[1], site, site / "torch/include"), "aten/src/": (site / "torch/include",),
+             "aten/": (site / "torchgen/packaged",), "aten/src/ATen/": (site / "torchgen/packaged/ATen",),
+             "tools/": (site / "torchgen/packaged",)}
+    text = " ".join(paragraph for cell in cells(lesson) for paragraph in source(cell).split("\n\n")
+                    if paragraph.startswith("**In PyTorch**"))
+    quoted = re.findall(r"`([^`]+)`", text)
+    files = [name for name in quoted if "/" in name or name.endswith((".h", ".cpp", ".py"))]
+    assert files
+    folders, at_hand, all_at_hand = [""], [], True
+    for name in files:
+        names = [f"{folder}{name}" for folder in folders]  # in full, or beside one that was named before
+        paths = [path for full in names for prefix, places in roots.items() if full.startswith(prefix)
+                 for place in places if (path := place / full.removeprefix(prefix)).exists()]
+        assert paths or SOURCES.intersection(names), name
+        at_hand += [path for path in paths[:1] if path.is_file()]
+        all_at_hand &= bool(paths)
+        folders.append(f"{name.rpartition('/')[0]}/")
+    read = "\n".join(path.read_text("utf-8") for path in at_hand)
+    for name in set(quoted) - set(files):
+        if all_at_hand and re.fullmatch(r"[A-Za-z_]+", name):
+            assert re.search(rf"\b{name}\b", read), name
 
 
 @pytest.mark.skipif(importlib.util.find_spec("nbgrader") is None, reason="nbgrader is not installed")

@@ -130,7 +130,7 @@ CASES = (
 )
 
 LESSON = Lesson(
-    3, "broadcasting", "What does a + b do when shapes and dtypes differ?", "03_broadcasting", 30, PREDICTIONS,
+    3, "broadcasting", "What does `a + b` do when shapes and dtypes differ?", "03_broadcasting", 30, PREDICTIONS,
     (Lab(
         "unbroadcast", "What is the gradient of a tensor that was broadcast?", unbroadcast, CASES,
         ("What was read several times gets several contributions, which are added. Which dimensions were read several "

@@ -9,7 +9,7 @@ from ..tasks import Lab, Lesson, Mistake, Prediction
 from . import torch
 
 PREDICTIONS = (
-    Prediction("add", "a and b are on the NPU. How many C functions of the operator's does a + b call?", 2,
+    Prediction("add", "a and b are on the NPU. How many of the operator's C functions does a + b call?", 2,
                "aclnnAddGetWorkspaceSize plans, and aclnnAdd puts what was planned into a stream. All of CANN's "
                "operators have this pair."),
     Prediction("view", "a.t() + a.t() on the NPU: is anything copied before the addition?", False,
@@ -25,7 +25,7 @@ REFUSED = 161002  #: CANN's code for a parameter that is not valid
 
 
 class Acl:
-    """The C functions of CANN with which an operator is called, and a protocol of how they were used.
+    """The C functions of CANN with which an operator is called, and a log of how they were used.
 
     Handles are numbers. ``plan`` and ``run`` return CANN's code first, which is 0 where all went well.
     """

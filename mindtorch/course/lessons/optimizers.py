@@ -128,7 +128,7 @@ MISTAKES = (
 )
 
 LESSON = Lesson(
-    9, "optimizers", "What does step() do?", "09_optimizers", 40, PREDICTIONS,
+    9, "optimizers", "What does `step()` do?", "09_optimizers", 40, PREDICTIONS,
     (Lab(
         "adam", "How does Adam take a step?", adam,
         (([1.0, -2.0], ([0.5, 3.0],), 0.1, (0.9, 0.99), 1e-3),
