@@ -1,8 +1,4 @@
-"""Every lesson: what it asks, the solutions that pass, the wrong ones whose mistake is named, and its notebook.
-
-By default one notebook is run as a release and one mutation is tried; with ``MINDTORCH_REQUIRE_ALL=1``, or
-``MINDTORCH_COURSE=all``, all of them are.
-"""
+"""Every lesson: what it asks, the solutions that pass, the wrong ones whose mistake is named, and its notebook."""
 from __future__ import annotations
 
 import contextlib
@@ -11,7 +7,6 @@ import importlib.util
 import inspect
 import io
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -21,17 +16,11 @@ import pytest
 import mindtorch
 from mindtorch.course.checking import judge
 from mindtorch.course.desk import _plain
-from mindtorch.course.running import run
-from mindtorch.course.tasks import all_lessons
-from mindtorch.course.teaching import MASTERS, release
+from mindtorch.course.teaching import MASTERS
 
-from .mutations import MUTATIONS
+from .support import LABS, LESSONS, cells, source
 
-ALL = "1" in (os.environ.get("MINDTORCH_REQUIRE_ALL"),) or os.environ.get("MINDTORCH_COURSE") == "all"
-LESSONS = all_lessons()
-LABS = {f"{lesson.name}.{lab.name}": lab for lesson in LESSONS for lab in lesson.labs}
 AUTHORS = ("solutions", "readers")
-TRIED = [(notebook, name) for notebook, found in MUTATIONS.items() for name in found]
 
 
 def solutions(task: str, kind: str, author: str) -> dict[str, Any]:
@@ -43,14 +32,6 @@ def solutions(task: str, kind: str, author: str) -> dict[str, Any]:
 
 
 WRONG = [(task, author, name) for task in LABS for author in AUTHORS for name in solutions(task, "wrong", author)]
-
-
-def cells(lesson: Any) -> list[dict[str, Any]]:
-    return json.loads((MASTERS / f"{lesson.notebook}.ipynb").read_text())["cells"]
-
-
-def source(cell: dict[str, Any]) -> str:
-    return "".join(cell["source"])
 
 
 @pytest.mark.parametrize("author", AUTHORS)
@@ -169,29 +150,6 @@ def test_the_source_files_of_pytorch_that_are_named_exist_and_have_the_names_tha
             assert re.search(rf"\b{name}\b", read), name
 
 
-@pytest.mark.skipif(importlib.util.find_spec("nbgrader") is None, reason="nbgrader is not installed")
-@pytest.mark.parametrize("lesson", LESSONS if ALL else LESSONS[:1], ids=lambda lesson: lesson.name)
-def test_the_release_fails_where_something_is_to_be_done_with_a_hint_alone(lesson: Any, tmp_path: Path) -> None:
-    release(MASTERS, tmp_path / "release")
-    notebook = tmp_path / "release" / f"{lesson.notebook}.ipynb"
-    text = notebook.read_text()
-    assert "BEGIN" not in text and "hidden=True" not in text
-    reports = {report.number: report for report in run(notebook)}
-    expected = {number for number, cell in enumerate(json.loads(text)["cells"])
-                if "course.predict(" in source(cell) or "course.check(" in source(cell)}
-    assert len(expected) == len(lesson.predictions) + len(lesson.labs)
-    for number in expected:
-        report = reports[number]
-        assert not report.passed and report.error.startswith("NotYet: "), report
-        assert report.printed.strip() == report.error  # the hint, and no traceback
-
-
-@pytest.mark.parametrize(("notebook", "name"), TRIED if ALL else TRIED[:1])
-def test_a_mutation_of_the_library_is_noticed(notebook: str, name: str) -> None:
-    reports = run(MASTERS / f"{notebook}.ipynb", before=MUTATIONS[notebook][name])
-    assert reports and any(report.error.startswith(("AssertionError", "NotYet", "Refused")) for report in reports)
-
-
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 def test_the_engine_of_the_lesson_runs_pytorchs_graphs() -> None:
     import torch
@@ -202,8 +160,24 @@ def test_the_engine_of_the_lesson_runs_pytorchs_graphs() -> None:
         w.grad = None
         with torch.no_grad():
             LABS["engine.engine"].right([(loss.grad_fn, loss.output_nr)], [torch.tensor(1.0)])
-        assert torch.allclose(w.grad, expected)
+        assert w.grad is not None and torch.allclose(w.grad, expected)
 
 
-def test_every_lesson_has_mutations() -> None:
-    assert set(MUTATIONS) == {lesson.notebook for lesson in LESSONS}
+def test_the_gallery_says_which_picture_answers_which_question_and_which_lesson_teaches_it() -> None:
+    text = source(json.loads((MASTERS.parent / "05_gallery.ipynb").read_text())["cells"][0])
+    rows = re.findall(r"^\| (.+\?) \| (.+) \| (.*) \|$", text, re.MULTILINE)
+    notebooks = {path.name: path.read_text() for path in MASTERS.glob("*.ipynb")}
+    for _, pictures, lessons in rows:
+        linked = re.findall(r"\[(\d+)\]\(course/(\d+_\w+\.ipynb)\)", lessons)
+        assert len(linked) == len(lessons.split(", ") if lessons else ())
+        for number, name in linked:
+            words = [word.split(" ")[0] for word in re.findall(r"`([^`]+)`", pictures)]
+            assert int(number) == int(name[:2])
+            assert not words or any(word.removesuffix("()") in notebooks[name] for word in words), (name, words)
+    from mindtorch._ipython.magics import MindtorchMagics
+
+    told = set(re.findall(r"`%%?(\w+)", text))
+    magics = {name for names in MindtorchMagics.magics.values() for name in names}
+    assert magics - told == {"device", "save_picture", "compact"}  # which draw nothing of their own
+    for name, found in notebooks.items():
+        assert "../05_gallery.ipynb" in found or name.startswith("16"), name

@@ -1,0 +1,79 @@
+"""The students' release of each lesson: where something is to be done it fails with a hint alone, and it is graded.
+
+By default one lesson is run; with ``MINDTORCH_REQUIRE_ALL=1`` each is run as it is released, and with
+``MINDTORCH_COURSE=all`` each is graded, too.
+"""
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mindtorch.course.running import run
+from mindtorch.course.teaching import MASTERS, grade_one, release
+
+from .support import ALL, LESSONS, source
+from .test_lessons import solutions
+
+pytest.importorskip("nbgrader")
+GRADED = LESSONS if os.environ.get("MINDTORCH_COURSE") == "all" else [LESSONS[5]]
+
+
+@pytest.mark.parametrize("lesson", LESSONS if ALL else LESSONS[:1], ids=lambda lesson: lesson.name)
+def test_the_release_fails_where_something_is_to_be_done_with_a_hint_alone(lesson: Any, tmp_path: Path) -> None:
+    release(MASTERS, tmp_path / "release")
+    notebook = tmp_path / "release" / f"{lesson.notebook}.ipynb"
+    text = notebook.read_text()
+    assert "BEGIN" not in text and "hidden=True" not in text
+    reports = {report.number: report for report in run(notebook)}
+    expected = {number for number, cell in enumerate(json.loads(text)["cells"])
+                if "course.predict(" in source(cell) or "course.check(" in source(cell)}
+    assert len(expected) == len(lesson.predictions) + len(lesson.labs)
+    for number in expected:
+        report = reports[number]
+        assert not report.passed and report.error.startswith("NotYet: "), report
+        assert report.printed.strip() == report.error  # the hint, and no traceback
+
+
+#: What somebody may write who wants points without work, in the place of a part.
+HOSTILE = """
+import mindtorch.course
+from mindtorch.course import checking, desk, compare
+mindtorch.course.check = lambda *args, **more: None
+checking.judge = desk.judge = lambda task, *args, **more: checking.Verdict(task, 1)
+compare.difference = checking.difference = lambda *args: None
+course = mindtorch.course
+{name} = lambda *args, **more: None
+"""
+
+
+def submission(lesson: Any, folder: Path, parts: dict[str, str]) -> Path:
+    """The release of a lesson with something written into the cells of its labs, by the function's name."""
+    notebook = json.loads((folder / f"{lesson.notebook}.ipynb").read_text())
+    for cell in notebook["cells"]:
+        for name, text in parts.items():
+            if cell["metadata"].get("nbgrader", {}).get("solution") and f"def {name}(" in source(cell):
+                cell["source"] = text
+    path = folder / "submitted.ipynb"
+    path.write_text(json.dumps(notebook))
+    return path
+
+
+@pytest.mark.parametrize("lesson", GRADED, ids=lambda lesson: lesson.name)
+def test_a_right_a_half_right_and_a_hostile_submission_get_what_they_deserve(lesson: Any, tmp_path: Path) -> None:
+    release(MASTERS, tmp_path)
+    master = MASTERS / f"{lesson.notebook}.ipynb"
+    names = {lab.name: lab.right.__name__ for lab in lesson.labs}
+    right = {names[lab.name]: inspect.getsource(lab.right) for lab in lesson.labs}
+    last = lesson.labs[-1]
+    _, wrong = next(iter(solutions(f"{lesson.name}.{last.name}", "wrong", "readers").items()))
+    half = {**right, names[last.name]: f"from {wrong.__module__} import {wrong.__name__} as {names[last.name]}"}
+    hostile = {name: HOSTILE.format(name=name) for name in names.values()}
+    points = [lab.points for lab in lesson.labs]
+    for parts, expected in ((right, points), (half, [*points[:-1], 0]), (hostile, [0] * len(points))):
+        grades = grade_one(master, submission(lesson, tmp_path, parts), "ada")
+        assert [one.points for one in grades] == expected, [one.said for one in grades]
