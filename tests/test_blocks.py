@@ -280,3 +280,32 @@ def test_what_is_clamped_in_one_pass_keeps_zeros_and_nans():
         for some in (clamped[:5], clamped[-5:]):
             np.testing.assert_array_equal(some.numpy(), np.float32(expected))
             assert np.signbit(some[0].item())
+
+
+@pytest.mark.parametrize("alpha", [1, 0, -0.5, 3])
+def test_scaled_additions_in_place(alpha):
+    for dtype in (torch.float32, torch.float64, torch.complex64, torch.float16, torch.int64):
+        if dtype is torch.int64 and isinstance(alpha, float):
+            continue
+        x, y = torch.arange(LARGE + 3).remainder(100).to(dtype), torch.arange(LARGE + 3).remainder(77).to(dtype)
+        expected = x + alpha * y
+        torch.testing.assert_close(x.clone().add_(y, alpha=alpha), expected)
+        torch.testing.assert_close(expected.sub_(y, alpha=alpha), x)
+    y = torch.full((LARGE,), torch.inf)
+    assert torch.zeros(LARGE).add_(y, alpha=alpha).isnan().all() == (alpha == 0)
+
+
+def test_topk_where_lines_have_equals_and_nans():
+    x = torch.tensor([[3.0, 1, 3, 3, 0, 2], [5, float("nan"), 5, 4, 3, 2], [6, 5, 4, 3, 2, 1]])
+    values, indices = x.topk(2)
+    assert indices.tolist()[2] == [0, 1] and indices.tolist()[1][0] == 1
+    assert values[0].tolist() == [3, 3] and values[1][1] == 5
+    assert x.topk(2, largest=False).values[0].tolist() == [0, 1]
+
+
+def test_gathering_in_blocks():
+    x, at = torch.randn(600, 500), torch.randint(0, 500, (512, 400))
+    assert x.gather(1, at).equal(x[torch.arange(512)[:, None], at])
+    assert x.t().gather(1, at[:500]).equal(x.t()[torch.arange(500)[:, None], at[:500]])
+    with pytest.raises(RuntimeError, match="index 500 is out of bounds for dimension 1 with size 500"):
+        x.gather(1, at.fill_(500))

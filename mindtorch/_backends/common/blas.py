@@ -56,6 +56,29 @@ def _gemm(dtype: np.dtype) -> Any:
     return function
 
 
+@cache
+def _axpy(dtype: np.dtype) -> Any:
+    """BLAS's ``axpy`` for a dtype, if there is one."""
+    path, letter = _path(), {"float32": "s", "float64": "d"}.get(dtype.name)
+    if path is None or letter is None:
+        return None
+    factor, size, array = ctypes.c_float if letter == "s" else ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+    function = ctypes.CDLL(path)[f"scipy_cblas_{letter}axpy64_"]
+    function.argtypes, function.restype = [size, factor, array, size, array, size], None
+    return function
+
+
+def add_scaled(out: np.ndarray, values: np.ndarray, factor: Any) -> bool:
+    """Add a contiguous array times a number to another, of the same shape and dtype, in one pass, and say whether BLAS
+    has that: not for complex numbers, nor for a factor of 0, for which it does not look at the array.
+    """
+    axpy = _axpy(out.dtype) if out.size >= MANY and factor else None
+    if axpy is None:
+        return False
+    axpy(out.size, factor, values.ctypes.data, 1, out.ctypes.data, 1)
+    return True
+
+
 def add_product(out: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     """Add the product of two matrices to a third, all contiguous and of one dtype; if that is large, without an array
     between, which NumPy needs.

@@ -12,7 +12,7 @@ import numpy as np
 from ..._storage import allocate
 
 #: Elements that are converted at a time: what is between stays in the cache. Fewer than FEW are NumPy's.
-BLOCK, FEW = 1 << 15, 1 << 10
+BLOCK, FEW = 1 << 16, 1 << 10
 MANTISSA = 23 - 10  # how many more bits float32 has in the mantissa
 BIAS = 127 - 15  # how much more float32 adds to the exponent
 _EXPONENT = 0x7C00  # of an infinity or a NaN

@@ -16,6 +16,7 @@ from ..._dtype import BOOL, FLOATING, DType, can_cast
 from ..._errors import CPP_NAMES, NAMES as NAMES, check, check_broadcast
 from ..._layout import Ints, overlaps_itself, storage_size, wrap_dim
 from ..._tensor import Tensor
+from .blas import add_scaled
 from .blocks import BLOCK, LARGE, compute, each_block
 from .fast_paths import fast_path
 from .pointwise import Pointwise, PreparedUfunc
@@ -133,6 +134,10 @@ def _by_target(fast: Callable[..., Any], general: Callable[..., Any]) -> Callabl
     return lambda self, *args: (general if self._keys & NONCONTIGUOUS else fast)(self, *args)
 
 
+#: What adds the second operand, times ``alpha``, or subtracts it.
+SIGNS: dict[Any, int] = {np.add: 1, np.subtract: -1}
+
+
 def _writer(row: Any) -> Callable[..., None]:
     """A row's function, that writes its result into its first array; what it raises, it raises before."""
     if not isinstance(row, PreparedUfunc):
@@ -145,11 +150,13 @@ def _writer(row: Any) -> Callable[..., None]:
                 row.ufunc(array, row.prepare(other, *rest), out=array)
                 return
             flat, values = array.reshape(-1), other.reshape(-1)
+            factor = None if row.ufunc not in SIGNS or array.dtype != other.dtype else SIGNS[row.ufunc] * rest[0]
 
             def work(part: slice) -> None:
-                row.ufunc(flat[part], row.prepare(values[part], *rest), out=flat[part])
+                if factor is None or not add_scaled(flat[part], values[part], factor):
+                    row.ufunc(flat[part], row.prepare(values[part], *rest), out=flat[part])
 
-            each_block(work, flat.size, BLOCK // 4, flat.size)
+            each_block(work, flat.size, BLOCK // 4 if factor is None else LARGE // 2, flat.size)
 
     return write
 

@@ -205,7 +205,7 @@ def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
     def work(part: slice) -> None:
         convert(ufunc(*[converted(array[part], float32.np) for array in flat]), target[part])
 
-    each_block(work, target.size, BLOCK // 4, target.size)
+    each_block(work, target.size, BLOCK // 2, target.size)
     return out
 
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from ...._about import about
 from ...._errors import check
+from ...._storage import allocate
+from ...common.blocks import BLOCK, each_block
 from . import CPU_KERNELS
 from .reduction import to_opmath
 
@@ -194,8 +196,17 @@ def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
 def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
-    x, key = grid(x, dim, at)
-    return (x.take(key[0]) if len(key) == 1 else x[key]).reshape(at.shape)
+    if at.size <= BLOCK or at.ndim < 2 or not dim % at.ndim:
+        x, key = grid(x, dim, at)
+        return (x.take(key[0]) if len(key) == 1 else x[key]).reshape(at.shape)
+    out = allocate(at.shape, x.dtype)
+
+    def work(part: slice) -> None:  # whose flat indices stay in the cache
+        lines, key = grid(x[part], dim, at[part])
+        out[part] = (lines.take(key[0]) if len(key) == 1 else lines[key]).reshape(at[part].shape)
+
+    each_block(work, len(at), max(BLOCK // 2 * len(at) // at.size, 1), at.size)
+    return out
 
 
 def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None, include_self: bool = True) -> None:

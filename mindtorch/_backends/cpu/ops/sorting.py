@@ -38,13 +38,14 @@ def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
     """The indices, in order, of the k largest or smallest along the last axis; of equals, the first ones."""
-    rank = x.shape[-1] - k if largest else k - 1
-    index = np.argpartition(x, rank, -1)
-    bound = np.take_along_axis(x, index[..., rank, None], -1)
-    index = index[..., rank:] if largest else index[..., :k]
-    inside = np.count_nonzero(~(x < bound) if largest else x <= bound, -1)  # NaN is larger than all numbers
-    if (inside == k).all() and not np.isnan(bound).any():
-        return np.sort(index, -1)
+    length = x.shape[-1]
+    rank = length - k if largest else k - 1
+    bound = np.partition(x, rank, -1)[..., rank, None]
+    places = np.flatnonzero(x >= bound if largest else x <= bound)
+    if places.size * length == x.size * k:
+        line, index = np.divmod(places.reshape(-1, k), length)
+        if (line == np.arange(len(line))[:, None]).all():  # no line has equals at the bound, nor NaN
+            return index.reshape(*x.shape[:-1], k)
     beyond, equal = x > bound if largest else x < bound, x == bound
     if x.dtype.kind == "f":
         nan, nan_bound = np.isnan(x), np.isnan(bound)
