@@ -39,21 +39,26 @@ def contiguous_strides(shape: Sequence[int]) -> Ints:
 
 def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
     """Whether elements lie in row-major order without gaps; dimensions of size 1 do not count."""
-    if 0 in shape:
-        return True
-    expected = 1
-    for size, step in zip(reversed(shape), reversed(stride), strict=True):
-        if size != 1:
-            if step != expected:
-                return False
-            expected *= size
-    return True
+    return 0 in shape or _follow(shape, stride, range(len(shape)))
 
 
 def is_channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether the elements of images (N, C, H, W) lie in channels-last order without gaps."""
-    order = CHANNELS_LAST[4]
-    return is_contiguous([shape[d] for d in order], [stride[d] for d in order])
+    """Whether the elements of images (N, C, H, W) or volumes lie in channels-last order without gaps. As in PyTorch
+    that is asked of the strides also where there is no element.
+    """
+    order = CHANNELS_LAST.get(len(shape))
+    return order is not None and _follow(shape, stride, order)
+
+
+def _follow(shape: Sequence[int], stride: Sequence[int], order: Sequence[int]) -> bool:
+    """Whether strides are those without gaps for dimensions in an order; those of size 1 do not count."""
+    expected = 1
+    for dim in reversed(order):
+        if shape[dim] != 1:
+            if stride[dim] != expected:
+                return False
+            expected *= shape[dim]
+    return True
 
 
 def is_non_overlapping_and_dense(shape: Sequence[int], stride: Sequence[int]) -> bool:
@@ -255,6 +260,17 @@ def ordered_strides(shape: Sequence[int], order: Sequence[int]) -> Ints:
     strides = [0] * len(order)
     for dim, step in zip(order, contiguous_strides([shape[d] for d in order]), strict=True):
         strides[dim] = step
+    return tuple(strides)
+
+
+def channels_last_strides(shape: Sequence[int]) -> Ints:
+    """The strides of new images or volumes in channels-last order. Unlike row-major ones, PyTorch's are 0 outside of a
+    dimension without elements.
+    """
+    strides, step = [0] * len(shape), 1
+    for dim in reversed(CHANNELS_LAST[len(shape)]):
+        strides[dim] = step
+        step *= shape[dim]
     return tuple(strides)
 
 

@@ -37,7 +37,9 @@ from ._dispatch.torch_function import (
 )
 from ._dtype import FLOATING, WIDER, DType
 from ._formats import layout, strided
-from ._layout import Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size
+from ._layout import (
+    Ints, Spec, contiguous_strides, is_channels_last, is_contiguous, is_non_overlapping_and_dense, storage_size,
+)
 from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
 
@@ -223,10 +225,7 @@ class Tensor(Methods, metaclass=_TensorType):
         """Whether the elements lie without gaps in row-major order, or a format's (``torch.Tensor.is_contiguous``)."""
         if memory_format is not None and memory_format.name in ("channels_last", "channels_last_3d"):
             ndim = 4 if memory_format.name == "channels_last" else 5
-            if self.dim() != ndim:
-                return False
-            order = (0, *range(2, ndim), 1)
-            return is_contiguous([self.shape[d] for d in order], [self._strides()[d] for d in order])
+            return self.dim() == ndim and is_channels_last(self.shape, self._strides())
         return not self._keys & NONCONTIGUOUS or is_contiguous(self.shape, self._strides())
 
     def _is_dense(self) -> bool:

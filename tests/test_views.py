@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -303,6 +304,26 @@ def test_changes_of_layout_in_place(case: Call) -> None:
     ours, theirs = (o if isinstance(o, tuple) else (o,) for o in outcomes)
     assert_same(ours[0], theirs[0])
     assert ours[1:] == theirs[1:]
+
+
+def test_images_without_elements_or_of_one_row_have_pytorchs_strides() -> None:
+    """Where sizes of 0 and 1 leave open what the order is: copies in a format, and sums of all pairs of layouts."""
+    def layouts(lib: Any, shape: tuple[int, ...]) -> list[Any]:
+        n, c, h, w = shape
+        return [lib.zeros(shape), lib.zeros(shape).contiguous(memory_format=lib.channels_last),
+                lib.zeros(shape[::-1]).permute(3, 2, 1, 0), lib.zeros((n, h, w, c)).permute(0, 3, 1, 2),
+                lib.zeros((n + 1, c + 1, h + 1, w + 1))[:n, :c, :h, :w]]
+
+    def strides(lib: Any) -> list[Any]:
+        found = []
+        for shape in itertools.product((0, 1, 3), repeat=4):
+            made = layouts(lib, shape)
+            found += [(x.stride(), lib.empty_like(x).stride(), x.relu().stride(),
+                       x.is_contiguous(memory_format=lib.channels_last)) for x in made]
+            found += [(shape, x.stride(), y.stride(), (x + y).stride()) for x in made for y in made]
+        return found
+
+    assert strides(mindtorch) == strides(torch)
 
 
 def test_a_grown_storage_is_seen_by_all_views() -> None:

@@ -19,7 +19,9 @@ from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import bool_, int64
 from .._errors import check, check_takes
-from .._layout import Ints, check_sizes, contiguous_strides, ordered_strides, storage_size, suggested_order, wrap_dim
+from .._layout import (
+    Ints, channels_last_strides, check_sizes, contiguous_strides, storage_size, suggested_order, wrap_dim,
+)
 from . import COMPOSITES
 from .creation import fresh
 
@@ -293,12 +295,11 @@ def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
           lambda: f"Storage size calculation overflowed with sizes={list(size)}")
     name = getattr(memory_format, "name", memory_format)
     check(name != "preserve_format", "Unsupported memory format preserve_format")
-    order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}.get(name)
-    check(order is None or len(order) == len(size),
-          lambda: f"required rank {len(order or ())} tensor to use {name} format")
-    if self.shape != size or order is not None:
+    rank = {"channels_last": 4, "channels_last_3d": 5}.get(name)
+    check(rank in (None, len(size)), lambda: f"required rank {rank} tensor to use {name} format")
+    if self.shape != size or rank is not None:
         storage = self.untyped_storage()
-        stride = contiguous_strides(size) if order is None else ordered_strides(size, order)
+        stride = contiguous_strides(size) if rank is None else channels_last_strides(size)
         needed = storage_size(size, stride, self._offset) * self._dtype.itemsize
         before = storage.nbytes()
         if needed > before:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import COMPLEX, FLOATING, DType
-from .._layout import CHANNELS_LAST, contiguous_strides, is_contiguous, is_non_overlapping_and_dense
+from .._layout import contiguous_strides, is_channels_last, is_contiguous, is_non_overlapping_and_dense
 from .identity import storage_number
 from .libraries import library_of
 from .names import named_tensors
@@ -113,7 +113,7 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
     return TensorFacts(
         name=names.get(id(tensor), ""), dtype=look.dtype.name, shape=look.shape, stride=look.stride, offset=look.offset,
         device=look.device, elements=elements, bytes=elements * look.dtype.itemsize,
-        contiguous=is_contiguous(*lying), channels_last=_channels_last(*lying),
+        contiguous=is_contiguous(*lying), channels_last=is_channels_last(*lying),
         dense=is_non_overlapping_and_dense(*lying), overlapping=_overlap(*lying),
         storage=storage_number(tensor), storage_bytes=library.storage_bytes(tensor), address=library.address(tensor),
         is_view=record.base is not None, base="" if record.base is None else names.get(id(record.base), ""),
@@ -136,11 +136,6 @@ def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:
     for row in facts:
         first.setdefault(row.storage, len(first))
     return sorted(facts, key=lambda row: first[row.storage])
-
-
-def _channels_last(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    order = CHANNELS_LAST.get(len(shape))
-    return order is not None and is_contiguous([shape[d] for d in order], [stride[d] for d in order])
 
 
 def _overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:

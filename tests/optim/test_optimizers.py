@@ -93,6 +93,18 @@ def test_steps(name, kwargs):
             assert_same(mine[1], other[1], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post"])
+@pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
+def test_hooks_of_states_run_in_their_order_and_those_that_ask_for_it_first(lib, name):
+    optimizer, seen = lib.optim.SGD([lib.ones(1)], lr=0.1), []
+    register = getattr(optimizer, f"register_{name}_hook")
+    register(lambda *args: seen.append("first"))
+    register(lambda *args: seen.append("second"))
+    register(lambda *args: seen.append("in front"), prepend=True)
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert seen == ["in front", "first", "second"]
+
+
 @pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
 def test_a_differentiable_step_keeps_its_first_momentum_outside_the_graph(lib):
     """The buffer is made of the gradient's values, not of its history nor in its memory."""

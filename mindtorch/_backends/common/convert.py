@@ -12,7 +12,7 @@ from ..._dispatch.aten import _to_copy as convert_copy
 from ..._dispatch.keys import NONCONTIGUOUS, PIPELINE
 from ..._dtype import DType
 from ..._errors import check_broadcast
-from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides, ordered_strides
+from ..._layout import Ints, Spec, broadcast_shapes, channels_last_strides, contiguous_strides, like_strides
 from ..._tensor import Tensor, empty_tensor
 from .inplace_and_out import check_writable
 
@@ -74,10 +74,10 @@ def strides_in_format(shape: Ints, name: str) -> Ints | None:
     """
     if name == "contiguous_format":
         return None
-    order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}[name]
-    if len(shape) != len(order):
-        raise RuntimeError(f"required rank {len(order)} tensor to use {name} format")
-    strides = ordered_strides(shape, order)
+    rank = {"channels_last": 4, "channels_last_3d": 5}[name]
+    if len(shape) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {name} format")
+    strides = channels_last_strides(shape)
     return None if strides == contiguous_strides(shape) else strides
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...._dtype import DType, bfloat16, float16, float32, uint8
 from ...._errors import NAMES, check, check_real
-from ...._layout import Ints, Spec, is_contiguous, suggested_order, suggested_strides, wrap_dim
+from ...._layout import Ints, Spec, is_channels_last, is_contiguous, suggested_order, suggested_strides, wrap_dim
 from . import META_KERNELS
 
 
@@ -31,7 +31,7 @@ def like(input: Any) -> Spec:
     """A result of the input's shape, in channels-last order if the input is."""
     shape, stride = tuple(input.shape), input._strides()
     order = suggested_order(shape, stride)
-    if order is not None and not is_contiguous([shape[d] for d in order], [stride[d] for d in order]):
+    if order is not None and not is_channels_last(shape, stride):
         order = None
     return Spec(shape, input._dtype, suggested_strides(shape, order))
 
