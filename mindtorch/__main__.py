@@ -55,8 +55,8 @@ def main() -> int:
     teacher.add_argument("--masters", metavar="FOLDER", help="the masters, if they are not this repository's")
     teacher.add_argument("--key", default="", help="a word that shows students the solutions (release)")
     teacher.add_argument("--grades", metavar="FILE", default="grades.csv", help="where the grades go (grade)")
-    teacher.add_argument("--reveal", metavar="ADDRESS", default="",
-                         help="where reveal.js is, if not on the network (slides)")
+    teacher.add_argument("--reveal", metavar="PLACE", default="",
+                         help="a folder with reveal.js, or its address: else slides load it from the network (slides)")
     teacher.add_argument("--seconds", type=float, default=120.0, help="that a notebook may take (grade)")
     launcher = commands.add_parser("launch", help="run a program in several processes (torch.distributed)")
     launcher.add_argument("-n", "--nproc-per-node", dest="count", type=int, required=True, help="how many")

@@ -1,6 +1,7 @@
 """The lessons as slides: a page of HTML for each, with what the cells show, and without solutions."""
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -8,24 +9,52 @@ from typing import Any
 from .teaching import STUB, notebooks
 
 SECONDS = 300  #: that a cell may take
+NETWORK = "https://unpkg.com/reveal.js@4.6.1"
+#: nbconvert's page of slides, which loads nothing but reveal.js: a lecture room may have no network.
+TEMPLATE = """
+{%- extends 'index.html.j2' -%}
+{%- block html_head_js -%}{%- endblock html_head_js -%}
+{%- block jupyter_widgets -%}{%- endblock jupyter_widgets -%}
+{%- block html_head_js_mathjax -%}{%- endblock html_head_js_mathjax -%}
+{%- block html_head_css -%}
+<style>  /* lines of code have up to 120 letters */
+:root { --jp-code-font-size: 15px; --jp-content-font-size1: 18px; --jp-ui-font-size1: 18px; }
+.reveal .slides section section { height: 100%; overflow-y: auto; text-align: left; }
+.reveal h1, .reveal h2 { text-transform: none; }
+</style>
+{%- endblock html_head_css -%}
+{%- block footer_js -%}
+<script src="{{ resources.reveal.url_prefix }}/dist/reveal.js"></script>
+<script src="{{ resources.reveal.url_prefix }}/plugin/notes/notes.js"></script>
+<script>
+Reveal.initialize({hash: true, width: 1280, height: 800, margin: 0.02, center: false, plugins: [RevealNotes]});
+</script>
+{%- endblock footer_js -%}
+"""
 
 
 def slides(masters: Path, target: Path, run: bool = True, reveal: str = "") -> list[Path]:
-    """Write each lesson as slides, by nbconvert: a heading begins a slide, and what a prediction says comes with the
-    next key. ``run`` executes the notebooks first, so that pictures are in them. The pages load reveal.js from
-    the network, or from ``reveal``, the address of a folder that has it.
+    """Write each lesson as slides, by nbconvert: a heading begins a slide, a text between cells one below it, and what
+    a prediction says comes with the next key. What is taller than a slide can be scrolled. ``run`` executes the
+    notebooks first, so that pictures are in them.
+
+    The pages load reveal.js, and nothing else, from the network; or from ``reveal``, which is an address, or a folder
+    that has it (what ``npm pack reveal.js`` downloads, unpacked). A folder is copied beside the pages, which then need
+    no network.
 
     Raises:
         ImportError: if nbgrader and nbconvert are not installed (``pip install mindtorch[course]``).
-        ValueError: if there is no lesson among the masters.
+        ValueError: if there is no lesson among the masters, or no reveal.js in the folder.
     """
     import nbformat
+    from jinja2 import DictLoader
     from nbconvert.exporters import SlidesExporter
     from nbconvert.preprocessors import ExecutePreprocessor
     from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
     target.mkdir(parents=True, exist_ok=True)
-    exporter = SlidesExporter(**({"reveal_url_prefix": reveal} if reveal else {}))
+    exporter = SlidesExporter(reveal_url_prefix=_reveal(reveal, target), reveal_theme="white",
+                              template_file="lesson.html.j2", extra_loaders=[DictLoader({"lesson.html.j2": TEMPLATE})])
     written = []
     for master in notebooks(masters):
         notebook = nbformat.read(master, as_version=4)
@@ -37,6 +66,8 @@ def slides(masters: Path, target: Path, run: bool = True, reveal: str = "") -> l
             notebook, _ = step.preprocess(notebook, {})
         for cell in notebook.cells:
             cell.metadata["slideshow"] = {"slide_type": _kind(cell)}
+            for output in cell.get("outputs", ()):  # a widget cannot run here, and leaves a still picture
+                output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
         html, _ = exporter.from_notebook_node(notebook)
         path = target / f"{master.stem}.slides.html"
         path.write_text(html, "utf-8")
@@ -44,8 +75,22 @@ def slides(masters: Path, target: Path, run: bool = True, reveal: str = "") -> l
     return written
 
 
+def _reveal(given: str, target: Path) -> str:
+    """The address of reveal.js for pages in a folder. Raises ValueError if it is to be in a folder that lacks it."""
+    if not given or "://" in given:
+        return given or NETWORK
+    source = Path(given)
+    if not (source / "dist" / "reveal.js").is_file():
+        raise ValueError(f"{source} has no dist/reveal.js: unpack there what `npm pack reveal.js` downloads")
+    for part in ("dist", "plugin"):
+        shutil.copytree(source / part, target / "reveal.js" / part, dirs_exist_ok=True)
+    return "reveal.js"
+
+
 def _kind(cell: Any) -> str:
-    """Where a cell stands: on a slide of its own, on the same as the one before, or there after a key."""
+    """Where a cell stands: on a slide to the right of the last or below it, on the same one, or there after a key."""
+    if cell.source == "course.progress()" or cell.source.startswith("Next: "):
+        return "skip"
     if cell.cell_type == "markdown":
-        return "slide" if cell.source.startswith("#") else "fragment"
+        return "slide" if cell.source.startswith("#") else "subslide"
     return "fragment" if "course.predict(" in cell.source else "-"

@@ -103,12 +103,30 @@ def test_slides_have_no_solutions_and_begin_with_headings(masters: Path, tmp_pat
     found = json.loads(path.read_text())
     found["cells"][:0] = [{"cell_type": "markdown", "id": f"t{i}", "metadata": {}, "source": text}
                           for i, text in enumerate(("# Doubling", "## How?", "Like this."))]
+    asked = cell("course.predict('a', 1)", "asked")
+    asked["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": {
+        "application/vnd.jupyter.widget-view+json": {"model_id": "0"}, "text/html": "<i>still</i>"}}]
+    found["cells"] += [asked, {"cell_type": "markdown", "id": "t9", "metadata": {}, "source": "Next: nothing"}]
     path.write_text(json.dumps(found))
     [page] = slides(masters, tmp_path / "slides", run=False, reveal="https://example.org/reveal")
     html = page.read_text()
-    assert page.name == "01_doubling.slides.html" and "https://example.org/reveal/" in html
+    assert page.name == "01_doubling.slides.html" and "<i>still</i>" in html
     assert "YOUR CODE HERE" in html and "BEGIN SOLUTION" not in html and "BEGIN HIDDEN" not in html
-    assert html.count("<section>") >= 2 and 'class="fragment"' in html
+    assert html.count("<section") == 5 and 'class="fragment"' in html and "Next: nothing" not in html
+    assert set(re.findall(r"(?:src|href)=\"(?!#)([^\"]+)/(?:dist|plugin)/", html)) == {"https://example.org/reveal"}
+    assert not re.findall(r"<(?:script|link)[^>]*(?:src|href)=\"(?!https://example.org/reveal)", html)
+
+
+def test_slides_need_no_network_where_reveal_is_in_a_folder(masters: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="npm pack"):
+        slides(masters, tmp_path / "slides", run=False, reveal=str(tmp_path))
+    for name in ("dist/reveal.js", "plugin/notes/notes.js"):
+        (tmp_path / "package" / name).parent.mkdir(parents=True)
+        (tmp_path / "package" / name).write_text("")
+    [page] = slides(masters, tmp_path / "slides", run=False, reveal=str(tmp_path / "package"))
+    loaded = re.findall(r"<(?:script|link)[^>]*(?:src|href)=\"([^\"]+)\"", page.read_text())
+    assert loaded and all(name.startswith("reveal.js/") for name in loaded)
+    assert (page.parent / "reveal.js" / "dist" / "reveal.js").exists()
 
 
 def test_the_guide_has_a_page_for_each_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
