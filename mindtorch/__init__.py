@@ -89,6 +89,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         _check_not_implemented as _check_not_implemented, _check_tensor_all as _check_tensor_all,
         _check_type as _check_type, _check_value as _check_value, _check_with as _check_with,
     )
+    from ._compile.api import compile as compile
     from ._dispatch.overloads import ops as ops
     from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
     from ._lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank

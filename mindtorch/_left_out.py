@@ -3,7 +3,7 @@ from __future__ import annotations
 
 #: Names below ``torch``, and a sentence that is true of all of them.
 ROWS = {
-    "compile _inductor": "programs run as they are written: leave the call out",
+    "_inductor": "`torch.compile` makes programs of NumPy's operations; `mindtorch/_compile` has them",
     "jit": "TorchScript is a language of its own; what it would compile runs without it",
     "fx export onnx": "programs are not traced symbolically; `torch.pipeline()` shows what a block records",
     "sparse sparse_coo_tensor sparse_csr_tensor nested": "tensors are strided only",

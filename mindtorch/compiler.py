@@ -1,26 +1,30 @@
-"""``torch.compiler``: what programs ask of a compiler and tell it. Nothing is compiled here, and this says so: the
-answers are no, and what marks a function for the compiler returns it as it is.
-"""
+"""``torch.compiler``: what programs ask of the compiler and tell it."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any, TypeVar
 
-__all__ = ["allow_in_graph", "assume_constant_result", "cudagraph_mark_step_begin", "disable", "is_compiling",
-           "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance", "substitute_in_graph"]
+from ._compile.api import BACKENDS, compile, reset
+from ._compile.function import STANCES, stance as _stance
+from ._compile.recording import is_recording as _is_recording, recording as _recording
+
+__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
+           "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",
+           "substitute_in_graph"]
 __dir__ = __all__.copy
 Function = TypeVar("Function", bound=Callable)
 
 
 def is_compiling() -> bool:
-    """Whether a compiler reads the program, which is never so (``torch.compiler.is_compiling``)."""
-    return False
+    """Whether the program runs to be recorded by ``torch.compile`` (``torch.compiler.is_compiling``)."""
+    return _is_recording()
 
 
 def is_dynamo_compiling() -> bool:
-    """Whether TorchDynamo reads the program, which is never so (``torch.compiler.is_dynamo_compiling``)."""
-    return False
+    """Whether the program runs to be recorded by ``torch.compile`` (``torch.compiler.is_dynamo_compiling``)."""
+    return _is_recording()
 
 
 def is_exporting() -> bool:
@@ -29,12 +33,10 @@ def is_exporting() -> bool:
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """The names of the compilers: there are none (``torch.compiler.list_backends``)."""
-    return []
-
-
-def reset() -> None:
-    """Forget what was compiled, which is nothing (``torch.compiler.reset``)."""
+    """The names of the compilers (``torch.compiler.list_backends``): those for debugging make the same programs here,
+    and are left out by default, as there.
+    """
+    return [*BACKENDS[:1]] if "debug" in (exclude_tags or ()) else sorted(BACKENDS)
 
 
 def cudagraph_mark_step_begin() -> None:
@@ -44,10 +46,20 @@ def cudagraph_mark_step_begin() -> None:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Return a function that is not compiled: the function itself; without one, a decorator
-    (``torch.compiler.disable``).
+    """A function that is not compiled: a compiled function that calls it runs as it is written; without one, a
+    decorator (``torch.compiler.disable``).
     """
-    return (lambda function: function) if fn is None else fn
+    if fn is None:
+        return lambda function: disable(function, recursive, reason=reason)
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if (found := _recording()) is not None:
+            name = getattr(fn, "__qualname__", type(fn).__name__)
+            found.stop(f"{name} is marked by torch.compiler.disable" + (f": {reason}" if reason else ""))
+        return fn(*args, **kwargs)
+
+    return call
 
 
 def allow_in_graph(fn: Function) -> Function:
@@ -73,16 +85,27 @@ def substitute_in_graph(original_fn: Callable[..., Any], **options: Any) -> Call
 
 
 class set_stance(ContextDecorator):
-    """When compiled functions are compiled again: a setting, a ``with`` block or a decorator, without effect for want
-    of such functions (``torch.compiler.set_stance``).
+    """When compiled functions of this thread are compiled (again): ``default``, ``force_eager``, ``eager_on_recompile``
+    or ``fail_on_recompile``; a setting, a ``with`` block or a decorator (``torch.compiler.set_stance``).
+
+    Raises:
+        RuntimeError: if there is no such stance.
     """
 
     def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False,
                  force_backend: Any = None) -> None:
-        self.stance = stance
+        if stance not in STANCES:
+            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
+        self.stance, self.before = stance, _stance.name
+        _stance.name = stance
 
     def __enter__(self) -> None:
-        pass
+        _stance.name = self.stance
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        _stance.name = self.before
+
+    def __call__(self, func: Any) -> Any:
+        """Decorate a function, in whose calls alone the stance holds."""
+        _stance.name = self.before
+        return super().__call__(func)

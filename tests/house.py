@@ -50,7 +50,7 @@ HOUSE = (
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
          "a new key, a new device"),
     Room("_api _functions functional library linalg fft signal special masked random _lowrank quasirandom _predicates "
-         "_checks _removed _settings __config__ npu _C overrides accelerator compiler _dynamo _elsewhere cuda xpu mps "
+         "_checks _removed _settings __config__ npu _C overrides accelerator _elsewhere cuda xpu mps "
          "cpu backends amp testing hub jit onnx torch_version version",
          "the functions and methods that users call", "a function that is more than an operator"),
     Room("_collectives", "processes that compute together: the thread that talks to MPI, collectives as a table",
@@ -58,6 +58,8 @@ HOUSE = (
     Room("_transforms", "derivatives of functions in both modes, batching of functions", "a function of functions"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
+    Room("_compile compiler _dynamo", "`torch.compile`: calls recorded, guarded, optimised, and printed as the Python "
+         "that runs", "an optimisation: `passes.py`; how an operator is written in a fused kernel: `program.py`"),
     Room("func", "`torch.func`", "a transform of modules"),
     Room("optim", "optimizers, schedules of learning rates, averages of weights",
          "an optimizer: its rule, in a module of its name"),

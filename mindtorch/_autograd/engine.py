@@ -112,7 +112,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     where somebody sees the operators when the node that led to them is done with, as in PyTorch.
     """
     active = local.pipeline
-    if active is not None:  # backward runs what is pending, and is not recorded itself
+    if active is not None and not active.records_backward:  # backward runs what is pending, and is not recorded itself
         active.flush()
         set_local("pipeline", None)
         try:

@@ -44,6 +44,9 @@ class Entry:
 class Pipeline:
     """The queue of a block, which ``torch.pipeline()`` returns. Each thread has its own; blocks may be nested."""
 
+    records_backward = False  #: whether backward passes are recorded, too, in place of running what is pending
+    records_copies = False  #: whether ``to("cpu")`` is no look at the data of what is there already
+
     def __init__(self) -> None:
         self.pending: list[Entry] = []
         self.flushed = 0  #: how many entries have run

@@ -13,6 +13,7 @@ from .._backends.common.convert import to_device
 from .._conversion import parse_to
 from .._creation import empty_like
 from .._dtype import FLOATING, DType, bfloat16, float16, float32, float64
+from .._forks import load_module
 from .._swap import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion, swap_tensors
 from .._tensor import Tensor
 from . import _hooks
@@ -79,7 +80,18 @@ class Module(HookedCall, State):
         raise about(NotImplementedError(f'Module [{name}] is missing the required "forward" function'),
                     "no forward", module=self)
 
+    _compiled_call_impl: Callable[..., Any] | None = None  #: what ``compile`` made of calls
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Have calls of this module compiled from now on, as by ``torch.compile`` with these arguments
+        (``torch.nn.Module.compile``).
+        """
+        self.__dict__["_compiled_call_impl"] = load_module(".._compile.api", __package__).compile(
+            self._hooked_call, *args, **kwargs)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
         try:
             if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
                     or self._backward_pre_hooks or global_forward_hooks or global_forward_pre_hooks

@@ -89,7 +89,8 @@ def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = 
         NotImplementedError: if it is a meta tensor and the device is not: there is no data to copy.
     """
     target = _device.resolve_device(device)
-    if self._keys & PIPELINE and target.type == "cpu":
+    if self._keys & PIPELINE and target.type == "cpu" and not (
+            self._device.type == "cpu" and self._pending.pipeline.records_copies):
         self._wait()
     dtype = dtype or self._dtype
     if not copy and dtype is self._dtype and (target == self._device or target.type == self._device.type == "cpu"):

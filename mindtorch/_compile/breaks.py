@@ -1,0 +1,72 @@
+"""Graph breaks: why a function, or a part of it, cannot become a graph, and where (TorchDynamo's graph breaks)."""
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from .._call_site import place_of
+
+LIBRARY = __file__.rsplit("_compile", 1)[0]  #: the folder of the library's own code
+
+
+@dataclass(frozen=True)
+class GraphBreak:
+    """Why a call is not one graph, and the user's line that made it so."""
+
+    reason: str
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return self.reason + (f" ({place_of(self.file, self.line)})" if self.file else "")
+
+
+class TorchDynamoException(RuntimeError):
+    """What TorchDynamo raises (``torch._dynamo.exc.TorchDynamoException``)."""
+
+
+class Unsupported(TorchDynamoException):
+    """Raised where ``fullgraph=True`` forbids a graph break (``torch._dynamo.exc.Unsupported``)."""
+
+
+class FailOnRecompileLimitHit(TorchDynamoException):
+    """Raised where ``fullgraph=True`` and the guards failed too often
+    (``torch._dynamo.exc.FailOnRecompileLimitHit``).
+    """
+
+
+class InvalidBackend(TorchDynamoException):
+    """Raised where there is no backend of that name (``torch._dynamo.exc.InvalidBackend``)."""
+
+
+class CannotCompile(Exception):
+    """Raised by a part of the compiler that cannot go on; what was compiled then runs as it is written."""
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is part of the library, or of Python's import of it, which happens where a name is first used."""
+    return file.startswith(LIBRARY) or file.startswith("<frozen importlib")
+
+
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame that is not the library's."""
+    while frame is not None and is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def break_here(reason: str, frame: Any = None) -> GraphBreak:
+    """A graph break at the user's line that runs."""
+    found = user_frame(frame or sys._getframe(1))
+    return GraphBreak(reason) if found is None else GraphBreak(reason, found.f_code.co_filename, found.f_lineno)
+
+
+def called_by_user() -> str:
+    """The name of the library's function that the user's line called."""
+    frame: FrameType | None = sys._getframe(1)
+    name = ""
+    while frame is not None and is_library(frame.f_code.co_filename):
+        name, frame = frame.f_code.co_qualname, frame.f_back
+    return name.replace("<locals>.", "")

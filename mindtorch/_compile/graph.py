@@ -1,0 +1,138 @@
+"""Graphs: the operators of one recorded call, in order, and the values between them (``torch.fx.Graph``)."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._call_site import place_of
+from .._dispatch.registry import Operator
+from .._layout import contiguous_strides
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """A tensor of the graph: its layout, and which memory it lies in. Values with one ``memory`` may share elements."""
+
+    name: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    dtype: Any
+    memory: object
+    requires_grad: bool = False
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        size = 1
+        for length in self.shape:
+            size *= length
+        return size
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the strides are those of a fresh tensor."""
+        return self.stride == contiguous_strides(self.shape)
+
+    @property
+    def kind(self) -> str:
+        """Dtype and shape, as they are printed: ``float32[32, 64]``."""
+        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One operator of the graph: what it takes (values, numbers, lists of them) and the values that it makes. One that
+    writes in place makes the value that it wrote.
+    """
+
+    op: Operator
+    args: tuple[Any, ...]
+    outputs: list[Value]
+    site: tuple[str, int, str]
+    makes_view: bool = False
+    grad_enabled: bool = True
+    is_list: bool = False  #: whether the operator returns several tensors
+
+    @property
+    def inputs(self) -> list[Value]:
+        """The values among the arguments."""
+        return [*values_in(self.args)]
+
+    @property
+    def written(self) -> list[Value]:
+        """The values that the operator writes into."""
+        if self.op.is_inplace and not self.op.writes_lists:
+            return [*values_in(self.args[:1])]
+        if self.op.is_out:
+            return [*values_in(self.args[-1:])]
+        return [*values_in([self.args[i] for i in self.op.writes if i < len(self.args)])]
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the operator draws random numbers."""
+        return self.op.family == "random" or "Generator?" in self.op.text
+
+    def __str__(self) -> str:
+        made = ", ".join(f"{value.name}: {value.kind}" for value in self.outputs if value is not None)
+        return f"{made or '_'} = aten::{self.op.name}({', '.join(map(shown, self.args))})"
+
+
+@dataclass(eq=False)
+class Graph:
+    """What was recorded: from the inputs, by the steps, to the outputs. ``constants`` are tensors made of Python values
+    while recording.
+    """
+
+    inputs: list[Value]
+    steps: list[Step]
+    outputs: list[Value]
+    constants: dict[Value, Any] = field(default_factory=dict)
+    name: str = "forward"
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}({', '.join(f'{v.name}: {v.kind}' for v in self.inputs)}):"]
+        lines += [f"    {v.name}: {v.kind} = a constant" for v in self.constants]
+        width = max([len(str(step)) for step in self.steps], default=0)
+        lines += [f"    {step!s:<{min(width, 88)}}" + (f"  # {place_of(*step.site[:2])}" if step.site[0] else "")
+                  for step in self.steps]
+        return "\n".join([*lines, f"    return {', '.join(v.name for v in self.outputs) or 'nothing'}"])
+
+    def users(self) -> dict[Value, list[Step]]:
+        """The steps that take each value."""
+        found: dict[Value, list[Step]] = {}
+        for step in self.steps:
+            for value in dict.fromkeys(step.inputs):
+                found.setdefault(value, []).append(step)
+        return found
+
+    def written_memory(self) -> set[object]:
+        """The memory that some step writes in place."""
+        return {value.memory for step in self.steps for value in step.written}
+
+
+def values_in(args: Any) -> Iterator[Value]:
+    """The values in arguments, and in lists and tuples among them."""
+    for arg in args:
+        if arg.__class__ is Value:
+            yield arg
+        elif arg.__class__ is list or arg.__class__ is tuple:
+            yield from values_in(arg)
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """An argument with ``change(leaf)`` in the place of each leaf of its lists and tuples."""
+    if value.__class__ is list or value.__class__ is tuple:
+        return value.__class__([mapped(item, change) for item in value])
+    return change(value)
+
+
+def shown(value: Any) -> str:
+    """An argument as it is printed."""
+    if value.__class__ in (list, tuple):
+        return f"[{', '.join(map(shown, value))}]"
+    return str(value)

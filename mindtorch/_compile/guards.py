@@ -1,0 +1,150 @@
+"""Guards: what has to be as it was for a compiled program to stand for its function (TorchDynamo's guards).
+
+Of the arguments the guards compare type, layout, dtype and keys of tensors and the values of numbers, strings and
+containers of them; of everything else that the function can reach, that it holds the same objects and equal values.
+They are a Python function, whose text is printed; it returns the tensors that the program takes.
+"""
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from .._device import get_default_device
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.keys import NONCONTIGUOUS
+from .._dispatch.local import local
+from .._dtype import get_default_dtype
+from .breaks import CannotCompile
+from .program import numbers
+from .state import OPAQUE, PLAIN, State, plainly, said_of, same
+
+
+class Guards:
+    """The conditions of one program, found while its function was recorded."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.conditions: list[str] = []  #: in Python, on ``args`` and ``kwargs``
+        self.said: list[str] = []  #: the same for readers
+        self.inputs: list[tuple[str, Any, str]] = []  #: of the arguments' tensors: expression, tensor, name
+        self.names: dict[str, Any] = {"local": local, "same": same, "get_default_dtype": get_default_dtype,
+                                      "get_default_device": get_default_device}
+        self.check: Callable[[Any, Any], Any] = lambda args, kwargs: None
+        self.source = ""
+
+    def constant(self, value: Any) -> str:
+        """A name for an object in a condition."""
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str]) -> None:
+        """Guard a call's arguments."""
+        self.conditions.append(f"len(args) == {len(args)}")
+        self.conditions.append(f"[*kwargs] == {[*kwargs]}" if kwargs else "not kwargs")
+        for number, value in enumerate(args):
+            self._argument(value, f"args[{number}]", names[number] if number < len(names) else f"args_{number}")
+        for name, value in kwargs.items():
+            self._argument(value, f"kwargs[{name!r}]", name)
+
+    def _say(self, condition: str, said: str) -> None:
+        self.conditions.append(condition)
+        self.said.append(said)
+
+    def _argument(self, value: Any, spelled: str, name: str) -> None:
+        kind = value.__class__
+        if kind in TENSOR_TYPES:
+            twin = next((other for other, tensor, _ in self.inputs if tensor is value), None)
+            if twin is not None:
+                self._say(f"{spelled} is {twin}", f"{name} is the same tensor as before in the call")
+                return
+            self.inputs.append((spelled, value, name))
+        elif value is None or kind is bool:
+            self._say(f"{spelled} is {value}", f"{name} is {value}")
+        elif kind in PLAIN:
+            constant = self.constant(value)
+            fast = kind in (int, str)
+            self._say(f"{spelled}.__class__ is {self.constant(kind)} and {spelled} == {constant}" if fast
+                      else f"same({constant}, {spelled})", f"{name} == {value!r}")
+        elif kind in (list, tuple):
+            self._say(f"{spelled}.__class__ is {kind.__name__} and len({spelled}) == {len(value)}",
+                      f"{name} is a {kind.__name__} of {len(value)}")
+            for number, item in enumerate(value):
+                self._argument(item, f"{spelled}[{number}]", f"{name}_{number}")
+        elif kind is dict and all(key.__class__ in (str, int, bool) for key in value):
+            keys = self.constant([*value])
+            self._say(f"{spelled}.__class__ is dict and [*{spelled}] == {keys}", f"{name} has the keys {[*value]}")
+            for key, item in value.items():
+                self._argument(item, f"{spelled}[{key!r}]", f"{name}_{key}")
+        else:
+            self._say(f"{spelled} is {self.constant(value)}", f"{name} is this {kind.__name__}")
+            if not isinstance(value, OPAQUE):
+                self.state.visit(value, name)
+
+    def finish(self, captured: list[tuple[Any, str]]) -> None:
+        """Write the function that checks all this and returns the tensors, those of the arguments first."""
+        lines = ["def guards(args, kwargs):", f"    if not ({' and '.join(self.conditions)}):", "        return None"]
+        fetched, tests = [], []
+        for number, (spelled, tensor, name) in enumerate(self.inputs):
+            lines.append(f"    t{number} = {spelled}")
+            tests.append(self._tensor(f"t{number}", tensor, name, True))
+            fetched.append(f"t{number}")
+        for tensor, name in captured:
+            spelled = self.constant(tensor)
+            tests.append(self._tensor(spelled, tensor, plainly(name), False))
+            fetched.append(spelled)
+        if len(self.inputs) > 1:
+            tests.append(f"len({{{', '.join(f'id(t{i})' for i in range(len(self.inputs)))}}}) == {len(self.inputs)}")
+        tests += [f"local.grad_enabled is {local.grad_enabled}",
+                  f"get_default_dtype() is {self.constant(get_default_dtype())}",
+                  f"get_default_device() == {self.constant(get_default_device())}"]
+        self.said += [f"grad mode is {'on' if local.grad_enabled else 'off'}",
+                      f"the default dtype is {get_default_dtype()}"]
+        lines += [f"    if not ({test}):\n        return None" for test in tests]
+        lines += self._places()
+        lines.append(f"    return [{', '.join(fetched)}]")
+        self.source = "\n".join(lines) + "\n"
+        file = f"<torch.compile guards {next(numbers)}>"
+        linecache.cache[file] = (len(self.source), None, self.source.splitlines(True), file)
+        names = dict(self.names)
+        exec(compile(self.source, file, "exec"), names)
+        self.check = names["guards"]
+
+    def _tensor(self, spelled: str, tensor: Any, name: str, is_argument: bool) -> str:
+        shape = tuple(tensor.shape)
+        if tensor._array is None:
+            raise CannotCompile(f"{name} is on {tensor.device}")
+        tests = [f"{spelled}.__class__ is {self.constant(tensor.__class__)}"] if is_argument else []
+        tests += [f"{spelled}._keys == {tensor._keys}", f"{spelled}._array.shape == {shape}",
+                  f"{spelled}._dtype is {self.constant(tensor._dtype)}"]
+        if tensor._keys & NONCONTIGUOUS:
+            tests.append(f"{spelled}._strides() == {tensor._strides()}")
+        sizes = ", ".join(map(str, shape))
+        self.said.append(f"{name}: {tensor._dtype.name}[{sizes}]"
+                         + (f", strides {tensor._strides()}" if tensor._keys & NONCONTIGUOUS else ", contiguous")
+                         + (", requires grad" if tensor.requires_grad else ""))
+        return " and ".join(tests)
+
+    def _places(self) -> list[str]:
+        """Lines that compare the Python state: empty dictionaries all at once, others by their values' identities, and
+        where these differ by the values.
+        """
+        empty, lines = [], []
+        for place in self.state.places:
+            target = place.target
+            if target.__class__ in (dict, list, set) or isinstance(target, dict):
+                if not place.values:
+                    empty.append(target)
+                    continue
+                if isinstance(target, dict) and place.read.__name__ == "items_of":
+                    check, d = self.constant(place), self.constant(target)
+                    keys, ids = self.constant([*target]), self.constant(place.ids[len(target):])
+                    lines.append(f"    if ([*{d}] != {keys} or [*map(id, {d}.values())] != {ids}) and "
+                                 f"not {check}.holds():\n        return None")
+                    continue
+            lines.append(f"    if not {self.constant(place)}.holds():\n        return None")
+        self.said += said_of(self.state.places)
+        if empty:
+            lines.insert(0, f"    if any({self.constant(empty)}):\n        return None")
+        return lines

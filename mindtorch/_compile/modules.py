@@ -1,0 +1,47 @@
+"""``torch.compile`` of modules: a module around the module, whose call is compiled."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..nn.module import Module
+from .function import CompiledFunction
+
+
+class OptimizedModule(Module):
+    """A module whose call is compiled (``torch._dynamo.OptimizedModule``). Attributes are those of ``_orig_mod``; its
+    ``state_dict`` has that prefix, as PyTorch's.
+    """
+
+    def __init__(self, mod: Module, compiled: CompiledFunction) -> None:
+        super().__init__()
+        self._orig_mod = mod
+        object.__setattr__(self, "_compiled", compiled)
+        self.training = mod.training
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the compiled module."""
+        return self._compiled(*args, **kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the compiled module."""
+        return self._compiled(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return self._modules["_orig_mod"]
+        return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("_orig_mod", "training") or "_modules" not in self.__dict__ or "_orig_mod" not in self._modules:
+            super().__setattr__(name, value)
+            if name == "training" and "_orig_mod" in self.__dict__.get("_modules", ()):
+                self._orig_mod.training = value
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def extra_repr(self) -> str:
+        """Nothing: the module in it says what it is."""
+        return ""

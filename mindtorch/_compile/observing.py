@@ -1,0 +1,42 @@
+"""What an observer sees of a compiled call: a fused kernel as one event, with the operators in it."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any
+
+from .._call_site import call_site
+from .._dispatch import observers
+from .._dispatch.keys import CPU, DispatchKeySet
+from .._dispatch.local import local
+from .running import tensor_of
+
+
+def told(kernel: Callable[..., Any], name: str, group: Any, program: Any) -> Callable[..., Any]:
+    """A fused kernel that tells observers of its calls."""
+    operators = " -> ".join(step.op.name for step in group.steps)
+    count = len(group.inputs)
+    line = kernel.__code__.co_firstlineno
+
+    def call(*arrays: Any) -> None:
+        called = perf_counter_ns()
+        inputs = tuple(observers.describe(tensor_of(array)) for array in arrays[:count])
+        sequence, depth, error = observers.numbered(), local.depth, None
+        start = perf_counter_ns()
+        try:
+            kernel(*arrays)
+        except BaseException as raised:
+            error = f"{type(raised).__name__}: {raised}"
+            raise
+        finally:
+            duration = perf_counter_ns() - start
+            outputs = tuple(observers.describe(tensor_of(array)) for array in arrays[count:])
+            current = threading.current_thread()
+            event = observers.DispatchEvent(
+                sequence, f"fused({operators})", DispatchKeySet(CPU), ("CPU",), name, program.file, line, False, inputs,
+                outputs, called, start, duration, current.ident or 0, current.name, None, depth, call_site(), error)
+            for observer in observers._observers:
+                observer(event)
+
+    return call

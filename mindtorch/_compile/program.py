@@ -1,0 +1,470 @@
+"""Programs: the Python that runs in place of a graph (what Inductor writes in C++ or Triton, here over NumPy).
+
+The text that is printed is the text that runs. A fused kernel is a function of its own: its steps write into the arrays
+that it is given, and large arrays go through it in blocks that stay in the cache. All other operators are called as
+they are. Arrays that do not leave the program lie in buffers that are laid out beforehand and kept from call to call.
+"""
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from keyword import kwlist
+from math import prod
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .._backends.common.blocks import BLOCK, each_block
+from .._backends.cpu.ops.activation import ZEROS
+from .._backends.cpu.ops.pointwise import STEPS
+from .._call_site import place_of
+from .._layout import contiguous_strides
+from .._storage import allocate
+from .breaks import CannotCompile
+from .fusion import PRODUCTS, Group, groups_of, pointwise_row
+from .graph import Graph, Step, Value
+from .running import Extern, strided
+
+numbers = itertools.count(1)
+#: How steps are written whose kernel would otherwise make an array of its own: in statements that write into ``{out}``.
+WRITTEN: dict[str, Callable[..., list[str]]] = {
+    "relu": lambda out, x: [f"numpy.maximum(zero[{x}.dtype], {x}, out={out})"],
+    "tanh_backward": lambda out, grad, y: [f"numpy.multiply({y}, {y}, out={out})",
+                                           f"numpy.subtract(1, {out}, out={out})",
+                                           f"numpy.multiply({grad}, {out}, out={out})"],
+    "sigmoid_backward": lambda out, grad, y: [f"numpy.subtract(1, {y}, out={out})",
+                                              f"numpy.multiply({y}, {out}, out={out})",
+                                              f"numpy.multiply({grad}, {out}, out={out})"],
+    "reciprocal": lambda out, x: [f"numpy.divide(1, {x}, out={out})"],
+    "rsqrt": lambda out, x: [f"numpy.sqrt({x}, out={out})", f"numpy.divide(1, {out}, out={out})"],
+    "addcmul": lambda out, x, first, second, value=1: [f"numpy.multiply({first}, {second}, out={out})",
+                                                       *([] if value == 1 else [f"{out} *= {value}"]),
+                                                       f"numpy.add({x}, {out}, out={out})"],
+    "ceil": lambda out, x: [f"numpy.ceil({x}, out={out})"],
+    "floor": lambda out, x: [f"numpy.floor({x}, out={out})"],
+    "trunc": lambda out, x: [f"numpy.trunc({x}, out={out})"],
+    "log1p": lambda out, x: [f"numpy.log1p({x}, out={out})"],
+    "clamp_min": lambda out, x, low: [f"numpy.maximum({x}, {low}, out={out})"],
+    "clamp_max": lambda out, x, high: [f"numpy.minimum({x}, {high}, out={out})"],
+}
+#: Names that programs have already.
+RESERVED = frozenset({*kwlist, "aten", "kernels", "len", "at", "block", "inputs", "buffers",
+                      *(f"work_{i}" for i in range(100))})
+#: Of the operators in WRITTEN, the ones that read an operand again after they have begun to write.
+READS_AGAIN = frozenset({"tanh_backward", "sigmoid_backward", "addcmul"})
+
+
+@dataclass
+class Buffer:
+    """Memory that the program keeps from call to call, and the values that lie in it, one after the other."""
+
+    nbytes: int
+    values: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Program:
+    """A graph as Python: ``source``, what its names mean, and how much memory its buffers take."""
+
+    source: str
+    function: Callable[..., Any]
+    names: dict[str, Any]
+    file: str
+    buffers: list[Buffer]
+    layouts: list[tuple[int, tuple[int, ...], Any]]
+    kernels: dict[str, Group]
+    pool: list[tuple[Any, ...]] = field(default_factory=list)
+    observed: Callable[..., Any] | None = None
+
+    def take(self) -> tuple[Any, ...]:
+        """The arrays of a call, in buffers that no other call uses now."""
+        try:
+            return self.pool.pop()
+        except IndexError:
+            memory = [allocate((buffer.nbytes,), np.dtype(np.uint8)) for buffer in self.buffers]
+            return tuple(np.ndarray(shape, dtype, memory[number]) for number, shape, dtype in self.layouts)
+
+    def __call__(self, inputs: Any, observed: bool = False) -> Any:
+        """Run it on arrays; returns those of the outputs."""
+        arrays = self.take()
+        function = self.function
+        if observed:
+            function = self.observed = self.observed or watched(self)
+        try:
+            with np.errstate(all="ignore"):
+                return function(inputs, arrays)
+        finally:
+            self.pool.append(arrays)
+
+
+class Writer:
+    """Writes a graph's program."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.lines: list[str] = []
+        self.kernels: list[str] = []
+        self.names: dict[str, Any] = {"numpy": np, "empty": allocate, "each_block": each_block, "zero": ZEROS,
+                                      "strided": strided}
+        self.groups: dict[str, Group] = {}
+        self.spelled: dict[Value, str] = {}
+        self.buffers: list[Buffer] = []
+        self.layouts: list[tuple[int, tuple[int, ...], Any]] = []
+        self.buffered: list[str] = []
+        self._free: list[int] = []
+
+    def unique(self, wanted: str) -> str:
+        """A name that the program does not use yet."""
+        taken = {*RESERVED, self.graph.name, *self.names, *self.spelled.values(), *self.buffered}
+        return next(name for name in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(1)))
+                    if name not in taken)
+
+    def spell(self, value: Value) -> str:
+        """The name of a value."""
+        if value not in self.spelled:
+            self.spelled[value] = self.unique(value.name)
+        return self.spelled[value]
+
+    def write(self) -> Program:
+        """The program of the graph."""
+        graph = self.graph
+        for value in graph.inputs:
+            self.spell(value)
+        for value, tensor in graph.constants.items():
+            self.names[self.spell(value)] = tensor.detach()._array
+        groups = groups_of(graph)
+        uses: dict[object, int] = {}  # by memory: the last group that needs it
+        for position, group in enumerate(groups):
+            for step in group.steps:
+                for value in (*step.inputs, *step.outputs):
+                    if value is not None:
+                        uses[value.memory] = position
+        for value in graph.outputs:
+            uses[value.memory] = len(groups)
+        held: dict[int, list[object]] = {}
+        for position, group in enumerate(groups):
+            if group.fused:
+                self._kernel(group, position, uses, held)
+            else:
+                self._call(group.steps[0])
+            for number in [n for n, memories in held.items() if all(uses[m] <= position for m in memories)]:
+                del held[number]
+                self._free.append(number)
+        results = ", ".join(self.spell(value) for value in graph.outputs)
+        return self._program(f"return {results},".replace("return ,", "return ()"))
+
+    def _program(self, last: str) -> Program:
+        graph = self.graph
+        head = [f"def {graph.name}(inputs, buffers):"]
+        if graph.inputs:
+            head.append(f"    {', '.join(map(self.spell, graph.inputs))}, = inputs")
+        if self.buffered:
+            head.append(f"    {', '.join(self.buffered)}, = buffers")
+        body = [*head, *[f"    {line}" for line in self.lines], f"    {last}"]
+        source = "\n\n\n".join(["\n".join(kernel) for kernel in map(str.splitlines, self.kernels)] + ["\n".join(body)])
+        source += "\n"
+        file = f"<torch.compile {graph.name} {next(numbers)}>"
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        names = dict(self.names)
+        exec(compile(source, file, "exec"), names)
+        return Program(source, names[graph.name], names, file, self.buffers, self.layouts, self.groups)
+
+    # -- operators that are called -------------------------------------------------------------------------------------
+
+    def _call(self, step: Step) -> None:
+        where = comment([step])
+        if step.makes_view and (written := self._view(step)) is not None:
+            self.lines.append(written)
+            return
+        name = self._operator(step)
+        made = [self.spell(value) if value is not None else "_" for value in step.outputs]
+        if step.written and not step.op.is_out and step.op.is_inplace:
+            made = []
+        target = ", ".join(made) + ("," if step.is_list and made else "")
+        call = f"{name}({', '.join(self.argument(arg) for arg in step.args)})"
+        self.lines.append((f"{target} = {call}" if target else call) + where)
+
+    def _operator(self, step: Step) -> str:
+        """How an operator is called: ``aten.sum``, with its overload where another one has that name."""
+        aten = self.names.setdefault("aten", SimpleNamespace())
+        for name in (step.op.packet, step.op.name.replace(".", "_"), f"{step.op.packet}_default"):
+            known = getattr(aten, name, None)
+            if known is None:
+                setattr(aten, name, Extern(step.op))
+            if known is None or known.op is step.op:
+                return f"aten.{name}"
+        raise AssertionError(step.op.name)
+
+    def argument(self, value: Any) -> str:
+        """An argument as it is written; what has no literal gets a name."""
+        if value.__class__ in (list, tuple):
+            items = ", ".join(map(self.argument, value))
+            return f"[{items}]" if value.__class__ is list else f"({items}{',' if len(value) == 1 else ''})"
+        if value.__class__ is Value:
+            return self.spell(value)
+        if value is None or value.__class__ in (bool, int, str):
+            return repr(value)
+        if value.__class__ is float and value == value and abs(value) != float("inf"):
+            return repr(value)
+        wanted = "".join(c if c.isalnum() else "_" for c in str(value)).strip("_")[:24] or "value"
+        wanted = wanted if wanted.isidentifier() else f"_{wanted}"
+        for name in (wanted, *(f"{wanted}_{i}" for i in range(1, 1000))):
+            if self.names.get(name, None) is value and name in self.names:
+                return name
+            if name not in self.names and name not in self.spelled.values():
+                self.names[name] = value
+                return name
+        raise CannotCompile("too many arguments without a literal")
+
+    def _view(self, step: Step) -> str | None:
+        """A view as a statement of NumPy's; None if it is left to the operator."""
+        source = step.args[0]
+        if source.__class__ is not Value:
+            return None
+        name, x = step.op.packet, self.spell(source)
+        if step.is_list:
+            parts = [self._slice(source, value) for value in step.outputs]
+            if any(part is None for part in parts):
+                return None
+            targets = ", ".join(map(self.spell, step.outputs))
+            return f"{targets}, = {', '.join(f'{x}{part}' for part in parts)},"
+        out = step.outputs[0]
+        if out is None or out.dtype is not source.dtype:
+            return None
+        target = self.spell(out)
+        if name in ("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "_reshape_alias"):
+            return f"{target} = {x}.reshape({out.shape})"
+        if name in ("t", "transpose", "permute") and len(out.shape) == len(source.shape):
+            order = self._order(step, source)
+            if order is not None:
+                text = "T" if order == (1, 0) else f"transpose({order})"
+                return f"{target} = {x}.{text}"
+        if name == "expand" and source.is_contiguous and out.size:
+            steps = tuple(s * source.dtype.itemsize for s in out.stride)
+            return f"{target} = strided({x}, {out.shape}, {steps})"
+        if name in ("slice", "select", "narrow"):
+            part = self._slice(source, out)
+            return None if part is None else f"{target} = {x}{part}"
+        return None
+
+    @staticmethod
+    def _order(step: Step, source: Value) -> tuple[int, ...] | None:
+        span = len(source.shape)
+        if step.op.packet == "t":
+            return (1, 0) if span == 2 else None
+        if step.op.packet == "permute":
+            return tuple(d % span for d in step.args[1])
+        order = [*range(span)]
+        first, second = (d % span for d in step.args[1:3]) if all(
+            d.__class__ is int for d in step.args[1:3]) and span else (0, 0)
+        order[first], order[second] = order[second], order[first]
+        return tuple(order) if span else None
+
+    @staticmethod
+    def _slice(source: Value, out: Value) -> str | None:
+        """The index that makes a part of an array, from the layouts; None if that is not clear from them."""
+        if not out.size or 0 in source.stride or len(set(source.stride)) != len(source.stride) or any(
+                size == 1 for size in source.shape):
+            return None
+        rest, parts, dims = out.offset - source.offset, [], [*zip(out.shape, out.stride, strict=True)]
+        order = sorted(range(len(source.shape)), key=lambda d: -source.stride[d])
+        starts = {}
+        for d in order:
+            starts[d], rest = divmod(rest, source.stride[d])
+            if not 0 <= starts[d] < source.shape[d]:
+                return None
+        if rest:
+            return None
+        for d, (size, stride) in enumerate(zip(source.shape, source.stride, strict=True)):
+            if dims and dims[0][1] % stride == 0 and (dims[0][1] == stride or len(dims) == len(source.shape) - d) and (
+                    starts[d] + (dims[0][0] - 1) * (dims[0][1] // stride) < size):
+                length, step = dims[0][0], dims[0][1] // stride
+                stop = starts[d] + (length - 1) * step + 1
+                whole = starts[d] == 0 and length == size and step == 1
+                parts.append(":" if whole else f"{starts[d]}:{stop}" + (f":{step}" if step != 1 else ""))
+                dims.pop(0)
+            else:
+                parts.append(str(starts[d]))
+        return None if dims else f"[{', '.join(parts)}]"
+
+    # -- fused kernels -------------------------------------------------------------------------------------------------
+
+    def _kernel(self, group: Group, position: int, uses: dict[object, int], held: dict[int, list[object]]) -> None:
+        steps, shape = group.steps, group.shape
+        inside = set(steps)
+        users = self.graph.users()
+        results = [step.outputs[0] for step in steps if step.outputs[0] in self.graph.outputs
+                   or any(user not in inside for user in users.get(step.outputs[0], ()))]
+        outputs = set(self.graph.outputs)
+        escaping = {value.memory for value in outputs}
+        for value in results:
+            name = self.spell(value)
+            if value.memory in escaping:
+                self.names.setdefault(value.dtype.name, value.dtype.np)
+                self.lines.append(f"{name} = empty({value.shape}, {value.dtype.name})")
+            else:
+                held.setdefault(self._buffer(value, name), []).append(value.memory)
+        blocked = prod(shape) > BLOCK and steps[0].op.name not in PRODUCTS
+        kernel = KernelWriter(self, group, results, blocked)
+        label = "_".join(dict.fromkeys(step.op.packet.strip("_") for step in steps))
+        name = label if len(steps) == 1 else "fused_" + label if len(label) <= 48 else f"fused_{len(steps)}_operators"
+        name = self.unique(name if len(steps) > 1 else f"{name}_into")
+        arguments = [*group.inputs, *results]
+        text, scratch = kernel.write(name)
+        self.kernels.append(text)
+        self.groups[name] = group
+        self.names[name] = None
+        taken = []
+        for number, (size, dtype) in enumerate(scratch):
+            spelled = self.unique(f"scratch_{number}")
+            buffer = self._buffer(Value(spelled, size, contiguous_strides(size), 0, dtype, object()), spelled)
+            taken.append((buffer, spelled))
+        for buffer, _ in taken:  # free again as soon as the kernel is done
+            self._free.append(buffer)
+        call = ", ".join([*map(self.spell, arguments), *(spelled for _, spelled in taken)])
+        self.lines.append(f"{name}({call}){comment(steps)}")
+
+    def _buffer(self, value: Value, name: str) -> int:
+        """Find room for a value: the free buffer that fits best, or a new one."""
+        size = value.size * value.dtype.itemsize
+        fitting = [n for n in self._free if self.buffers[n].nbytes >= size]
+        if fitting:
+            number = min(fitting, key=lambda n: self.buffers[n].nbytes)
+        elif self._free:
+            number = max(self._free, key=lambda n: self.buffers[n].nbytes)
+            self.buffers[number].nbytes = size
+        else:
+            self.buffers.append(Buffer(size))
+            number = len(self.buffers) - 1
+        if number in self._free:
+            self._free.remove(number)
+        self.buffers[number].values.append(name)
+        self.layouts.append((number, value.shape, value.dtype.np))
+        self.buffered.append(name)
+        return number
+
+
+def comment(steps: list[Step]) -> str:
+    """The lines of the user's that steps come from, as a comment."""
+    places = [*dict.fromkeys(place_of(*step.site[:2]) for step in steps if step.site[0])]
+    return f"  # {', '.join(places[:3])}{', ...' if len(places) > 3 else ''}" if places else ""
+
+
+class KernelWriter:
+    """Writes one fused kernel: a function of its inputs, the arrays of its results and scratch arrays."""
+
+    def __init__(self, program: Writer, group: Group, results: list[Value], blocked: bool) -> None:
+        self.program, self.group, self.results, self.blocked = program, group, results, blocked
+        self.names = {value: program.spell(value) for value in (*group.inputs, *results)}
+        self.body: list[str] = []
+        self.scratch: list[Any] = []  # the dtype of each
+        self.free: list[int] = []
+
+    def write(self, name: str) -> tuple[str, list[tuple[tuple[int, ...], Any]]]:
+        """The kernel's text, and the shapes and dtypes of the scratch arrays that it takes."""
+        group, shape = self.group, self.group.shape
+        flat = self.blocked and all((value.shape == shape and value.is_contiguous) or not value.shape
+                                    for value in group.inputs)
+        places = dict(self.names)
+        if self.blocked:
+            for value in (*group.inputs, *self.results):
+                if value.shape and (flat or (len(value.shape) == len(shape) and value.shape[0] == shape[0])):
+                    self.names[value] = f"{places[value]}[at]"
+        self._steps()
+        names = [places[value] for value in (*group.inputs, *self.results)]
+        said = " -> ".join(step.op.packet.strip("_") for step in group.steps)
+        if not self.blocked:
+            spelled = [f"work_{number}" for number in range(len(self.scratch))]
+            head = [f"def {name}({', '.join([*names, *spelled])}):", f'    """{said}"""']
+            return "\n".join([*head, *[f"    {line}" for line in self.body]]), [(shape, d) for d in self.scratch]
+        rows = prod(shape) if flat else shape[0]
+        inner = prod(shape) // rows
+        step = max(STEPS // inner, 1)
+        head = [f"def {name}({', '.join(names)}):", f'    """{said}, in blocks that stay in the cache"""']
+        if flat:
+            wide = [n for v, n in places.items() if v.shape and len(shape) > 1]
+            if wide:
+                head.append(f"    {', '.join(wide)}, = {', '.join(f'{n}.reshape(-1)' for n in wide)},")
+        head += ["", "    def block(at):"]
+        tail = "" if flat else f", {', '.join(map(str, shape[1:]))}" if len(shape) > 1 else ""
+        made = []
+        for number, dtype in enumerate(self.scratch):
+            self.program.names.setdefault(dtype.name, dtype.np)
+            length = f"len({self._lead()})"
+            made.append(f"work_{number} = empty(({length}{tail or ','}), {dtype.name})")
+        lines = [*head, *[f"        {line}" for line in (*made, *self.body)], "",
+                 f"    each_block(block, {rows}, {step}, {prod(shape)})"]
+        return "\n".join(lines), []
+
+    def _lead(self) -> str:
+        return next(name for value, name in self.names.items() if name.endswith("[at]"))
+
+    def _steps(self) -> None:
+        group = self.group
+        last = {value: number for number, step in enumerate(group.steps) for value in step.inputs}
+        slots: dict[Value, int] = {}
+        for number, step in enumerate(group.steps):
+            out = step.outputs[0]
+            dying = [value for value in dict.fromkeys(step.inputs) if value in slots and last[value] == number]
+            again = step.op.name in READS_AGAIN or (step.op.name not in WRITTEN and not self._is_ufunc(step))
+            reused = None
+            if out not in self.names:
+                if not again:
+                    reused = next((value for value in dying if value.dtype is out.dtype), None)
+                if reused is not None:
+                    slot = slots.pop(reused)
+                else:
+                    slot = next((n for n in self.free if self.scratch[n] is out.dtype), -1)
+                    if slot < 0:
+                        self.scratch.append(out.dtype)
+                        slot = len(self.scratch) - 1
+                    else:
+                        self.free.remove(slot)
+                slots[out], self.names[out] = slot, f"work_{slot}"
+            self._statement(step, self.names[out])
+            for value in dying:
+                if value is not reused:
+                    self.free.append(slots.pop(value))
+            if out in slots and out not in last:
+                self.free.append(slots.pop(out))
+
+    @staticmethod
+    def _is_ufunc(step: Step) -> bool:
+        return isinstance(pointwise_row(step), np.ufunc) or step.op.name in PRODUCTS
+
+    def _statement(self, step: Step, target: str) -> None:
+        """The statements that write a step's result into its place."""
+        spelled = [self._operand(arg, step) for arg in step.args]
+        name = step.op.name
+        if name in PRODUCTS:
+            self.body.append(f"numpy.matmul({spelled[0]}, {spelled[1]}, out={target})")
+            return
+        row = pointwise_row(step)
+        if name in WRITTEN:
+            self.body += WRITTEN[name](target, *spelled)
+        elif isinstance(row, np.ufunc):
+            self.body.append(f"numpy.{row.__name__}({', '.join(spelled[:row.nin])}, out={target})")
+        else:
+            rows = self.program.names.setdefault("kernels", SimpleNamespace())
+            setattr(rows, function := name.replace(".", "_"), row)
+            self.body.append(f"{target}[...] = kernels.{function}({', '.join(spelled)})")
+
+    def _operand(self, arg: Any, step: Step) -> str:
+        if arg.__class__ is Value:
+            return self.names[arg]
+        return self.program.argument(arg)
+
+
+def watched(program: Program) -> Callable[..., Any]:
+    """The program's function with kernels that tell observers what they did."""
+    from .observing import told  # where somebody observes, which is seldom
+
+    names = dict(program.names)
+    function: Any = program.function
+    replaced = {name: told(names[name], name, group, program) for name, group in program.kernels.items()}
+    names.update(replaced)
+    return type(function)(function.__code__, names, function.__name__)
+

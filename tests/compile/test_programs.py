@@ -1,0 +1,200 @@
+"""Compiled programs compute what the functions compute as they are written: values, layouts, gradients, aliases."""
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import mindtorch as torch
+from mindtorch import nn
+from mindtorch.nn import functional as F
+
+
+def explained(function, *args):
+    return torch._dynamo.explain(function)(*args)
+
+
+def same(ours, eager) -> None:
+    """Results of both, with everything that a program can see of them."""
+    if isinstance(eager, torch.Tensor):
+        assert (ours.shape, ours.stride(), ours.dtype, ours.requires_grad, ours.storage_offset()) == (
+            eager.shape, eager.stride(), eager.dtype, eager.requires_grad, eager.storage_offset())
+        torch.testing.assert_close(ours.detach(), eager.detach(), rtol=2e-5, atol=2e-6, equal_nan=True)
+    elif isinstance(eager, (list, tuple)):
+        assert type(ours) is type(eager) and len(ours) == len(eager)
+        for mine, other in zip(ours, eager, strict=True):
+            same(mine, other)
+    elif isinstance(eager, dict):
+        assert [*ours] == [*eager]
+        same([*ours.values()], [*eager.values()])
+    else:
+        assert ours == eager and type(ours) is type(eager)
+
+
+def tensors_of(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = [*value.values()]
+    return [tensor for item in value for tensor in tensors_of(item)] if isinstance(value, (list, tuple)) else []
+
+
+def compare(function, *args, graph: bool = True) -> None:
+    """Call a function compiled, three times, and as it is; with gradients of the inputs that require them."""
+    compiled = torch.compile(function, fullgraph=graph)
+    for _ in range(3):
+        results, gradients = [], []
+        for call in (compiled, function):
+            torch.manual_seed(1)
+            inputs = [arg.detach().clone().requires_grad_(arg.requires_grad) if isinstance(arg, torch.Tensor) else arg
+                      for arg in args]
+            result = call(*inputs)
+            results.append((result, inputs))
+            wanted = [tensor for tensor in inputs if isinstance(tensor, torch.Tensor) and tensor.requires_grad]
+            made = [tensor for tensor in tensors_of(result) if tensor.requires_grad and tensor.dtype.is_floating_point]
+            if wanted and made:
+                grads = [torch.ones_like(tensor) * 0.5 for tensor in made]
+                gradients.append(torch.autograd.grad(made, wanted, grads, allow_unused=True))
+        same(*(result for result, _ in results))
+        same(*(inputs for _, inputs in results))
+        if gradients:
+            same(*(tuple(None if g is None else g.contiguous() for g in grads) for grads in gradients))
+    if graph:
+        assert compiled._compiled.entries[0].forward is not None and len(compiled._compiled.entries) == 1
+
+
+def mutated(x, y):
+    y.add_(x)
+    y[0] = 2.0
+    return y * x
+
+
+def in_place_inside(x):
+    y = x * 2
+    y.add_(1).mul_(x)
+    y[0] += 1
+    return y.relu_()
+
+
+def without_grad(x):
+    with torch.no_grad():
+        y = x.exp()
+    return x * y, y, (x * 2).detach()
+
+
+def attention(x, w):
+    q, k, v = (x @ w).split(4, dim=-1)
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True), (q @ k.transpose(-2, -1) / 2).softmax(-1) @ v
+
+
+x34, y34 = torch.randn(3, 4), torch.randn(3, 4)
+PROGRAMS = {
+    "pointwise chain": (lambda x, y: (x * y + 1).tanh() * x - y.sigmoid(), x34, y34),
+    "broadcasting": (lambda x, y: (x[:, None] * y + y[0]).sum((0, 2), keepdim=True) / 3, x34, y34),
+    "activations": (lambda x: (F.gelu(x), F.silu(x), F.leaky_relu(x), F.elu(x), F.softplus(x), F.hardtanh(x)), x34),
+    "reductions": (lambda x: (x.sum(), x.mean(1), x.max(1), x.var(0), x.logsumexp(1), x.argmax()), x34),
+    "views that leave": (lambda x: ((x + 1).t(), x.t(), x[1:], x.view(2, 6)[0], x, x.unbind(1)), x34),
+    "views of one result": (lambda x: [(z := x * 2), z.t(), z[0]], x34),
+    "slices": (lambda x: x[:, 1:3].exp() + x[:, ::2] * x[1:2, :2], x34),
+    "matmul with bias and relu": (lambda x, w, b: F.linear(x, w, b).relu().sum(), x34, torch.randn(5, 4),
+                                  torch.randn(5)),
+    "batched matmul": (lambda x, y: F.gelu(x[None] @ y.t()[None]), x34, y34),
+    "attention": (attention, torch.randn(2, 5, 6), torch.randn(6, 12)),
+    "softmax and loss": (lambda x: F.cross_entropy(x.log_softmax(1), torch.tensor([0, 2, 1])), x34),
+    "layer norm": (lambda x, w: F.layer_norm(x, (4,), w, w * 2), x34, torch.randn(4)),
+    "comparisons": (lambda x, y: torch.where(x > y, x * 2, y).clamp(-1, 1) + (x == y).float(), x34, y34),
+    "factories": (lambda x: x + torch.arange(4) * torch.ones(4) + torch.zeros_like(x) + torch.full((3, 1), 2.0), x34),
+    "constants": (lambda x: x * torch.tensor([1.0, 2.0, 3.0, 4.0]), x34),
+    "cat and stack": (lambda x, y: torch.cat([x, y, torch.stack([x, y]).sum(0)], 1), x34, y34),
+    "indexing": (lambda x: x[torch.tensor([2, 0])] + x.gather(1, torch.tensor([[0], [1]])), x34),
+    "in place on inputs": (mutated, x34, y34),
+    "in place inside": (in_place_inside, x34),
+    "without grad": (without_grad, x34),
+    "dictionaries": (lambda x: {"a": x + 1, "b": [x * 2, (x.shape, 3, None)]}, x34),
+    "random numbers": (lambda x: F.dropout(x, 0.5) + torch.rand(3, 4) + torch.randn_like(x), x34),
+    "dtypes": (lambda x: (x.double() * 2, x.to(torch.int64) + 1, x.half() * x.half(), x > 0), x34),
+    "complex": (lambda x: torch.fft.fft(x).abs().sum(), x34),
+    "common subexpressions": (lambda x, y: (x * y).exp() + (x * y).exp() + (x * y), x34, y34),
+    "dead code": (lambda x: (x.exp() * 3, x * 2)[1], x34),
+    "convolution": (lambda x, w: F.max_pool2d(F.conv2d(x, w, padding=1).relu(), 2), torch.randn(2, 1, 6, 6),
+                    torch.randn(3, 1, 3, 3)),
+    "empty": (lambda x: x[:0] * 2 + 1, x34),
+    "no dimensions": (lambda x: x.sum() * 2 + x.mean().exp(), x34),
+    "nan and infinity": (lambda x: (x / 0).relu() + (x * float("inf")).sigmoid() + float("nan"), x34),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("grad", [False, True])
+def test_a_compiled_program_computes_what_its_function_does(name, grad) -> None:
+    function, *args = PROGRAMS[name]
+    args = [arg.clone().requires_grad_(grad and not (name == "in place on inputs" and i))
+            for i, arg in enumerate(args)]
+    if name == "in place on inputs" and grad:  # what is written then requires grad: no graph, but the same results
+        compare(function, *args, graph=False)
+    else:
+        compare(function, *args)
+
+
+def test_large_arrays_go_through_kernels_in_blocks() -> None:
+    for shape, other in [((400, 1000), (400, 1000)), ((400, 1000), (1000,)), ((400, 1000), (400, 1)), ((300001,), ())]:
+        x, y = torch.randn(shape, requires_grad=True), torch.randn(other)
+        compare(lambda x, y: ((x * y + 1).tanh() * x).sigmoid() * y, x, y)
+        source = explained(lambda x, y: (x * y + 1).tanh(), x, y).compiled[0].programs[0].source
+        assert "each_block" in source
+    turned = torch.randn(1000, 400).t()
+    same(torch.compile(lambda x: (x + 1) * x.contiguous())(turned), (turned + 1) * turned)
+
+
+OPERATIONS = {
+    "add": lambda a, b: a + b, "mul": lambda a, b: a * b, "sub": lambda a, b: a - b * 0.5,
+    "tanh": lambda a, b: a.tanh(),
+    "relu": lambda a, b: a.relu(), "sigmoid": lambda a, b: b.sigmoid(), "t": lambda a, b: a.t() if a.ndim == 2 else a,
+    "view": lambda a, b: a.reshape(-1, 2) if a.numel() % 2 == 0 else a,
+    "sum": lambda a, b: a.sum(0, keepdim=True), "max": lambda a, b: a.amax(-1),
+    "mm": lambda a, b: a @ b.t() if a.ndim == b.ndim == 2 and a.shape[1] == b.shape[1] else a * 2,
+    "slice": lambda a, b: a[1:] if a.ndim and len(a) > 1 else a, "add_": lambda a, b: (a * 1).add_(2),
+    "expand": lambda a, b: a + a.new_ones(()).expand(1), "softmax": lambda a, b: a.softmax(-1) if a.ndim else a,
+    "where": lambda a, b: torch.where(a > 0, a, a * 0.1), "clone": lambda a, b: a.clone().mul_(b.sum()),
+}
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(st.sampled_from(sorted(OPERATIONS)), st.integers(0, 6), st.integers(0, 6)), min_size=1,
+                max_size=10), st.booleans())
+def test_programs_made_at_random(calls, grad) -> None:
+    def program(x, y):
+        values = [x, y]
+        for name, i, j in calls:
+            a, b = values[i % len(values)], values[j % len(values)]
+            if not b.ndim or (a.ndim and b.ndim and a.shape[-1] != b.shape[-1]) or a.ndim != b.ndim or (
+                    a.shape[:-1] != b.shape[:-1] and name != "mm"):
+                b = a
+            values.append(OPERATIONS[name](a, b))
+        return values[2:]
+
+    compare(program, torch.linspace(-1, 1, 24).view(4, 6).requires_grad_(grad), torch.linspace(1, 2, 24).view(4, 6))
+
+
+def test_a_model_trains_as_it_does_uncompiled() -> None:
+    def train(compiled: bool, make):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.GELU(), nn.Dropout(0.25), nn.Linear(8, 3))
+        optimizer = make(model.parameters())
+        call = torch.compile(model) if compiled else model
+        x, y = torch.randn(16, 6), torch.randint(0, 3, (16,))
+        losses = []
+        for step in range(6):
+            if step == 4:
+                model.eval()
+            optimizer.zero_grad()
+            loss = F.cross_entropy(call(x), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses, [*model.state_dict().values()], call
+
+    for make in (lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: torch.optim.Adam(p)):
+        (ours, state, call), (eager, other, _) = train(True, make), train(False, make)
+        torch.testing.assert_close(torch.tensor(ours), torch.tensor(eager))
+        same(state, other)
+        assert len(call._compiled.entries) == 2  # in training, and in evaluation mode

@@ -1,0 +1,433 @@
+"""What a program can rely on when it is compiled: guards, graph breaks, writes, threads, errors. PyTorch's own compiler
+is asked where it is installed.
+"""
+from __future__ import annotations
+
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+
+import mindtorch as torch
+from mindtorch import nn
+from mindtorch._dynamo import exc
+
+SETTINGS = SimpleNamespace(scale=2.0)
+FACTOR = 3
+NUMBERS = iter([1, 2, 3, 4, 5, 6, 7])
+
+
+def entries(compiled):
+    return compiled._compiled.entries
+
+
+def reason_of(function, *args) -> str:
+    return str(torch._dynamo.explain(function)(*args).break_reasons[0])
+
+
+# -- guards ------------------------------------------------------------------------------------------------------------
+
+def test_each_kind_of_guard_leads_to_a_program_of_its_own() -> None:
+    compiled = torch.compile(lambda x, n=1, flag=True: x * n if flag else x - n)
+    x = torch.ones(4, 6)
+    calls = [(x,), (x.double(),), (x[:2],), (x.t(),), (x.clone().requires_grad_(),), (x, 2), (x, 2.0)]
+    for number, args in enumerate(calls):
+        for _ in range(2):
+            torch.testing.assert_close(compiled(*args), args[0] * (args[1] if len(args) > 1 else 1))
+        assert len(entries(compiled)) == number + 1
+    with torch.no_grad():
+        assert not compiled(x.clone().requires_grad_()).requires_grad
+    assert len(entries(compiled)) == 8
+
+
+def test_values_that_the_function_reads_are_guarded(monkeypatch) -> None:
+    kept = {"n": 1, "list": [1.0, 2.0]}
+    cell = 1.5
+
+    def function(x):
+        return x * FACTOR * SETTINGS.scale + kept["n"] * sum(kept["list"]) * cell
+
+    compiled, x = torch.compile(function, fullgraph=True), torch.ones(2)
+    changes = [lambda: None, lambda: monkeypatch.setitem(globals(), "FACTOR", 5),
+               lambda: monkeypatch.setattr(SETTINGS, "scale", 0.5), lambda: kept.update(n=7),
+               lambda: kept["list"].append(4.0)]
+    for number, change in enumerate(changes):
+        change()
+        assert compiled(x).tolist() == function(x).tolist() == compiled(x).tolist()
+        assert len(entries(compiled)) == number + 1
+    cell = 2.5
+    assert compiled(x).tolist() == function(x).tolist()
+
+
+def test_true_and_one_and_one_point_nought_are_different_values() -> None:
+    box = SimpleNamespace(n=1)
+    compiled = torch.compile(lambda x: x * box.n)
+    x = torch.ones(2, dtype=torch.int64)
+    assert compiled(x).dtype is torch.int64
+    box.n = 1.0
+    assert compiled(x).dtype is torch.float32
+
+
+def test_a_method_and_the_classes_of_objects_are_guarded() -> None:
+    class Scale:
+        factor = 2.0
+
+        def apply(self, x):
+            return x * self.factor
+
+    scale = Scale()
+    compiled, x = torch.compile(lambda x: scale.apply(x)), torch.ones(2)
+    assert compiled(x).tolist() == [2, 2]
+    Scale.factor = 3.0
+    assert compiled(x).tolist() == [3, 3]
+    Scale.apply = lambda self, x: x - 1
+    assert compiled(x).tolist() == [0, 0]
+
+
+def test_training_and_evaluation_mode_have_programs_of_their_own() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.9))
+    compiled, x = torch.compile(model), torch.ones(64, 3)
+    assert (compiled(x) == 0).any() and (compiled(x) == 0).any()
+    model.eval()
+    assert not (compiled(x) == 0).any() and not (compiled(x) == 0).any()
+    compiled.train()
+    assert model.training and (compiled(x) == 0).any()
+    assert len(compiled._compiled.entries) == 2
+
+
+def test_parameters_are_read_at_every_call() -> None:
+    model, x = nn.Linear(2, 2), torch.ones(1, 2)
+    compiled = torch.compile(model)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(x), model(x))
+        with torch.no_grad():
+            model.weight.add_(1)
+    model.weight.data = torch.zeros(2, 2)
+    torch.testing.assert_close(compiled(x), model(x))
+    model.weight = nn.Parameter(torch.ones(2, 2))
+    torch.testing.assert_close(compiled(x), model(x))
+    model.weight.requires_grad_(False)
+    model.bias.requires_grad_(False)
+    assert not compiled(x).requires_grad
+    model.register_forward_hook(lambda module, args, out: out * 0)
+    assert compiled(x).tolist() == [[0, 0]]
+
+
+def test_after_the_limit_calls_run_as_they_are_written() -> None:
+    compiled, x = torch.compile(lambda x, n: x * n), torch.ones(2)
+    with pytest.warns(UserWarning, match="recompile_limit"):
+        for n in range(12):
+            assert compiled(x, n).tolist() == [n, n]
+    assert len(entries(compiled)) == torch._dynamo.config.recompile_limit == 8
+    strict = torch.compile(lambda x, n: x * n, fullgraph=True)
+    with pytest.raises(exc.FailOnRecompileLimitHit):
+        for n in range(12):
+            strict(x, n)
+    torch.compiler.reset()
+    assert not entries(compiled) and compiled(x, 20).tolist() == [20, 20]
+
+
+# -- graph breaks ------------------------------------------------------------------------------------------------------
+
+counted = []
+
+
+def branches(x):
+    return x + 1 if x.sum() > 0 else x - 1
+
+
+def prints(x):
+    print("once a call")
+    return x + 1
+
+
+def counts(x):
+    counted.append(1)
+    return x + len(counted)
+
+
+def hooks(x):
+    y = x * 2
+    if y.requires_grad:
+        y.register_hook(lambda grad: grad * 10)
+    return y
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 7
+
+
+BREAKS = {
+    "a branch on data": (branches, "__bool__"),
+    "item": (lambda x: x * x.sum().item(), "item"),
+    "item of an input": (lambda x: x * x[0].item(), "item"),
+    "numpy": (lambda x: x + torch.from_numpy(x.detach().numpy() * 2), "numpy"),
+    "a shape that depends on data": (lambda x: x[x > 0], "depends on data"),
+    "backward": (lambda x: (x * x).sum().backward() or x * 1, "backward"),
+    "print": (prints, "print"),
+    "a clock": (lambda x: x * 0 + time.perf_counter() * 0, "perf_counter"),
+    "Python state": (counts, "changes Python state"),
+    "hooks": (hooks, "register_hook"),
+    "an autograd.Function": (lambda x: Double.apply(x), "autograd"),
+    "a disabled function": (lambda x: disabled(x), "disable"),
+    "graph_break": (lambda x: x + (torch._dynamo.graph_break() or 1), "graph_break"),
+    "a gradient": (lambda x: x + (0 if x.grad is None else x.grad), "grad"),
+    "the version of a tensor": (lambda x: x + x._version * 0, "_version"),
+    "an iterator": (lambda x: x * next(NUMBERS), "may change unseen"),
+}
+
+
+@torch.compiler.disable
+def disabled(x):
+    return x * 2
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_graph_break_says_where_and_why_and_the_function_runs_as_it_is_written(name) -> None:
+    function, word = BREAKS[name]
+    for requires_grad in (False, True):
+        if name in ("backward", "an autograd.Function") and not requires_grad:
+            continue
+        x = torch.tensor([1.0, 2.0, -1.0], requires_grad=requires_grad)
+        if name == "Python state":
+            counted.clear()
+        compiled = torch.compile(function)
+        for call in range(3):
+            result = compiled(x)
+            if name == "Python state":
+                assert result.tolist() == (x + call + 1).tolist() and len(counted) == call + 1
+            elif name == "an iterator":
+                assert result.tolist() == (x * (call + 1 + 3 * requires_grad)).tolist()
+            elif name != "a gradient":
+                assert result.tolist() == (function(x) if name != "print" else x + 1).tolist()
+    if name != "an iterator":
+        reason = reason_of(function, torch.tensor([1.0, 2.0, -1.0], requires_grad=True))
+        assert word in reason and "test_semantics.py" in reason
+    with pytest.raises(exc.Unsupported):
+        torch.compile(function, fullgraph=True)(torch.tensor([1.0, 2.0, -1.0], requires_grad=True))
+
+
+def test_hooks_and_functions_of_a_broken_call_have_their_effect() -> None:
+    x = torch.ones(2, requires_grad=True)
+    for function, factor in ((hooks, 20), (lambda x: Double.apply(x), 7)):
+        compiled = torch.compile(function)
+        for _ in range(2):
+            assert torch.autograd.grad(compiled(x).sum(), x)[0].tolist() == [factor, factor]
+
+
+def test_a_break_tells_the_line_that_made_it() -> None:
+    found = torch._dynamo.explain(branches)(torch.ones(2)).break_reasons[0]
+    assert (found.file, found.line) == (__file__, branches.__code__.co_firstlineno + 1)
+
+
+# -- writes and aliases ------------------------------------------------------------------------------------------------
+
+def test_inputs_that_are_written_are_written_at_every_call_and_count_it() -> None:
+    def function(x, y):
+        x.add_(1)
+        return x, x.view(4) * y.sum()
+
+    compiled = torch.compile(function, fullgraph=True)
+    x, y = torch.zeros(2, 2), torch.ones(3)
+    for call in range(1, 4):
+        same, other = compiled(x, y)
+        assert same is x and x.tolist() == [[call, call]] * 2 and x._version == call
+        assert other.tolist() == [3 * call] * 4
+
+
+def test_inputs_that_share_memory_are_written_as_they_would_be() -> None:
+    def function(x, y):
+        x.mul_(2)
+        return x + y
+
+    compiled, base = torch.compile(function), torch.arange(4.0)
+    assert compiled(torch.arange(3.0), torch.arange(3.0)).tolist() == [0, 3, 6]
+    shared = base.clone()
+    assert compiled(base[:3], base[1:]).tolist() == function(shared[:3], shared[1:]).tolist()
+    assert base.tolist() == shared.tolist()
+
+
+def test_views_that_leave_share_memory_with_their_base() -> None:
+    compiled, x = torch.compile(lambda x: (x.t(), (y := x + 1), y[0]), fullgraph=True), torch.zeros(2, 3)
+    for _ in range(2):
+        turned, y, row = compiled(x)
+        turned[0, 0] += 5
+        row.fill_(9)
+        assert y[0].tolist() == [9, 9, 9] and turned._is_view() and turned._base is x and row._base is y
+    assert x[0, 0] == 10
+
+
+def test_results_of_two_calls_share_no_memory() -> None:
+    compiled, x = torch.compile(lambda x: ((x + 1) * 2).relu()), torch.arange(4.0)
+    first = compiled(x)
+    before = first.tolist()
+    compiled(x + 5), compiled(x - 5)
+    assert first.tolist() == before
+    constant = torch.compile(lambda x: (torch.ones(3), x + 1))
+    constant(x)[0].add_(1), constant(x)[0].add_(1)
+    assert constant(x)[0].tolist() == [1, 1, 1]
+
+
+# -- autograd ----------------------------------------------------------------------------------------------------------
+
+def test_the_derivative_of_the_derivative_raises_pytorchs_error() -> None:
+    x = torch.ones(3, requires_grad=True)
+    compiled = torch.compile(lambda x: x.sin() * x)
+    compiled(x)
+    y = compiled(x)
+    assert type(y.grad_fn).__name__ == "CompiledFunctionBackward"
+    with pytest.raises(RuntimeError, match="does not currently support double backward"):
+        torch.autograd.grad(y.sum(), x, create_graph=True)
+
+
+def test_backward_twice_and_saved_tensors_that_were_written_raise() -> None:
+    x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    compiled = torch.compile(lambda x, w: (x * w).exp())
+    compiled(x, w)
+    y = compiled(x, w)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert x.grad.tolist() == pytest.approx([2 * 2.718281828] * 3)
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()
+    y = compiled(x, w)
+    with torch.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    y = compiled(x, w)
+    with torch.no_grad():
+        y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_gradients_arrive_at_what_the_inputs_were_made_of() -> None:
+    leaf = torch.ones(3, requires_grad=True)
+    compiled = torch.compile(lambda x, y: (x * y, y.detach() * 2, x.sum()))
+    for _ in range(2):
+        leaf.grad = None
+        _, b, c = compiled(leaf * 2, torch.full((3,), 3.0))
+        assert not b.requires_grad
+        c.backward()
+        assert leaf.grad.tolist() == [2, 2, 2]
+
+
+# -- other modes, threads, errors --------------------------------------------------------------------------------------
+
+def test_an_observer_sees_what_a_fused_kernel_did() -> None:
+    compiled, x = torch.compile(lambda x: ((x + 1) * 2).tanh().sum()), torch.ones(4)
+    compiled(x)
+    with torch.observe() as trace:
+        compiled(x)
+    names = [event.op for event in trace]
+    assert names == ["fused(add.Tensor -> mul.Tensor -> tanh)", "sum"]
+    fused = trace.events[0]
+    assert fused.inputs[0].shape == fused.outputs[0].shape == (4,) and "torch.compile" in fused.file
+    assert "numpy.tanh" in "".join(__import__("linecache").getlines(fused.file))
+
+
+def test_pipelines_transforms_and_other_devices_run_the_function_as_it_is() -> None:
+    compiled, x = torch.compile(lambda x: (x * 2).sum()), torch.ones(3)
+    compiled(x)
+    with torch.pipeline():
+        assert compiled(x).item() == 6
+    assert torch.func.grad(compiled)(x).tolist() == [2, 2, 2]
+    assert torch.vmap(compiled)(torch.ones(2, 3)).tolist() == [6, 6]
+    assert compiled(x.to("meta")).is_meta
+    on_npu = x.to("npu")
+    assert compiled(on_npu).item() == 6 and compiled(on_npu).item() == 6
+    assert "npu" in reason_of(lambda x: x * 2, on_npu)
+
+
+def test_several_threads_call_one_compiled_function() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+    compiled, wrong = torch.compile(model), []
+    inputs = [torch.randn(4, 8) for _ in range(4)]
+    expected = [model(x).detach() for x in inputs]
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            out = compiled(inputs[number])
+            out.sum().backward()
+            if not torch.allclose(out.detach(), expected[number], atol=1e-6):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and all(entry.broken is None for entry in compiled._compiled.entries)
+
+
+def test_errors_are_those_of_the_function() -> None:
+    def function(x, w):
+        x.add_(1)
+        if w.ndim == 1:
+            raise ValueError("mine")
+        return x @ w
+
+    compiled = torch.compile(function)
+    x = torch.zeros(2, 2)
+    with pytest.raises(ValueError, match="mine"):
+        compiled(x, torch.ones(2))
+    assert x.tolist() == [[1, 1], [1, 1]] and not x._keys & 64
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        compiled(x, torch.ones(3, 3))
+    embed = torch.compile(lambda i: torch.ones(3, 2)[i])
+    assert embed(torch.tensor([0, 2])).shape == embed(torch.tensor([0, 2])).shape == (2, 2)
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            embed(torch.tensor([0, 7]))
+
+
+def test_the_decorator_and_its_settings() -> None:
+    @torch.compile(fullgraph=True)
+    def function(x):
+        """Doubles."""
+        return x * 2 + torch.compiler.is_compiling()
+
+    assert function.__name__ == "function" and function.__doc__ == "Doubles."
+    assert function(torch.ones(1)).item() in (2, 3) and not torch.compiler.is_compiling()
+    assert torch.compile(len, disable=True) is len
+    with pytest.raises(exc.InvalidBackend):
+        torch.compile(len, backend="nothing")
+    with pytest.raises(RuntimeError, match="Unrecognized mode"):
+        torch.compile(len, mode="nothing")
+    with torch.compiler.set_stance("force_eager"):
+        assert function(torch.ones(1)).item() == 2
+    outer = torch.compile(lambda x: function(x) + 1, fullgraph=True)
+    outer(torch.ones(1))
+    assert len(entries(outer)) == 1
+
+
+def test_a_compiled_module_is_the_module_under_a_prefix() -> None:
+    model = nn.Linear(2, 2)
+    compiled = torch.compile(model)
+    assert [*compiled.state_dict()] == ["_orig_mod.weight", "_orig_mod.bias"]
+    assert compiled.weight is model.weight and compiled.in_features == 2 and isinstance(compiled, nn.Module)
+    assert next(compiled.parameters()) is model.weight
+    model.compile(fullgraph=True)
+    x = torch.ones(1, 2)
+    torch.testing.assert_close(model(x), nn.functional.linear(x, model.weight, model.bias))
+    assert type(model(x).grad_fn).__name__ == "CompiledFunctionBackward"
+
+
+def test_the_printed_program_is_the_one_that_runs() -> None:
+    x = torch.randn(3, 4, requires_grad=True)
+    found = torch._dynamo.explain(lambda x: (x * x + 1).exp().sum())(x)
+    text = str(found)
+    assert (found.graph_count, found.graph_break_count, found.op_count) == (1, 0, 4)
+    for word in ("Dynamo", "AOTAutograd", "Inductor", "x: float32[3, 4], contiguous, requires grad", "numpy.exp(",
+                 "def forward(inputs, buffers):", "def backward(inputs, buffers):"):
+        assert word in text
+    for program in found.compiled[0].programs:
+        compile(program.source, "program", "exec")
