@@ -1,6 +1,7 @@
 """``python -m mindtorch run script.py [args]`` runs a PyTorch program on mindtorch; ``python -m mindtorch tour`` opens
 the tour; ``python -m mindtorch course`` makes the students' notebooks, slides and a guide, and grades;
-``python -m mindtorch launch -n 4 script.py`` runs a program in several processes (``torch.distributed``).
+``python -m mindtorch launch -n 4 script.py`` runs a program in several processes (``torch.distributed``);
+``python -m mindtorch npu`` says what of CANN is found, what is missing, and what to do.
 """
 from __future__ import annotations
 
@@ -63,10 +64,17 @@ def main() -> int:
     launcher.add_argument("-l", "--label", action="store_true", help="begin each line of output with its rank")
     launcher.add_argument("script")
     launcher.add_argument("arguments", nargs=argparse.REMAINDER)
+    commands.add_parser("npu", help="say what of CANN is found, what is missing, and what to do")
     options = parser.parse_args()
     if options.command == "run":
         run(options.script, options.arguments)
         return 0
+    if options.command == "npu":
+        from ._backends.npu.report import report
+
+        lines, is_usable = report()
+        print("\n".join(lines))
+        return 0 if is_usable else 1
     if options.command == "launch":
         from ._launch import launch
 

@@ -70,8 +70,11 @@ def forget_operators() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def clean_npu() -> Iterator[None]:
-    """The sanitizer watches the simulated NPU in every test, and must have found nothing at its end."""
+def clean_npu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The sanitizer watches the simulated NPU in every test, and must have found nothing at its end. A stream goes on
+    after a failure, unless a test wants it otherwise: the device is the same for all tests.
+    """
+    monkeypatch.setenv("MINDTORCH_NPU_FAILURE_MODE", "continue")
     yield
     simulator = sys.modules.get("mindtorch._backends.npu.simulator")
     if simulator is not None and (found := simulator.reports()):

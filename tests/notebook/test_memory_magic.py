@@ -83,7 +83,7 @@ def test_a_block_in_which_no_storage_lies_is_a_workspace() -> None:
     block = allocator_of(device).allocate(1000, device.queue, owner)
     found, = [b for segment in facts_of().segments for b in segment.blocks if b.address == block.ptr]
     del owner
-    assert (found.state, found.requested, found.bytes, found.storages) == ("workspace", 1000, 1024, ())
+    assert (found.state, found.requested, found.bytes, found.storages) == ("workspace", 1000, 1536, ())
 
 
 def test_storages_without_a_name_are_found_too() -> None:

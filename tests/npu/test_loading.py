@@ -1,9 +1,10 @@
 """The real loading path without an Ascend: small C libraries with CANN's symbols, and a stand-in for pyACL, in a folder
-that
-is shaped like the toolkit. Every program runs in an interpreter of its own."""
+that is shaped like the toolkit. Every program runs in an interpreter of its own.
+"""
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -12,42 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from mindtorch._backends.npu import acl_loader
-from mindtorch._backends.npu.aclnn import HANDLE_FUNCTIONS
-from mindtorch._backends.npu.bindings import names
+from mindtorch._backends.npu import acl_loader, report
+from tests.npu.standin import build, mistakes
 
-SOURCES = Path(__file__).parent / "standin"
-COMPILER = shutil.which("cc") or shutil.which("gcc")
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
-WRITTEN = ("Add", "Adds", "Mul", "Muls", "Relu", "InplaceFillScalar", "InplaceCopy", "Mm", "ReduceSum")
-
-
-def build(folder: Path, name: str, *sources: Path) -> None:
-    subprocess.run([str(COMPILER), "-shared", "-fPIC", "-O1", "-I", str(SOURCES), "-o", str(folder / name),
-                    *map(str, sources)],
-                   check=True)
+needs_compiler = pytest.mark.skipif(build.COMPILER is None, reason="there is no C compiler")
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The toolkit: ``lib64`` with the libraries, ``python/site-packages`` with pyACL."""
-    home = tmp_path_factory.mktemp("toolkit")
-    libraries, packages = home / "lib64", home / "python" / "site-packages"
-    libraries.mkdir()
-    packages.mkdir(parents=True)
-    shutil.copy(SOURCES / "acl.py", packages)
-    for library, source in (("libascendcl.so", "ascendcl.c"), ("libnnopbase.so", "nnopbase.c"),
-                            ("libopapi.so", "opapi.c")):
-        build(libraries, library, SOURCES / source)
-    # the rest of the table, as a release splits it off: every function is there, and finds no kernel
-    written = {f"aclnn{name}{part}" for name in WRITTEN for part in ("", "GetWorkspaceSize")}
-    made = (SOURCES / "nnopbase.c").read_text()
-    functions = [*HANDLE_FUNCTIONS, *(name + part for name in names() for part in ("", "GetWorkspaceSize"))]
-    rest = home / "rest.c"
-    rest.write_text("".join(f"int {name}(void) {{ return 561003; }}\n" for name in functions
-                            if name not in written and f"{name}(" not in made and f"({name})" not in made))
-    build(libraries, "libopapi_math.so", rest)
-    return home
+    return build.toolkit(tmp_path_factory.mktemp("built") / "toolkit")
 
 
 @pytest.fixture
@@ -56,15 +30,15 @@ def toolkit(built: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(built, tmp_path / "toolkit"))
 
 
+def execute(arguments: list[str], toolkit: Path | None, mode: str = "cann",
+            **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], env=build.environment(toolkit, mode) | variables,
+                          capture_output=True, text=True, timeout=300)
+
+
 def run(toolkit: Path | None, program: str, mode: str = "cann") -> list[str]:
     """The lines that a program prints after ``import mindtorch as torch``."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ASCEND", "LD_LIBRARY"))}
-    environment |= {"MINDTORCH_NPU": mode, "PYTHONPATH": os.pathsep.join(sys.path)}
-    if toolkit is not None:
-        environment["ASCEND_TOOLKIT_HOME"] = str(toolkit)
-    done = subprocess.run([sys.executable, "-c", "import mindtorch as torch\n" + program], env=environment,
-                          capture_output=True,
-                          text=True)
+    done = execute(["-c", "import mindtorch as torch\n" + program], toolkit, mode)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -85,61 +59,38 @@ print(torch._C._npu_aclnn_available(), torch._C._npu_aclnn_symbols_ok())
 from mindtorch._backends.npu import provider
 library = provider.load().find.__self__
 print(*[path.rpartition("/")[2] for path in library.paths])
-""") == ["True 1 Ascend910B3", "True True", "libnnopbase.so libopapi.so libopapi_math.so libascendcl.so"]
+""") == ["True 2 Ascend910B3", "True True",
+         "libnnopbase.so libopapi.so libaclnn_rand.so libopapi_math.so libascendcl.so"]
 
 
 @needs_compiler
-def test_operators_on_views_compute_through_c(toolkit: Path) -> None:
-    assert run(
-        toolkit,
-        """
-import ctypes
-host = torch.arange(24.).reshape(4, 6) - 10
-device = host.to("npu")
-programs = [
-    lambda x: x + x, lambda x: x.t() + x.t() * 2, lambda x: x[1:3, ::2] * x[:2, 1::2], lambda x: (x[:, 3] * x[:, :1]),
-    lambda x: x.relu(), lambda x: x.t()[2:].relu(), lambda x: x.sum(), lambda x: x[::2].sum(0),
-    lambda x: x.t().sum(1, True), lambda x: x @ x.t(), lambda x: x[1:, 2:5].t() @ x[1:, :2],
-    lambda x: x[0].expand(3, 6) + 1, lambda x: x + -3,
-]
-for program in programs:
-    expected, found = program(host), program(device)
-    assert str(found.device) == "npu:0" and found.stride() == expected.stride()
-    assert torch.equal(found.cpu(), expected), (found, expected)
-device[1:3, ::2].fill_(7)
-host[1:3, ::2].fill_(7)
-assert torch.equal(device.cpu(), host)
-count = ctypes.CDLL(None).standin_count
-count.restype = ctypes.c_int64
-print("handles left:", count())
-""",
-    ) == ["handles left: 0"]
+def test_from_a_bare_shell_the_backend_does_right_what_a_strict_device_wants(toolkit: Path) -> None:
+    done = execute(["-m", "tests.npu.standin.acceptance"], toolkit)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
 @needs_compiler
-@pytest.mark.parametrize(("codes", "call", "message"), [
-    ((561000, 0), "aclnnAddGetWorkspaceSize failed on npu:0 with ACLNN_ERR_INNER (561000)", "planning failed as asked"),
-    ((0, 361001), "aclnnAdd failed on npu:0 with ACLNN_ERR_RUNTIME_ERROR (361001)", "running failed as asked"),
-])
-def test_a_wrong_return_code_is_an_error_with_the_device_s_words(toolkit: Path, codes, call: str, message: str) -> None:
-    found = run(toolkit, f"""
-import ctypes
-a = torch.ones(3).to("npu")
-everything = ctypes.CDLL(None)
-everything.standin_fail{codes}
-{FAILURE.format("a + a")}
-everything.standin_fail(0, 0)
-print((a + a).tolist(), everything.standin_count())
-""")
-    assert found == [f"AclError {call}: {message}", "[2.0, 2.0, 2.0] 0"]
+def test_each_deliberate_mistake_in_the_backend_is_caught(toolkit: Path) -> None:
+    """``python -m tests.npu.standin.mistakes`` prints the table."""
+    done = execute(["-m", "tests.npu.standin.mistakes"], toolkit)
+    table = done.stdout.splitlines()
+    assert done.returncode == 0 and len(table) == len(mistakes.MISTAKES) >= 20, done.stdout + done.stderr
+    assert not [line for line in table if " caught by " not in line]
 
 
 @needs_compiler
-def test_a_missing_symbol_is_named(toolkit: Path) -> None:
+def test_operators_that_a_release_lacks_run_on_the_cpu_and_are_named(toolkit: Path) -> None:
     (toolkit / "lib64" / "libopapi_math.so").unlink()
-    found = run(toolkit, "print(torch._C._npu_aclnn_available(), torch._C._npu_aclnn_symbols_ok())"
-                         "\nx = torch.ones(2).to('npu')" + FAILURE.format("x.exp()"))
-    assert found[0] == "True False" and "aclnnExpGetWorkspaceSize is in none of CANN's operator libraries" in found[1]
+    found = run(toolkit, """
+import warnings
+print(torch._C._npu_aclnn_available(), torch._C._npu_aclnn_symbols_ok())
+from mindtorch._backends.npu import aclnn
+print("aclnnExp" in aclnn.unavailable(), "aclnnAdd" in aclnn.unavailable())
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    print((torch.zeros(2).to("npu").exp() + 1).tolist(), [str(w.message).split(":")[2][:21] for w in told])
+""")
+    assert found == ["True True", "True False", "[2.0, 2.0] ['exp has no NPU kernel']"]
 
 
 @needs_compiler
@@ -170,7 +121,7 @@ print(any("the NPU is simulated" in str(warning.message) for warning in warned))
 
 @pytest.mark.parametrize(("mode", "words"), [
     ("off", "the NPU is switched off: MINDTORCH_NPU=off"),
-    ("cann", "Looked for libascendcl.so, libascendcl_impl.so in"),
+    ("cann", "libplatform.so, libascendcl.so, libascendcl_impl.so in"),
     ("nonsense", "MINDTORCH_NPU='nonsense' is not one of auto, sim, cann, off"),
 ])
 def test_without_cann(mode: str, words: str) -> None:
@@ -241,3 +192,89 @@ def test_folders_are_put_in_front_of_the_library_path_once(monkeypatch: pytest.M
     monkeypatch.setenv("LD_LIBRARY_PATH", "/b:/c")
     acl_loader._prepend_ld_library_path(["/a", "/b"])
     assert os.environ["LD_LIBRARY_PATH"] == "/a:/b:/c"
+
+
+# -- folders of the releases -------------------------------------------------------------------------------------------
+
+LAYOUTS = {
+    "8.0 to 8.3": ("ascend-toolkit/8.1.RC1", "ascend-toolkit/latest"),
+    "8.5": ("cann-8.5.0", "cann"),
+    "without the toolkit's folder": ("8.2.0", "latest"),
+    "nnae": ("nnae/8.0.0", "nnae/latest"),
+    "without a link": ("cann-8.10.0", None),
+}
+
+
+def tree(root: Path, folder: str, link: str | None) -> Path:
+    """The folders of a toolkit, without a library that could be loaded."""
+    home = root / folder
+    arch = f"{platform.machine()}-linux"
+    for part in (f"{arch}/lib64", "opp", "toolkit", "python/site-packages/acl"):
+        (home / part).mkdir(parents=True)
+    for name in ("libascendcl.so", "libnnopbase.so", "libopapi.so"):
+        (home / arch / "lib64" / name).touch()
+    (home / arch / "ascend_toolkit_install.info").write_text("package_name=Ascend-cann-toolkit\nversion=8.5.0\n")
+    if link is None:
+        (root / "cann-8.9.0" / "opp").mkdir(parents=True)  # an older one
+        return home
+    (root / link).symlink_to(home)
+    return root / link
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_each_release_s_folders_are_found_and_what_set_env_sets_is_set(layout: str, tmp_path: Path,
+                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tree(tmp_path / "Ascend", *LAYOUTS[layout])
+    monkeypatch.setattr(acl_loader, "_ROOTS", (str(tmp_path / "Ascend"),))
+    monkeypatch.setattr(acl_loader, "exported", {})
+    for name in report.VARIABLES:
+        monkeypatch.setenv(name, "")  # so that it is restored
+        monkeypatch.delenv(name)
+    assert acl_loader.toolkit_homes()[0] == home
+    acl_loader.export_environment()
+    assert {name: os.environ.get(name) for name in report.VARIABLES} == {
+        "ASCEND_TOOLKIT_HOME": str(home), "ASCEND_HOME_PATH": str(home), "ASCEND_OPP_PATH": f"{home}/opp",
+        "ASCEND_AICPU_PATH": str(home), "TOOLCHAIN_HOME": f"{home}/toolkit"}
+    facts = {fact.name: fact.found for fact in [*report.on_disk(), *report.variables()]}
+    assert facts["toolkit"].startswith(f"{home} 8.5.0") and facts["libascend_hal.so"] == ""
+    assert facts["libascendcl.so"] == str(home / f"{platform.machine()}-linux" / "lib64" / "libascendcl.so")
+    assert facts["pyACL (acl)"].startswith(str(home)) and facts["ASCEND_OPP_PATH"] == f"{home}/opp (set by mindtorch)"
+
+
+def test_what_the_user_has_set_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tree(tmp_path, *LAYOUTS["8.5"])
+    monkeypatch.setattr(acl_loader, "_ROOTS", (str(tmp_path),))
+    monkeypatch.setattr(acl_loader, "exported", {})
+    for name in report.VARIABLES:
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("ASCEND_OPP_PATH", "/elsewhere/opp")
+    acl_loader.export_environment()
+    assert os.environ["ASCEND_OPP_PATH"] == "/elsewhere/opp" and os.environ["ASCEND_AICPU_PATH"] == str(home)
+    wrong = next(fact for fact in report.variables() if fact.name == "ASCEND_OPP_PATH")
+    assert not wrong.found and "'/elsewhere/opp', which is no folder" in wrong.cure
+
+
+@needs_compiler
+def test_libraries_that_a_library_needs_are_found_without_a_search_path(tmp_path: Path) -> None:
+    """As those of CANN need libraries beside them, without saying where they are."""
+    sources = {"far": "int far(void) { return 7; }", "near": "int far(void); int near(void) { return far(); }"}
+    for name, text in sources.items():
+        (tmp_path / f"{name}.c").write_text(text)
+        needs = [] if name == "far" else ["-L", str(tmp_path), "-lmt_far"]
+        subprocess.run([str(build.COMPILER), "-shared", "-fPIC", f"-Wl,-soname,libmt_{name}.so",
+                        "-o", str(tmp_path / f"libmt_{name}.so"), str(tmp_path / f"{name}.c"), *needs], check=True)
+    path = str(tmp_path / "libmt_near.so")
+    with pytest.raises(OSError, match=r"libmt_far\.so"):
+        acl_loader.load_library(path, [])
+    assert acl_loader.load_library(path, [str(tmp_path)]).near() == 7
+
+
+@needs_compiler
+def test_the_report_says_what_is_found_and_what_is_missing(toolkit: Path) -> None:
+    done = execute(["-m", "mindtorch", "npu"], toolkit)
+    assert done.returncode == 0 and done.stdout.endswith("CANN can be used.\n"), done.stdout + done.stderr
+    assert "missing  libascend_hal.so" in done.stdout and "2 Ascend910B3" in done.stdout
+    assert f"{toolkit}/opp (set by mindtorch)" in done.stdout
+    done = execute(["-m", "mindtorch", "npu"], toolkit / "nowhere", "auto")
+    assert done.returncode == 1 and "CANN cannot be used" in done.stdout
+    assert f"missing  the folder {toolkit / 'nowhere'}" in done.stdout

@@ -11,7 +11,7 @@ import pytest
 import mindtorch as torch
 from mindtorch import introspect
 from mindtorch._backends.npu import finalize
-from mindtorch._backends.npu.allocator import allocator_of
+from mindtorch._backends.npu.allocator import allocator_of, block_size
 from mindtorch._backends.npu.runtime import get_runtime
 
 simulator = torch.npu.simulator
@@ -65,7 +65,7 @@ def test_statistics_add_up_through_a_random_life() -> None:
     assert torch.npu.memory_reserved() == 0 == simulator.live_bytes()["npu:0"]
 
 
-def test_memory_is_rounded_to_512_bytes_and_peaks_are_kept() -> None:
+def test_memory_is_rounded_to_512_bytes_with_the_tail_and_peaks_are_kept() -> None:
     a = torch.empty(1, device="npu")
     b = torch.empty(1000, device="npu")
     assert torch.npu.memory_allocated() == 512 + 4096
@@ -88,8 +88,19 @@ def test_freed_memory_is_reused_on_its_stream_and_not_on_another() -> None:
     assert torch.empty(1000, device="npu").data_ptr() == address
 
 
-def of_bytes(nbytes: int) -> torch.Tensor:
-    return torch.empty(nbytes, dtype=torch.uint8, device="npu")
+def of_bytes(size: int) -> torch.Tensor:
+    """A tensor whose block has this many bytes: 32 of them are the tail."""
+    return torch.empty(size - 32, dtype=torch.uint8, device="npu")
+
+
+@pytest.mark.parametrize(("nbytes", "block"), [(1, 512), (480, 512), (481, 1024), (512, 1024), (992, 1024),
+                                               (1 << 20, (1 << 20) + 512)])
+def test_each_piece_of_a_segment_has_the_tail_that_cann_wants(nbytes: int, block: int) -> None:
+    """Its length, rounded up to 32 bytes, and 32 more; then blocks of 512 bytes."""
+    first = torch.empty(nbytes, dtype=torch.uint8, device="npu")
+    assert block_size(nbytes) == block == torch.npu.memory_allocated() and first.numel() == nbytes
+    second = torch.empty(nbytes, dtype=torch.uint8, device="npu")
+    assert second.data_ptr() - first.data_ptr() >= -(-nbytes // 32) * 32 + 32
 
 
 def layout(unit: int) -> list[list[int]]:
@@ -125,8 +136,8 @@ def test_a_rest_of_1_mib_is_split_off_a_large_block_and_less_is_not() -> None:
     kept, large = of_bytes(9 * MIB), of_bytes(10 * MIB)
     assert layout(512) == [[18 << 10, 20 << 10, -(2 << 10)]]
     del large
-    large = of_bytes(10 * MIB + 1)
-    assert layout(512) == [[18 << 10, 22 << 10]] and kept.numel() + large.numel() == 19 * MIB + 1
+    large = of_bytes(10 * MIB + 512)
+    assert layout(512) == [[18 << 10, 22 << 10]] and kept.numel() + large.numel() == 19 * MIB + 448
 
 
 @pytest.mark.parametrize(("huge", "asked", "blocks"), [
@@ -136,7 +147,7 @@ def test_a_huge_block_is_not_broken_up_for_little(huge: int, asked: int, blocks:
     """Where 20 MiB or more of it would be left, it is kept for requests of 10 MiB or more."""
     of_bytes(huge * MIB)
     part = of_bytes(asked * MIB)
-    assert layout(MIB) == blocks and part.numel() == asked * MIB
+    assert layout(MIB) == blocks and part.numel() == asked * MIB - 32
 
 
 def test_where_a_whole_segment_does_not_fit_one_of_the_bare_size_may() -> None:
@@ -156,7 +167,7 @@ def test_out_of_memory_says_what_was_asked_for_and_in_use_and_passes() -> None:
     assert "NPU out of memory. Tried to allocate 50.00 MiB." in message
     assert "total capacity of 64.00 MiB" in message and "30.00 MiB is allocated" in message
     facts = caught.value._about.facts
-    assert not facts["host"] and facts["asked"] == 50 * MIB and facts["allocated"] == 30 * MIB
+    assert not facts["host"] and facts["asked"] == 50 * MIB and facts["allocated"] == 30 * MIB + 512
     assert torch.npu.memory_stats()["num_ooms"] == 1
     del kept
     assert torch.empty(50 * MIB // 4, device="npu").fill_(1).sum().item() == 50 * MIB // 4
@@ -170,11 +181,22 @@ def test_cached_memory_is_given_back_before_memory_is_said_to_be_out() -> None:
 
 
 def test_an_injected_failure_of_the_device_is_an_out_of_memory_error() -> None:
-    simulator.faults.out_of_memory(times=2)
+    simulator.faults.out_of_memory(times=4)  # a segment and the bare size, before and after giving back
     with pytest.raises(torch.OutOfMemoryError):
         while True:
             torch.empty(4 * MIB, device="npu").data_ptr()
             torch.npu.empty_cache()
+    simulator.faults.clear()
+    assert torch.ones(3, device="npu").tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("code", "error"), [(207001, torch.OutOfMemoryError), (207018, torch.OutOfMemoryError),
+                                             (507899, torch.npu.AclError), (107002, torch.npu.AclError)])
+def test_only_the_codes_that_say_so_are_out_of_memory(code: int, error: type[Exception]) -> None:
+    simulator.faults.fail_next("malloc", times=4, code=code)
+    with pytest.raises(error) as caught:
+        torch.empty(4 * MIB, device="npu")
+    assert caught.type is error
     simulator.faults.clear()
     assert torch.ones(3, device="npu").tolist() == [1, 1, 1]
 

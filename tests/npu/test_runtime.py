@@ -35,6 +35,8 @@ class Recorder:
 def acl(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     stand_in = Recorder()
     monkeypatch.setattr(runtime, "acl", stand_in)
+    monkeypatch.setattr(runtime, "_is_started", False)
+    monkeypatch.setattr(runtime, "_is_owner", False)
     monkeypatch.setattr(runtime.thread, "active", None)
     return stand_in
 

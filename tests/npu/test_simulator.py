@@ -256,6 +256,8 @@ def test_devices_copy_to_each_other_when_they_are_peers() -> None:
     copy = (other.address, 12, one.address, 12, c.ACL_MEMCPY_DEVICE_TO_DEVICE)
     assert rt.memcpy(*copy) == c.ACL_ERROR_RT_PARAM_INVALID
     assert rt.device_enable_peer_access(0, 0) == 0
+    assert rt.memcpy(*copy) == c.ACL_ERROR_RT_PARAM_INVALID  # that was one direction
+    assert rt.set_device(0) == 0 and rt.device_enable_peer_access(1, 0) == 0
     assert rt.memcpy(*copy) == 0
     assert other.read().tolist() == [1, 2, 3]
     free(one, other)

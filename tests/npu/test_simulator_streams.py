@@ -350,19 +350,44 @@ def test_a_failure_is_told_once_by_the_next_synchronisation_with_the_operators_n
     assert rt.synchronize_stream(stream) == 0
 
 
-def test_what_is_queued_behind_a_failure_is_skipped_until_it_was_told() -> None:
-    one, bad, out = array([1, 2]), array([1, 2, 3]), array([0, 0])
+def test_without_another_mode_a_stream_continues_behind_a_failure_with_what_lies_there() -> None:
+    one, bad, out = array([1, 2]), array([1, 2, 3]), array([5, 5])
     with simulator.paused():
         launch("aclnnMul", one, bad, out)
         launch("aclnnDiv", one, bad, out)
-        add(one, one, out)
-        rt.memset_async(one.address, 8, 0xFF, 8, 0)
+        add(out, one, out)
     assert rt.synchronize_device() == c.ACL_ERROR_RT_AICORE_EXCEPTION
-    assert "aclnnMul" in message()
-    assert out.read().tolist() == [0, 0] and one.read().tolist() == [1, 2]
-    add(one, one, out)
+    assert "aclnnMul" in message()  # the first of the two
+    assert out.read().tolist() == [6, 7]
     assert rt.synchronize_device() == 0
+
+
+def test_in_the_mode_stop_all_streams_of_the_context_stop_and_take_nothing_more() -> None:
+    failing, other = got(rt.create_stream()), got(rt.create_stream())
+    one, bad, out = array([1, 2]), array([1, 2, 3]), array([5, 5])
+    assert rt.set_stream_failure_mode(failing, c.ACL_STOP_ON_FAILURE) == 0
+    assert rt.set_stream_failure_mode(failing, c.ACL_STOP_ON_FAILURE) == c.ACL_ERROR_RT_PARAM_INVALID  # once a stream
+    with simulator.paused():
+        launch("aclnnMul", one, bad, out, stream=failing)
+        add(out, one, out, failing)
+    for stream in (failing, other, failing):
+        assert rt.synchronize_stream(stream) == c.ACL_ERROR_RT_AICORE_EXCEPTION
+        assert "aclnnMul failed" in message()
+        assert rt.memset_async(one.address, 8, 0xFF, 8, stream) == c.ACL_ERROR_RT_AICORE_EXCEPTION
+    assert out.read().tolist() == [5, 5]
+    context = got(rt.create_context(0))  # a new one works, with the same memory
+    add(one, one, out)
+    assert rt.synchronize_device() == c.ACL_ERROR_RT_AICORE_EXCEPTION  # of the other context
     assert out.read().tolist() == [2, 4]
+    assert rt.destroy_context(context) == 0
+
+
+def test_a_queue_holds_2048_tasks_and_takes_no_more_while_it_is_held() -> None:
+    stream, one = got(rt.create_stream()), array([1])
+    with simulator.paused(stream):
+        codes = [rt.memset_async(one.address, 4, 0, 4, stream) for _ in range(2049)]
+    assert codes == [0] * 2048 + [c.ACL_ERROR_RT_STREAM_TASK_FULL]
+    assert rt.synchronize_stream(stream) == 0 and rt.memset_async(one.address, 4, 0, 4, stream) == 0
 
 
 def test_other_streams_do_not_notice_a_failure() -> None:
@@ -394,7 +419,7 @@ def test_all_streams_of_a_device_are_waited_for_even_if_one_failed() -> None:
     for stream, out in zip(streams, outs, strict=True):
         add(one, one, out, stream)
     assert rt.synchronize_device() == c.ACL_ERROR_RT_AICORE_EXCEPTION
-    assert [out.read().tolist() for out in outs] == [[0, 0], [2, 4], [2, 4]]
+    assert [out.read().tolist() for out in outs] == [[2, 4], [2, 4], [2, 4]]
     assert rt.synchronize_device() == 0
 
 

@@ -266,13 +266,20 @@ def is_available() -> bool:
         return False
 
 
-def missing_symbols() -> list[str]:
-    """The functions of the binding table that the libraries do not export."""
+@cache
+def is_exported(name: str) -> bool:
+    """Whether the libraries of this release have an operator of the table: both its functions."""
     find = provider.load().find
-    wanted = [*HANDLE_FUNCTIONS, *(part for name in names() for part in (f"{name}GetWorkspaceSize", name))]
-    return [name for name in wanted if not find(name)]
+    return bool(find(f"{name}GetWorkspaceSize") and find(name))
+
+
+def unavailable() -> list[str]:
+    """The operators of the table that this release of CANN lacks: what needs them runs on the CPU."""
+    return [name for name in names() if not is_exported(name)]
 
 
 def symbols_ok() -> bool:
-    """Whether every function of the binding table is exported (``torch._C._npu_aclnn_symbols_ok``)."""
-    return is_available() and not missing_symbols()
+    """Whether the functions that every operator needs are exported (``torch._C._npu_aclnn_symbols_ok``);
+    :func:`unavailable` has the operators of the table that are not.
+    """
+    return is_available() and all(provider.load().find(name) for name in HANDLE_FUNCTIONS)

@@ -20,7 +20,10 @@ from ..._about import about
 from ..._errors import OutOfMemoryError
 from ..._interrupts import uninterrupted
 from . import activities, runtime
-from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM, ACL_MEM_MALLOC_HUGE_FIRST
+from .constants import (
+    ACL_ERROR_RT_DEVICE_OOM, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM,
+    ACL_MEM_MALLOC_HUGE_FIRST,
+)
 from .runtime import Queue, _Runtime
 
 #: Bytes. Sizes are rounded up to ``ROUND``; blocks up to ``SMALL`` come from segments of ``SMALL_SEGMENT``; those
@@ -28,6 +31,11 @@ from .runtime import Queue, _Runtime
 #: ``SMALL_SEGMENT``.
 ROUND, SMALL, SMALL_SEGMENT = 512, 1 << 20, 2 << 20
 LARGE, LARGE_SEGMENT = 10 << 20, 20 << 20
+#: Bytes. An operator of an Ascend 910B may reach a little beyond the end of what it works on: each piece of a segment
+#: is its length, rounded up to ``ALIGN``, and ``TAIL`` more (CANN's documentation of ``aclrtMalloc``).
+ALIGN, TAIL = 32, 32
+#: What ``aclrtMalloc`` returns where there is no memory; any other code is another error.
+OUT_OF_MEMORY = (ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_DEVICE_OOM)
 
 
 @dataclass(eq=False, slots=True)
@@ -62,6 +70,11 @@ class Lease(weakref.ref[Any]):
 
     __slots__ = ("block",)
     block: Block
+
+
+def block_size(nbytes: int) -> int:
+    """How many bytes of a segment a piece takes, with the tail that CANN wants behind it."""
+    return -(-(-(-max(nbytes, 1) // ALIGN) * ALIGN + TAIL) // ROUND) * ROUND
 
 
 def chain(block: Block | None) -> Iterator[Block]:
@@ -126,7 +139,7 @@ class Allocator:
         """A block for work on a stream, for as long as its owner lives. Raises PyTorch's OutOfMemoryError if there is
         none even after everything cached was given back.
         """
-        size = -(-max(nbytes, 1) // ROUND) * ROUND
+        size = block_size(nbytes)
         block = self._allocate(size, nbytes, queue, owner)
         if block is None:
             self.empty_cache()
@@ -179,13 +192,19 @@ class Allocator:
                     self._keep(block)
 
     def release_all(self) -> None:
-        """Give every segment back, used or not: the device goes."""
+        """Give every segment back, used or not: the device goes. Raises the first AclError, after all were tried."""
         with self.changing():
             self._settle_events(waited=True)
+            failed: runtime.AclError | None = None
             for first, _ in list(self._segments.values()):
-                self._return_segment(first)
+                try:
+                    self._return_segment(first)
+                except runtime.AclError as error:  # the others can go nevertheless
+                    failed = failed or error
             self._pools.clear()
             self.live.clear()
+            if failed is not None:
+                raise failed
 
     def statistics(self) -> dict[str, int]:
         """``torch.npu.memory_stats``: current, peak, allocated (in all) and freed (in all) of every count.
@@ -249,11 +268,12 @@ class Allocator:
         length = SMALL_SEGMENT if small else LARGE_SEGMENT if size < LARGE else own
         self.device.activate()
         ptr, code = runtime.acl.rt.malloc(length, ACL_MEM_MALLOC_HUGE_FIRST)
-        if code and length != size:  # the bare size may still fit
+        if code in OUT_OF_MEMORY and length != size:  # the bare size may still fit
             length = size
             ptr, code = runtime.acl.rt.malloc(length, ACL_MEM_MALLOC_HUGE_FIRST)
-        if code:
+        if code in OUT_OF_MEMORY:
             return None
+        runtime.check(code, "aclrtMalloc", self.device.name)
         block = Block(ptr, length, queue, ptr, small)
         self._segments[ptr] = block, length
         self._count("segment", 1)
@@ -375,13 +395,19 @@ class Allocator:
                         continue
                 users.discard(queue)
             for event in list(events):
-                if waited or rt.query_event_status(event)[0] == ACL_EVENT_RECORDED_STATUS_COMPLETE:
+                if waited or self._is_past(event):
                     events.remove(event)
                     rt.destroy_event(event)
             if not events and not users:
                 self._waiting.remove(block)
                 activities.note("free", f"{block.size} bytes at {block.ptr:#x}", block.queue)
                 self._merge(block)
+
+    def _is_past(self, event: int) -> bool:
+        """Whether the stream has come to an event. Raises AclError if the device does not say."""
+        status, code = runtime.acl.rt.query_event_status(event)
+        runtime.check(code, "aclrtQueryEventStatus", self.device.name)
+        return bool(status == ACL_EVENT_RECORDED_STATUS_COMPLETE)
 
     # -- counting ----------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,6 @@ from .allocator import allocator_of, memory_info
 from .runtime import check, get_runtime, runtimes, thread
 from .streams import device_index
 
-#: Where drivers put the compiled operators, besides the toolkit's own folders.
-_MODEL_DIRS = ("/usr/local/Ascend/ascend-toolkit/latest/opp", "/usr/local/Ascend/latest/opp")
-
 
 def is_available() -> bool:
     """Whether there is an NPU, a real or a simulated one (``torch.cuda.is_available``)."""
@@ -37,10 +34,8 @@ def device_count() -> int:
     Raises:
         RuntimeError: if the backend cannot be loaded, with the reason.
     """
-    acl = runtime.module()
-    if not runtimes():
-        acl.init()
-    count, code = acl.rt.get_device_count()
+    runtime.start()
+    count, code = runtime.acl.rt.get_device_count()
     check(code, "aclrtGetDeviceCount")
     return count
 
@@ -93,10 +88,21 @@ def synchronize(device: Any = None) -> None:
     get_runtime(device_index(device)).synchronize_device()
 
 
+def restart_device(device: Any = None) -> None:
+    """Give a device new streams after an operator failed, for in the failure mode "stop" all of its streams have
+    stopped, and take nothing more (``torch_npu.npu.restart_device``). Streams are the same objects as before, empty;
+    values that had been computed stay; reading one that never was, is an error.
+
+    Raises:
+        RuntimeError: if the device does not come back.
+    """
+    get_runtime(device_index(device)).restart()
+
+
 def _probe_model_dirs() -> list[str]:
     """The existing folders in which compiled operators may be."""
     named = [str(home / "opp") for home in toolkit_homes()]
-    wanted = (os.environ.get("ASCEND_OPP_PATH", ""), *named, *_MODEL_DIRS)
+    wanted = dict.fromkeys((os.environ.get("ASCEND_OPP_PATH", ""), *named))
     return [path for path in wanted if path and Path(path).is_dir()]
 
 

@@ -32,7 +32,7 @@ from ..common import inplace_and_out
 from ..common.inplace_and_out import check_writable
 from ..common.pointwise import Pointwise
 from . import ops
-from .aclnn import data_types, launch
+from .aclnn import data_types, is_exported, launch
 from .bindings import binding
 from .constants import (  # type: ignore[attr-defined]  # which makes those that only messages name of a text
     ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_INFERSHAPE_ERROR, ACLNN_ERR_INNER_TILING_ERROR,
@@ -51,6 +51,8 @@ def takes(name: str, values: Any, device: _device.device) -> bool:
     """Whether an ACLNN operator takes these values: their dtypes and numbers of dimensions. Raises PyTorch's
     RuntimeError if a tensor is on another device.
     """
+    if not is_exported(name):
+        return False
     for position, allowed in _tensor_dtypes(name):
         for tensor in flattened((values[position],)):
             if tensor is not None and tensor._device is not device and tensor._device != device:

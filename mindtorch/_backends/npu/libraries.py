@@ -12,7 +12,7 @@ from . import acl_loader
 #: Loaded before the operators, which need it.
 FIRST = "libnnopbase.so"
 #: The operators: one library in older releases, several in newer ones.
-OPERATORS = ("libopapi.so", "libaclnn_ops_infer.so", "libaclnn_math.so", "libaclnn_ops_train.so")
+OPERATORS = ("libopapi.so", "libaclnn_ops_infer.so", "libaclnn_math.so", "libaclnn_ops_train.so", "libaclnn_rand.so")
 PATTERN = "libopapi_*.so"
 RUNTIME = "libascendcl.so"
 
@@ -38,14 +38,14 @@ class Libraries:
             self._opened.append(self._open(RUNTIME))
 
     def _path(self, name: str) -> str | None:
-        return next((path for folder in self._dirs if os.path.exists(path := os.path.join(folder, name))), None)
+        return acl_loader.find_library(name, self._dirs)
 
     def _open(self, name: str) -> Any:
         path = self._path(name)
         if path is None:
             raise OSError(f"{name} is in none of {', '.join(self._dirs)}")
         self.paths.append(path)
-        return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+        return acl_loader.load_library(path, self._dirs)
 
     def find(self, name: str) -> int | None:
         """The address of a C function, or None if no library exports it."""

@@ -131,7 +131,7 @@ def _copy(array: np.ndarray, target: int, source: int, kind: int, queue: Queue, 
         number = copy_in_stream(target, source, array.nbytes, kind, queue)
         queue.defer(partial(id, array))  # it lives as long
         return number
-    queue.synchronize()
+    queue.runtime.synchronize(queue)
     with activities.host("copy", KIND_NAMES[kind], queue):
         code = runtime.acl.rt.memcpy(target, array.nbytes, source, array.nbytes, kind)
     check(code, "aclrtMemcpy", queue.runtime.name)
@@ -245,10 +245,16 @@ def _pinned_storage(nbytes: int) -> UntypedStorage:
     buffer = (ctypes.c_uint8 * max(nbytes, 1)).from_address(pointer)
     storage = UntypedStorage(data=np.ctypeslib.as_array(buffer)[:nbytes])
     # The buffer lives as long as any array that sees it: a pending copy holds one, and so may the user.
-    storage._pinned = weakref.finalize(buffer, runtime.acl.rt.free_host, pointer)
+    storage._pinned = weakref.finalize(buffer, _free_host, pointer, device)
     storage._pinned.atexit = False  # the runtime is gone by then, and its memory with it
     storage._resizable = False
     return storage
+
+
+def _free_host(pointer: int, device: runtime._Runtime) -> None:
+    """Give page-locked memory back (``aclrtFreeHost``), unless it went with ACL, or is the parent process's."""
+    if device.initialized:
+        runtime.acl.rt.free_host(pointer)
 
 
 def pinned_empty(shape: tuple[int, ...], like: Tensor) -> Tensor:

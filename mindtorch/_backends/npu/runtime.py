@@ -8,10 +8,12 @@ import atexit
 import ctypes
 import os
 import re
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -22,12 +24,18 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, flattened
 from ..._interrupts import uninterrupted
 from . import activities, provider
 from .constants import (
-    ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_INVALID_DEVICEID,
-    ACL_ERROR_RT_REPEATED_INIT, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_STREAM_STATUS_COMPLETE, ERROR_NAMES,
+    ACL_CONTINUE_ON_FAILURE, ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,
+    ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_REPEATED_INIT, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_STOP_ON_FAILURE,
+    ACL_STREAM_STATUS_COMPLETE, ERROR_NAMES,
 )
 
 acl: Any = None  #: pyACL's module; None until the first use, or what a test puts here
 refusal = ""  #: why no device can be used any more in this process
+_is_started = False  #: whether ``aclInit`` was called: a forked process cannot use ACL then
+_is_owner = False  #: whether it was called from here, so that ``aclFinalize`` is, too
+#: What a stream does after an operator failed, as ``MINDTORCH_NPU_FAILURE_MODE`` says. CANN's own default goes on, with
+#: garbage where the result should be; torch_npu, and so this backend, has all streams of the context stop.
+FAILURE_MODES = {"stop": ACL_STOP_ON_FAILURE, "continue": ACL_CONTINUE_ON_FAILURE}
 _lock = threading.RLock()
 _runtimes: dict[int, _Runtime] = {}
 
@@ -76,7 +84,36 @@ def recent_message() -> str:
 def check(code: int, call: str, device: str = "npu") -> None:
     """Raise what a return code other than 0 means, an ``AclError`` with the call, the code and the device's message."""
     if code:
-        raise AclError(call, code, device, recent_message())
+        raise _failure(code, call, device)  # no local variable: its traceback would keep this frame, and that the error
+
+
+def _failure(code: int, call: str, device: str) -> AclError:
+    error = AclError(call, code, device, recent_message())
+    stopped = next((runtime.stopped for runtime in _runtimes.values() if runtime.name == device), None)
+    if stopped is not None and code == stopped.code:
+        error.add_note(RESTART.format(device))
+    return error
+
+
+#: What helps after an operator failed in the failure mode "stop".
+RESTART = ("All streams of {0} stopped at that failure, and take nothing more. torch.npu.restart_device({0!r}) gives "
+           "it new streams; what had been computed before stays.")
+
+
+def start(device: str = "npu") -> None:
+    """Call ``aclInit`` once for the process; that somebody else has called it is no error. Raises RuntimeError if there
+    is no NPU, or none in a forked process.
+    """
+    global _is_started, _is_owner
+    if refusal:
+        raise RuntimeError(refusal)
+    module()
+    with _lock:
+        if not _is_started:
+            code = acl.init()
+            if code not in (ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_REPEATED_INIT):
+                check(code, "aclInit", device)
+            _is_started, _is_owner = True, not code
 
 
 class Queued(NamedTuple):
@@ -103,48 +140,55 @@ class Queue:
         self.enqueued = self.finished = 0
         self.is_destroyed = False
         self.log: deque[Queued] = deque(maxlen=4096)
-        self.deferred: deque[Callable[[], Any]] = deque()
+        self.deferred: deque[tuple[int, Callable[[], Any]]] = deque()  #: behind which operator, and what is called then
         self.freed: dict[int, tuple[int, int]] = {}  #: cached memory that pending work may still use: number, bytes
         #: first and last operator without a result, and why
         self.failures: deque[tuple[int, int, AclError]] = deque(maxlen=64)
         #: events of other streams that this one waits for, as they were recorded, and what was put in here before
         self.waits: deque[tuple[Any, int, int]] = deque(maxlen=64)
         self.marks: deque[Any] = deque()  #: events around operators, while there is an observer
-        self._next = count(1).__next__
-        self._settling = threading.RLock()
+        self._noting, self._settling = threading.RLock(), threading.RLock()
 
     def __repr__(self) -> str:
         return f"<stream {self.number} of {self.runtime.name}, {self.enqueued - self.finished} pending>"
 
     def note(self, name: str, values: Iterable[Any] = ()) -> int:
         """Remember that an operator was put into the stream, and where the program did it. Returns its number."""
-        number = self.enqueued = self._next()
         operands = [(v._dtype, v.shape) for v in flattened(values) if v.__class__ in TENSOR_TYPES]
-        self.log.append(Queued(number, name, call_site(), operands))
+        site = call_site()
+        with self._noting:  # numbers, and their order in the log, are those of all threads that use the stream
+            number = self.enqueued = self.enqueued + 1
+            self.log.append(Queued(number, name, site, operands))
         return number
 
     def is_idle(self) -> bool:
-        """Whether all that was put into the stream has run, as far as is known without waiting (``stream_query``)."""
+        """Whether all that was put into the stream has run, as far as is known without waiting (``stream_query``).
+        Raises AclError if the device does not say: who polls would poll for ever.
+        """
         if self.enqueued == self.finished:
             return True
         last = self.enqueued
         self.runtime.activate()
         status, code = acl.rt.stream_query(self.handle)
-        if code or status != ACL_STREAM_STATUS_COMPLETE:
+        check(code, "aclrtStreamQuery", self.runtime.name)
+        if status != ACL_STREAM_STATUS_COMPLETE:
             return False
         self.finished = max(self.finished, last)
         return True
 
     def pending(self, until: int | None = None) -> list[str]:
-        """The operators that wait or run, oldest first, up to number ``until``. Never waits."""
+        """The operators that wait or run, oldest first, up to number ``until``: all that are not known to have run,
+        if the device does not say. Never waits.
+        """
         last = self.enqueued if until is None else until
-        if self.finished >= last or self.is_idle():
-            return []
+        with suppress(AclError):
+            if self.finished >= last or self.is_idle():
+                return []
         return [queued.name for queued in tuple(self.log) if self.finished < queued.number <= last]
 
     def defer(self, release: Callable[[], Any]) -> None:
         """Have ``release()`` called after the work that is in the stream now."""
-        self.deferred.append(release)
+        self.deferred.append((self.enqueued, release))
 
     def note_free(self, ptr: int, nbytes: int) -> None:
         """Remember that memory went back to the stream's pool while work that may use it was pending."""
@@ -159,13 +203,15 @@ class Queue:
         failed; what was deferred is freed all the same.
         """
         with uninterrupted():  # or else an error might be taken from the device and reported to nobody
-            last, releases = self.enqueued, len(self.deferred)
+            last = self.enqueued
             self.runtime.activate()
+            self.runtime.destroy_events()
             with activities.host("sync", "synchronize", self):
                 code = acl.rt.synchronize_stream(self.handle)
-            self.reached(last, releases, code, "aclrtSynchronizeStream")
+            self.reached(last, code, "aclrtSynchronizeStream")
+            self.runtime.activate()  # to hear of another device's stream makes that one's context the thread's
 
-    def reached(self, last: int, releases: int, code: int, call: str) -> None:
+    def reached(self, last: int, code: int, call: str) -> None:
         """Take in what a call said that waited for number ``last``: settle, and remember which operators failed. Raises
         what the code means, AclError, if it is not 0.
         """
@@ -176,13 +222,16 @@ class Queue:
         if error is not None:
             waiting = [queued for queued in tuple(self.log) if self.finished < queued.number <= last]
             failed = next((queued for queued in waiting if re.search(rf"\b{queued.name}\b", str(error))), None)
-            self.failures.append((failed.number if failed else self.finished + 1, last, error))  # skips the rest
-        self.settle(last, releases)
+            self.failures.append((failed.number if failed else self.finished + 1, last, error))  # nor what follows it
+            self.runtime.stop(error)
+        self.settle(last)
         if error is not None:
             about(error, "late error of a device", device=self.runtime.name, said=recent,
                   code=f"{error.name} ({error.code})")
             if failed is not None:
                 tell(error, failed.site, str(failed))
+            if self.runtime.stopped is not None:
+                error.add_note(RESTART.format(self.runtime.name))
             raise error.again()  # what is remembered is never raised, for a traceback would keep frames alive
         self.hear(last)
 
@@ -207,8 +256,11 @@ class Queue:
         """Why an operator has no result, as far as a synchronisation has told; None if it has one."""
         return next((why for first, last, why in self.failures if first <= number <= last), None)
 
-    def settle(self, last: int, releases: int) -> None:
-        """Note that all up to number ``last`` has run, and free the first ``releases`` of what was deferred."""
+    def settle(self, last: int) -> None:
+        """Note that all up to number ``last`` has run, and free, in order, what was deferred behind that. Raises the
+        AclError of the first that cannot be freed, after the others.
+        """
+        failed: AclError | None = None
         with self._settling:
             self.finished = max(self.finished, last)
             log = self.log
@@ -218,17 +270,22 @@ class Queue:
                 if number <= last:
                     self.freed.pop(ptr, None)
                     activities.note("free", f"{nbytes} bytes at {ptr:#x}", self)
-            for _ in range(min(releases, len(self.deferred))):  # another thread may have drained it
-                self.deferred.popleft()()
+            while self.deferred and self.deferred[0][0] <= last:
+                try:
+                    self.deferred.popleft()[1]()
+                except AclError as error:
+                    failed = failed or error
             if self.marks:
                 activities.resolve(self)
+        if failed is not None:
+            raise failed
 
 
 class _Thread(threading.local):
     """What a thread has chosen: its device, and its stream on each device."""
 
     device = 0
-    active: _Runtime | None = None
+    active: int | None = None  #: the context that it works in
 
     def __init__(self) -> None:
         self.queues: dict[int, Queue] = {}
@@ -249,6 +306,9 @@ class _Runtime:
         self.queues: list[Queue] = []
         self.abandoned: deque[Queue] = deque()  #: streams that nothing refers to any more
         self.blocking = False  #: ``ACL_LAUNCH_BLOCKING=1``: wait after every operator
+        self.failure_mode = "continue"  #: what its streams do after an operator failed: a key of ``FAILURE_MODES``
+        self.stopped: AclError | None = None  #: why all of its streams have stopped, until it is restarted
+        self.dropped_events: deque[int] = deque()  #: handles that no Event has any more
         self.at_finalize: list[Callable[[], None]] = []
         self.at_destroy: list[Callable[[Queue], None]] = []  #: what is told of a stream that goes
         self._peers: set[int] = set()
@@ -285,10 +345,9 @@ class _Runtime:
         with self._lock:
             if self.initialized:
                 return self
-            rt = module().rt
-            code = acl.init()
-            if code not in (ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_REPEATED_INIT):
-                check(code, "aclInit", self.name)
+            start(self.name)
+            rt = acl.rt
+            mode = _failure_mode()
             code = rt.set_device(self.device_id)
             if code == ACL_ERROR_RT_INVALID_DEVICEID:
                 devices, _ = rt.get_device_count()
@@ -300,6 +359,8 @@ class _Runtime:
             self.initialized = True
             self.activate()
             self.blocking = os.environ.get("ACL_LAUNCH_BLOCKING") == "1"
+            if hasattr(rt, "set_stream_failure_mode"):  # pyACL has it from CANN 8.0 on
+                self.failure_mode = mode
             self.new_queue()
         return self
 
@@ -307,22 +368,42 @@ class _Runtime:
         """A new stream (``aclrtCreateStream``)."""
         self.activate()
         self.drop_abandoned()
-        handle, code = acl.rt.create_stream_with_config(priority, 0) if priority else acl.rt.create_stream()
-        check(code, "aclrtCreateStream", self.name)
-        queue = Queue(self, handle, self._numbers())
+        handle = self._new_stream(priority)
+        queue = Queue(self, handle, self._number_of(handle))
         self.queues.append(queue)
         return queue
+
+    def _number_of(self, handle: int) -> int:
+        """The number that CANN's messages have for a stream (``aclrtStreamGetId``)."""
+        if not hasattr(acl.rt, "stream_get_id"):
+            return self._numbers()
+        number, code = acl.rt.stream_get_id(handle)
+        check(code, "aclrtStreamGetId", self.name)
+        return number
+
+    def _new_stream(self, priority: int = 0) -> int:
+        """The handle of a new stream, which is told what to do after a failure: CANN takes that once a stream."""
+        handle, code = acl.rt.create_stream_with_config(priority, 0) if priority else acl.rt.create_stream()
+        check(code, "aclrtCreateStream", self.name)
+        mode = FAILURE_MODES[self.failure_mode]
+        if mode != ACL_CONTINUE_ON_FAILURE:  # which is CANN's own
+            check(acl.rt.set_stream_failure_mode(handle, mode), "aclrtSetStreamFailureMode", self.name)
+        return handle
 
     def drop_abandoned(self) -> None:
         """Destroy the streams that nothing refers to, if what was in them has run (``aclrtDestroyStream``)."""
         with uninterrupted(), self._lock:
             for _ in range(len(self.abandoned)):
                 queue = self.abandoned.popleft()
-                if not queue.is_idle():
+                try:
+                    is_idle = queue.is_idle()
+                except AclError:  # of no interest to who makes a stream; finalize gives it back
+                    is_idle = False
+                if not is_idle:
                     self.abandoned.append(queue)
                 elif queue in self.queues:
                     self.queues.remove(queue)
-                    queue.settle(queue.enqueued, len(queue.deferred))
+                    queue.settle(queue.enqueued)
                     queue.is_destroyed = True
                     queue.waits.clear()
                     for retire in self.at_destroy:
@@ -331,20 +412,35 @@ class _Runtime:
 
     def activate(self) -> None:
         """Make this device's context the calling thread's."""
-        if thread.active is not self:
-            check(acl.rt.set_context(self.context), "aclrtSetCurrentContext", self.name)
-            thread.active = self
+        if thread.active != self.context:
+            if hasattr(acl.rt, "set_context"):  # a stand-in may know one context only
+                check(acl.rt.set_context(self.context), "aclrtSetCurrentContext", self.name)
+            thread.active = self.context
+
+    def destroy_events(self) -> None:
+        """Destroy the events that nothing refers to any more. The device is the thread's: an event's own end, which may
+        come at any moment, must not make another device's context the thread's in the middle of a launch.
+        """
+        while self.dropped_events:
+            with suppress(IndexError):  # another thread was first
+                check(acl.rt.destroy_event(self.dropped_events.popleft()), "aclrtDestroyEvent", self.name)
 
     def reach(self, peer: _Runtime) -> None:
-        """Have this device copy from another one's memory (``aclrtDeviceEnablePeerAccess``). Raises AclError if it
-        cannot.
+        """Have this device and another one copy from each other's memory (``aclrtDeviceEnablePeerAccess``, which works
+        in one direction). The device is the thread's afterwards. Raises AclError if one cannot.
         """
-        if peer.device_id not in self._peers:
-            check(acl.rt.device_enable_peer_access(peer.device_id, 0), "aclrtDeviceEnablePeerAccess", self.name)
-            self._peers.add(peer.device_id)
+        for device, other in ((peer, self), (self, peer)):
+            if other.device_id not in device._peers:
+                device.activate()
+                code = acl.rt.device_enable_peer_access(other.device_id, 0)
+                check(code, "aclrtDeviceEnablePeerAccess", device.name)
+                device._peers.add(other.device_id)
+        self.activate()
 
-    def defer_free(self, ptr: int) -> None:
-        """Give memory of ``acl.rt.malloc`` back after the work that is in the default stream now."""
+    def defer_free(self, ptr: int | None) -> None:
+        """Give memory of ``acl.rt.malloc`` back after the work that is in the default stream now; None is no memory."""
+        if ptr is None:
+            return
 
         def release() -> None:
             self.activate()
@@ -352,11 +448,12 @@ class _Runtime:
 
         self.queue.defer(release)
 
-    def synchronize(self) -> None:
-        """Wait for the default stream, then free what was deferred, in order. Raises AclError if something in the
-        stream failed.
+    def synchronize(self, queue: Queue | None = None) -> None:
+        """Wait for a stream, by default the default one, then free what was deferred, in order; a device that was never
+        used has nothing to wait for. Raises AclError if something in the stream failed.
         """
-        self.queue.synchronize()
+        if queue is not None or self.queues:
+            (queue or self.queue).synchronize()
 
     def synchronize_device(self) -> None:
         """Wait for all streams of the device; each frees what was deferred in it. Raises AclError of the first stream
@@ -371,24 +468,76 @@ class _Runtime:
         if failed is not None:
             raise failed
 
+    def stop(self, error: AclError) -> None:
+        """Note that an operator failed in the failure mode "stop": no stream of the context takes anything more."""
+        if self.failure_mode == "stop" and self.stopped is None:
+            self.stopped = error.again()
+
+    def restart(self) -> None:
+        """Make a new context, and new streams under the queues, where the old ones have stopped. What had not run has
+        no result; what had been computed before stays, for memory is the device's. Raises AclError if it is lost.
+        """
+        with uninterrupted(), self._lock:
+            self.activate()
+            old = self.context
+            why = self.stopped or AclError("aclrtDestroyContext", 0, self.name, "the device was restarted")
+            for queue in self.queues:
+                if queue.enqueued > queue.finished:
+                    queue.failures.append((queue.finished + 1, queue.enqueued, why.again()))
+                acl.rt.destroy_stream(queue.handle)  # a stopped stream may refuse; it goes with its context
+            self.context, code = acl.rt.create_context(self.device_id)
+            check(code, "aclrtCreateContext", self.name)
+            thread.active = None
+            self.activate()
+            for queue in self.queues:
+                queue.handle = self._new_stream()
+                queue.number = self._number_of(queue.handle)
+                queue.settle(queue.enqueued)
+            acl.rt.destroy_context(old)
+            self.stopped, thread.active = None, None
+            self.activate()
+
     def finalize(self) -> None:
-        """Give everything back: wait, free, destroy the streams and the context, reset the device."""
+        """Give everything back: wait, free, destroy the streams and the context, reset the device. What cannot be given
+        back keeps nothing else from it. Raises the first AclError at the end.
+        """
+        failed: list[AclError] = []
+
+        def attempt(step: Callable[[], Any], call: str = "") -> None:
+            try:
+                code = step()
+                if call:
+                    check(code, call, self.name)
+            except AclError as error:
+                failed.append(error)
+
         with self._lock:
             if not self.initialized:
                 return
-            self.activate()
+            attempt(self.activate)
             for queue in self.queues:
                 acl.rt.synchronize_stream(queue.handle)  # what failed was, or will never be, reported to another thread
-                queue.settle(queue.enqueued, len(queue.deferred))
+                attempt(partial(queue.settle, queue.enqueued))
+            attempt(self.destroy_events)
             for release in self.at_finalize:
-                release()
+                attempt(release)
             for queue in reversed(self.queues):
-                acl.rt.destroy_stream(queue.handle)
+                attempt(partial(acl.rt.destroy_stream, queue.handle), "aclrtDestroyStream")
             self.queues.clear()
-            acl.rt.destroy_context(self.context)
-            acl.rt.reset_device(self.device_id)
-            self.initialized, self.context = False, None
+            attempt(partial(acl.rt.destroy_context, self.context), "aclrtDestroyContext")
+            attempt(partial(acl.rt.reset_device, self.device_id), "aclrtResetDevice")
+            self.initialized, self.context, self.stopped = False, None, None
             thread.active = None
+        if failed:
+            raise failed[0]
+
+
+def _failure_mode() -> str:
+    """What ``MINDTORCH_NPU_FAILURE_MODE`` says, "stop" if nothing. Raises RuntimeError if it is no mode."""
+    chosen = os.environ.get("MINDTORCH_NPU_FAILURE_MODE", "").lower() or "stop"
+    if chosen not in FAILURE_MODES:
+        raise RuntimeError(f"MINDTORCH_NPU_FAILURE_MODE={chosen!r} is not one of {', '.join(FAILURE_MODES)}")
+    return chosen
 
 
 def get_runtime(device_id: int = 0) -> _Runtime:
@@ -410,32 +559,45 @@ def runtimes() -> list[_Runtime]:
 
 
 def finalize() -> None:
-    """Give back all devices and ACL itself; the next use starts anew. Called at exit."""
+    """Give back all devices and ACL itself; the next use starts anew. Called at exit. Raises the first AclError, after
+    all was tried.
+    """
+    global _is_started, _is_owner
+    failed: AclError | None = None
     with _lock:
-        started = runtimes()
-        for runtime in started:
-            runtime.finalize()
+        for runtime in runtimes():
+            try:
+                runtime.finalize()
+            except AclError as error:
+                failed = failed or error
         _runtimes.clear()
-        if started:
+        if _is_owner:
             acl.finalize()
+        _is_started = _is_owner = False
+    if failed is not None:
+        raise failed
 
 
 def _finalize_at_exit() -> None:
     """Give everything back; what destructors want of a device from now on would start it anew, and never end."""
     global refusal
-    finalize()
+    try:
+        finalize()
+    except AclError as error:
+        print(f"mindtorch: not all of the NPU could be given back: {error}", file=sys.stderr)
     refusal = "the NPU was given back: Python is about to exit"
 
 
 def _after_fork() -> None:
     """In a forked process: it has no part in what the devices of its parent do, nor their threads."""
-    global refusal
-    if _runtimes:
+    global refusal, _is_started, _is_owner
+    if _is_started or _runtimes:
         refusal = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the "
                     "'spawn' start method")
         for started in _runtimes.values():
             started.initialized = False
         _runtimes.clear()
+        _is_started = _is_owner = False
 
 
 atexit.register(_finalize_at_exit)
@@ -448,6 +610,6 @@ def current_queue(device_id: int) -> Queue:
     queue = thread.queues.get(device_id)
     if queue is None or not queue.runtime.initialized:
         queue = thread.queues[device_id] = get_runtime(device_id).queue
-    if thread.active is not queue.runtime:
+    if thread.active != queue.runtime.context:
         queue.runtime.activate()
     return queue

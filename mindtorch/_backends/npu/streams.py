@@ -161,9 +161,8 @@ class Event(_streams.Event):
 
     def __del__(self) -> None:
         queue = getattr(self, "_queue", None)
-        if queue is not None and queue.runtime.initialized:
-            queue.runtime.activate()
-            runtime.acl.rt.destroy_event(self._handle)
+        if queue is not None and queue.runtime.initialized and self._handle is not None:
+            queue.runtime.dropped_events.append(self._handle)  # not here: this may be in the middle of a launch
 
     @property
     def npu_event(self) -> int | None:
@@ -180,6 +179,7 @@ class Event(_streams.Event):
             raise RuntimeError(f"Event device {self._queue.runtime.name} does not match recording stream's device "
                                f"{queue.runtime.name}.")
         if self._handle is None:
+            queue.runtime.destroy_events()
             flag = ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC if self.enable_timing else ACL_EVENT_SYNC
             self._handle, code = runtime.acl.rt.create_event_ex_with_flag(flag)
             check(code, "aclrtCreateEventExWithFlag", queue.runtime.name)
@@ -216,7 +216,8 @@ class Event(_streams.Event):
             return True
         self._queue.runtime.activate()
         status, code = runtime.acl.rt.query_event_status(self._handle)
-        return not code and status == ACL_EVENT_RECORDED_STATUS_COMPLETE
+        check(code, "aclrtQueryEventStatus", self._queue.runtime.name)
+        return bool(status == ACL_EVENT_RECORDED_STATUS_COMPLETE)
 
     def synchronize(self) -> None:
         """Wait until the event is passed (``torch.cuda.Event.synchronize``).
@@ -231,7 +232,7 @@ class Event(_streams.Event):
         with uninterrupted():
             with activities.host("sync", "synchronize event", queue):
                 code = runtime.acl.rt.synchronize_event(self._handle)
-            queue.reached(self._number, 0, code, "aclrtSynchronizeEvent")
+            queue.reached(self._number, code, "aclrtSynchronizeEvent")
 
     def elapsed_time(self, end_event: Event) -> float:
         """The time between this event and a later one in milliseconds (``torch.cuda.Event.elapsed_time``).

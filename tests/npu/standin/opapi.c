@@ -1,31 +1,34 @@
-/* libopapi.so: a few operators on float32, walking sizes and strides. It needs libnnopbase.so to be loaded before. */
-#include "nnopbase.h"
+/* libopapi.so: a few operators in float16, bfloat16 and float32, walking sizes and strides. The first phase checks every
+   descriptor, the second one that they are still alive and that the executor is new; the work is done by the stream. */
+#include "standin.h"
 #include <stdlib.h>
 #include <string.h>
-static int32_t fail_plan, fail_run;
+#include <unistd.h>
+static int32_t fail_plan, fail_run, fail_late;
 void standin_fail(int32_t plan, int32_t run) { fail_plan = plan, fail_run = run; }
+void standin_fail_late(int32_t code) { fail_late = code; }
 
-enum { ADD, MUL, RELU, SUM, MM, COPY, FILL };
+enum { ADD, MUL, RELU, SUM, MM, COPY, FILL, INDEX_ADD };
+static const char *NAMES[] = {"aclnnAdd", "aclnnMul", "aclnnRelu", "aclnnReduceSum", "aclnnMm", "aclnnInplaceCopy",
+                              "aclnnInplaceFillScalar", "aclnnIndexAdd"};
 
-static char *at(const aclTensor *t, const int64_t *index, uint64_t rank, int size) {  /* broadcast from the right */
+static char *at(const aclTensor *t, const int64_t *index, uint64_t rank) {  /* broadcast from the right */
     int64_t place = t->offset;
     for (uint64_t i = 0; i < t->rank; i++) {
         int64_t step = index[i + rank - t->rank];
         place += (t->dims[i] == 1 ? 0 : step) * t->strides[i];
     }
-    return t->data + place * size;
+    return t->data + place * standin_size(t->dtype);
 }
-#define F(t) (*(float *)at(&e->t, index, rank, 4))
+#define GET(t) standin_load(at(&e->t, index, rank), e->t.dtype)
+#define SET(t, value) standin_store(at(&e->t, index, rank), e->t.dtype, value)
 
 static void one(aclOpExecutor *e, const int64_t *index, uint64_t rank) {
-    if (e->kind == ADD) F(out) = F(a) + (float)e->alpha * (e->b.data ? F(b) : (float)e->beta);
-    if (e->kind == MUL) F(out) = F(a) * (e->b.data ? F(b) : (float)e->beta);
-    if (e->kind == RELU) F(out) = F(a) > 0 ? F(a) : 0;
-    if (e->kind == FILL) F(out) = (float)e->beta;
-    if (e->kind == COPY) {
-        int size = e->out.dtype == 9 || e->out.dtype == 11 ? 8 : 4;
-        memmove(at(&e->out, index, rank, size), at(&e->a, index, rank, size), size);
-    }
+    if (e->kind == ADD) SET(out, GET(a) + e->alpha * (e->b.data ? GET(b) : e->beta));
+    if (e->kind == MUL) SET(out, GET(a) * (e->b.data ? GET(b) : e->beta));
+    if (e->kind == RELU) SET(out, GET(a) > 0 ? GET(a) : 0);
+    if (e->kind == FILL) SET(out, e->beta);
+    if (e->kind == COPY) SET(out, GET(a));
 }
 static void each(aclOpExecutor *e, const aclTensor *over, int64_t *index, uint64_t dim) {
     if (dim == over->rank) {
@@ -36,61 +39,143 @@ static void each(aclOpExecutor *e, const aclTensor *over, int64_t *index, uint64
             for (uint64_t j = 0; j < e->dims.size; j++) reduced |= e->dims.values[j] == (int64_t)i;
             if (!reduced) kept[n++] = index[i]; else if (e->alpha) kept[n++] = 0;
         }
-        *(float *)at(&e->out, kept, n, 4) += *(float *)at(&e->a, index, over->rank, 4);
+        char *place = at(&e->out, kept, n);
+        standin_store(place, e->out.dtype, standin_load(place, e->out.dtype) + standin_load(at(&e->a, index, over->rank), e->a.dtype));
         return;
     }
     for (index[dim] = 0; index[dim] < over->dims[dim]; index[dim]++) each(e, over, index, dim + 1);
 }
-static void run(aclOpExecutor *e) {
+static void index_add(aclOpExecutor *e) {  /* into self, as on the device, and from there to out */
+    int64_t index[8] = {0}, dim = (int64_t)e->beta;
+    aclTensor source = e->c;
+    int64_t total = 1;
+    for (uint64_t i = 0; i < source.rank; i++) total *= source.dims[i];
+    for (int64_t n = 0; n < total; n++) {
+        int64_t rest = n;
+        for (int64_t i = (int64_t)source.rank - 1; i >= 0; i--) index[i] = rest % source.dims[i], rest /= source.dims[i];
+        double value = standin_load(at(&source, index, source.rank), source.dtype);
+        int64_t which[1] = {index[dim]};
+        index[dim] = (int64_t)standin_load(at(&e->b, which, 1), e->b.dtype);
+        char *place = at(&e->a, index, source.rank);
+        standin_store(place, e->a.dtype, standin_load(place, e->a.dtype) + e->alpha * value);
+    }
+    aclOpExecutor copy = *e;
+    copy.kind = COPY;
+    memset(index, 0, sizeof index);
+    each(&copy, &copy.out, index, 0);
+}
+static int32_t run(void *work) {
+    aclOpExecutor *e = work;
     int64_t index[8] = {0};
+    const aclTensor *tensors[] = {&e->a, &e->b, &e->c, &e->out};
+    for (int i = 0; i < 4; i++)
+        if (tensors[i]->data && standin_extent(tensors[i], "what it works on")) return 507015;
+    if (e->size && !standin_inside(e->workspace, e->size, 0)) { standin_say("its workspace was given back"); return 507015; }
+    if (e->size) memset(e->workspace, 0x5A, e->size);
+    if (fail_late) { standin_say("running failed late, as asked"); int32_t code = fail_late; fail_late = 0; return code; }
+    if (e->kind == INDEX_ADD) { index_add(e); free(e); return 0; }
     if (e->kind == MM) {
         for (int64_t i = 0; i < e->out.dims[0]; i++) for (int64_t j = 0; j < e->out.dims[1]; j++) {
-            float sum = 0;
+            double sum = 0;
             for (int64_t k = 0; k < e->a.dims[1]; k++) {
                 int64_t left[2] = {i, k}, right[2] = {k, j};
-                sum += *(float *)at(&e->a, left, 2, 4) * *(float *)at(&e->b, right, 2, 4);
+                sum += standin_load(at(&e->a, left, 2), e->a.dtype) * standin_load(at(&e->b, right, 2), e->b.dtype);
             }
             int64_t place[2] = {i, j};
-            *(float *)at(&e->out, place, 2, 4) = sum;
+            standin_store(at(&e->out, place, 2), e->out.dtype, sum);
         }
-        return;
+    } else {
+        if (e->kind == SUM) { aclOpExecutor zero = *e; zero.kind = FILL; zero.beta = 0; each(&zero, &zero.out, index, 0); }
+        each(e, e->kind == SUM ? &e->a : &e->out, index, 0);
     }
-    if (e->kind == SUM) { aclOpExecutor zero = *e; zero.kind = FILL; zero.beta = 0; each(&zero, &zero.out, index, 0); }
-    each(e, e->kind == SUM ? &e->a : &e->out, index, 0);
-}
-static int32_t planned(int kind, aclTensor *a, aclTensor *b, aclTensor *out, double alpha, double beta, uint64_t *size,
-                       aclOpExecutor **executor) {
-    if (fail_plan) { standin_say("planning failed as asked"); return fail_plan; }
-    aclOpExecutor *e = calloc(1, sizeof *e);
-    e->kind = kind, e->alpha = alpha, e->beta = beta, e->out = *out;
-    if (a) e->a = *a;
-    if (b) e->b = *b;
-    *size = kind == MM ? 256 : 0;
-    *executor = e;
-    standin_live++;
+    free(e);
     return 0;
 }
-static int32_t ran(aclOpExecutor *e) {
-    if (!fail_run) run(e);
-    free(e);
-    standin_live--;
-    if (fail_run) standin_say("running failed as asked");
-    return fail_run;
+/* Whether one piece of memory lies in the tail of another: pieces of a segment have to be 32 bytes apart. */
+static int in_tail(const aclTensor *one, const aclTensor *other) {
+    if (!one->data || !other->data || other->data <= one->data) return 0;
+    uint64_t bytes = (uint64_t)(one->room * standin_size(one->dtype));
+    return other->data < one->data + (bytes + 31) / 32 * 32 + 32;
+}
+static int32_t planned(int kind, aclTensor *a, aclTensor *b, aclTensor *c, aclTensor *out, void *extra, double alpha,
+                       double beta, uint64_t *size, aclOpExecutor **executor) {
+    const char *opp = getenv("ASCEND_OPP_PATH");
+    if (!opp || access(opp, F_OK)) { standin_say("ASCEND_OPP_PATH is not set, or there is no such folder"); return 561107; }
+    int32_t code = standin_context();
+    if (code) return code;
+    if (fail_plan) { standin_say("planning failed as asked"); return fail_plan; }
+    aclTensor *tensors[] = {a, b, c, out};
+    const char *what[] = {"self", "other", "source", "out"};
+    for (int i = 0; i < 4; i++) {
+        if (!tensors[i] && i < 3) continue;
+        if ((code = standin_alive(tensors[i], TENSOR, what[i])) || (code = standin_extent(tensors[i], what[i]))) return code;
+        for (int j = 0; j < 4; j++)
+            if (tensors[j] && in_tail(tensors[i], tensors[j])) {
+                standin_say("%s lies in the tail of %s", what[j], what[i]);
+                return 161002;
+            }
+    }
+    if (a && (kind == ADD || kind == MUL || kind == RELU || kind == MM) && out->dtype != 0 && out->dtype != 1 && out->dtype != 27) {
+        standin_say("%s: no kernel for dtype %d", NAMES[kind], out->dtype);
+        return 161002;
+    }
+    aclOpExecutor *e = calloc(1, sizeof *e);
+    e->magic = EXECUTOR, e->kind = kind, e->alpha = alpha, e->beta = beta, e->out = *out;
+    void *used[] = {a, b, c, out, extra, NULL};
+    memcpy(e->used, used, sizeof used);
+    if (a) e->a = *a;
+    if (b) e->b = *b;
+    if (c) e->c = *c;
+    *size = kind == MM ? 1024 : 0;
+    e->size = *size;
+    *executor = e;
+    __sync_fetch_and_add(&standin_live, 1);
+    return 0;
+}
+static int32_t ran(char *workspace, uint64_t size, aclOpExecutor *e, void *stream) {
+    int32_t code = standin_alive(e, EXECUTOR, "the executor");
+    for (int i = 0; !code && i < 6; i++)
+        if (e->used[i] && *(int *)e->used[i] == DESTROYED) code = (standin_say("a handle was destroyed before the second phase"), 161002);
+    if (!code && e->size && (size < e->size || !standin_inside(workspace, e->size, 32)))
+        code = (standin_say("the workspace is not %d bytes in a block", (int)e->size), 161001);
+    if (!code && e->size) {
+        aclTensor piece = {.data = workspace, .dtype = 4, .room = (int64_t)e->size};
+        aclTensor *tensors[] = {&e->a, &e->b, &e->c, &e->out};
+        for (int i = 0; i < 4; i++)
+            if (in_tail(&piece, tensors[i]) || in_tail(tensors[i], &piece))
+                code = (standin_say("the workspace is no piece of its own"), 161002);
+    }
+    if (e && e->magic == EXECUTOR) {
+        aclOpExecutor *work = malloc(sizeof *work);
+        *work = *e;
+        work->workspace = workspace;
+        e->magic = DESTROYED;
+        __sync_fetch_and_sub(&standin_live, 1);
+        if (!code && fail_run) code = (standin_say("running failed as asked"), fail_run);
+        if (!code) code = standin_enqueue(stream, run, work, NAMES[work->kind]);
+    }
+    return code;
 }
 #define OP(name, ...) \
     int32_t name##GetWorkspaceSize(__VA_ARGS__, uint64_t *size, aclOpExecutor **executor); \
-    int32_t name(void *workspace, uint64_t size, aclOpExecutor *e, void *stream) { return ran(e); } \
+    int32_t name(void *workspace, uint64_t size, aclOpExecutor *e, void *stream) { return ran(workspace, size, e, stream); } \
     int32_t name##GetWorkspaceSize(__VA_ARGS__, uint64_t *size, aclOpExecutor **executor)
-OP(aclnnAdd, aclTensor *self, aclTensor *other, aclScalar *alpha, aclTensor *out) { return planned(ADD, self, other, out, alpha->value, 0, size, executor); }
-OP(aclnnAdds, aclTensor *self, aclScalar *other, aclScalar *alpha, aclTensor *out) { return planned(ADD, self, 0, out, alpha->value, other->value, size, executor); }
-OP(aclnnMul, aclTensor *self, aclTensor *other, aclTensor *out) { return planned(MUL, self, other, out, 1, 0, size, executor); }
-OP(aclnnMuls, aclTensor *self, aclScalar *other, aclTensor *out) { return planned(MUL, self, 0, out, 1, other->value, size, executor); }
-OP(aclnnRelu, aclTensor *self, aclTensor *out) { return planned(RELU, self, 0, out, 1, 0, size, executor); }
-OP(aclnnInplaceFillScalar, aclTensor *out, aclScalar *value) { return planned(FILL, 0, 0, out, 1, value->value, size, executor); }
-OP(aclnnInplaceCopy, aclTensor *out, aclTensor *src) { return planned(COPY, src, 0, out, 1, 0, size, executor); }
-OP(aclnnMm, aclTensor *self, aclTensor *mat2, aclTensor *out, int8_t cube) { return planned(MM, self, mat2, out, 1, 0, size, executor); }
+#define PLAN(...) return planned(__VA_ARGS__, size, executor)
+OP(aclnnAdd, aclTensor *self, aclTensor *other, aclScalar *alpha, aclTensor *out) { PLAN(ADD, self, other, 0, out, alpha, alpha->value, 0); }
+OP(aclnnAdds, aclTensor *self, aclScalar *other, aclScalar *alpha, aclTensor *out) { PLAN(ADD, self, 0, 0, out, other, alpha->value, other->value); }
+OP(aclnnMul, aclTensor *self, aclTensor *other, aclTensor *out) { PLAN(MUL, self, other, 0, out, 0, 1, 0); }
+OP(aclnnMuls, aclTensor *self, aclScalar *other, aclTensor *out) { PLAN(MUL, self, 0, 0, out, other, 1, other->value); }
+OP(aclnnRelu, aclTensor *self, aclTensor *out) { PLAN(RELU, self, 0, 0, out, 0, 1, 0); }
+OP(aclnnInplaceFillScalar, aclTensor *out, aclScalar *value) { PLAN(FILL, 0, 0, 0, out, value, 1, value->value); }
+OP(aclnnInplaceOne, aclTensor *out) { PLAN(FILL, 0, 0, 0, out, 0, 1, 1); }
+OP(aclnnInplaceZero, aclTensor *out) { PLAN(FILL, 0, 0, 0, out, 0, 1, 0); }
+OP(aclnnInplaceCopy, aclTensor *out, aclTensor *src) { PLAN(COPY, src, 0, 0, out, 0, 1, 0); }
+OP(aclnnMm, aclTensor *self, aclTensor *mat2, aclTensor *out, int8_t cube) { PLAN(MM, self, mat2, 0, out, 0, 1, 0); }
+OP(aclnnIndexAdd, aclTensor *self, int64_t dim, aclTensor *index, aclTensor *source, aclScalar *alpha, aclTensor *out) {
+    PLAN(INDEX_ADD, self, index, source, out, alpha, alpha->value, (double)dim);
+}
 OP(aclnnReduceSum, aclTensor *self, aclIntArray *dims, _Bool keep, int32_t dtype, aclTensor *out) {
-    int32_t code = planned(SUM, self, 0, out, keep, 0, size, executor);
+    int32_t code = planned(SUM, self, 0, 0, out, dims, keep, 0, size, executor);
     if (!code) (*executor)->dims = *dims;
     return code;
 }

@@ -2,16 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from .. import constants as c
 from . import handles, watch
-from .devices import current, machine, stream_of
+from .devices import current, stream_of
 from .errors import Fault
 from .exports import raise_fault
 from .streams import Call, Event, Record, Reset, Stream, Wait
 
-STREAMS_OF_A_DEVICE = 2048
+STREAMS_OF_A_DEVICE = 1984  #: of an Ascend 910B, as CANN's documentation of aclrtCreateStream says
 
 
 def create_stream() -> int:
@@ -19,7 +20,8 @@ def create_stream() -> int:
     with context.device.lock:
         if len(context.device.streams()) >= STREAMS_OF_A_DEVICE:
             raise Fault(c.ACL_ERROR_RT_NO_STREAM_RESOURCE, f"device {context.device.number} has no further stream")
-        stream = Stream(context, machine.next_stream())
+        taken = {stream.number for stream in context.device.streams()}
+        stream = Stream(context, next(number for number in count() if number not in taken))
         context.streams.add(stream)
     return handles.add(stream)
 
@@ -54,6 +56,17 @@ def stream_abort(handle: int) -> None:
     stream_of(handle).abort()
 
 
+def set_stream_failure_mode(handle: int, mode: int) -> None:
+    stream = stream_of(handle)
+    if mode not in (c.ACL_CONTINUE_ON_FAILURE, c.ACL_STOP_ON_FAILURE):
+        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"aclrtSetStreamFailureMode: there is no mode {mode}")
+    if stream.failure_mode is not None:
+        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"aclrtSetStreamFailureMode was called before for {stream}")
+    stream.failure_mode = mode
+    if mode == c.ACL_STOP_ON_FAILURE:  # on an Ascend 910B, that makes all streams of the context stop
+        stream.context.stops_on_failure = True
+
+
 def stream_query(handle: int) -> int:
     stream = stream_of(handle)
     if not stream.is_idle():
@@ -63,7 +76,8 @@ def stream_query(handle: int) -> int:
 
 
 def stream_get_id(handle: int) -> int:
-    return stream_of(handle).number
+    number = stream_of(handle).number
+    return -1 if number is None else number
 
 
 def get_stream_available_num() -> int:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import threading
-from itertools import count
 
 from ..constants import (
     ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_INVALID_DEVICEID,
@@ -43,7 +42,9 @@ class Context:
 
     def __init__(self, device: Device):
         self.device = device
-        self.default = Stream(self, machine.next_stream())
+        self.stops_on_failure = False  #: whether one of its streams was told to
+        self.failure: Fault | None = None  #: what all streams have stopped for
+        self.default = Stream(self, None)
         self.streams: set[Stream] = {self.default}
 
     def close(self) -> None:
@@ -68,7 +69,6 @@ class Machine:
         self.is_initialized = False
         self.limit = DEFAULT_LIMIT
         self.host = HostMemory()
-        self.next_stream = count().__next__
         self.devices: list[Device] = []
         self.set_count(int(os.environ.get("MINDTORCH_NPU_SIM_DEVICES", "2")))
 

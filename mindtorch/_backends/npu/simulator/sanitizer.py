@@ -112,6 +112,7 @@ class Sanitizer:
         self._shadows: dict[int, tuple[Memory, np.ndarray]] = {}
         self._freed: deque[tuple[int, int, str]] = deque(maxlen=FREED)
         self._made: dict[int, str] = {}
+        self._labels: dict[int, str] = {}  #: what the streams are called, by their keys
         self._pinned: list[tuple[int, int, int, Use]] = []  #: host memory that streams copy: first, end, stream
 
     def report(self, kind: str, operator: str, message: str, where: str | None = None,
@@ -123,7 +124,7 @@ class Sanitizer:
 
     def clock_of(self, stream: Stream) -> Clock:
         with self._lock:
-            return dict(self._clocks.of(stream.number))
+            return dict(self._clocks.of(stream.key))
 
     def reached(self, clock: Clock) -> None:
         with self._lock:
@@ -131,12 +132,17 @@ class Sanitizer:
 
     def waits(self, stream: Stream, clock: Clock) -> None:
         with self._lock:
-            join(self._clocks.of(stream.number), clock)
+            join(self._clocks.of(stream.key), clock)
 
     def ended(self, stream: Stream) -> None:
         with self._lock:
-            self._clocks.host_reached(self._clocks.of(stream.number))
-            self._clocks.forget(stream.number)
+            self._clocks.host_reached(self._clocks.of(stream.key))
+            self._clocks.forget(stream.key)
+
+    def _tick(self, stream: Stream) -> Clock:
+        """A task of a stream is queued. Returns the clock that it runs at."""
+        self._labels[stream.key] = str(stream).removesuffix(f" of device {stream.device.number}")
+        return self._clocks.tick(stream.key)
 
     # -- handles -------------------------------------------------------------------------------------------------------
 
@@ -171,16 +177,16 @@ class Sanitizer:
             for number, ranges in block.accesses.items():
                 last = max((use for use in ranges.values() if self._is_pending(number, use)), default=None)
                 if last is not None:
-                    self.report("freed-while-pending", last.operator, f"memory that it needs on stream {number} was "
-                                f"given back; it was called at {last.site}", where)
+                    self.report("freed-while-pending", last.operator, "memory that it needs on "
+                                f"{self._labels[number]} was given back; it was called at {last.site}", where)
 
     def host_freed(self, address: int, size: int) -> None:
         """Pinned memory was given back: was any copy left that needs it?"""
         with self._lock:
             for low, high, number, use in self._pinned:
                 if low < address + size and address < high and self._is_pending(number, use):
-                    self.report("freed-while-pending", use.operator, f"pinned memory that it copies on stream {number} "
-                                f"was given back; it was called at {use.site}")
+                    self.report("freed-while-pending", use.operator, "pinned memory that it copies on "
+                                f"{self._labels[number]} was given back; it was called at {use.site}")
 
     def _is_pending(self, number: int, use: Use) -> bool:
         """Whether the host has not waited for a task of a stream."""
@@ -211,8 +217,8 @@ class Sanitizer:
         """An operator is queued."""
         name = launch.operator.name
         with self._lock:
-            clock = self._clocks.tick(stream.number)
-            use = Use(clock[stream.number], name, site(), perf_counter_ns())
+            clock = self._tick(stream)
+            use = Use(clock[stream.key], name, site(), perf_counter_ns())
             written = []
             for what, tensor, reads, writes in _operands(launch):
                 if tensor.destroyed is not None:
@@ -229,7 +235,7 @@ class Sanitizer:
                     written.append((tensor, low, high, memory))
                 gaps = not _is_dense(tensor, low, high)
                 layout = (tensor.shape, tensor.strides, tensor.address, tensor.dtype) if gaps else None
-                self._access(block, (low, high, writes, layout), stream.number, clock, use, what)
+                self._access(block, (low, high, writes, layout), stream.key, clock, use, what)
             for tensor, low, high, memory in written:
                 _bytes_of(tensor, low, high, memory, self._written(memory))[...] = True
             if launch.workspace is not None:
@@ -243,7 +249,7 @@ class Sanitizer:
             kind, words = beyond if block is not None else self.mistake_at(address)
             self.report(kind, use.operator, f"workspace is {size} bytes at {address:#x}, {words}")
             return
-        self._access(block, (address, address + size, True, None), stream.number, clock, use, "workspace")
+        self._access(block, (address, address + size, True, None), stream.key, clock, use, "workspace")
 
     def _place(self, device: Device, name: str, what: str, tensor: AclTensor) -> tuple[Memory, Block] | None:
         """The memory and the block that a tensor lies in."""
@@ -276,8 +282,8 @@ class Sanitizer:
         if not size:
             return
         with self._lock:
-            number = None if stream is None else stream.number
-            clock = self._clocks.host if number is None else self._clocks.tick(number)
+            number = None if stream is None else stream.key
+            clock = self._clocks.host if stream is None else self._tick(stream)
             use = Use(0 if number is None else clock[number], call, site(), perf_counter_ns())
             read: Any = True
             if origin is not None:
@@ -323,10 +329,10 @@ class Sanitizer:
                 continue
             if (layout or other_layout) and not _overlap((low, high, layout), (first, end, other_layout)):
                 continue
-            who = "the host" if number is None else f"stream {number}"
+            who = "the host" if number is None else self._labels[number]
             does, did = "written" if writes else "read", "writes" if wrote else "reads"
             self.report("race", use.operator, f"{what} is {does} by {who}, while {before.operator}, called at "
-                        f"{before.site}, {did} it on stream {other}: nothing makes one wait for the other",
+                        f"{before.site}, {did} it on {self._labels[other]}: nothing makes one wait for the other",
                         race=Race(_accessed(other, before, wrote), _accessed(number, use, writes), max(low, first),
                                   min(high, end) - max(low, first)))
             return
@@ -335,7 +341,7 @@ class Sanitizer:
 def _accessed(number: int | None, use: Use, writes: bool) -> Access:
     """A use of bytes by a stream, of which the number is known, or by the host."""
     live = list(handles.objects.items())
-    stream = next((handle for handle, thing in live if thing.__class__ is Stream and thing.number == number), None)
+    stream = next((handle for handle, thing in live if thing.__class__ is Stream and thing.key == number), None)
     return Access(stream, use.operator, use.site, writes, use.time)
 
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from itertools import count
 from math import inf
 from queue import SimpleQueue
-from time import monotonic, perf_counter_ns
+from time import monotonic, perf_counter_ns, sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from ...._interrupts import give_way, in_main_thread
 from ..constants import (
     ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_INVALID_HANDLE, ACL_ERROR_RT_LOST_HEARTBEAT,
-    ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+    ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_ERROR_RT_STREAM_TASK_FULL,
 )
 from . import faults
 from .errors import Fault
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 0.05  #: seconds after which a wait of the main thread looks for interrupts
+DEPTH = 2048  #: tasks that a stream of an Ascend 910B can hold; whoever queues another one waits
 
 
 class Latch:
@@ -52,7 +54,7 @@ class Latch:
 
 
 class Task:
-    """What a stream does next. A task is skipped if the stream has failed, unless it is one that others wait for."""
+    """What a stream does next. A task is skipped if the stream has stopped, unless it is one that others wait for."""
 
     __slots__ = ()
     always = False
@@ -161,14 +163,18 @@ class Event:
 class Stream:
     """A queue of tasks and the thread that works on it, started at the first task.
 
-    ``submitted`` and ``completed`` count tasks other than marks. ``fault`` is the first thing that went wrong since the
-    last report: what is queued behind it is skipped until then.
+    ``number`` is the lowest that no other stream of the device has, None for the default stream of a context; ``key``
+    is its own for ever. ``submitted`` and ``completed`` count tasks other than marks. ``fault`` is the first thing that
+    went wrong since the last report. What is queued behind that runs nevertheless, on whatever lies there, unless a
+    stream of the context was told to stop on failure: then no stream of the context runs anything further, or takes it.
     """
 
     label = "aclrtStream"
+    next_key = count().__next__
 
-    def __init__(self, context: Context, number: int):
-        self.context, self.device, self.number = context, context.device, number
+    def __init__(self, context: Context, number: int | None):
+        self.context, self.device, self.number, self.key = context, context.device, number, Stream.next_key()
+        self.failure_mode: int | None = None
         self.submitted = self.completed = 0
         self.fault: Fault | None = None
         self.is_stopped = False
@@ -182,12 +188,20 @@ class Stream:
         self._hurry = Latch()
 
     def __repr__(self) -> str:
-        return f"stream {self.number} of device {self.device.number}"
+        name = "the default stream" if self.number is None else f"stream {self.number}"
+        return f"{name} of device {self.device.number}"
 
     # -- the caller's side -------------------------------------------------------------------------------------------
 
     def submit(self, task: Task) -> None:
-        """Queue a task. Raises Fault if the stream was destroyed meanwhile."""
+        """Queue a task, after waiting for room. Raises Fault if the stream was destroyed meanwhile or has stopped, or
+        if there will be no room since it is held.
+        """
+        if self.submitted - self.completed >= DEPTH:
+            self._wait_for_room()
+        if (stopped := self.context.failure) is not None:
+            raise Fault(stopped.code, f"{self} takes nothing more, since all streams of the context stopped: "
+                                      f"{stopped.message}")
         with self.lock:
             if self._closed:
                 raise Fault(ACL_ERROR_RT_INVALID_HANDLE, f"{self} was destroyed")
@@ -197,6 +211,14 @@ class Stream:
                 self._thread.start()
             self.submitted += 1
             self._queue.put(task)
+
+    def _wait_for_room(self) -> None:
+        """Wait until the queue has room: the host cannot be further ahead than its depth."""
+        while self.submitted - self.completed >= DEPTH and not self._closed:
+            if self._gate is not None:
+                raise Fault(ACL_ERROR_RT_STREAM_TASK_FULL, f"{self} is held with {DEPTH} tasks: it takes no more")
+            sleep(PATIENCE / 100)
+            give_way()
 
     def is_idle(self) -> bool:
         """Whether all that was submitted has run."""
@@ -222,11 +244,15 @@ class Stream:
                 mark.is_left = True
                 self.fault = self.fault or mark.fault
             raise
-        return mark.fault
+        return self.context.failure or mark.fault
 
     def take_fault(self, only: Fault | None = None) -> Fault | None:
-        """How the stream has failed, which is forgotten by that; ``only``: if it is this."""
+        """How the stream has failed, which is forgotten by that; ``only``: if it is this. Where all streams of the
+        context have stopped it is what they stopped for, for ever.
+        """
         with self.lock:
+            if self.context.failure is not None:
+                return self.context.failure
             fault = self.fault
             if only is not None and fault is not only:
                 return None
@@ -289,7 +315,7 @@ class Stream:
             if (gate := self._gate) is not None:
                 gate.wait()
             try:
-                if task.always or (self.fault is None and self.completed >= self._skip_until):
+                if task.always or (self.context.failure is None and self.completed >= self._skip_until):
                     task.run(self)
             except Fault as fault:
                 self._fail(fault.code, fault.message)
@@ -304,7 +330,10 @@ class Stream:
 
     def _fail(self, code: int, message: str) -> None:
         # A new object: the one that was raised knows, by its traceback, all that the task worked on.
-        self.fault = Fault(code, message)
+        fault = Fault(code, message)
+        self.fault = self.fault or fault
+        if self.context.stops_on_failure and self.context.failure is None:
+            self.context.failure = fault
 
     def pause(self, name: str) -> None:
         """What every task that is work does first: slow motion, and whether the device is still there. Raises Fault if

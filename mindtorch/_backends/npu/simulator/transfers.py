@@ -37,7 +37,7 @@ def check_copy(stream: Stream | None, call: str, to: int, maximum: int, source: 
     target, origin = _place(call, to, size, "dst", writes), _place(call, source, size, "src", reads)
     if target and origin and target[0] is not origin[0]:
         numbers = target[0].number, origin[0].number
-        if numbers[0] not in origin[0].peers and numbers[1] not in target[0].peers:
+        if numbers[0] not in origin[0].peers or numbers[1] not in target[0].peers:
             raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: devices {numbers[0]} and {numbers[1]} are no peers")
     if watch.active is not None:
         watch.active.transfer(stream, call, target, origin, size, host=(to, source))

@@ -1,0 +1,108 @@
+"""``python -m mindtorch npu``: what of CANN was found on this machine, what is missing, and what to do about it."""
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from . import acl_loader, aclnn, devices, provider
+from .libraries import FIRST, OPERATORS, RUNTIME
+
+#: The driver's library, without which no device is seen.
+DRIVER = "libascend_hal.so"
+VARIABLES = ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "ASCEND_AICPU_PATH", "TOOLCHAIN_HOME")
+NAMED = 12  #: operators that are listed by name
+
+
+class Fact(NamedTuple):
+    """Something that CANN needs: its name, what was found of it ('' if nothing), and what helps if it is missing."""
+
+    name: str
+    found: str
+    cure: str = ""
+
+
+def version_of(home: Path) -> str:
+    """The version that a toolkit says it has, '' if it does not say."""
+    for path in [*home.glob("*-linux/ascend_toolkit_install.info"), home / "version.cfg", home / "version.info"]:
+        if path.is_file() and (found := re.search(r"[Vv]ersion[\w.]*\s*=\s*\[?([\d.]+[\w.]*)", path.read_text())):
+            return found[1]
+    return ""
+
+
+def on_disk() -> Iterator[Fact]:
+    """What the folders have. Nothing is loaded."""
+    homes = [home for home in acl_loader.toolkit_homes() if home.is_dir()]
+    yield Fact("toolkit", ", ".join(f"{home} {version_of(home)}".rstrip() for home in homes),
+               "Install CANN's toolkit, 8.0 or later, or set ASCEND_TOOLKIT_HOME to the folder that has lib64 and opp.")
+    for home in acl_loader.named_homes():
+        if not home.is_dir():
+            yield Fact(f"the folder {home}", "", "The environment names it, and it is not there: unset "
+                       "ASCEND_TOOLKIT_HOME and ASCEND_HOME_PATH, or correct them.")
+    dirs = acl_loader.library_dirs()
+    cures = {RUNTIME: "It belongs to the toolkit: install that again.",
+             FIRST: "It belongs to the toolkit: install that again.",
+             DRIVER: "Install the driver and firmware of the device, and put the user into its group (HwHiAiUser)."}
+    for name, cure in cures.items():
+        yield Fact(name, acl_loader.find_library(name, dirs) or "", cure)
+    operators = [path for name in OPERATORS if (path := acl_loader.find_library(name, dirs))]
+    yield Fact("operator libraries", ", ".join(operators),
+               f"None of {', '.join(OPERATORS)} is there: they come with the toolkit, from 8.5 on with the operators' "
+               "package.")
+    packages = [str(module) for folder in acl_loader.python_dirs() for name in ("acl.so", "acl.py", "acl")
+                if (module := Path(folder) / name).exists()]
+    yield Fact("pyACL (acl)", ", ".join(packages), "It belongs to the toolkit, in python/site-packages.")
+
+
+def variables() -> Iterator[Fact]:
+    """What CANN reads from the environment, after what was not set has been."""
+    acl_loader.export_environment()
+    for name in VARIABLES:
+        value = os.environ.get(name, "")
+        by = "set by mindtorch" if name in acl_loader.exported else "from the environment"
+        if value and not os.path.isdir(value):
+            yield Fact(name, "", f"It is {value!r}, which is no folder: unset it, or correct it.")
+        elif value or name != "TOOLCHAIN_HOME":  # which only CANN's own compiler needs
+            yield Fact(name, f"{value} ({by})" if value else "", "No toolkit has the folder that belongs here.")
+
+
+def when_loaded() -> Iterator[Fact]:
+    """What loading CANN, and asking it, brings."""
+    try:
+        loaded = provider.cann()
+    except (ImportError, OSError) as error:
+        yield Fact("loading CANN", "", f"{type(error).__name__}: {error}".split(". Looked for")[0])
+        return
+    yield Fact("loading CANN", ", ".join(loaded.find.__self__.paths))  # type: ignore[attr-defined]
+    try:
+        count, name = devices.device_count(), ""
+        name = devices.get_device_name() if count else ""
+    except RuntimeError as error:
+        yield Fact("devices", "", str(error))
+        return
+    yield Fact("devices", f"{count} {name}" if count else "", "The driver sees none: 'npu-smi info' says why.")
+    missing = aclnn.unavailable()
+    total = len(aclnn.names())
+    if len(missing) < total:
+        names = ", ".join(missing[:NAMED]) + (", ..." if len(missing) > NAMED else "")
+        lacking = f"; those that this release lacks run on the CPU: {names}" if missing else ""
+        yield Fact("operators", f"{total - len(missing)} of {total}{lacking}")
+    else:
+        yield Fact("operators", "", "The libraries export none of the operators that mindtorch uses.")
+
+
+def report() -> tuple[list[str], bool]:
+    """The lines of the report, and whether there is an NPU that can be used. The simulator is no NPU here."""
+    lines = [f"MINDTORCH_NPU={provider.mode()}"]
+    facts = [*on_disk(), *variables()]
+    if provider.is_installed() and provider.mode() in ("auto", "cann"):
+        facts += when_loaded()
+    width = max(len(fact.name) for fact in facts)
+    lines += [f"  {'found  ' if fact.found else 'missing'}  {fact.name.ljust(width)}  {fact.found or fact.cure}"
+              for fact in facts]
+    usable = bool(facts) and facts[-1].name == "operators" and bool(facts[-1].found)
+    lines.append("CANN can be used." if usable else "CANN cannot be used: with MINDTORCH_NPU=auto, device='npu' is the "
+                 "simulator.")
+    return lines, usable

@@ -1,0 +1,159 @@
+"""Deliberate mistakes in the NPU backend, and which concern of ``acceptance`` catches each on the stand-in libraries.
+
+``python -m tests.npu.standin.mistakes`` makes them one at a time, each in a forked process, and prints the table. It
+wants the stand-in toolkit in the environment, as ``build.environment`` sets it.
+"""
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib.machinery import SourceFileLoader
+from types import CodeType
+from typing import NamedTuple
+
+from tests.npu.standin import acceptance
+
+SECONDS = 60  #: after which a process that hangs is ended
+
+
+class Mistake(NamedTuple):
+    """A change to a module of the backend, what it makes wrong, and the concern that notices."""
+
+    wrong: str
+    module: str
+    right_text: str
+    wrong_text: str
+    concern: str
+
+
+MISTAKES = [
+    Mistake("the environment that CANN reads is not set", "acl_loader", "        export_environment()\n", "",
+            "environment"),
+    Mistake("a view's offset is left out", "aclnn", "strides, tensor._offset, ACL_FORMAT_ND",
+            "strides, 0, ACL_FORMAT_ND", "views"),
+    Mistake("a storage is said to be larger than it is", "aclnn", "storage._nbytes // dtype.itemsize)",
+            "storage._nbytes)", "tails"),
+    Mistake("contiguous strides instead of a view's", "aclnn", "layout(tensor.shape, tensor._strides(),",
+            "layout(tensor.shape, tuple([1] * len(tensor.shape)),", "views"),
+    Mistake("the executor is destroyed although the second phase has used it up", "aclnn",
+            "                _enqueue(call, size.value, executor.value, queue)\n",
+            "                _enqueue(call, size.value, executor.value, queue)\n"
+            "            functions['aclDestroyAclOpExecutor'](executor.value)\n", "handles"),
+    Mistake("an executor is used twice", "aclnn",
+            "        check(call.run(None, 0, executor, queue.handle), call.name, queue.runtime.name)\n",
+            "        call.run(None, 0, executor, queue.handle)\n"
+            "        check(call.run(None, 0, executor, queue.handle), call.name, queue.runtime.name)\n", "views"),
+    Mistake("handles are destroyed before the second phase", "aclnn",
+            '            with activities.timed("run", name, queue):\n',
+            '            destroy(handles)\n            with activities.timed("run", name, queue):\n', "views"),
+    Mistake("handles are not destroyed", "aclnn", "        finally:\n            destroy(handles)\n",
+            "        finally:\n            pass\n", "refusals"),
+    Mistake("the code of the second phase is not looked at", "aclnn",
+            "        check(call.run(None, 0, executor, queue.handle), call.name, queue.runtime.name)\n",
+            "        call.run(None, 0, executor, queue.handle)\n", "refusals"),
+    Mistake("a workspace is half as large as the first phase said", "aclnn",
+            "call.run(workspace.ptr, size, executor", "call.run(workspace.ptr, size // 2, executor", "tails"),
+    Mistake("a workspace is memory of the host", "aclnn", "call.run(workspace.ptr, size, executor",
+            "call.run(ctypes.addressof(ctypes.create_string_buffer(size)), size, executor", "tails"),
+    Mistake("bfloat16 has the code of float16", "constants", "ACL_BF16 = 27", "ACL_BF16 = 1", "halves"),
+    Mistake("pieces of a segment have no tail", "allocator", "ALIGN, TAIL = 32, 32", "ALIGN, TAIL = 32, 0", "tails"),
+    Mistake("all streams share one pool", "allocator", "pool = self._pools.get((queue, small), [])",
+            "pool = next((p for (q, s), p in self._pools.items() if s == small and p), [])", "pools"),
+    Mistake("record_stream does nothing", "allocator", "        if queue is not block.queue:\n", "        if False:\n",
+            "pools"),
+    Mistake("every failing allocation is taken for a lack of memory", "allocator",
+            '        runtime.check(code, "aclrtMalloc", self.device.name)\n',
+            "        if code:\n            return None\n", "memory"),
+    Mistake("207018 is not taken for a lack of memory", "constants", "ACL_ERROR_RT_DEVICE_OOM = 207018",
+            "ACL_ERROR_RT_DEVICE_OOM = 207001", "memory"),
+    Mistake("a thread does not get its context", "runtime",
+            "                check(acl.rt.set_context(self.context), \"aclrtSetCurrentContext\", self.name)\n",
+            "                pass\n", "threads"),
+    Mistake("an event is destroyed where its end comes, in its device's context", "streams",
+            "            queue.runtime.dropped_events.append(self._handle)",
+            "            queue.runtime.activate() or runtime.acl.rt.destroy_event(self._handle)", "contexts"),
+    Mistake("hearing of another device's stream leaves its context", "runtime",
+            "            self.runtime.activate()  # to hear of another",
+            "            pass  # to hear of another", "contexts"),
+    Mistake("a stream does not wait for an event", "streams",
+            "            code = runtime.acl.rt.stream_wait_event(queue.handle, self._handle)\n",
+            "            code = 0\n", "streams"),
+    Mistake("a look at data does not wait", "memory", "    queue.runtime.synchronize(queue)\n", "", "views"),
+    Mistake("the host's memory of a pending copy is not kept", "memory",
+            "        queue.defer(partial(id, array))  # it lives as long\n", "", "pinned"),
+    Mistake("releases are counted, and not numbered", "runtime",
+            "            while self.deferred and self.deferred[0][0] <= last:\n", "            while self.deferred:\n",
+            "pinned"),
+    Mistake("a failing query of an event counts as pending", "streams",
+            '        check(code, "aclrtQueryEventStatus", self._queue.runtime.name)\n', "", "queries"),
+    Mistake("a failing query of a stream counts as pending", "runtime",
+            '        check(code, "aclrtStreamQuery", self.runtime.name)\n',
+            "        if code:\n            return False\n", "queries"),
+    Mistake("peers are enabled in one direction", "runtime",
+            "for device, other in ((peer, self), (self, peer)):", "for device, other in ((self, peer),):", "peers"),
+    Mistake("the failure mode of streams is not set", "runtime", "        if mode != ACL_CONTINUE_ON_FAILURE:",
+            "        if mode is None:", "failures"),
+    Mistake("what failed can be read after a restart", "memory",
+            "        if self.writer is not None and self.writer[0].failures:\n", "        if False:\n", "failures"),
+    Mistake("a forked child takes the devices for its own", "runtime", "            started.initialized = False\n",
+            "            pass\n", "forked"),
+    Mistake("a forked child may start ACL", "runtime",
+            "    if refusal:\n        raise RuntimeError(refusal)\n    module()\n", "    module()\n", "forked"),
+    Mistake("finalize ends at the first thing that cannot be given back", "runtime",
+            "            except AclError as error:\n                failed.append(error)\n",
+            "            except ZeroDivisionError:\n                pass\n", "finalizing"),
+    Mistake("events that nothing refers to are never destroyed", "runtime", "        while self.dropped_events:\n",
+            "        while False:\n", "finalizing"),
+]
+
+
+def making(mistake: Mistake) -> None:
+    """Have this process import the backend with the mistake in it. Raises ValueError if the text is not there once."""
+    name, get_code = f"mindtorch._backends.npu.{mistake.module}", SourceFileLoader.get_code
+    if name in sys.modules:
+        raise ValueError(f"{name} is imported already")
+
+    def changed(loader: SourceFileLoader, fullname: str) -> CodeType | None:
+        if fullname != name:
+            return get_code(loader, fullname)
+        text = loader.get_source(fullname) or ""
+        if text.count(mistake.right_text) != 1:
+            raise ValueError(f"{mistake.right_text!r} is {text.count(mistake.right_text)} times in {name}")
+        return compile(text.replace(mistake.right_text, mistake.wrong_text), loader.path, "exec")
+
+    SourceFileLoader.get_code = changed  # type: ignore[method-assign, assignment]
+
+
+def outcome(mistake: Mistake) -> str:
+    """What the mistake's concern says of it, in a process of its own; '' if it says nothing."""
+    told, tell = os.pipe()
+    if not (pid := os.fork()):
+        signal.alarm(SECONDS)
+        try:
+            making(mistake)
+            text = "; ".join(acceptance.main(mistake.concern))
+        except BaseException as error:
+            text = f"not made: {type(error).__name__}: {error}"
+        os.write(tell, text.encode()[:4000])
+        os._exit(0)
+    os.close(tell)
+    with os.fdopen(told) as pipe:
+        text = pipe.read()
+    status = os.waitpid(pid, 0)[1]
+    return f"{mistake.concern}: the process ended with {status}" if status else text
+
+
+def main() -> int:
+    missed = 0
+    for number, mistake in enumerate(MISTAKES, 1):
+        found = outcome(mistake)
+        is_caught = found.startswith(f"{mistake.concern}: ")
+        missed += not is_caught
+        verdict = f"caught by {found}" if is_caught else f"MISSED by {mistake.concern}: {found}"
+        print(f"{number:2}  {mistake.module}: {mistake.wrong}  {verdict}".replace("\n", " "), flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
