@@ -79,11 +79,12 @@ def _whole(parts: int, whole: Tensor, part: Tensor, name: str) -> None:
                            f"{whole.numel()} for {part.numel()}")
 
 
-def _reduces(op: Any, tensor: Tensor) -> ReduceOp:
+def _reduces(call: str, op: Any, tensor: Tensor) -> ReduceOp:
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be a ReduceOp, not {type(op).__name__}")
-    if tensor.is_complex() and op not in (ReduceOp.SUM, ReduceOp.AVG):
-        raise ValueError(f"all_reduce does not support {op!r} on complex tensors")
+    if tensor.is_complex() and op not in (ReduceOp.SUM, ReduceOp.AVG):  # PyTorch has two errors for it
+        kind = ValueError if call == "all_reduce" else RuntimeError
+        raise kind(f"{call} does not support RedOpType.{op.name} on complex tensors")
     if op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR) and (tensor.is_floating_point() or tensor.is_complex()):
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
     if op is ReduceOp.AVG and not (tensor.is_floating_point() or tensor.is_complex()):
@@ -132,7 +133,7 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Reduce the tensors of all ranks, in place, for all (``torch.distributed.all_reduce``)."""
     return run("all_reduce", resolve(group), take=[_tensor(tensor, "tensor")], of=describe(tensor),
-               op=_reduces(op, tensor), filled=True, async_op=async_op)
+               op=_reduces("all_reduce", op, tensor), filled=True, async_op=async_op)
 
 
 @_for_members
@@ -142,8 +143,8 @@ def reduce(tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, 
     (``torch.distributed.reduce``).
     """
     group = resolve(group)
-    return run("reduce", group, take=[_tensor(tensor, "tensor")], of=describe(tensor), op=_reduces(op, tensor),
-               filled=True, async_op=async_op, root=_root(group, dst, group_dst, "dst"))
+    return run("reduce", group, take=[_tensor(tensor, "tensor")], of=describe(tensor), filled=True, async_op=async_op,
+               op=_reduces("reduce", op, tensor), root=_root(group, dst, group_dst, "dst"))
 
 
 @_for_members
@@ -204,8 +205,8 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
     """
     group = resolve(group)
     _alike(_tensors(input_list, "input_list"), _tensor(output, "output"), group, "reduce_scatter")
-    return run("reduce_scatter", group, input_list, [output], of=describe(output), op=_reduces(op, output),
-               async_op=async_op)
+    return run("reduce_scatter", group, input_list, [output], of=describe(output), async_op=async_op,
+               op=_reduces("reduce_scatter", op, output))
 
 
 @_for_members
@@ -216,8 +217,8 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
     """
     group = resolve(group)
     _whole(group.size(), _tensor(input, "input"), _tensor(output, "output"), "reduce_scatter_tensor")
-    return run("reduce_scatter", group, [input], [output], of=describe(output), op=_reduces(op, output),
-               async_op=async_op)
+    return run("reduce_scatter", group, [input], [output], of=describe(output), async_op=async_op,
+               op=_reduces("reduce_scatter", op, output))
 
 
 @_for_members

@@ -45,7 +45,18 @@ def test_the_same_program_finds_the_same_on_gloo(tmp_path: Path) -> None:
     finally:
         for process in theirs:
             process.kill()
+    compared, refused = 0, set()
     for rank, (our, their) in enumerate(zip(said(ours.output), said(outputs[0]), strict=True)):
         assert len(our) == len(their)
-        for index, (mine, reference) in enumerate(zip(our, their, strict=True)):
+        for index, (mine, reference) in enumerate(zip(our[1:], their[1:], strict=True)):
             assert mine == reference, (rank, index)
+        for key, mine in our[0].items():
+            reference = their[0].get(key) or our[0][key.replace("every second", "contiguous")]
+            compared += not isinstance(reference, str)
+            if not isinstance(reference, str):
+                assert mine == reference, (rank, key)
+            elif isinstance(mine, str):
+                assert mine.partition(":")[0] == reference.partition(":")[0], (rank, key)
+            else:
+                refused.add(key.split(", ")[1])
+    assert compared > 3500 and refused == {"torch.int16"}  # of which gloo knows nothing
