@@ -33,6 +33,7 @@ def test_the_release_fails_where_something_is_to_be_done_with_a_hint_alone(lesso
     expected = {number for number, cell in enumerate(json.loads(text)["cells"])
                 if "course.predict(" in source(cell) or "course.check(" in source(cell)}
     assert len(expected) == len(lesson.predictions) + len(lesson.labs)
+    assert not any("UsageError" in report.error + report.printed for report in reports.values())  # of a magic
     for number in expected:
         report = reports[number]
         assert not report.passed and report.error.startswith("NotYet: "), report
