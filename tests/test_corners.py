@@ -308,6 +308,7 @@ def written_to(name: str, dtype: str, *inputs: Any) -> Program:
     lambda t: t.frexp(t.ones(3), out=(t.empty(3), t.empty(3))),
     lambda t: t.frexp(t.ones(3), out=(t.empty(3, dtype=t.double), t.empty(3))),
     lambda t: t.nonzero_static(t.ones(3), size=2, out=t.empty(0)),
+    written_to("heaviside", "double", [1.0], [1.0]), written_to("float_power", "float", [1.0], [1.0]),
 )
 def test_outputs_of_the_wrong_dtype(program: Program) -> None:
     check(program)
@@ -405,7 +406,11 @@ def test_what_only_a_single_number_or_an_integer_may_be(program: Program) -> Non
     lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(1, 1, dtype=t.int64), 70000),
     lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(0, dtype=t.int64), 70000, reduce="add"),
     lambda t: t.addcmul(*[t.ones(2, dtype=t.float16)] * 3, value=1e39),
-    lambda t: t.addcmul(*[t.ones(2, dtype=t.int8)] * 3, value=300),
+    lambda t: t.addcmul(*[t.ones(2, dtype=t.int8)] * 3, value=300), lambda t: t.addcmul(*[t.ones(2)] * 3, value=1e39),
+    lambda t: t.addcdiv(*[t.ones(2)] * 3, value=-1e39), lambda t: t.addcdiv(*[t.ones(2)] * 3, value=float("inf")),
+    lambda t: t.addcdiv(*[t.ones(2, dtype=t.float16)] * 3, value=1e5),
+    lambda t: t.addcdiv(*[t.ones(2, dtype=t.float16)] * 3, value=1e39),
+    lambda t: t.nn.functional.interpolate(t.ones(1, 1, 2, 2), scale_factor=1e20, mode="bilinear"),
     lambda t: t.hardshrink(t.ones(2, dtype=t.float16), 70000), lambda t: t.hardshrink(t.ones(2), float("inf")),
     lambda t: t.histc(t.zeros(2), 5, 0, 1e39), lambda t: t.histc(t.zeros(2, dtype=t.bool), 5),
     lambda t: t.histogram(t.zeros(2, dtype=t.int8), 3, range=(0.0, 300.0)),

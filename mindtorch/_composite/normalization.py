@@ -7,6 +7,7 @@ from typing import Any
 from .._backends.meta.ops.normalization import check_groups, check_normalized
 from .._dispatch.aten import empty_memory_format as empty, native_batch_norm, native_group_norm, native_layer_norm
 from .._dispatch.dispatcher import is_seen
+from .._dispatch.keys import DUAL
 from .._dtype import COMPLEX, FLOATING, finfo, float32, uint8
 from .._errors import check, check_takes
 from .._formats import channels_last, channels_last_3d, contiguous_format
@@ -31,6 +32,10 @@ def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_va
     input.size(1)
     check((running_mean is None) == (running_var is None),
           "running_mean and running_var must either both be None or neither be None", ValueError)
+    if input._keys & DUAL:
+        check(not any(running is not None and running._keys & DUAL for running in (running_mean, running_var)),
+              "batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad "
+              "defined")
     if is_seen(input):
         empty((0,), uint8, None, input._device)  # what PyTorch's other kernels reserve for their backward pass
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]

@@ -128,6 +128,17 @@ def test_the_end_of_a_level_leaves_nothing() -> None:
 
 
 @pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
+def test_running_statistics_have_no_tangent_beside_an_input_that_has(lib: Any) -> None:
+    forward_mode = lib.autograd.forward_ad
+    x, statistics = lib.rand(2, 2, 3), lib.ones(2)
+    with forward_mode.dual_level():
+        moving = forward_mode.make_dual(lib.ones(2), lib.ones(2))
+        lib.nn.functional.batch_norm(x, moving, statistics)
+        with pytest.raises(RuntimeError, match="batch_norm is not differentiable wrt running_mean and running_var"):
+            lib.nn.functional.batch_norm(forward_mode.make_dual(x, x), statistics, moving)
+
+
+@pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
 @pytest.mark.parametrize("product", [lambda a, b: a * b, lambda a, b: b * a], ids=["outer first", "inner first"])
 def test_tensors_of_two_levels_in_one_call_carry_the_tangents_of_both(lib: Any, product: Any) -> None:
     def slope(x: Any) -> Any:  # of a product in its other factor

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import mindtorch as torch
 from mindtorch import introspect, viz, widgets
+from mindtorch.viz.monitor import progress_text
 
 from .test_harmless import HOSTILE
 from .test_pictures import Checker
@@ -491,6 +492,13 @@ def test_progress_passes_items_on_and_counts_them(capsys):
     assert list(endless) == ["a", "b", "c"] and "unknown" in endless.page()
     with pytest.raises(TypeError):
         len(endless)
+
+
+@pytest.mark.parametrize(("done", "total", "elapsed", "text"), [
+    (3, 12, 20.0, "epoch 3/12 (25%) · 0.15/s · 1:00 left"), (12, 12, 75.0, "epoch 12/12 (100%) · 0.16/s · 1:15 in all"),
+    (4000, None, 10.0, "epoch 4,000 · 400/s · 0:10 in all"), (0, 12, 0.0, "epoch 0/12 (0%)")])
+def test_progress_tells_the_rate_and_the_time_that_is_left(done, total, elapsed, text):
+    assert progress_text(done, total, elapsed, "epoch") == text
 
 
 def test_progress_has_the_length_of_a_loader_that_has_one():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mindtorch._backends.npu import constants as c, simulator
-from mindtorch._backends.npu.simulator import handles
+from mindtorch._backends.npu.simulator import handles, watch
 from mindtorch._backends.npu.simulator.clocks import Clocks, join
 from mindtorch._backends.npu.simulator.sanitizer import _overlap
 
@@ -345,6 +345,17 @@ def test_a_stream_that_has_ended_is_forgotten_by_every_clock() -> None:
     assert clocks.host == {1: 2, 2: 1} and not clocks.knows({}, 1, 2)
     clocks.forget(1)
     assert clocks.host == {2: 1} == clocks.of(2) and clocks.knows({}, 1, 2)
+
+
+def test_a_stream_that_is_destroyed_leaves_no_clock() -> None:
+    first, second, _ = two_streams()
+    one, out = array([1, 2]), empty(2)
+    add(one, one, out, first)
+    rt.synchronize_stream(first)
+    add(out, out, empty(2), second)
+    rt.destroy_stream(first)
+    clocks = watch.active._clocks
+    assert len(clocks._streams) == 1 and len(clocks.host) <= 1
 
 
 def test_a_pipeline_over_two_streams_is_clean() -> None:

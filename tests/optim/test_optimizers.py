@@ -93,6 +93,28 @@ def test_steps(name, kwargs):
             assert_same(mine[1], other[1], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS",
+                                  "NAdam", "RAdam", "RMSprop", "Rprop", "SGD"])
+def test_a_learning_rate_of_several_elements_is_refused_by_name(name):
+    same(lambda t: getattr(t.optim, name)([t.ones(2, requires_grad=True)], lr=t.tensor([0.1, 0.2])))
+
+
+@pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
+def test_lbfgs_starts_with_the_gradient_itself(lib):
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = lib.optim.LBFGS([x], max_iter=1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (x * x).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    state = optimizer.state[x]
+    assert (state["H_diag"], state["n_iter"], state["func_evals"], state["d"].tolist()) == (1, 1, 1, [-2, -4])
+
+
 @pytest.mark.parametrize("name", ["state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post"])
 @pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
 def test_hooks_of_states_run_in_their_order_and_those_that_ask_for_it_first(lib, name):

@@ -313,6 +313,8 @@ WRONG_DTYPE = {name: message for names, message in {
     "multinomial": "multinomial expects Long tensor out, got: {Got}",
     "inner tensordot": "tensordot: Expected the output tensor to have dtype {Want}, but got an output tensor with "
                        "dtype {Got}",
+    "float_power": "the output given to float_power has dtype {Got} but the operation's result requires dtype {Want}",
+    "heaviside": "heaviside is not yet implemented for tensors with different dtypes.",
     "where": "Expected out type to be {Want} but got {Got}",
     "nonzero nonzero_static": "{name}: Expected out tensor to have scalar type {Want} but got scalar type{Got}",
     "linalg_vecdot": "linalg.vecdot: Expected out of dtype{Want} but found {Got}",

@@ -82,6 +82,8 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     else:
         factors = _one_each("scale_factor", scale_factor, input)
         size = [int(n * factor) for n, factor in zip(input.shape[2:], factors, strict=True)]
+        if max(size, default=0) >= 2**63:
+            raise RuntimeError("value cannot be converted to type int64_t without overflow")
         if recompute_scale_factor or mode == "area":
             factors = None
     if antialias and not (mode in _ANTIALIASED and ndim == 4):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._errors import check
 from ...._storage import allocate
 from ...common.blocks import BLOCK, each_block
 from ...common.pointwise import PreparedUfunc
@@ -36,9 +37,14 @@ def times(x: Any, factor: Any) -> Any:
 
 
 def plus_scaled(x: Any, fresh: Any, factor: Any) -> Any:
-    """``x + factor * fresh``, where ``fresh`` may be written to."""
+    """``x + factor * fresh``, where ``fresh`` may be written to. Raises RuntimeError for a factor that the dtype cannot
+    hold.
+    """
     if factor != 1:
-        fresh *= np.asarray(factor).astype(fresh.dtype)
+        with np.errstate(over="ignore"):
+            given = np.asarray(factor).astype(fresh.dtype)
+        check(np.isfinite(given) or not np.isfinite(factor), "value cannot be converted to type float without overflow")
+        fresh *= given
     return x + fresh
 
 
