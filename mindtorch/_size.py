@@ -8,6 +8,9 @@ from typing import Any
 
 from ._about import about
 
+_new: Any = tuple.__new__
+_item: Any = tuple.__getitem__
+
 
 class Size(tuple[int, ...]):
     """A shape, whose slices, sums and products are shapes, too (``torch.Size``)."""
@@ -36,8 +39,8 @@ class Size(tuple[int, ...]):
     __str__ = __repr__
 
     def __getitem__(self, index: Any) -> Any:
-        item = tuple.__getitem__(self, index)
-        return Size(item) if item.__class__ is tuple else item
+        item = _item(self, index)
+        return _new(Size, item) if item.__class__ is tuple else item
 
     def __add__(self, other: Any) -> Any:
         return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented

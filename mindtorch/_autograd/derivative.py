@@ -137,8 +137,9 @@ def _keep(value: Any, fact: Callable[[Any], Any] | None) -> Any:
         return value if fact is None else None
     if fact is not None:
         return [fact(item) for item in value]
-    if any(item.__class__ in TENSOR_TYPES for item in value):
-        return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
+    for item in value:
+        if item.__class__ in TENSOR_TYPES:
+            return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
     return value
 
 
@@ -448,8 +449,13 @@ class OperatorNode(Node):
         """Run all formulas, unless no gradient arrived."""
         plan = self.plan
         results: list[Any] = [None] * len(self.derivative.inputs)
-        if any(g is not None for g in grads):
-            values = [grads[0], *[self._unpacked(value) for value in saved], grads]
+        if grads[0] is not None or any(g is not None for g in grads):
+            values = [grads[0]]
+            for value in saved:
+                kind = value.__class__
+                values.append(value.unpack(self) if kind is Saved else
+                              self._unpacked(value) if kind is list or kind in TENSOR_TYPES else value)
+            values.append(grads)
             task = local.task
             wanted = None if task is None or self.lengths is not None else task.wanted_of(self)
             for where, formula, needs in plan.formulas:

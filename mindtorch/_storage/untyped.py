@@ -372,7 +372,9 @@ def _nameless_file() -> Any:
 
 def storage_of_array(array: np.ndarray, resizable: bool = True) -> UntypedStorage:
     """A CPU storage over the memory of a C-contiguous array."""
-    storage = UntypedStorage(data=array.reshape(-1).view(_BYTE) if array.size else np.empty(0, _BYTE))
+    storage = object.__new__(UntypedStorage)  # whose __init__ would look for what this is not
+    storage._bytes = data = array.reshape(-1).view(_BYTE) if array.size else np.empty(0, _BYTE)
+    storage._nbytes, storage._aliases, storage._typed = data.nbytes, [], {}
     if not resizable:
         storage._resizable = False
     return storage

@@ -589,3 +589,23 @@ def test_fused_operators_refuse_leaves_in_grad_mode():
         t._foreach_add_([p], 1)
 
     same(program, message=False)
+
+
+@pytest.mark.parametrize("name, options", [("SGD", {"momentum": 0.9, "nesterov": True}), ("AdamW", {"amsgrad": True}),
+                                           ("Adam", {"maximize": True, "weight_decay": 0.1}), ("Adagrad", {})])
+def test_small_parameters_step_together_as_they_would_one_by_one(name, options):
+    def trained(together):
+        mindtorch.manual_seed(0)
+        shapes = ((3,), (), (70, 70), (5, 4), (0,), (64, 64), (2, 3, 4))
+        parameters = [mindtorch.randn(shape).requires_grad_() for shape in shapes] + [mindtorch.randn(4).double()]
+        steps = [getattr(mindtorch.optim, name)(group, lr=0.1, **options)
+                 for group in ([parameters] if together else [[p] for p in parameters])]
+        for used in (parameters, parameters[::2], parameters):  # so that some have taken more steps
+            for p in parameters:
+                p.grad = p.detach().sin() if any(p is other for other in used) else None
+            for optimizer in steps:
+                optimizer.step()
+        return parameters
+
+    for joined, single in zip(trained(True), trained(False), strict=True):
+        assert joined.equal(single) and joined._version == single._version

@@ -55,8 +55,10 @@ def array_of(value: Any) -> Any:
     kind = value.__class__
     if kind in TENSOR_TYPES:
         return value._array
-    if (kind is list or kind is tuple) and value and any(item.__class__ in TENSOR_TYPES for item in value):
-        return [item._array if item.__class__ in TENSOR_TYPES else item for item in value]
+    if kind is list or kind is tuple:
+        for item in value:
+            if item.__class__ in TENSOR_TYPES:
+                return [item._array if item.__class__ in TENSOR_TYPES else item for item in value]
     return value
 
 
