@@ -382,6 +382,15 @@ def test_in_the_mode_stop_all_streams_of_the_context_stop_and_take_nothing_more(
     assert rt.destroy_context(context) == 0
 
 
+def test_events_that_were_never_recorded_answer_as_cann_s_do() -> None:
+    """As in CANN's runtime (Event::Query, Event::QueryEventStatus): those of ExWithFlag are complete."""
+    plain, ex = got(rt.create_event_with_flag(c.ACL_EVENT_SYNC)), got(rt.create_event_ex_with_flag(c.ACL_EVENT_SYNC))
+    assert got(rt.query_event(plain)) == got(rt.query_event(ex)) == c.ACL_EVENT_STATUS_COMPLETE
+    assert got(rt.query_event_status(plain)) == c.ACL_EVENT_RECORDED_STATUS_NOT_READY
+    assert got(rt.query_event_status(ex)) == c.ACL_EVENT_RECORDED_STATUS_COMPLETE
+    assert rt.synchronize_event(plain) == rt.synchronize_event(ex) == 0
+
+
 def test_a_queue_holds_2048_tasks_and_takes_no_more_while_it_is_held() -> None:
     stream, one = got(rt.create_stream()), array([1])
     with simulator.paused(stream):

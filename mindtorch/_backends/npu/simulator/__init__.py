@@ -14,6 +14,7 @@ from typing import Any
 
 from . import faults, handles, sanitizer as _sanitizer, watch
 from .acl import acl
+from .costs import Costs, costs
 from .descriptors import DESCRIPTORS
 from .devices import DEFAULT_LIMIT, machine, thread
 from .executors import AclOpExecutor
@@ -22,8 +23,9 @@ from .library import find
 from .sanitizer import KINDS, Report
 from .streams import Stream
 
-__all__ = ["KINDS", "Report", "acl", "check", "clear_reports", "device_count", "faults", "find", "hold", "live_bytes",
-           "live_handles", "memory_limit", "paused", "release", "reports", "reset", "sanitizer", "slow"]
+__all__ = ["KINDS", "Costs", "Report", "acl", "check", "clear_reports", "costs", "device_count", "faults", "find",
+           "hold", "live_bytes", "live_handles", "memory_limit", "paused", "release", "reports", "reset", "sanitizer",
+           "slow"]
 
 
 def sanitizer(on: bool | None = None) -> bool:
@@ -142,9 +144,16 @@ def paused(stream: Any = None) -> Iterator[None]:
             held.release()
 
 
+_process = os.getpid()
+
+
 @atexit.register
 def _release_all() -> None:
-    """A program that ends with a stream held must end nevertheless: what waits for the stream waits after this."""
+    """A program that ends with a stream held must end nevertheless: what waits for the stream waits after this. A
+    forked process has no part in it: its parent's locks may be held for ever there.
+    """
+    if os.getpid() != _process:
+        return
     for device in machine.devices:
         for stream in device.streams():
             stream.release()
@@ -162,6 +171,7 @@ def before_reset(finalize: Callable[[], None]) -> None:
 def reset() -> None:
     """Start anew: no fault, no report, nothing allocated, nothing initialised, 1 GiB per device."""
     faults.clear()
+    costs.reset()
     for finalize in _users:
         finalize()
     if machine.is_initialized:

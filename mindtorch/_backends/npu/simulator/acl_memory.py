@@ -72,4 +72,4 @@ def memcpy_async(to: int, maximum: int, source: int, size: int, kind: int, strea
     stream = stream_of(stream_handle)
     transfers.check_copy(stream, "aclrtMemcpyAsync", to, maximum, source, size, kind)
     keep = machine.host.owner(to), machine.host.owner(source)
-    stream.submit(Call("aclrtMemcpyAsync", lambda: ctypes.memmove(to, source, size), keep))
+    stream.submit(Call("aclrtMemcpyAsync", lambda: ctypes.memmove(to, source, size), keep, size))

@@ -133,7 +133,9 @@ def create_event_with_flag(flag: int) -> int:
     return handles.add(Event(flag))
 
 
-create_event_ex_with_flag = create_event_with_flag
+def create_event_ex_with_flag(flag: int) -> int:
+    current()
+    return handles.add(Event(flag, ex=True))
 
 
 def destroy_event(handle: int) -> None:
@@ -172,12 +174,14 @@ def _is_done(record: Record | None) -> bool:
 
 
 def query_event(handle: int) -> int:
-    done = _is_done(handles.get(handle, Event).record)
+    event = handles.get(handle, Event)
+    done = event.record is None or _is_done(event.record)  # never recorded: complete, says CANN's runtime
     return c.ACL_EVENT_STATUS_COMPLETE if done else c.ACL_EVENT_STATUS_NOT_READY
 
 
 def query_event_status(handle: int) -> int:
-    done = _is_done(handles.get(handle, Event).record)
+    event = handles.get(handle, Event)
+    done = event.ex if event.record is None else _is_done(event.record)  # so do those of ExWithFlag here, and no others
     return c.ACL_EVENT_RECORDED_STATUS_COMPLETE if done else c.ACL_EVENT_RECORDED_STATUS_NOT_READY
 
 

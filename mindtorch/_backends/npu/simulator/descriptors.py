@@ -72,6 +72,22 @@ class AclTensor:
     def numel(self) -> int:
         return prod(self.shape)
 
+    def is_contiguous(self) -> bool:
+        """Whether the elements follow each other without gaps, in the order of the indices."""
+        expected = 1
+        for size, step in zip(reversed(self.shape), reversed(self.stride), strict=True):
+            if size != 1 and step != expected:
+                return not self.numel
+            expected *= size
+        return True
+
+    def transposed(self) -> AclTensor:
+        """The tensor with its last two dimensions exchanged; itself if it has fewer."""
+        if len(self.shape) < 2:
+            return self
+        shape, stride = ((*numbers[:-2], numbers[-1], numbers[-2]) for numbers in (self.shape, self.stride))
+        return AclTensor(shape, self.code, stride, self.offset, self.format, self.storage, self.data)
+
     def extent(self) -> tuple[int, int]:
         """The first byte, and the one after the last, that the elements lie in."""
         low = high = self.address

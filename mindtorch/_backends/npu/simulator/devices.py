@@ -9,6 +9,7 @@ from ..constants import (
     ACL_ERROR_RT_LOST_HEARTBEAT, ACL_ERROR_RT_STREAM_CONTEXT, ACL_ERROR_UNINITIALIZE,
 )
 from . import faults, handles, watch
+from .costs import Cores
 from .errors import Fault
 from .memory import HostMemory, Memory
 from .streams import Stream
@@ -26,6 +27,7 @@ class Device:
         self.peers: set[int] = set()
         self.contexts: set[Context] = set()
         self.primary: Context | None = None  #: made by ``set_device``
+        self.cores = Cores()
         self.leaving: list[Stream] = []  #: destroyed by force: their workers end when they can
         self.lock = threading.RLock()
 

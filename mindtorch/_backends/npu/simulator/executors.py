@@ -13,26 +13,33 @@ from ..constants import (
     ACL_DT_UNDEFINED, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_MAX_SHAPE_RANK, DATA_TYPES, DTYPE_NAMES,
 )
 from . import faults, handles, watch
+from .costs import Cost, costs
 from .descriptors import DESCRIPTORS, FUNCTIONS as FUNCTIONS, AclTensor, AclTensorList, declared
 from .devices import machine, stream_of
 from .errors import Fault
-from .memory import ALIGNMENT
+from .memory import ALIGNMENT, TAIL
 from .streams import Stream, Task
 
-#: Bytes of workspace that an operator asks for; others need none.
+#: Bytes of workspace that an operator asks for in any case; others need none but for operands with gaps.
 WORKSPACES = dict.fromkeys(("aclnnMatmul", "aclnnMm", "aclnnBatchMatMul", "aclnnAddmm", "aclnnBaddbmm",
                             "aclnnReduceSum", "aclnnMean", "aclnnConvolution", "aclnnConvolutionBackward", "aclnnSort",
                             "aclnnTopk", "aclnnCumsum"), 16 * ALIGNMENT)
+#: Operators that read and write through strides. All others have a contiguous copy made of an operand with gaps, by a
+#: kernel of its own, in their workspace; and where the output has gaps, they compute it there and copy it.
+STRIDED = frozenset({"aclnnInplaceCopy"})
+#: Operators whose matrices may be transposed: a descriptor says so, and no copy is made.
+TRANSPOSING = frozenset({"aclnnMatmul", "aclnnMm", "aclnnBatchMatMul", "aclnnAddmm", "aclnnBaddbmm"})
+PIECE = 512  #: bytes that a piece of a workspace is a multiple of
 
 
 class AclOpExecutor:
     """An aclOpExecutor: what an operator was asked to do."""
 
-    __slots__ = ("operator", "repeatable", "values")
+    __slots__ = ("operator", "repeatable", "values", "workspace")
     label = "aclOpExecutor"
 
-    def __init__(self, operator: Operator, values: list[Any]):
-        self.operator, self.values, self.repeatable = operator, values, False
+    def __init__(self, operator: Operator, values: list[Any], workspace: int):
+        self.operator, self.values, self.repeatable, self.workspace = operator, values, False, workspace
 
 
 @declared("aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor*)")
@@ -67,9 +74,18 @@ class Operator:
         if not size or not executor:
             raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{self.name}: workspaceSize or executor is null")
         values = [read(argument) for read, argument in zip(self._readers, arguments[:-2], strict=True)]
-        size[0] = self.workspace
-        executor[0] = handles.add(AclOpExecutor(self, values))
+        size[0] = workspace = self.workspace + self._copies(values)
+        executor[0] = handles.add(AclOpExecutor(self, values, workspace))
         return 0
+
+    def _copies(self, values: list[Any]) -> int:
+        """How many bytes the contiguous copies of operands take."""
+        if self.name in STRIDED:
+            return 0
+        gaps = [value for value in values if value.__class__ is AclTensor and not value.is_contiguous()]
+        if self.name in TRANSPOSING:
+            gaps = [tensor for tensor in gaps if not tensor.transposed().is_contiguous()]
+        return sum(-(-(tensor.numel * tensor.dtype.itemsize + TAIL) // PIECE) * PIECE for tensor in gaps)
 
     def phase_two(self, workspace: int | None, size: int, executor: int | None, stream: int | None) -> int:
         """aclnnXxx. The executor is used up, and everything is read: the descriptors may be destroyed after this."""
@@ -82,21 +98,21 @@ class Operator:
             if fault := faults.strike(self.name, 2):
                 raise fault
             launch.fault = faults.strike(self.name, "async")
-        if found.operator.workspace:
-            launch.workspace = self._workspace(queue, workspace, size)
+        if found.workspace:
+            launch.workspace = self._workspace(queue, workspace, size, found.workspace)
         sanitizer = watch.active
         if sanitizer is not None:
             sanitizer.launch(queue, launch)
         queue.submit(launch)
         return 0
 
-    def _workspace(self, stream: Stream, address: int | None, size: int) -> tuple[int, int]:
-        if address is None or size < self.workspace:
-            raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{self.name} needs a workspace of {self.workspace} bytes, got {size}")
+    def _workspace(self, stream: Stream, address: int | None, size: int, wanted: int) -> tuple[int, int]:
+        if address is None or size < wanted:
+            raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{self.name} needs a workspace of {wanted} bytes, got {size}")
         if not stream.device.memory.holds(address):
             message = f"{self.name}: the workspace {address:#x} is not memory of device {stream.device.number}"
             raise Fault(ACLNN_ERR_PARAM_INVALID, message, "host-pointer")
-        return address, self.workspace
+        return address, wanted
 
 
 class Launch(Task):
@@ -113,8 +129,23 @@ class Launch(Task):
         return self.operator.name
 
     def run(self, stream: Stream) -> None:
-        if faults.pace or faults.lost:
+        if faults.pace or costs.scale:
+            cost = self.cost()
+            with stream.device.cores.taken(cost):
+                stream.pause(self.operator.name, cost.seconds * costs.scale)
+                self._compute(stream)
+            return
+        if faults.lost:
             stream.pause(self.operator.name)
+        self._compute(stream)
+
+    def cost(self) -> Cost:
+        """Which cores the operator takes, and for how long, by the model."""
+        operands = [operand for value, _ in zip(self.values, self.operator.parameters, strict=True)
+                    for operand in (value if value.__class__ is list else [value]) if operand.__class__ is AclTensor]
+        return costs.of(self.operator.name, [(DTYPE_NAMES[tensor.code], tensor.shape) for tensor in operands])
+
+    def _compute(self, stream: Stream) -> None:
         if self.fault is not None:
             raise Fault(self.fault.code, f"{self} failed on {stream}: {self.fault.message}")
         if self.workspace is not None:

@@ -12,6 +12,8 @@ from .errors import Fault
 
 #: Bytes: what addresses are aligned to, what is left free between blocks, so that running over an end hits nothing.
 ALIGNMENT, GUARD = 64, 512
+#: Bytes that CANN wants behind each piece of memory, after its length is rounded up to as many.
+TAIL = 32
 
 
 class Block:

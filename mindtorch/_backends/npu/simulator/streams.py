@@ -17,6 +17,7 @@ from ..constants import (
     ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_ERROR_RT_STREAM_TASK_FULL,
 )
 from . import faults
+from .costs import costs
 from .errors import Fault
 
 if TYPE_CHECKING:
@@ -65,15 +66,17 @@ class Task:
 
 
 class Call(Task):
-    """A copy, fill or callback: a function without arguments, and its name in messages. ``keep`` lives until it ran."""
+    """A copy, fill or callback: a function without arguments, and its name in messages. ``keep`` lives until it ran;
+    ``nbytes`` go between host and device.
+    """
 
-    __slots__ = ("function", "keep", "name")
+    __slots__ = ("function", "keep", "name", "nbytes")
 
-    def __init__(self, name: str, function: Callable[[], Any], keep: Any = None):
-        self.name, self.function, self.keep = name, function, keep
+    def __init__(self, name: str, function: Callable[[], Any], keep: Any = None, nbytes: int = 0):
+        self.name, self.function, self.keep, self.nbytes = name, function, keep, nbytes
 
     def run(self, stream: Stream) -> None:
-        stream.pause(self.name)
+        stream.pause(self.name, costs.transfer(self.nbytes) * costs.scale if costs.scale and self.nbytes else 0.0)
         self.function()
 
     def __repr__(self) -> str:
@@ -153,8 +156,8 @@ class Event:
 
     label = "aclrtEvent"
 
-    def __init__(self, flag: int):
-        self.flag = flag
+    def __init__(self, flag: int, ex: bool = False):
+        self.flag, self.ex = flag, ex  #: ``ex``: made by aclrtCreateEventExWithFlag
         self.record: Record | None = None
         self.waiting = 0
         self.lock = threading.Lock()
@@ -335,11 +338,11 @@ class Stream:
         if self.context.stops_on_failure and self.context.failure is None:
             self.context.failure = fault
 
-    def pause(self, name: str) -> None:
-        """What every task that is work does first: slow motion, and whether the device is still there. Raises Fault if
-        it is not.
+    def pause(self, name: str, seconds: float = 0.0) -> None:
+        """What every task that is work does first: it takes so many seconds, or those of slow motion if they are more.
+        Raises Fault if the device is not there.
         """
-        if faults.pace:
-            self._hurry.wait(faults.pace)
+        if (seconds := max(seconds, faults.pace)) > 0:
+            self._hurry.wait(seconds)
         if faults.lost and self.device.number in faults.lost:
             raise Fault(ACL_ERROR_RT_LOST_HEARTBEAT, f"{name} failed on {self}: the device was lost")

@@ -1,0 +1,151 @@
+"""What an operator costs on an Ascend 910B, as a model: which cores it takes, how many, and for how long.
+
+``torch.npu.simulator.costs`` has the constants, each with where it comes from; any of them can be set. The model is
+coarse on purpose. An operator takes as long as the larger of two things, to move its bytes and to do its arithmetic, on
+as many cores as it fills, and every launch takes some time before that. So small operators are bound by their launches
+and leave cores free for other streams; large ones fill the device, and other streams wait.
+"""
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from math import ceil, prod
+from typing import Any, NamedTuple
+
+#: The constants: value, unit, whether it is documented or a guess ("model"), and the source.
+CONSTANTS: dict[str, tuple[float, str, str, str]] = {
+    "cube_cores": (24, "cores", "documented", "AI cores of an Ascend 910B1 and B2; a B3 and B4 have 20"),
+    "vector_cores": (48, "cores", "documented", "two a cube core: Ascend C's description of the split architecture"),
+    "aicpu_cores": (4, "cores", "model", "of the control processors, those that are left for operators"),
+    "frequency": (1.8e9, "1/s", "documented", "cube_freq in CANN's platform configuration of a B3"),
+    "cube_operations": (8192, "a cycle and core", "documented", "16 x 16 x 16 products and sums in float16"),
+    "vector_bytes": (256, "a cycle and core", "documented", "the vector unit's width"),
+    "memory_bandwidth": (1.6e12, "bytes/s", "documented", "HBM of an Ascend 910B with 64 GB"),
+    "aicpu_elements": (2e8, "elements/s and core", "model", "a scalar loop"),
+    "transfer_bandwidth": (2.4e10, "bytes/s", "model", "PCIe 4.0 x16, of which about three quarters are reached"),
+    "transfer_latency": (1e-5, "s", "model", "of a copy between host and device"),
+    "launch": (5e-6, "s", "model", "from the task queue to the first block on a core"),
+    "phase_one": (1e-5, "s", "model", "to check and to plan, on the host; less where CANN finds the plan in its cache"),
+    "vector_block": (32768, "bytes", "model", "that are worth a vector core of their own"),
+    "cube_block": (128, "rows and columns", "model", "of a product that a cube core computes"),
+}
+
+#: Operators of the cube cores; all others are the vector cores'.
+CUBE = frozenset({"aclnnMatmul", "aclnnMm", "aclnnBatchMatMul", "aclnnAddmm", "aclnnBaddbmm", "aclnnConvolution",
+                  "aclnnConvolutionBackward", "aclnnAddmv", "aclnnDot", "aclnnMv", "aclnnFlashAttentionScore",
+                  "aclnnFlashAttentionScoreGrad", "aclnnPromptFlashAttention"})
+#: dtypes that AI cores have no arithmetic for.
+AICPU = frozenset({"float64", "complex64", "complex128"})
+SIZES = {"bool": 1, "uint8": 1, "int8": 1, "int16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "float32": 4,
+         "int64": 8, "float64": 8, "complex64": 8, "complex128": 16}
+UNITS = ("cube", "vector", "aicpu")
+
+Operand = tuple[str, tuple[int, ...]]  #: the name of the dtype, and the shape
+
+
+class Cost(NamedTuple):
+    """What an operator takes: ``cores`` of ``total`` cores of a ``unit``, for so many ``seconds``, launch included."""
+
+    unit: str
+    cores: int
+    total: int
+    seconds: float
+
+    def __str__(self) -> str:
+        name = {"cube": "cube cores", "vector": "vector cores", "aicpu": "AICPU cores"}[self.unit]
+        return f"{self.cores} of {self.total} {name}"
+
+
+class Costs:
+    """The model's constants as attributes, and what follows from them. ``scale`` is how many times slower than the
+    model operators run here; 0: they take what they take, and all cores are always free.
+    """
+
+    scale = 0.0
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Give all constants their first values, and switch the model's time off."""
+        vars(self).update({name: value for name, (value, *_) in CONSTANTS.items()}, scale=0.0)
+
+    def __setattr__(self, name: str, value: float) -> None:
+        if name not in CONSTANTS and name != "scale":
+            raise AttributeError(f"the model has no constant {name!r}: it has {', '.join(CONSTANTS)}")
+        if not value >= 0 or (name != "scale" and not value):
+            raise ValueError(f"{name} must be positive, got {value}")
+        vars(self)[name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the model has no constant {name!r}: it has {', '.join(CONSTANTS)}")
+
+    def table(self) -> str:
+        """The constants with their values, units and sources, one a line."""
+        lines = [f"{name:<19} {vars(self)[name]:>10.6g} {unit:<20} {kind:<10} {source}"
+                 for name, (_, unit, kind, source) in CONSTANTS.items()]
+        return "\n".join(lines)
+
+    def total(self, unit: str) -> int:
+        """How many cores there are of a unit."""
+        return int(vars(self)[f"{unit}_cores"])
+
+    def of(self, name: str, operands: Iterable[Operand]) -> Cost:
+        """What an operator costs. ``operands`` are its tensors, the outputs last."""
+        tensors = list(operands)
+        dtypes = {dtype for dtype, _ in tensors}
+        shapes = [shape for _, shape in tensors] or [()]
+        nbytes = sum(SIZES.get(dtype, 4) * prod(shape) for dtype, shape in tensors)
+        largest = max((SIZES.get(dtype, 4) * prod(shape) for dtype, shape in tensors), default=0)
+        if dtypes & AICPU:
+            elements = max(map(prod, shapes))
+            cores = min(self.total("aicpu"), max(1, ceil(elements / 4096)))
+            return Cost("aicpu", cores, self.total("aicpu"), self.launch + elements / (self.aicpu_elements * cores))
+        moving = nbytes / self.memory_bandwidth
+        if name in CUBE:
+            out, first = shapes[-1], shapes[0]
+            rows, columns = (out[-2:] if len(out) > 1 else (1, prod(out)))
+            blocks = ceil(rows / self.cube_block) * ceil(columns / self.cube_block) * max(1, prod(out[:-2]))
+            cores = min(self.total("cube"), max(1, blocks))
+            work = 2.0 * prod(out) * (first[-1] if first else 1)
+            computing = work / (self.cube_operations * self.frequency * cores)
+            return Cost("cube", cores, self.total("cube"), self.launch + max(moving, computing))
+        cores = min(self.total("vector"), max(1, ceil(largest / self.vector_block)))
+        computing = nbytes / (self.vector_bytes * self.frequency * cores)
+        return Cost("vector", cores, self.total("vector"), self.launch + max(moving, computing))
+
+    def transfer(self, nbytes: int) -> float:
+        """How many seconds a copy between host and device takes."""
+        return float(self.transfer_latency + nbytes / self.transfer_bandwidth)
+
+
+class Cores:
+    """The free cores of a device. Who comes first is served first: a large operator is not overtaken for ever."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._taken = dict.fromkeys(UNITS, 0)
+        self._waiting: dict[str, deque[object]] = {unit: deque() for unit in UNITS}
+
+    @contextmanager
+    def taken(self, cost: Cost) -> Iterator[None]:
+        """A block that has the cores that an operator needs, after waiting for them."""
+        me, unit = object(), cost.unit
+        with self._condition:
+            queue = self._waiting[unit]
+            queue.append(me)
+            self._condition.wait_for(lambda: queue[0] is me and self._taken[unit] + cost.cores <= cost.total)
+            queue.popleft()
+            self._taken[unit] += cost.cores
+            self._condition.notify_all()
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._taken[unit] -= cost.cores
+                self._condition.notify_all()
+
+
+costs = Costs()
