@@ -12,9 +12,9 @@ PREDICTIONS = (
     Prediction("add", "a and b are on the NPU. How many of the operator's C functions does a + b call?", 2,
                "aclnnAddGetWorkspaceSize plans, and aclnnAdd puts what was planned into a stream. All of CANN's "
                "operators have this pair."),
-    Prediction("view", "a.t() + a.t() on the NPU: is anything copied before the addition?", False,
-               "A descriptor has strides and an offset, so the device reads through the view: lesson 1's formula, "
-               "computed by the device."),
+    Prediction("view", "a.t() + a.t() on the NPU: does mindtorch copy anything before it calls aclnnAdd?", False,
+               "A descriptor has strides and an offset, so CANN is told how to read: lesson 1's formula. What it makes "
+               "of that is its own: on an Ascend 910B a kernel copies such operands into the workspace first."),
     Prediction("descriptors", "The second call has returned, and the device has not begun. May the descriptors be "
                "destroyed already?", True,
                "They were read when the operator was planned and queued. The memory has to stay: the device has yet "
