@@ -25,6 +25,11 @@ DATA_TYPES = {"bool": ACL_BOOL, "uint8": ACL_UINT8, "int8": ACL_INT8, "int16": A
 #: The dtype's name of an aclDataType.
 DTYPE_NAMES = {code: name for name, code in DATA_TYPES.items()}
 
+# HcclDataType, by the dtype's name, and the size of an HcclRootInfo (hccl_types.h)
+HCCL_DATA_TYPES = {"int8": 0, "int16": 1, "int32": 2, "float16": 3, "float32": 4, "int64": 5, "uint64": 6, "uint8": 7,
+                   "uint16": 8, "uint32": 9, "float64": 10, "bfloat16": 11}
+HCCL_ROOT_INFO_BYTES = 4108
+
 # aclFormat
 ACL_FORMAT_ND = 2
 

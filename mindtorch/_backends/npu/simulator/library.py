@@ -16,6 +16,8 @@ from .exports import guarded
 #: C types that are passed as they are; pointers to them can be indexed.
 SCALARS = {name: c_type for name, c_type in bindings.C_TYPES.items() if not name.endswith("*")} | {
     "uint32_t": ctypes.c_uint32, "size_t": ctypes.c_size_t, "aclrtStream": ctypes.c_void_p,
+    "HcclResult": ctypes.c_int32, "HcclDataType": ctypes.c_int32, "HcclReduceOp": ctypes.c_int32,
+    "HcclComm": ctypes.c_void_p,
 }
 
 _made: dict[str, tuple[int, Any] | None] = {}
@@ -32,6 +34,8 @@ def find(name: str) -> int | None:
 
 
 def _make(name: str) -> tuple[int, Any] | None:
+    if name.startswith("Hccl"):
+        from . import hccl as hccl  # few programs need it
     if name in FUNCTIONS:
         declaration, function = FUNCTIONS[name]
         returns, arguments = parse(declaration)

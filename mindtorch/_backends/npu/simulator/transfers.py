@@ -21,7 +21,7 @@ SIDES = {
 def check_fill(stream: Stream | None, call: str, address: int, maximum: int, size: int) -> None:
     """Check what a memset writes. Raises Fault if it is not device memory, or not all of one block's."""
     _check_size(call, maximum, size)
-    place = _place(call, address, size, "devPtr", True)
+    place = place_of(call, address, size, "devPtr", True)
     if watch.active is not None:
         watch.active.transfer(stream, call, place, None, size)
 
@@ -34,7 +34,7 @@ def check_copy(stream: Stream | None, call: str, to: int, maximum: int, source: 
         raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: kind {kind} is not supported")
     _check_size(call, maximum, size)
     writes, reads = SIDES[kind]
-    target, origin = _place(call, to, size, "dst", writes), _place(call, source, size, "src", reads)
+    target, origin = place_of(call, to, size, "dst", writes), place_of(call, source, size, "src", reads)
     if target and origin and target[0] is not origin[0]:
         numbers = target[0].number, origin[0].number
         if numbers[0] not in origin[0].peers or numbers[1] not in target[0].peers:
@@ -51,7 +51,7 @@ def _check_size(call: str, maximum: int, size: int) -> None:
 Place = tuple[Device, Block, int]
 
 
-def _place(call: str, address: int, size: int, what: str, on_device: bool | None) -> Place | None:
+def place_of(call: str, address: int, size: int, what: str, on_device: bool | None) -> Place | None:
     """The device, block and address that device memory is in; None for host memory."""
     if not address:
         raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: {what} is null")
