@@ -49,6 +49,8 @@ def predict(task: str, answer: Any = ...) -> Page:
     if answer is ... and first is ...:
         raise NotYet(f"{asked.question} Write your answer in the place of the dots; it need not be right.")
     given = _plain(answer)
+    if given is not ... and (kind := _kind(asked.answer)) != _kind(given):
+        raise NotYet(f"{asked.question} The answer is {kind}, and not {shown(given)}.")
     if first is ...:
         record.predictions[task] = given
         record.write()
@@ -68,6 +70,13 @@ def _plain(answer: Any) -> Any:
     if hasattr(answer, "item") and getattr(answer, "ndim", 1) == 0:
         return answer.item()
     raise NotYet(f"an answer is a number, a text, True or False, or a tuple of these, not {type(answer).__name__}")
+
+
+def _kind(answer: Any) -> str:
+    """What an answer is, in words."""
+    if isinstance(answer, tuple | list):
+        return f"{len(answer)} values in parentheses"
+    return "True or False" if isinstance(answer, bool) else "a text" if isinstance(answer, str) else "a number"
 
 
 def check(task: str, mine: Any, hidden: bool = False) -> Page:

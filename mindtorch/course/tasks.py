@@ -100,7 +100,9 @@ def find(task: str, kind: type) -> Any:
     """The prediction or the lab of a name such as 'strides.position'. Raises NotYet, with what may be meant."""
     found = {f"{lesson.name}.{row.name}": row for lesson in all_lessons()
              for row in (lesson.predictions if kind is Prediction else lesson.labs)}
+    if not isinstance(task, str):
+        raise NotYet(f"the name comes first, a text such as {next(iter(found))!r}, and not {shown(task)}")
     if task not in found:
-        near = get_close_matches(str(task), found, 1, 0)
+        near = get_close_matches(task, found, 1, 0.4)
         raise NotYet(f"there is no {kind.__name__.lower()} {task!r}{f'; is {near[0]!r} meant?' if near else ''}")
     return found[task]

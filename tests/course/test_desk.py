@@ -46,6 +46,17 @@ def test_an_answer_is_of_a_kind_that_can_be_kept() -> None:
     assert "✓ your answer: 0" in repr(course.predict("strides.expand", torch.tensor(0)))
 
 
+@pytest.mark.parametrize(("task", "answer", "said"), [
+    ("strides.t", 4, "The answer is 2 values in parentheses, and not 4"), ("strides.t", (1, 4, 0), "2 values"),
+    ("strides.expand", "none", "a number"), ("views.columns", 1, "True or False"),
+    ("allocator.holes", 0, "a text"), ("strides.expand", True, "a number"),
+])
+def test_an_answer_of_another_kind_is_not_committed(task: str, answer: object, said: str) -> None:
+    with pytest.raises(course.NotYet, match=said):
+        course.predict(task, answer)
+    assert Record().predictions == {}
+
+
 def test_a_right_part_passes_in_one_line() -> None:
     assert repr(course.check("strides.position", position)) == "✓ strides.position: right, in all 10 cases"
 
@@ -81,6 +92,10 @@ def test_progress_is_shown_and_kept() -> None:
 def test_a_name_that_is_meant_is_suggested() -> None:
     with pytest.raises(course.NotYet, match=r"no lab 'strides.postion'; is 'strides.position' meant"):
         course.check("strides.postion", position)
+    with pytest.raises(course.NotYet, match=r"^there is no lab 'x'$"):
+        course.hint("x")
+    with pytest.raises(course.NotYet, match=r"the name comes first, a text .* and not <function"):
+        course.check(position, "strides.position")  # type: ignore[arg-type]
 
 
 def test_a_record_that_cannot_be_read_is_put_aside(folder: Path) -> None:
