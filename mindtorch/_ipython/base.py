@@ -13,7 +13,7 @@ from IPython.core.magic import Magics, line_cell_magic, output_can_be_silenced
 from IPython.core.magic_arguments import magic_arguments, parse_argstring
 from IPython.display import display
 
-from .. import introspect
+from .. import introspect, viz
 
 if TYPE_CHECKING:
     from ..viz.html import Markup
@@ -29,7 +29,7 @@ class Picture:
         self.html, self.text = html, text or html.plain.strip("\n")
 
     def _repr_html_(self) -> str:
-        return self.html
+        return viz.copyable(self.html)
 
     def __repr__(self) -> str:
         return self.text

@@ -36,7 +36,7 @@ def load(ip: Any) -> None:
     """``%load_ext mindtorch``."""
 
     def card(tensor: Any) -> str:
-        return str(viz.tensor_card(tensor, introspect.names_of(ip.user_ns), compact=magics.is_compact))
+        return viz.copyable(viz.tensor_card(tensor, introspect.names_of(ip.user_ns), compact=magics.is_compact))
 
     def both(tensor: Any) -> dict[str, str]:
         # The card first: it never waits, and shows what is pending. The text waits, as PyTorch's does.
@@ -47,11 +47,12 @@ def load(ip: Any) -> None:
             return {"text/html": card(tensor), "text/plain": f"<no values: {error}>"}
 
     def tree(module: Any) -> str:
-        return str(viz.module_page(introspect.module_facts(module, introspect.module_name(module, ip.user_ns))))
+        facts = introspect.module_facts(module, introspect.module_name(module, ip.user_ns))
+        return viz.copyable(viz.module_page(facts))
 
     def contents(value: Any) -> str:
         name = next((name for name, known in ip.user_ns.items() if known is value and not name.startswith("_")), "")
-        return str(viz.container_page(introspect.container_facts(value, ip.user_ns, name)))
+        return viz.copyable(viz.container_page(introspect.container_facts(value, ip.user_ns, name)))
 
     def contents_if_tensors(value: Any) -> str | None:
         return contents(value) if introspect.holds_tensors(value) else None
@@ -67,17 +68,17 @@ def load(ip: Any) -> None:
         return None if method is None else method()
 
     def graph(node: Any) -> str:
-        return str(viz.graph_page(introspect.graph_facts(node, dict(introspect.named_tensors(ip.user_ns)))))
+        return viz.copyable(viz.graph_page(introspect.graph_facts(node, dict(introspect.named_tensors(ip.user_ns)))))
 
     def memory(storage: Any) -> str:
         names = introspect.names_of(ip.user_ns)
         seen_by = introspect.library_of(storage).seen_by(storage, names)
         if not seen_by:
             return contents(storage)
-        return str(viz.storage_page(introspect.storage_facts(seen_by[0], names)))
+        return viz.copyable(viz.storage_page(introspect.storage_facts(seen_by[0], names)))
 
     def check(facts: Any) -> str:
-        return str(viz.check_page(facts))
+        return viz.copyable(viz.check_page(facts))
 
     unload(ip)
     magics = MindtorchMagics(ip)

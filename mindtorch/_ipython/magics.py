@@ -209,7 +209,7 @@ class MindtorchMagics(MagicGroup):
         html = self.shell.display_formatter.format(value, include={"text/html"})[0].get("text/html")
         if html is None:
             raise UsageError(f"%save_picture: there is no picture of {what}, of type {type(value).__name__}")
-        return str(html)
+        return viz.without_buttons(html)
 
     # -- what runs a cell or a statement, and shows what happened --------------------------------------------
 

@@ -1,4 +1,6 @@
-"""Pictures of facts: HTML, CSS and SVG, without IPython, without scripts, without anything from outside."""
+"""Pictures of facts: HTML, CSS and SVG, without IPython, without scripts, without anything from outside. ``copyable``
+adds buttons, which a script serves.
+"""
 from typing import TYPE_CHECKING
 
 from .._lazy import lazily
@@ -8,6 +10,7 @@ if TYPE_CHECKING:
     from .card import tensor_card, tensor_line
     from .check import check_page, check_text
     from .container import container_page, container_text
+    from .copying import copyable, without_buttons
     from .dispatch import dispatch_page, dispatch_text
     from .files import save_picture
     from .glossary import glossary_page, glossary_text

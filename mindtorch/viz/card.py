@@ -30,7 +30,8 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None, *, compact:
     """
     facts = tensor_facts(tensor, names)
     sharing = storage_facts(tensor, names)
-    values = _waiting(facts) if facts.statistics is None else value_grids(tensor, facts, sharing.values is not None)
+    values, is_whole = (_waiting(facts), False) if facts.statistics is None else (
+        value_grids(tensor, facts, sharing.values is not None))
     told = [tag("span", words, class_=loudness) for words, loudness in said_of(facts)
             if loudness == "mt-alert" or not compact]
     said = tag("div", join(told, " · "), class_="mt-summary") if told else None
@@ -39,7 +40,7 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None, *, compact:
     if compact:
         parts = [_head(facts), said, tag("div", values, memory, class_="mt-pair")]
     else:
-        whole = overviews(tensor, facts) if facts.elements > PLACES else None  # the grid of few elements tells all
+        whole = overviews(tensor, facts, is_whole) if facts.elements > PLACES else None  # few are seen at a glance
         parts = [_head(facts), said, values, whole, memory, _details(facts, sharing)]
     return page(tag("div", *parts, class_="mt-box"), kind="card", sheet="card")
 

@@ -15,6 +15,7 @@ COLUMNS = 5
 OPERATORS = 4  #: at most that are named of what is folded
 TYPE = re.compile(r"\b([a-z]+\d+|bool)\[")
 SHAPE = re.compile(r"(\w*\[[\d, ]*\])")
+WORD = re.compile(r"[a-z.](?=[A-Z:])")  #: the end of a word in the name of a file, where a line may end
 BAR = 24  #: pixels of the longest bar
 LEGEND = ("Operators stand below the line that asked for them and, where it runs backward, below the graph's node. "
           "└ is called inside the operator above. ↻ counts what was repeated. A dtype is written where it changes.")
@@ -105,7 +106,9 @@ class _Body:
 
     def row(self, event: DispatchEvent) -> Markup:
         bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(BAR * event.duration / self.longest))}px")
-        where = soft(place_text(event.file, event.line), f"{event.kernel} at {place_of(event.file, event.line)}")
+        words = WORD.sub(lambda found: f"{found[0]}\n", place_text(event.file, event.line)).split("\n")
+        where = tag("span", join(words, tag("wbr")), class_="mt-soft", plain="".join(words),
+                    title=f"{event.kernel} at {place_of(event.file, event.line)}")
         is_first = event.sequence in self.first
         self.cold = self.cold or is_first
         mark = tag("b", "¹", title=FIRST) if is_first else None

@@ -12,7 +12,7 @@ from .palette import count_text, shape_text, storage_class
 
 HEIGHT, PADDING = 38.0, 22.0
 LOW = 22.0  #: the height of a box that stands for what is outside
-WIDEST = 46  #: characters at most of a box's line
+WIDEST, FORMULA = 46, 52  #: characters at most of a box's line, and of a formula in it
 FIRST, SECOND = 12.0, 10.5  #: font sizes of a box's two lines
 LINE, MONO = 14.0, 6.35  #: a formula's height, and about the width of a character of it
 MOST_FORMULAS, MOST_ARROWS = 3, 4  #: formulas at most in a box, arrows at most from one box to another
@@ -134,7 +134,7 @@ class Picture:
                  "freed": node.freed, "stale": any(saved.stale for saved in node.saved)}
         look = " ".join(kind for kind, holds in kinds.items() if holds)
         formulas = tuple(formula_lines(node))
-        shown = tuple(whole_words(LAYOUT.sub("", line), WIDEST) for line in formulas[:MOST_FORMULAS])
+        shown = tuple(whole_words(LAYOUT.sub("", line), FORMULA) for line in formulas[:MOST_FORMULAS])
         title = "\n".join([node.name, *formulas, *kept_lines(node), *hook_lines(node)])
         return Box(*node_lines(node, WIDEST), title, look, HEIGHT + LINE * len(shown), shown)
 

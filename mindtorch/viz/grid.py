@@ -22,14 +22,14 @@ def shown_indices(size: int, edge: int) -> list[int | None]:
     return list(range(size)) if size <= 2 * edge + 1 else [*range(edge), GAP, *range(size - edge, size)]
 
 
-def value_grids(tensor: Any, facts: TensorFacts, linked: bool = False) -> Markup:
-    """Draw the values of a tensor: one grid for up to two dimensions, one per slice for more.
+def value_grids(tensor: Any, facts: TensorFacts, linked: bool = False) -> tuple[Markup, bool]:
+    """Draw the values of a tensor: one grid for up to two dimensions, one per slice for more; and tell if that is all.
 
     Cells that are ``linked`` carry their place in the storage, so that the picture of the storage can light up with
     them.
     """
     if not facts.elements:
-        return tag("div", "no elements", class_="mt-soft")
+        return tag("div", "no elements", class_="mt-soft"), True
     shape = facts.shape
     leading = [shown_indices(n, 1 if len(shape) > 3 else 2) for n in shape[:-2]]
     most = SLICES if len(shape) <= 12 else 2  # an index of many dimensions is long
@@ -61,7 +61,8 @@ def value_grids(tensor: Any, facts: TensorFacts, linked: bool = False) -> Markup
     total = math.prod(shape[:-2])
     said = f"{len(prefixes)} of {total:,} slices"
     more = tag("div", said, class_="mt-soft mt-row") if len(prefixes) < total else None
-    return tag("div", *grids, more, class_="mt-slices mt-scroll", tabindex="0")
+    is_whole = len(prefixes) == total and len(found) == facts.elements and GAP not in columns
+    return tag("div", *grids, more, class_="mt-slices mt-scroll", tabindex="0"), is_whole
 
 
 def number_format(values: Sequence[Any]) -> Callable[[Any], str]:

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec
 
 Given = ParamSpec("Given")
 LINES = {"div", "tr", "caption", "summary", "li", "pre"}  #: elements whose plain text is lines of its own
-VOID = {"img", "input"}  #: elements that hold nothing
+VOID = {"img", "input", "wbr"}  #: elements that hold nothing
 WIDTH = 100  #: characters of a line of a paragraph in plain text
 
 

@@ -18,12 +18,14 @@ ZOOM, SMALL = 256, 80  #: pixels, about, that the longer side of an image is enl
 BARS = 220, 56  #: width and height of a histogram, in pixels
 
 
-def overviews(tensor: Any, facts: TensorFacts) -> Markup | None:
-    """Draw a tensor as a whole: where its values are large, how often which occurs, and how it looks as pictures."""
+def overviews(tensor: Any, facts: TensorFacts, is_whole: bool) -> Markup | None:
+    """Draw a tensor as a whole: where its values are large, unless the grid ``is_whole`` and has their colours; how
+    often which occurs, and how it looks as pictures.
+    """
     s = facts.statistics
     if s is None:
         return None
-    found = tensor_overview(tensor)
+    found = None if is_whole else tensor_overview(tensor)
     parts = [None if found is None or len(facts.shape) < 2 else _heat_map(found, facts),
              _histogram(s) if s.histogram else None]
     shown = [part for part in parts if part is not None]

@@ -55,8 +55,9 @@ def places(facts: StorageFacts, labels: Sequence[Markup], bars: Callable[[Sharer
 def _writer(values: Sequence[Any]) -> Callable[[Any], str]:
     """How to write values in few characters."""
     whole = number_format(values)
-    return whole if all(len(whole(value)) <= 4 for value in values) else lambda value: (
-        f"{value:.2g}" if isinstance(value, (int, float)) and len(whole(value)) > 4 else whole(value))
+    if all(len(whole(value)) <= 4 or isinstance(value, bool) for value in values):
+        return whole
+    return lambda value: f"{value:.2g}" if isinstance(value, (int, float)) and len(whole(value)) > 4 else whole(value)
 
 
 def _value(value: Any, write: Callable[[Any], str], scale: float, place: int) -> Markup:

@@ -11,7 +11,7 @@ from .palette import (
     storage_chip, type_of,
 )
 
-MAX_ROWS = 300  #: at most that are drawn
+MAX_ROWS, OPEN = 300, 40  #: at most that are drawn, and that are not folded
 
 
 def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
@@ -20,8 +20,19 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
         return page(tag("div", "no tensors in this notebook yet", class_="mt-soft"), kind="tensors")
     sizes = {facts.storage: facts.storage_bytes for facts in rows}
     over = f"over {count_text(len(sizes), 'storage')}, {size_text(sum(sizes.values()))}"
-    shown, sharing = rows[:MAX_ROWS], Counter(facts.storage for facts in rows[:MAX_ROWS])
+    counted = f"{count_text(len(rows), 'tensor')} {over}"
+    few, others = rows[:OPEN], rows[OPEN:MAX_ROWS]
+    folded = tag("details", tag("summary", f"the other {len(rows) - OPEN:,}"), _table(others, None)) if others else None
+    more = soft(f"and {count_text(len(rows) - MAX_ROWS, 'more tensor')}") if len(rows) > MAX_ROWS else None
+    return page(_table(few, counted), folded, more, kind="tensors")
+
+
+tensors_text = in_text(tensors_page)
+
+
+def _table(shown: Sequence[TensorFacts], said: str | None) -> Markup:
     head = ("storage", "name", "type", "device", "view of", "autograd", "version", "stride")
+    sharing = Counter(facts.storage for facts in shown)
     body, before = [], None
     for facts in shown:
         size = soft(size_text(facts.storage_bytes))
@@ -33,12 +44,7 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
                         _clipped("span", base), _autograd(facts), "–" if facts.version is None else facts.version,
                         mono(layout_text(facts.stride, facts.offset)) if facts.strided else soft("no strides")))
         before = facts.storage
-    counted = table(head, body, f"{count_text(len(rows), 'tensor')} {over}")
-    more = soft(f"and {count_text(len(rows) - MAX_ROWS, 'more tensor')}") if len(rows) > MAX_ROWS else None
-    return page(counted, more, kind="tensors")
-
-
-tensors_text = in_text(tensors_page)
+    return table(head, body, said)
 
 
 def _clipped(name: str, text: str) -> Markup:

@@ -1,6 +1,7 @@
 """Cards and magics in a real JupyterLab in headless Chromium: visible, legible in both themes, harmless."""
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -102,6 +103,48 @@ def test_a_saved_picture_is_shown_as_an_image(page):
     width, height = image.evaluate("e => [e.naturalWidth, e.naturalHeight]")
     assert 300 < width < 1020 and 200 < height < 800
     assert image.evaluate("e => e.complete && e.src.startsWith('data:image/svg+xml')")
+
+
+@pytest.fixture
+def clipboard(page):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+
+def press(page, cell, button):
+    """Press a button below a picture by keyboard; what is said then."""
+    output(page, cell).get_by_role("button", name=button).focus()
+    page.keyboard.press("Enter")
+    said = output(page, cell).locator("output:not(:empty)")
+    said.wait_for()
+    return said.inner_text()
+
+
+def test_a_picture_is_copied_as_an_svg_by_keyboard(page, clipboard):
+    assert press(page, "graph-page", "copy SVG") == "copied"
+    root = ElementTree.fromstring(page.evaluate("navigator.clipboard.readText()"))
+    assert "MmBackward0" in "".join(root.itertext()) and "copy" not in "".join(root.itertext())
+    assert int(root.attrib["width"]) > 200 and not [e for e in root.iter() if e.tag.endswith(("script", "button"))]
+
+
+@pytest.mark.parametrize("cell", ["card", "dispatch", "compact"])
+def test_a_picture_is_copied_as_a_png_by_keyboard(page, clipboard, cell, tmp_path):
+    assert press(page, cell, "copy PNG") == "copied"
+    pixels = page.evaluate("""async () => {
+      const [item] = await navigator.clipboard.read();
+      return [...new Uint8Array(await (await item.getType('image/png')).arrayBuffer())];
+    }""")
+    (tmp_path / "copied.png").write_bytes(bytes(pixels))
+    height, width, _ = (painted := imread(tmp_path / "copied.png")).shape
+    box = output(page, cell).locator(".mindtorch").bounding_box()
+    assert abs(height / 2 - box["height"]) < 60 and 200 < width / 2 < box["width"] + 40
+    assert len({tuple(pixel) for pixel in painted[::4, ::4].reshape(-1, painted.shape[2]).tolist()}) > 12
+
+
+def test_a_picture_is_saved_where_there_is_no_clipboard(page):
+    page.evaluate("navigator.clipboard.write = () => Promise.reject(new Error('no'))")
+    with page.expect_download() as download:
+        assert press(page, "card", "copy SVG") == "saved as picture.svg"
+    assert "float32[3, 4]" in Path(download.value.path()).read_text("utf-8")
 
 
 def test_a_value_tells_its_place_on_hover(page):

@@ -32,6 +32,15 @@ def pictures():
     }
 
 
+def test_what_a_notebook_shows_can_be_copied_and_what_it_saves_is_the_picture_alone(shell):
+    shell.run_cell("x = torch.ones(2)")
+    for value in ("x", "[x]", "torch.nn.Linear(2, 2)", "x.untyped_storage()"):
+        shown = shell.display_formatter.format(shell.ev(value))[0]["text/html"]
+        picture = viz.without_buttons(shown)
+        assert shown == viz.copyable(picture) and shown.count('class="mt-copy"') == shown.count("<script>") == 1
+        assert "mt-copy" not in picture and "<script" not in picture
+
+
 @pytest.fixture
 def browserless(monkeypatch):
     monkeypatch.setattr(files, "BROWSERS", ())
@@ -133,7 +142,8 @@ def test_wrong_use_of_save_picture_is_explained(shell, line, message):
 
 def test_compact_cards_have_what_a_slide_needs(shell):
     def card(value):
-        return shell.display_formatter.format(shell.ev(value))[0]["text/html"].partition('<div class="mindtorch')[2]
+        shown = viz.without_buttons(shell.display_formatter.format(shell.ev(value))[0]["text/html"])
+        return shown.partition('<div class="mindtorch')[2]
 
     shell.run_cell("x = torch.arange(6.).view(2, 3); y = x.t(); lone = torch.tensor([1., float('nan')])")
     complete = card("lone")

@@ -94,4 +94,4 @@ def test_a_heat_map_says_what_its_colours_mean_and_where_it_is_strongest():
     said = "orange is positive, blue is negative, full colour is ±8"
     card = viz.tensor_card(x)
     assert f"{said}; strongest near [7, 9], -8" in card and f"{said}</figcaption>" in card
-    assert "blue is negative" not in viz.tensor_card(x.abs()) and "all are zero" in viz.tensor_card(torch.zeros(9, 9))
+    assert "blue is negative" not in viz.tensor_card(x.abs()) and "all are zero" in viz.tensor_card(torch.zeros(20, 20))

@@ -16,7 +16,7 @@ from mindtorch.viz.layered import layout
 from mindtorch.viz.monitor import progress_text
 from mindtorch.viz.palette import device_badge, device_class, duration_text, storage_letter, time_text
 
-VOID = {"br", "hr", "img", "input", "meta", "link"}
+VOID = {"br", "hr", "img", "input", "meta", "link", "wbr"}
 
 
 class Checker(HTMLParser):

@@ -97,7 +97,7 @@ def asked() -> tuple[str, str]:
     if torch is None:
         return "", ""
     if (node := torch._C._current_autograd_node()) is not None:
-        return "backward", node.name()
+        return "backward", node.name().rpartition("::")[2]
     frame: Any = sys._getframe(1)
     optimizers, engine = (os.path.join(library_path(), *below) for below in (("optim", ""), ("autograd", "graph.py")))
     while frame is not None:
