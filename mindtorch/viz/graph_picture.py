@@ -17,6 +17,7 @@ FIRST, SECOND = 12.0, 10.5  #: font sizes of a box's two lines
 LINE, MONO = 14.0, 6.35  #: a formula's height, and about the width of a character of it
 MOST_FORMULAS, MOST_ARROWS = 3, 4  #: formulas at most in a box, arrows at most from one box to another
 APART, AROUND = 12.0, 7.0  #: pixels between such arrows; from a box to the edge of its module's ground
+BESIDE, LETTER = 9.0, 6.8  #: pixels from an arrow to the name of a module, and a character of it, about
 FEW = 48  #: nodes at most of a graph in which modules are drawn
 WORD = re.compile(r"(?<!\.)\b[a-z_]\w*")
 LAYOUT = re.compile(r", \w+_(shape|stride|dtype|device|offset)\b")  #: what a box leaves to the table
@@ -101,7 +102,9 @@ class Picture:
             ground += [tag("path", d=_curve(line, heights[start], heights[goal]))
                        for (start, goal), line in placed.paths.items() if start in inside and goal in inside]
             top = min(inside.values(), key=lambda at: (at.y, at.x))
-            label = tag("text", name, class_="module", x=f"{top.x - top.width / 2:.1f}",
+            is_left = top.x + BESIDE + LETTER * len(name) > placed.width  # of the arrow that comes from above
+            label = tag("text", name, class_="module left" if is_left else "module",
+                        x=f"{top.x + (-BESIDE if is_left else BESIDE):.1f}",
                         y=f"{top.y - top.height / 2 - AROUND - 3:.1f}")
             yield tag("g", tag("title", f"module {name}"), tag("g", *ground, class_="ground"), label,
                       class_=f"in {storage_class(number)}")

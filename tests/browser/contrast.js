@@ -13,7 +13,7 @@ root => {
     const layers = [];
     for (let e = element; e; e = e.parentElement) {
       const style = getComputedStyle(e);
-      const box = e.ownerSVGElement && e.tagName === 'g' ? e.querySelector('rect') : null;
+      const box = e.ownerSVGElement && e.tagName === 'g' ? e.querySelector(':scope > rect') : null;
       layers.push(rgba(box ? getComputedStyle(box).fill : style.backgroundColor));
     }
     return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]);

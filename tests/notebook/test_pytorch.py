@@ -176,3 +176,44 @@ def told(tensor, names):
     lines = [line for line in text.splitlines() if not re.match(r"its base|\(no name\)|and \d+ more", line)]
     said = re.sub(r"0x[0-9a-f]+", "0x", "\n".join(lines))
     return re.sub(r"seen by \d+ tensors?|[^\S\n]+", " ", said)
+
+
+#: PyTorch assigns numbers by a copy, keeps gradients inside of nodes, makes its first sum of them anew, and has a few
+#: operators more inside others.
+DISPATCHED_OTHERWISE = ("written_in_place", "retained", "after_backward", "kept_graph", "several_outputs", "network",
+                        "trained")
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.__name__ not in DISPATCHED_OTHERWISE],
+                         ids=lambda program: program.__name__)
+def test_each_line_is_seen_to_run_the_same_operators(program):
+    ours, theirs = (dispatched(torch, program) for torch in (mindtorch, pytorch))
+    assert ours == theirs
+
+
+def dispatched(torch, program):
+    """The operators that no other operator is inside of: line, name, what came out, and the node that asked for it."""
+    torch.manual_seed(0)
+    with introspect.watch_dispatch() as trace:
+        program(torch)
+    ends = [(event.start, event.start + event.duration, event.depth) for event in trace]
+    inside = [any(start <= other.start and other.start + other.duration <= end and other.depth > depth
+                  for other in trace) for start, end, depth in ends]
+    return [(event.site[1], event.op.partition(".")[0], [str(meta) for meta in event.outputs],
+             trace.asked[event.sequence].node) for event, has_others in zip(trace, inside, strict=True)
+            if not has_others and not event.composite and event.op not in ("alias", "detach", "lift_fresh")]
+
+
+def test_the_same_strides_are_explored(both):
+    for name, tensor in named(both[0]).items():
+        if isinstance(tensor, mindtorch.nn.UninitializedParameter):
+            continue
+        explored = (tensor.numel(), 1), (1, 2), tensor.storage_offset()
+        ours, theirs = (introspect.stride_facts(named(space)[name], *explored) for space in both)
+        assert ours == theirs, name
+
+
+def test_the_same_memory_is_alive(both):
+    ours, theirs = ({(use.names, use.bytes) for facts in introspect.memory_facts(introspect.names_of(space))
+                     for use in facts.storages if use.names} for space in both)
+    assert ours == theirs
