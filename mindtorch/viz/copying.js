@@ -8,7 +8,8 @@
   // The picture with its style sheets in an SVG, in the colours that it has here.
   function draw(picture) {
     const style = getComputedStyle(picture);
-    const sheets = [...picture.parentElement.children].filter(e => e.matches("style") && e.textContent.includes(".mindtorch"));
+    const sheets = [];
+    for (let e = picture.previousElementSibling; e?.matches("style"); e = e.previousElementSibling) sheets.unshift(e);
     const isDark = style.colorScheme === "dark" || (style.colorScheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
     const copy = picture.cloneNode(true);
     const boxes = picture.querySelectorAll("input");
