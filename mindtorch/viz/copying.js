@@ -59,7 +59,7 @@
       link.href = URL.createObjectURL(await file);
       link.download = `picture.${kind}`;
       link.click();
-      URL.revokeObjectURL(link.href);
+      setTimeout(() => URL.revokeObjectURL(link.href), 60000); // when it has long been saved
       return `saved as ${link.download}`;
     }
   }

@@ -112,6 +112,7 @@ def clipboard(page):
 
 def press(page, cell, button):
     """Press a button below a picture by keyboard; what is said then."""
+    output(page, cell).locator(".mt-copy output").evaluate("e => { e.textContent = ''; }")
     output(page, cell).get_by_role("button", name=button).focus()
     page.keyboard.press("Enter")
     said = output(page, cell).locator("output:not(:empty)")
@@ -141,7 +142,7 @@ def test_a_picture_is_copied_as_a_png_by_keyboard(page, clipboard, cell, tmp_pat
 
 
 def test_a_picture_is_saved_where_there_is_no_clipboard(page):
-    page.evaluate("navigator.clipboard.write = () => Promise.reject(new Error('no'))")
+    page.evaluate("() => { navigator.clipboard.write = () => Promise.reject(new Error('no')); }")
     with page.expect_download() as download:
         assert press(page, "card", "copy SVG") == "saved as picture.svg"
     assert "float32[3, 4]" in Path(download.value.path()).read_text("utf-8")
