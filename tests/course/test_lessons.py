@@ -11,9 +11,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mindtorch
+from mindtorch import course
 from mindtorch.course.checking import judge
 from mindtorch.course.desk import _plain
 from mindtorch.course.teaching import MASTERS
@@ -42,6 +44,13 @@ def test_right_solutions_pass(task: str, author: str) -> None:
     for name, function in {"right": LABS[task].right, **found}.items():
         verdict = judge(task, LABS[task], function, hidden=True)
         assert verdict.passed, f"{name}: {verdict}"
+
+
+@pytest.mark.parametrize("task", LABS)
+def test_the_solution_that_is_shown_passes_in_a_notebook(task: str) -> None:
+    space = {"torch": mindtorch, "course": course, "np": np}
+    exec(LABS[task].solution, space)
+    assert judge(task, LABS[task], space[LABS[task].right.__name__], hidden=True).passed
 
 
 @pytest.mark.parametrize(("task", "author", "name"), WRONG)

@@ -20,7 +20,14 @@ PREDICTIONS = (
 
 
 def can_view(shape, stride, new_shape):
-    if prod(shape) != prod(new_shape):
+    count = 1
+    for size in shape:
+        count *= size
+    for size in new_shape:
+        if count % size:
+            return False
+        count //= size
+    if count != 1:
         return False
     runs = []  # dimensions that follow each other in memory, as one: how many elements, and the step at their end
     for size, step in zip(shape, stride, strict=True):
