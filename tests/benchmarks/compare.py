@@ -3,7 +3,8 @@
 Each row is a program run alternately with both libraries in one process, so that both see the same machine; the
 median of the rounds counts. Times are printed, never asserted: ``--check`` only says which rows exceed the ratio
 that spec section 5 sets. ``--rows`` times single operators instead, on eight elements and on many, and sums up.
-``OMP_NUM_THREADS`` says how many threads both libraries have.
+``--shares`` says of mindtorch's time how much is Python, NumPy and memory. ``OMP_NUM_THREADS`` says how many threads
+both libraries have.
 """
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from typing import Any
 
 from .programs import IMPORT_RATIO, PROGRAMS, add, mlp_sgd
 from .rows import ROWS
+from .shares import shares
 
 
 def time_once(function: Callable[[], Any], repeats: int) -> float:
@@ -99,28 +101,34 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.6, help="time a library and row")
     parser.add_argument("--threads", type=int, default=None, help="threads of both (default: their own choice)")
     parser.add_argument("--rows", action="store_true", help="time single operators")
+    parser.add_argument("--shares", action="store_true", help="say how much is Python, NumPy and memory (needs perf)")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a row exceeds its ratio")
     options = parser.parse_args()
     torch, mindtorch = importlib.import_module("torch"), importlib.import_module("mindtorch")
     if options.threads:
         torch.set_num_threads(options.threads)
         mindtorch.set_num_threads(options.threads)
-    print(f"{'program':<36}{'mindtorch':>13}{'torch':>13}{'ratio':>8}{'limit':>7}")
+    kinds = "".join(f"{kind:>8}" for kind in ("Python", "NumPy", "memory")) if options.shares else ""
+    print(f"{'program':<36}{'mindtorch':>13}{'torch':>13}{'ratio':>8}{'limit':>7}{kinds}")
     exceeded = []
     ratios: dict[str, float] = {}
 
-    def row(name: str, ours: float, theirs: float, limit: float | None) -> None:
+    def row(name: str, ours: float, theirs: float, limit: float | None,
+            program: Callable[[], Any] | None = None) -> None:
         ratio = ratios[name] = ours / theirs
         if limit is not None and ratio > limit:
             exceeded.append(name)
-        print(f"{name:<36}{scaled(ours)}{scaled(theirs)}{ratio:8.2f}{'' if limit is None else limit:>7}", flush=True)
+        found = shares(program, options.seconds).values() if options.shares and program is not None else ()
+        print(f"{name:<36}{scaled(ours)}{scaled(theirs)}{ratio:8.2f}{'' if limit is None else limit:>7}"
+              + "".join(f"{share:7.0f}%" for share in found), flush=True)
 
     def wanted(name: str) -> bool:
         return not options.names or any(part in name for part in options.names)
 
     for name, inputs, call in ROWS if options.rows else ():
         if wanted(name):
-            row(name, *compare(*(partial(call, t, *inputs(t)) for t in (mindtorch, torch)), options.seconds), None)
+            mine, other = (partial(call, t, *inputs(t)) for t in (mindtorch, torch))
+            row(name, *compare(mine, other, options.seconds), None, mine)
     if options.rows:
         print(*summary(ratios), sep="\n")
         return 0
@@ -128,11 +136,12 @@ def main() -> int:
         row("import", import_seconds("mindtorch"), import_seconds("torch"), IMPORT_RATIO)
     for name, program, limit in PROGRAMS:
         if wanted(name):
-            row(name, *compare(program(mindtorch), program(torch), options.seconds), limit)
-    for name, ours, theirs, limit in (
+            ours, theirs = program(mindtorch), program(torch)
+            row(name, *compare(ours, theirs, options.seconds), limit, ours)
+    for name, taken, allowed, limit in (
         npu_rows(mindtorch, options.seconds) if not options.names or "npu" in options.names else ()
     ):
-        row(name, ours, theirs, limit)
+        row(name, taken, allowed, limit)
     if exceeded:
         print("over the limit:", ", ".join(exceeded))
     return int(options.check and bool(exceeded))
