@@ -6,13 +6,18 @@ interrupted by signals; for them a block does nothing.
 """
 from __future__ import annotations
 
+import os
 import signal
+from _signal import getsignal, signal as exchange  # which make no enums of what they return: blocks are many, and short
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from threading import get_ident, main_thread
 from typing import Any
 
+_SIGINT = int(signal.SIGINT)
 _kept: list[Any] = []
+_keeping = False  #: whether the main thread is in a block
+_main = main_thread().ident  #: the thread whose signals they are
 _handler: Callable[..., Any] = signal.default_int_handler  #: the true one, while a block keeps interrupts
 
 
@@ -21,7 +26,22 @@ def _keep(number: int, frame: Any) -> None:
 
 
 def in_main_thread() -> bool:
-    return get_ident() == main_thread().ident
+    return get_ident() == _main
+
+
+def _after_fork() -> None:
+    """In a forked process, the thread that forked is the main one."""
+    global _main
+    _main = get_ident()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def is_uninterrupted() -> bool:
+    """Whether this thread is in such a block, or the main thread is: then one more does nothing."""
+    return _keeping or get_ident() != _main
 
 
 class uninterrupted(AbstractContextManager[None]):
@@ -35,17 +55,21 @@ class uninterrupted(AbstractContextManager[None]):
         self.before: Any = None
 
     def __enter__(self) -> None:
-        global _handler
-        if in_main_thread():
-            handler = signal.getsignal(signal.SIGINT)
+        global _handler, _keeping
+        if not _keeping and get_ident() == _main:
+            handler = getsignal(_SIGINT)
             if handler is not _keep and callable(handler):
                 self.before = _handler = handler
-                signal.signal(signal.SIGINT, _keep)
+                exchange(_SIGINT, _keep)
+                _keeping = True
 
     def __exit__(self, *exc: object) -> None:
+        global _keeping
         if self.before is not None:
-            signal.signal(signal.SIGINT, self.before)
-            give_way()
+            _keeping = False
+            exchange(_SIGINT, self.before)
+            if _kept:
+                give_way()
 
 
 def give_way() -> None:

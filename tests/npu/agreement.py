@@ -57,7 +57,7 @@ def noted() -> Iterator[tuple[set[str], set[str]]]:
         launched.add(name)
         return note(self, name, values)
 
-    Queue.note, kernels._warned = noting, fallen
+    Queue.note, kernels._warned = noting, fallen  # type: ignore[method-assign]
     try:
         yield launched, fallen
     finally:

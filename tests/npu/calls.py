@@ -58,6 +58,11 @@ def stepped(decay: float, fused: bool | None) -> Program:
     return program
 
 
+def foreach(call: Callable[[Any, list[Any], list[Any]], Any]) -> Program:
+    """An operator on lists, in the form that returns results or that in place."""
+    return lambda lib, x: call(lib, [x(3, 4), x(2)], [x(3, 4), x(2)])
+
+
 def filled(self: Any, value: Any) -> Any:
     return self.fill_(value)
 
@@ -93,6 +98,35 @@ PROGRAMS: dict[str, Program] = {
     "RmsNorm": without_graph(lambda lib, x: lib.nn.functional.rms_norm(x(3, 4), (4,), x(4), 1e-5)),
     "ApplyAdamWV2": stepped(0.1, None),
     "ApplyAdamWV2, steps on the device": stepped(0.0, True),
+    **{f"Foreach{name}": foreach(call) for name, call in {
+        "AddListV2": lambda lib, a, b: lib._foreach_add(a, b, alpha=0.5),
+        "AddScalarV2": lambda lib, a, b: lib._foreach_add(a, 2.5),
+        "AddScalarList": lambda lib, a, b: lib._foreach_add(a, [2.5, 3.0]),
+        "SubListV2": lambda lib, a, b: lib._foreach_sub(a, b),
+        "SubScalarV2": lambda lib, a, b: lib._foreach_sub(a, 2),
+        "SubScalarList": lambda lib, a, b: lib._foreach_sub(a, [2.5, 3.0]),
+        "MulList": lambda lib, a, b: lib._foreach_mul(a, b),
+        "MulScalarV2": lambda lib, a, b: lib._foreach_mul_(a, 2.5) or a,
+        "MulScalarList": lambda lib, a, b: lib._foreach_mul(a, [2.5, 3.0]),
+        "DivList": lambda lib, a, b: lib._foreach_div(a, b),
+        "DivScalarV2": lambda lib, a, b: lib._foreach_div(a, 2.5),
+        "DivScalarList": lambda lib, a, b: lib._foreach_div(a, [2.5, 3.0]),
+        "MaximumList": lambda lib, a, b: lib._foreach_maximum(a, b),
+        "MinimumList": lambda lib, a, b: lib._foreach_minimum(a, b),
+        "AddcmulScalarV2": lambda lib, a, b: lib._foreach_addcmul_(a, b, b, value=0.5) or a,
+        "AddcdivScalarV2": lambda lib, a, b: lib._foreach_addcdiv(a, b, b, value=0.5),
+        "LerpList": lambda lib, a, b: lib._foreach_lerp(a, b, b),
+        "LerpScalar": lambda lib, a, b: lib._foreach_lerp(a, b, 0.5),
+        "Abs": lambda lib, a, b: lib._foreach_abs(a),
+        "Exp": lambda lib, a, b: lib._foreach_exp_(a) or a,
+        "Neg": lambda lib, a, b: lib._foreach_neg(a),
+        "Reciprocal": lambda lib, a, b: lib._foreach_reciprocal(a),
+        "Sigmoid": lambda lib, a, b: lib._foreach_sigmoid(a),
+        "Sqrt": lambda lib, a, b: lib._foreach_sqrt(lib._foreach_abs(a)),
+        "Tanh": lambda lib, a, b: lib._foreach_tanh(a),
+        "Norm": lambda lib, a, b: lib._foreach_norm(a),
+        "Copy": lambda lib, a, b: lib._foreach_copy_(a, b) or a,
+    }.items()},
     "nonzero of a mask": lambda lib, x: x(3, 4)[x(3, 4) > 0],
     "x[mask] = v": lambda lib, x: x(3, 4).index_put_((x.of(np.eye(3, 4) > 0),), x(3)),
 }

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
-from ..._dispatch.dispatcher import flattened
 from ..._dtype import DType, dtype_named
 from ..._interrupts import uninterrupted
 from ..._tensor import Tensor
@@ -52,6 +51,10 @@ def prototype(address: int, returns: str, takes: list[str], short: bool = False)
     return make(c_type(returns), *map(c_type, takes))(address)
 
 
+#: The functions that destroy handles, by kind.
+DESTROYERS = {kind: f"aclDestroy{kind}" for kind in CREATORS}
+
+
 class _Functions(dict[str, Callable[..., Any]]):
     """The handle functions, found on first use."""
 
@@ -71,7 +74,8 @@ def address_of(name: str) -> int:
 
 functions = _Functions()
 data_types = {dtype_named(name): code for name, code in DATA_TYPES.items()}
-Handles = list[tuple[Callable[[int], int], int]]
+#: Handles that are to be destroyed, and what destroys them, in the order in which they were made.
+Handles = dict[int, Callable[[int], int]]
 
 
 @lru_cache(4096)
@@ -90,9 +94,9 @@ def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[
 
 def keep(handles: Handles, kind: str, handle: int | None) -> int:
     """Remember a new handle, so that it is destroyed once. Raises RuntimeError if it was not made."""
-    if not handle or any(handle == known for _, known in handles):
+    if not handle or handle in handles:
         raise RuntimeError(f"aclCreate{kind} failed: {runtime.recent_message() or 'no message'}")
-    handles.append((functions[f"aclDestroy{kind}"], handle))
+    handles[handle] = functions[DESTROYERS[kind]]
     return handle
 
 
@@ -147,7 +151,7 @@ def _list_handle(kind: str, item_handle: Callable[[Any, Handles], int]) -> Calla
     """Lists own their items: destroying the list destroys them."""
 
     def make(values: Any, handles: Handles) -> int:
-        own: Handles = []
+        own: Handles = {}
         try:
             items = [0 if value is None else item_handle(value, own) for value in values]
             array = (ctypes.c_void_p * max(len(items), 1))(*[item or None for item in items])
@@ -202,8 +206,11 @@ def function(name: str) -> Function:
 def destroy(handles: Handles) -> None:
     """Destroy handles, the last one first."""
     while handles:
-        free, handle = handles.pop()
+        handle, free = handles.popitem()
         free(handle)
+
+
+LISTS = (list, tuple)
 
 
 def launch(name: str, values: Any, queue: Queue, counts: bool = False) -> Any:
@@ -213,7 +220,7 @@ def launch(name: str, values: Any, queue: Queue, counts: bool = False) -> Any:
     """
     call = function(name)
     with uninterrupted():
-        handles: Handles = []
+        handles: Handles = {}
         try:
             args = [convert(value, handles) for convert, value in zip(call.converters, values, strict=True)]
             size, executor = ctypes.c_uint64(), ctypes.c_void_p()
@@ -223,9 +230,11 @@ def launch(name: str, values: Any, queue: Queue, counts: bool = False) -> Any:
             with activities.timed("run", name, queue):
                 _enqueue(call, size.value, executor.value, queue)
             number = queue.note(name, values)
-            for tensor in flattened([values[position] for position in call.writes]):
-                if tensor is not None:
-                    tensor._storage._memory.written(queue, number)
+            for position in call.writes:
+                written = values[position]
+                for tensor in written if written.__class__ in LISTS else (written,):
+                    if tensor is not None:
+                        tensor._storage._memory.written(queue, number)
             if counts:
                 queue.synchronize()
                 return [view_shape(args[position]) for position in call.writes]

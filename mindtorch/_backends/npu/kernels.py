@@ -24,7 +24,7 @@ from ..._dispatch.local import local
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
 from ..._dispatch.schema import REQUIRED
-from ..._dtype import DType, dtypes
+from ..._dtype import DType, dtypes, get_default_dtype
 from ..._layout import Spec
 from ..._random.generator import Generator
 from ..._tensor import Tensor, empty_tensor
@@ -39,7 +39,7 @@ from .constants import (  # type: ignore[attr-defined]  # which makes those that
     ACLNN_ERR_PARAM_INVALID, ACLNN_MAX_SHAPE_RANK,
 )
 from .memory import write
-from .ops.row import Aclnn, Call, Counted
+from .ops.row import Aclnn, Call, Counted, Lists
 from .runtime import AclError, current_queue
 
 #: What the first phase returns for what an operator does not take: nothing is in the stream yet, and the CPU can do it.
@@ -54,7 +54,8 @@ def takes(name: str, values: Any, device: _device.device) -> bool:
     if not is_exported(name):
         return False
     for position, allowed in _tensor_dtypes(name):
-        for tensor in flattened((values[position],)):
+        value = values[position]
+        for tensor in value if value.__class__ is list or value.__class__ is tuple else (value,):
             if tensor is not None and tensor._device is not device and tensor._device != device:
                 raise about(RuntimeError("Expected all tensors to be on the same device, but found at least two "
                                          f"devices, {device} and {tensor.device}! (when calling {name})"),
@@ -163,7 +164,8 @@ def cut(out: Tensor, shape: tuple[int, ...], spec: Spec) -> Tensor:
     return found.copy_(out.view(-1)[: prod(shape)].view(shape)) if found.numel() else found
 
 
-def inplace_kernel(op: Operator, row: Aclnn, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any]:
+def inplace_kernel(op: Operator, row: Aclnn, meta: Callable[..., Any],
+                   general: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel of a pointwise operator's in-place form: ACLNN writes into the tensor itself, where the result has its
     shape and dtype and nothing else lies in its memory in another order; ``general`` does everything else.
     """
@@ -203,18 +205,21 @@ def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Calla
     return kernel
 
 
-# -- operators that are written in others ----------------------------------------------------------------------------
+#: Of how many kinds of arguments an operator's outputs are remembered.
+MOST_KNOWN = 512
 
-def specs_by_parts(composite: Callable[..., Any]) -> Callable[..., Any]:
-    """What the outputs of an operator are that is written in others: what these say on meta tensors, remembered."""
+
+def remembered(meta: Callable[..., Any]) -> Callable[..., Any]:
+    """A meta kernel that looks at nothing but its arguments' layouts and at the numbers among them, and so need not say
+    the same twice.
+    """
     known: dict[Any, Any] = {}
 
     def specs_of(*args: Any) -> Any:
-        key = described(args)
+        key = (get_default_dtype(), *map(described, args))
         found = known.get(key)
         if found is None:
-            result = composite(*[on_meta(arg) for arg in args])
-            found = spec_of(result) if result.__class__ in TENSOR_TYPES else tuple(map(spec_of, result))
+            found = meta(*args)
             if len(known) < MOST_KNOWN:
                 known[key] = found
         return found
@@ -222,17 +227,25 @@ def specs_by_parts(composite: Callable[..., Any]) -> Callable[..., Any]:
     return specs_of
 
 
-#: Of how many kinds of arguments an operator's outputs are remembered.
-MOST_KNOWN = 512
-
-
 def described(value: Any) -> Any:
-    """All that the shape of a result depends on, as a key of a dictionary."""
+    """All of an argument that the layout of a result depends on, as a key of a dictionary."""
     if value.__class__ in TENSOR_TYPES:
-        return value._dtype, tuple(value.shape), value._strides()
-    if isinstance(value, (list, tuple)):
-        return tuple([described(item) for item in value])
+        return value._dtype, value.shape, value._stride
+    if value.__class__ is list or value.__class__ is tuple:
+        return (value.__class__, *map(described, value))
     return value.__class__, value
+
+
+# -- operators that are written in others ----------------------------------------------------------------------------
+
+def specs_by_parts(composite: Callable[..., Any]) -> Callable[..., Any]:
+    """What the outputs of an operator are that is written in others: what these say on meta tensors."""
+
+    def specs_of(*args: Any) -> Any:
+        result = composite(*[on_meta(arg) for arg in args])
+        return spec_of(result) if result.__class__ in TENSOR_TYPES else tuple(map(spec_of, result))
+
+    return specs_of
 
 
 def on_meta(value: Any) -> Any:
@@ -259,7 +272,7 @@ def at_once(op: Operator, row: Aclnn, composite: Callable[..., Any]) -> Kernel:
     a derivative is recorded, or a tensor is not a plain one of an NPU.
     """
     general = outside_graph(composite) if has_derivative(op) else composite
-    specs_of = specs_by_parts(composite) if row.spec is None else lambda *args: None
+    specs_of = remembered(specs_by_parts(composite)) if row.spec is None else lambda *args: None
     kernel = functional_kernel(op, row, specs_of, general)
     if op.schema.returns_list:  # of which composites make tuples
         listing = kernel
@@ -277,19 +290,84 @@ def at_once(op: Operator, row: Aclnn, composite: Callable[..., Any]) -> Kernel:
     return Kernel(unseen, row.origin, composite=True)
 
 
+def lists_kernel(op: Operator, row: Lists, composite: Callable[..., Any]) -> Kernel:
+    """The kernel of an operator on lists of tensors: some of them at a time, as many as an operator takes at most."""
+    defaults, counted = defaults_of(op), has_derivative(op)
+
+    def kernel(self: Any, *args: Any) -> Any:
+        given = (self, *args, *defaults[1 + len(args):])
+        keys = keys_of(given)
+        if (keys & ~(NPU | NONCONTIGUOUS | AUTOGRAD) or (keys & AUTOGRAD and local.grad_enabled)
+                or not go_together(given) or (row.when is not None and not row.when(*given))):
+            return composite(self, *args)
+        if op.is_inplace:
+            outs = self
+        else:
+            outs = [empty_tensor(Spec(tuple(x.shape) if row.shape is None else row.shape, x._dtype), x._device)
+                    for x in self]
+        calls = []
+        for start in range(0, len(self), MOST_IN_LIST):
+            part = slice(start, start + MOST_IN_LIST)
+            some = [value[part] if value.__class__ is list or value.__class__ is tuple else value for value in given]
+            calls.append(row.call(some, [outs[part]]))
+        if not launched(op, calls, self[0]._device):
+            return composite(self, *args)
+        if not op.is_inplace:
+            return tuple(outs)
+        if not counted:  # or else the dispatcher does
+            for tensor in self:
+                tensor._bump()
+        return self
+
+    return Kernel(kernel, row.origin, composite=not counted)
+
+
+#: Tensors of a list that op-plugin gives an operator at a time, at most.
+MOST_IN_LIST = 16
+
+
+def go_together(args: Any) -> bool:
+    """Whether lists of tensors can be given to one operator (ATen's ``can_use_fast_route``): tensors with elements and
+    without gaps, of one dtype on one device, at each place of one layout; and numbers of that dtype's category.
+    """
+    first = args[0][0] if args[0] else None
+    if first is None:
+        return False
+    for arg in args:
+        if arg.__class__ is list and arg and arg[0].__class__ in TENSOR_TYPES:
+            if len(arg) != len(args[0]):
+                return False
+            for own, tensor in zip(args[0], arg, strict=True):
+                if (tensor._dtype is not first._dtype or tensor._device != first._device or not tensor.numel()
+                        or tensor.shape != own.shape or not tensor.is_contiguous()):
+                    return False
+            continue
+        numbers = (int, float, bool) if first._dtype.is_floating_point else (int, bool)
+        if any(value is not None and value.__class__ not in numbers for value in flattened((arg,))):
+            return False
+        if arg.__class__ in (list, tuple) and len(arg) != len(args[0]):
+            return False
+    return True
+
+
 def kernel_of(op: Operator) -> Kernel | None:
     """The kernel of an operator that has a row."""
     direct = ops.KERNELS.get(op.name)
     if direct is not None:
         return Kernel(direct, direct)
     row = ops.ACLNN_CALLS.get(op.name)
+    if isinstance(row, Lists):
+        one_by_one = op.kernel(CPU)
+        assert one_by_one is not None and one_by_one.composite, op
+        return lists_kernel(op, row, one_by_one.fn)
     meta = registry.meta_rows.get(op.name)
     if row is not None and meta is not None:
         if op.is_inplace:
             return Kernel(writing_kernel(op, row, meta), row.origin)
         if isinstance(row, Counted):
             return Kernel(counted_kernel(op, row, meta, fallback_of(op)), row.origin)
-        return Kernel(functional_kernel(op, row, meta, fallback_of(op)), row.origin)
+        specs_of = remembered(meta) if isinstance(meta, Pointwise) else meta
+        return Kernel(functional_kernel(op, row, specs_of, fallback_of(op)), row.origin)
     if row is not None:
         general = op.kernel(CPU)
         assert general is not None and general.composite, op
@@ -299,7 +377,7 @@ def kernel_of(op: Operator) -> Kernel | None:
         if row is not None and isinstance(meta, Pointwise):
             form = inplace_and_out.kernel_of_form(op, NPU)
             assert form is not None
-            return Kernel(inplace_kernel(op, row, meta, form.fn), row.origin)
+            return Kernel(inplace_kernel(op, row, remembered(meta), form.fn), row.origin)
     return None
 
 

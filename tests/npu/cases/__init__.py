@@ -1,5 +1,5 @@
 """Cases for the simulated kernels, by family."""
 from __future__ import annotations
 
-from . import arrays, elements, networks
+from . import arrays, elements, lists, networks
 from .draw import CASES, Case, Draw

@@ -20,7 +20,7 @@ class Remote:
 
     def _call(self, name: str, *values: Any) -> Remote:
         """A call that writes into this tensor."""
-        given = [value.tensor if value.__class__ is Remote else value for value in values]
+        given = [value.tensor if isinstance(value, Remote) else value for value in values]
         self.made.append((name, (*given, self.tensor)))
         return self
 
@@ -59,12 +59,47 @@ class Remote:
         return self._call("aclnnAddcdiv", self, first, second, value)
 
 
+class Remotes(Remote):
+    """Some tensors of one dtype, which are changed together (``_foreach_`` operators)."""
+
+    __slots__ = ()
+
+    def _new(self) -> Remotes:
+        return Remotes([tensor.new_empty(tensor.shape) for tensor in self.tensor], self.made)
+
+    def neg(self) -> Remote:
+        return self._new()._call("aclnnForeachNeg", self)
+
+    def add(self, other: Remote, alpha: Any = 1) -> Remote:
+        return self._new()._call("aclnnForeachAddListV2", self, other, alpha)
+
+    def copy_(self, other: Remote) -> Remote:
+        return self._call("aclnnForeachCopy", other)
+
+    def add_(self, other: Any, alpha: Any = 1) -> Remote:
+        return self._call("aclnnForeachAddListV2", self, other, alpha)
+
+    def mul_(self, number: Any) -> Remote:
+        return self if number == 1 else self._call("aclnnForeachMulScalarV2", self, number)
+
+
+#: Tensors that such an operator takes at a time, at most, and their dtypes.
+MOST_IN_LIST, TOGETHER = 16, ("float32", "float16", "bfloat16")
+
+
+def in_lists(lists: Any) -> bool:
+    """Whether a 910B changes these tensors together: they have elements, no gaps, and one dtype."""
+    kind = lists[0][0]._dtype
+    return kind.name in TOGETHER and all(tensor._dtype is kind and tensor.is_contiguous() and tensor.numel()
+                                         for tensors in lists for tensor in tensors)
+
+
 def fused(rule: Callable[..., None], lists: Any, steps: Any, settings: dict[str, Any], maximize: bool,
           weight_decay: float) -> Iterator[Call]:
-    """A step, one parameter after the other. The step counts are usually on the host."""
+    """A step, one parameter, or list of parameters, after the other. The step counts are usually on the host."""
     made: list[Call] = []
     for i, tensors in enumerate(zip(*filter(None, lists), strict=True)):
-        param, grad, *state = [Remote(tensor, made) for tensor in tensors]
+        param, grad, *state = [(Remotes if tensor.__class__ is list else Remote)(tensor, made) for tensor in tensors]
         grad = optim.descent(param, grad, maximize, weight_decay)
         rule(param, grad, *state, **({"step": steps[i]} if steps else {}), **settings)
         yield from made
@@ -75,7 +110,10 @@ def fused_sgd(params: Any, grads: Any, buffers: Any, weight_decay: float, moment
               nesterov: bool, maximize: bool, is_first_step: bool, *scaling: Any) -> Iterator[Call]:
     settings = {"lr": lr, "momentum": momentum, "dampening": dampening, "nesterov": nesterov,
                 "is_first_step": is_first_step}
-    return fused(optim.sgd, (params, grads, buffers), (), settings, maximize, weight_decay)
+    lists = [tensors for tensors in (params, grads, buffers) if tensors]
+    if in_lists(lists):
+        lists = [[tensors[i:i + MOST_IN_LIST] for i in range(0, len(params), MOST_IN_LIST)] for tensors in lists]
+    return fused(optim.sgd, lists, (), settings, maximize, weight_decay)
 
 
 def fused_adam(decoupled: bool) -> Callable[..., Iterator[Call]]:

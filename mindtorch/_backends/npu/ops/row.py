@@ -81,6 +81,15 @@ class Counted(Aclnn):
 
 
 @dataclass(frozen=True)
+class Lists(Aclnn):
+    """An ATen operator on lists of tensors by one of ACLNN's; ``shape`` is that of the results, if it is not that of
+    the tensors.
+    """
+
+    shape: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Each(Aclnn):
     """An ATen operator on lists of tensors by several of ACLNN's: ``arguments`` returns (name, values) pairs."""
 

@@ -5,7 +5,7 @@ products have in common, in the checks of the operators' sources (the ops-math a
 """
 from __future__ import annotations
 
-from . import activation, comparison, creation, indexing, linalg, nn, pointwise, reduction, shape, sorting
+from . import activation, comparison, creation, foreach, indexing, linalg, nn, pointwise, reduction, shape, sorting
 
 TABLE = "".join(family.SIGNATURES for family in (pointwise, comparison, activation, reduction, sorting, linalg, shape,
-                                                 indexing, creation, nn))
+                                                 indexing, creation, nn, foreach))

@@ -10,7 +10,7 @@ from functools import wraps
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ...._interrupts import uninterrupted
+from ...._interrupts import is_uninterrupted, uninterrupted
 from ..constants import ACL_ERROR_INTERNAL_ERROR
 from . import errors, faults, watch
 from .errors import Fault
@@ -44,9 +44,11 @@ def guarded(name: str, function: Callable[..., Any], done: Callable[[Any], Any],
     @wraps(function)
     def call(*arguments: Any) -> Any:
         try:
+            if faults.armed and (fault := faults.strike(name, "call")):
+                raise fault
+            if is_uninterrupted():
+                return done(function(*arguments))
             with uninterrupted():
-                if faults.armed and (fault := faults.strike(name, "call")):
-                    raise fault
                 return done(function(*arguments))
         except Fault as fault:
             code, message = fault.code, fault.message
