@@ -1,6 +1,8 @@
 """Random numbers on the NPU: seeded, counted, and of the device's own generator."""
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import mindtorch as torch
@@ -30,13 +32,14 @@ def test_a_generator_of_the_device_and_its_state() -> None:
     assert torch.npu.get_rng_state().dtype is torch.uint8
 
 
-@pytest.mark.parametrize(("count", "drawn"), [(1, 4), (3, 4), (4, 4), (5, 8)])
-def test_the_numbers_that_a_generator_has_drawn_are_counted_in_fours(count: int, drawn: int) -> None:
-    """As Philox, which CANN and CUDA draw with, makes four numbers at a time."""
+@pytest.mark.parametrize("draw", [torch.rand, torch.randn, torch.randperm])
+@pytest.mark.parametrize("count", [1, 50])
+def test_every_operator_moves_a_generator_on_by_as_much(draw: Any, count: int) -> None:
+    """By 10, as op-plugin's do on a 910B, in fours, since Philox makes four numbers at a time."""
     generator = torch.Generator(device="npu").manual_seed(5)
-    torch.rand(count, generator=generator, device="npu")
+    draw(count, generator=generator, device="npu")
     seed, offset = generator.get_state().view(torch.int64).tolist()
-    assert (seed, offset) == (5, drawn)
+    assert (seed, offset) == (5, 12)
 
 
 def test_a_generator_of_the_cpu_is_refused() -> None:

@@ -17,7 +17,7 @@ from ..._tensor import Tensor
 from . import activities, provider, runtime
 from .allocator import Owner, allocator_of
 from .bindings import C_TYPES, PHASE_TWO, Parameter, binding, names
-from .constants import ACL_FORMAT_ND, DATA_TYPES
+from .constants import ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, DATA_TYPES
 from .runtime import Queue, check
 
 #: What makes a handle of each kind, as ``acl_meta.h`` declares it.
@@ -86,10 +86,16 @@ def int_array(values: tuple[int, ...]) -> tuple[int, Any]:
 
 
 @lru_cache(4096)
-def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[int, int, int, int, Any]:
-    """The number of dimensions, the addresses of C arrays of sizes, strides and a storage's size, and the arrays."""
+def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[int, int, int, int, int, Any]:
+    """The number of dimensions, the format that images and volumes of so many have, the addresses of C arrays of sizes,
+    strides and a storage's size, and the arrays.
+    """
     arrays = [int_array(values) for values in (shape, stride, (room,))]
-    return len(shape), arrays[0][0], arrays[1][0], arrays[2][0], arrays
+    return len(shape), FORMATS.get(len(shape), ACL_FORMAT_ND), arrays[0][0], arrays[1][0], arrays[2][0], arrays
+
+
+#: What op-plugin calls tensors of so many dimensions, and ND all others: convolution and norms want to know.
+FORMATS = {3: ACL_FORMAT_NCL, 4: ACL_FORMAT_NCHW, 5: ACL_FORMAT_NCDHW}
 
 
 def keep(handles: Handles, kind: str, handle: int | None) -> int:
@@ -104,10 +110,10 @@ def tensor_handle(tensor: Tensor, handles: Handles) -> int:
     """An ``aclTensor`` that describes a tensor: its sizes, strides and offset in the storage as they are."""
     storage, dtype = tensor._storage, tensor._dtype
     assert storage is not None
-    dims, sizes, strides, room, _ = layout(tensor.shape, tensor._strides(), storage._nbytes // dtype.itemsize)
+    dims, form, sizes, strides, room, _ = layout(tensor.shape, tensor._strides(), storage._nbytes // dtype.itemsize)
     address = storage._memory.address  # type: ignore[union-attr]
-    handle = functions["aclCreateTensor"](sizes, dims, data_types[dtype], strides, tensor._offset, ACL_FORMAT_ND, room,
-                                          1, address)
+    handle = functions["aclCreateTensor"](sizes, dims, data_types[dtype], strides, tensor._offset, form, room, 1,
+                                          address)
     return keep(handles, "Tensor", handle)
 
 

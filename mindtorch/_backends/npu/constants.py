@@ -31,7 +31,10 @@ HCCL_DATA_TYPES = {"int8": 0, "int16": 1, "int32": 2, "float16": 3, "float32": 4
 HCCL_ROOT_INFO_BYTES = 4108
 
 # aclFormat
+ACL_FORMAT_NCHW = 0
 ACL_FORMAT_ND = 2
+ACL_FORMAT_NCDHW = 30
+ACL_FORMAT_NCL = 47
 
 # aclrtMemcpyKind
 ACL_MEMCPY_HOST_TO_HOST = 0

@@ -114,7 +114,7 @@ case("InplaceMaskedFillScalar", lambda x: (x(3, 4), x.mask(4), 3), torch.Tensor.
      "int32|int64|reduced|float32")
 case("InplaceMaskedFillTensor", lambda x: (x(3, 4), x.mask(3, 4), x()), torch.Tensor.masked_fill_,
      "int32|int64|reduced|float32")
-unary("IsFinite IsInf IsPosInf IsNegInf", lambda x: (x.special(5, 8),), "reduced|float32")
+unary("IsFinite IsPosInf IsNegInf", lambda x: (x.special(5, 8),), "reduced|float32")
 case("IsClose", lambda x: (x.special(5, 8), x.special(5, 8), 0.5, 0.5, True), torch.isclose, "float32")
 case("IsClose", lambda x: (x.special(5, 8), x.special(5, 8), 0.5, 0.5, False), torch.isclose, "float32")
 case("Equal", lambda x: (x(3, 4), x(3, 4)), lambda a, b: torch.tensor([torch.equal(a, b)]))

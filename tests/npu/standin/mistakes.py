@@ -30,8 +30,8 @@ class Mistake(NamedTuple):
 MISTAKES = [
     Mistake("the environment that CANN reads is not set", "acl_loader", "        export_environment()\n", "",
             "environment"),
-    Mistake("a view's offset is left out", "aclnn", "strides, tensor._offset, ACL_FORMAT_ND",
-            "strides, 0, ACL_FORMAT_ND", "views"),
+    Mistake("a view's offset is left out", "aclnn", "strides, tensor._offset, form",
+            "strides, 0, form", "views"),
     Mistake("a storage is said to be larger than it is", "aclnn", "storage._nbytes // dtype.itemsize)",
             "storage._nbytes)", "tails"),
     Mistake("contiguous strides instead of a view's", "aclnn", "layout(tensor.shape, tensor._strides(),",

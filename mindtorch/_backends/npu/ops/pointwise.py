@@ -1,11 +1,13 @@
 """NPU rows of arithmetic, elementary functions, comparisons and logic."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import inf
 from typing import Any
 
-from ...._dtype import DType, finfo, float32
+from ...._dtype import DType, finfo, float32, float64
 from . import ACLNN_CALLS
-from .row import Aclnn
+from .row import Aclnn, Call, Each
 
 #: ACLNN's codes of rounding modes (``aclnnDivMod``).
 ROUNDING = {None: 0, "trunc": 1, "floor": 2}
@@ -40,6 +42,16 @@ def largest(dtype: DType, posinf: float | None, neginf: float | None) -> tuple[f
     return bounds.max if posinf is None else posinf, bounds.min if neginf is None else neginf
 
 
+def isinf(self: Any, out: Any) -> Iterator[Call]:
+    """A 910B's IsInf takes halves and float32 only, and torch_npu compares absolute values."""
+    if not self._dtype.is_floating_point and not self._dtype.is_complex:
+        yield "aclnnInplaceZero", (out,)
+        return
+    size = self.new_empty(self.shape, dtype=self._dtype.to_real())
+    yield "aclnnAbs", (self, size)
+    yield "aclnnEqScalar", (size, inf, out)
+
+
 UNARY = named("""
     neg Neg                  abs Abs                  sign Sign                signbit Signbit
     reciprocal Reciprocal    sqrt Sqrt                rsqrt Rsqrt              exp Exp
@@ -51,7 +63,7 @@ UNARY = named("""
     ceil Ceil                floor Floor              trunc Trunc              frac Frac
     round Round              round.decimals RoundDecimals                      erf Erf
     erfc Erfc                erfinv Erfinv            lgamma Lgamma            digamma Digamma
-    logical_not LogicalNot   bitwise_not BitwiseNot   isfinite IsFinite        isinf IsInf
+    logical_not LogicalNot   bitwise_not BitwiseNot   isfinite IsFinite
     isposinf IsPosInf        isneginf IsNegInf
 """)
 BINARY = paired("""
@@ -83,7 +95,10 @@ ACLNN_CALLS.update({
     "rsub.Tensor": Aclnn("aclnnRsub", when=lambda self, other, alpha: is_tensor(self, other)),
     "div.Tensor_mode": Aclnn(
         "aclnnDivMod", lambda self, other, mode, out: (self, other, ROUNDING[mode], out), scalar="aclnnDivMods",
-        when=lambda self, other, mode: is_tensor(self)),
+        # which truncates float64 in float32
+        when=lambda self, other, mode: is_tensor(self) and (mode != "trunc" or float64 not in (
+            self._dtype, getattr(other, "_dtype", None)))),
+    "isinf": Each("", isinf),
     "lerp.Scalar": Aclnn("aclnnLerps", when=lambda self, end, weight: not isinstance(weight, complex)),
     "addcmul": Aclnn("aclnnAddcmul", when=lambda self, first, second, value: is_tensor(first, second)),
     "addcdiv": Aclnn("aclnnAddcdiv", when=lambda self, first, second, value: is_tensor(first, second)),

@@ -38,9 +38,8 @@ aclnnSWhere            all               tensor:bool condition, tensor self, ten
 aclnnInplaceMaskedFillScalar  bool|int8|int32|int64|reduced|float32  ref selfRef, tensor:bool mask, scalar value
 aclnnInplaceMaskedFillTensor  bool|int8|int32|int64|reduced|float32  ref selfRef, tensor:bool mask, tensor value
 aclnnIsFinite          reduced|floating  tensor self, out:bool out
-aclnnIsInf             bool|real         tensor x, out:bool out
-aclnnIsPosInf          reduced|floating  tensor self, out:bool out
-aclnnIsNegInf          reduced|floating  tensor self, out:bool out
+aclnnIsPosInf          reduced|float32   tensor self, out:bool out
+aclnnIsNegInf          reduced|float32   tensor self, out:bool out
 aclnnIsClose           bool|real         tensor self, tensor other, double rtol, double atol, bool equal_nan,
     out:bool out
 aclnnEqual             bool|real         tensor self, tensor other, out:bool out

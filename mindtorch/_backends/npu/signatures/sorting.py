@@ -9,10 +9,10 @@ aclnnTopk               real       tensor self, int64 k, int64 dim, bool largest
     out:int64 indicesOut
 aclnnKthvalue           integral|reduced|float32  tensor self, int64 k, int64 dim, bool keepdim, out valuesOut,
     out:int64 indicesOut
-aclnnSearchSorted       real       tensor sortedSequence, tensor self, bool outInt32, bool right, tensor?:int64 sorter,
-    out:int32|int64 out
-aclnnSearchSorteds      real       tensor sortedSequence, scalar self, bool outInt32, bool right, tensor?:int64 sorter,
-    out:int32|int64 out
+aclnnSearchSorted       integral|float16|floating  tensor sortedSequence, tensor self, bool outInt32, bool right,
+    tensor?:int64 sorter, out:int32|int64 out
+aclnnSearchSorteds      integral|float16|floating  tensor sortedSequence, scalar self, bool outInt32, bool right,
+    tensor?:int64 sorter, out:int32|int64 out
 aclnnUnique2            bool|real  tensor self, bool sorted, bool returnInverse, bool returnCounts, out valueOut,
     out:int64 inverseOut, out:int64 countsOut
 aclnnUniqueConsecutive  all        tensor self, bool returnInverse, bool returnCounts, int64 dim, out valueOut,

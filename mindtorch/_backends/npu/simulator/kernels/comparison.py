@@ -21,8 +21,8 @@ def is_close(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 KERNELS: dict[str, Kernel] = {
     **named(compared, """
         LogicalAnd logical_and                LogicalOr logical_or                  LogicalXor logical_xor
-        LogicalNot logical_not                IsFinite isfinite                     IsInf isinf
-        IsPosInf isposinf                     IsNegInf isneginf
+        LogicalNot logical_not                IsFinite isfinite                     IsPosInf isposinf
+        IsNegInf isneginf
     """),
     **named(pointwise, """
         BitwiseNot bitwise_not                Maximum maximum                       Minimum minimum
