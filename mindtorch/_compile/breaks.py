@@ -47,7 +47,7 @@ class CannotCompile(Exception):
 
 def is_library(file: str) -> bool:
     """Whether a file is part of the library, or of Python's import of it, which happens where a name is first used."""
-    return file.startswith(LIBRARY) or file.startswith("<frozen importlib")
+    return file.startswith(LIBRARY) or file.startswith("<frozen ")
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:

@@ -39,7 +39,7 @@ PURE_TYPES = (str, int, float, complex, bytes, tuple, frozenset, range, slice, l
 SEEDS = ("manual_seed", "manual_seed_all", "seed", "initial_seed", "get_rng_state", "set_rng_state", "get_state",
          "set_state")
 #: Where what the library itself calls may stand: it keeps no state that a program could read.
-HELPERS = ("<frozen importlib", os.path.dirname(os.__file__), os.path.dirname(np.__file__))
+HELPERS = ("<frozen ", os.path.dirname(os.__file__), os.path.dirname(np.__file__))
 #: The globals of functions that the standard library wrote for the library's own classes, or for named tuples.
 GENERATED = (__name__.partition(".")[0] + ".", "namedtuple_")
 IGNORED = frozenset({"warn", "setprofile"})

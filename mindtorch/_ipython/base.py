@@ -129,8 +129,10 @@ class MagicGroup(Magics):
         finally:
             self._show(Picture(draw(found)))
 
-    def _run(self, code: str) -> Any:
-        """Run code in the notebook's namespace; the value of its last expression."""
+    def _run(self, code: str, call: Callable[[Callable[[], Any]], Any] | None = None) -> Any:
+        """Run code in the notebook's namespace; the value of its last expression, which is handed to ``call`` as a
+        function if that is given.
+        """
         shell = self.shell
         above = len(code) - len(code.lstrip("\n"))  # lines that IPython drops
         source = "\n" * above + shell.transform_cell(code)
@@ -138,4 +140,10 @@ class MagicGroup(Magics):
         body = shell.compile.ast_parse(source, name).body
         last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
         exec(compile(ast.Module(body, []), name, "exec"), shell.user_ns)
-        return None if last is None else eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+        if last is None:
+            return None
+        if call is None:
+            return eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+        none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        function = ast.Expression(ast.copy_location(ast.Lambda(none, last.value), last.value))
+        return call(eval(compile(ast.fix_missing_locations(function), name, "eval"), shell.user_ns))

@@ -1,6 +1,7 @@
 """The magics: what there is of tensors, memory and errors, and what a cell did."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +229,22 @@ class MindtorchMagics(MagicGroup):
         of them."""
         _, code = self._code(self.profile, line, cell)
         return self._watch(introspect.profile(self.shell.user_ns), introspect.Profile(), code, viz.profile_page)
+
+    @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
+    def compile(self, line: str, cell: str | None = None) -> Any:
+        """Run a cell or statement, its last expression compiled: show guards, graphs, the program and times."""
+        _, code = self._code(self.compile, line, cell)
+        facts = introspect.CompileFacts()
+
+        def compiled(expression: Callable[[], Any]) -> Any:
+            nonlocal facts
+            facts = introspect.compile_facts(expression)
+            return facts.value
+
+        try:
+            return self._run(code, compiled)
+        finally:
+            self._show(Picture(viz.compile_page(facts)))
 
     @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
     def pipeline(self, line: str, cell: str | None = None) -> Any:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .broadcast import broadcast_page, broadcast_text
     from .card import tensor_card, tensor_line
     from .check import check_page, check_text
+    from .compile import compile_page, compile_text
     from .container import container_page, container_text
     from .copying import copyable, without_buttons
     from .dispatch import dispatch_page, dispatch_text

@@ -11,7 +11,7 @@ from mindtorch import introspect
 from mindtorch._ipython.magics import MindtorchMagics
 
 MAGICS = {kind: list(MindtorchMagics.magics[kind]) for kind in ("line", "cell")}
-RUN_CODE = ["dispatch", "profile", "pipeline", "timeline"]  #: as a cell, or a statement on their line
+RUN_CODE = ["dispatch", "profile", "pipeline", "timeline", "compile"]  #: as a cell, or a statement on their line
 
 
 def test_a_tensor_shows_its_repr_and_a_card(shell):
@@ -110,8 +110,8 @@ EVERY = sorted({*MAGICS["line"], *MAGICS["cell"]})
 
 def test_these_are_the_magics():
     assert EVERY == [
-        "check", "compact", "device", "dispatch", "glossary", "graph", "memory", "pipeline", "profile", "ranks",
-        "save_picture", "storage", "tensors", "timeline", "why",
+        "check", "compact", "compile", "device", "dispatch", "glossary", "graph", "memory", "pipeline", "profile",
+        "ranks", "save_picture", "storage", "tensors", "timeline", "why",
     ]
     assert sorted(MAGICS["cell"]) == sorted(["check", *RUN_CODE])  # a line of which names what to look at
 
@@ -164,7 +164,7 @@ def test_a_cell_that_fails_is_shown_up_to_there(shell, name):
         failed = shell.run_cell(f"%%{name}\ny = torch.ones(2)\ny * 3\ny + torch.ones(5)")
     assert isinstance(failed.error_in_exec, RuntimeError)
     assert f"mt-{name}" in captured.outputs[0].data["text/html"]
-    if name != "timeline":
+    if name not in ("timeline", "compile"):  # a call that fails is not compiled
         assert "mul.Tensor" in captured.outputs[0].data["text/plain"]
 
 

@@ -1,0 +1,95 @@
+"""``%%compile``: from the function to the program that runs, with the times beside."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .._call_site import place_of
+from ..introspect.compiled import Compiled, CompileFacts, ProgramFacts
+from .html import Markup, in_text, join, page, row, table, tag
+from .palette import count_text, duration_text, mono, place_text, soft
+
+WIDTH = 240  #: pixels of the longest bar
+PASSES = ("forward", "backward")
+
+
+def compile_page(facts: CompileFacts) -> Markup:
+    """Draw what ``%%compile`` shows."""
+    one = facts.latest
+    if one is None:
+        return page(tag("div", "nothing was compiled", class_="mt-soft"), kind="compile", sheet="compile")
+    parts = _broken(one) if one.graph_break is not None else [_summary(one), _race(facts), *_made(one)]
+    return page(*parts, _details("Guards: when this holds again, the program runs (TorchDynamo)",
+                                 tag("ul", *(tag("li", said) for said in one.guards))), kind="compile", sheet="compile")
+
+
+def _broken(one: Compiled) -> list[Markup]:
+    found = one.graph_break
+    assert found is not None
+    place = mono(place_text(found.file, found.line), place_of(found.file, found.line))
+    where = join([" at ", place]) if found.file else ""
+    return [tag("div", tag("b", "graph break: ", class_="mt-alert"), found.reason, where),
+            tag("div", "With these guards the function runs as it is written.", class_="mt-summary")]
+
+
+def _summary(one: Compiled) -> Markup:
+    kernels = [kernel for program in one.programs for kernel in program.kernels]
+    fused = sum(len(operators) for _, operators, _ in kernels)
+    kept = sum(size for program in one.programs for size, _ in program.buffers)
+    return tag("div", tag("span", count_text(one.operators, "operator"), class_="mt-fact"), " recorded, ",
+               tag("span", count_text(len(kernels), "kernel"), class_="mt-fact"), f" made of {fused} of the steps, ",
+               f"{kept:,} bytes of buffers, compiled in {duration_text(one.seconds * 1e9)}", class_="mt-summary")
+
+
+def _race(facts: CompileFacts) -> Markup | None:
+    if facts.written is None or facts.compiled is None:
+        return None
+    longest = max(facts.written, facts.compiled)
+
+    def lane(name: str, seconds: float, more: str) -> list[Any]:
+        width = max(2, round(WIDTH * seconds / longest))
+        bar = tag("span", class_="mt-bar", style=f"width:{width}px")
+        said = join([bar, mono(duration_text(seconds * 1e9)), soft(more)], " ")
+        return [tag("span", name, plain=f"{name}: "), tag("span", said, plain=f"{said.plain}\n")]
+
+    ratio = f"{facts.compiled / facts.written:.2f} of the time"
+    return tag("div", *lane("as it is written", facts.written, ""), *lane("compiled", facts.compiled, ratio),
+               class_="mt-race")
+
+
+def _made(one: Compiled) -> list[Markup]:
+    rows = [_kernel(PASSES[number], *kernel) for number, program in enumerate(one.programs)
+            for kernel in program.kernels]
+    kernels = [table(("pass", "kernel", "operators in it", "elements"), rows, "kernels")] if rows else []
+    graphs = [_details("Recorded graph (TorchDynamo)", _code(one.recorded)),
+              _details("Optimised graphs (AOTAutograd)", tag("ul", *(tag("li", said) for said in one.optimised)),
+                       *(_code(graph) for graph in (one.forward, one.backward) if graph))]
+    programs = [_details(f"Program of the {PASSES[number]} pass (Inductor)", *_program(program), is_open=number == 0)
+                for number, program in enumerate(one.programs)]
+    return [*kernels, *graphs, *programs]
+
+
+def _kernel(which: str, name: str, operators: tuple[str, ...], size: int) -> Markup:
+    chips = join([tag("span", operator, class_="mt-op") for operator in operators], " → ")
+    chain = tag("span", chips, class_="mt-fused" if len(operators) > 1 else None)
+    return row(soft(which), mono(name), chain, mono(f"{size:,}"))
+
+
+def _program(program: ProgramFacts) -> list[Markup]:
+    kept = [tag("li", f"buffer of {size:,} bytes: {', '.join(names)}") for size, names in program.buffers]
+    return [_code(program.source), *([tag("ul", *kept)] if kept else [])]
+
+
+def _code(text: str) -> Markup:
+    lines = []
+    for line in text.rstrip().splitlines():
+        code, mark, remark = re.match(r"(.*?)((?:  # )?)((?<=  # ).*)?$", line).groups()  # type: ignore[union-attr]
+        lines.append(join([code, tag("span", f"{mark}{remark}", class_="mt-remark") if mark else None]))
+    return tag("pre", join(lines, "\n"), class_="mt-program", tabindex="0")
+
+
+def _details(head: str, *inside: Any, is_open: bool = False) -> Markup:
+    return tag("details", tag("summary", head), *inside, open="" if is_open else None)
+
+
+compile_text = in_text(compile_page)
