@@ -144,6 +144,10 @@ class Guards:
                                  f"not {check}.holds():\n        return None")
                     continue
             lines.append(f"    if not {self.constant(place)}.holds():\n        return None")
+        if self.state.objects:
+            objects = self.state.objects
+            kinds = self.constant([*map(type, objects)])
+            lines.insert(0, f"    if [*map(type, {self.constant(objects)})] != {kinds}:\n        return None")
         self.said += said_of(self.state.places)
         if empty:
             lines.insert(0, f"    if any({self.constant(empty)}):\n        return None")

@@ -93,6 +93,7 @@ class State:
 
     def __init__(self) -> None:
         self.places: list[Place] = []
+        self.objects: list[Any] = []  #: those whose class may be another one's later
         self.tensors: list[tuple[Any, str]] = []
         self.on_tensor: Callable[[Any], None] = lambda tensor: None
         self._seen: dict[int, Any] = {}  # keeps what it has seen alive, so that no id is used twice
@@ -206,8 +207,9 @@ class State:
 
     def _attributes(self, value: Any, path: str) -> None:
         """Watch an object's attributes and what its class holds."""
-        self.visit(type(value), type(value).__name__)
-        self.add(f"{path}.__class__", value, lambda v: [v.__class__])
+        if type(value).__flags__ & WRITTEN_IN_PYTHON:
+            self.visit(type(value), type(value).__name__)
+            self.objects.append(value)
         if isinstance(space := getattr(value, "__dict__", None), dict):
             for name, item in [*zip(space, self.add(path, space, items_of).values[len(space):], strict=True)]:
                 self.visit(item, f"{path}.{name}")
@@ -240,7 +242,7 @@ def said_of(places: list[Place]) -> list[str]:
     said = []
     for place in places:
         name = plainly(place.path)
-        if place.path.endswith((".__class__", "_hooks", "__dict__")) or not place.values or "_hooks" in place.path or (
+        if place.path.endswith(("_hooks", "__dict__")) or not place.values or "_hooks" in place.path or (
                 place.path.startswith("builtins of")):
             continue
         owner = place.target

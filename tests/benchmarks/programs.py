@@ -5,6 +5,7 @@ A program uses the public API only and is the same text for both libraries.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 Program = Callable[[Any], Callable[[], Any]]
@@ -80,26 +81,44 @@ def softmax(t: Any) -> Callable[[], Any]:
     return lambda: a.softmax(1)
 
 
-def _training(t: Any, model: Any, optimizer: Any, x: Any, y: Any, loss: Any) -> Callable[[], Any]:
+def _compiled(t: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function, compiled by mindtorch; PyTorch runs it as it is, for that is what it is compared with."""
+    return t.compile(function) if t.__name__ == "mindtorch" else function
+
+
+def pointwise_chain(t: Any) -> Callable[[], Any]:
+    x, y = t.ones(4_000_000) * 0.5, t.ones(4_000_000) * 0.25
+    function = _compiled(t, lambda x, y: ((x * y + 1) * x - y).relu() * 0.5)
+    return lambda: function(x, y)
+
+
+def _training(t: Any, model: Any, optimizer: Any, x: Any, y: Any, loss: Any,
+              compiled: bool = False) -> Callable[[], Any]:
+    def value(x: Any, y: Any) -> Any:
+        return loss(model(x), y)
+
+    value = _compiled(t, value) if compiled else value
+
     def step() -> None:
         optimizer.zero_grad()
-        loss(model(x), y).backward()
+        value(x, y).backward()
         optimizer.step()
 
     return step
 
 
-def _mlp(t: Any, make_optimizer: Callable[[Any], Any], device: str = "cpu") -> Callable[[], Any]:
+def _mlp(t: Any, make_optimizer: Callable[[Any], Any], device: str = "cpu",
+         compiled: bool = False) -> Callable[[], Any]:
     t.manual_seed(0)
     nn = t.nn
     model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10))
     model = model.to(device)
     x, y = t.randn(32, 64).to(device), t.randint(0, 10, (32,)).to(device)
-    return _training(t, model, make_optimizer(model.parameters()), x, y, nn.CrossEntropyLoss())
+    return _training(t, model, make_optimizer(model.parameters()), x, y, nn.CrossEntropyLoss(), compiled)
 
 
-def mlp_sgd(t: Any, device: str = "cpu") -> Callable[[], Any]:
-    return _mlp(t, lambda parameters: t.optim.SGD(parameters, lr=0.01, momentum=0.9), device)
+def mlp_sgd(t: Any, device: str = "cpu", compiled: bool = False) -> Callable[[], Any]:
+    return _mlp(t, lambda parameters: t.optim.SGD(parameters, lr=0.01, momentum=0.9), device, compiled)
 
 
 def mlp_adam(t: Any) -> Callable[[], Any]:
@@ -123,7 +142,7 @@ def lstm(t: Any) -> Callable[[], Any]:
     return _training(t, lambda x: head(network(x)[0][-1]), optimizer, x, y, t.nn.CrossEntropyLoss())
 
 
-def gpt(t: Any) -> Callable[[], Any]:
+def gpt(t: Any, compiled: bool = False) -> Callable[[], Any]:
     """Two layers of width 64 with four heads, over 32 tokens, batch 8."""
     t.manual_seed(0)
     nn = t.nn
@@ -146,7 +165,7 @@ def gpt(t: Any) -> Callable[[], Any]:
     parameters = [p for part in (tokens, places, blocks, head) for p in part.parameters()]
     x, y = t.randint(0, 65, (8, 32)), t.randint(0, 65, (8 * 32,))
     return _training(t, lambda x: head(blocks(tokens(x) + places(t.arange(32)))).view(-1, 65),
-                     t.optim.AdamW(parameters), x, y, nn.CrossEntropyLoss())
+                     t.optim.AdamW(parameters), x, y, nn.CrossEntropyLoss(), compiled)
 
 
 def layer_norm(t: Any) -> Callable[[], Any]:
@@ -179,6 +198,9 @@ PROGRAMS: list[tuple[str, Program, float | None]] = [
     ("CNN training step", cnn, 1.5),
     ("LSTM training step", lstm, 1.2),
     ("GPT training step, AdamW", gpt, 1.2),
+    ("compiled: chain of 6, 4M elements", pointwise_chain, 0.5),
+    ("compiled: MLP training step, SGD", partial(mlp_sgd, compiled=True), 0.6),
+    ("compiled: GPT training step", partial(gpt, compiled=True), 0.8),
     ("layer_norm, forward and backward", layer_norm, 1.5),
     ("attention, forward and backward", attention, 1.5),
 ]
