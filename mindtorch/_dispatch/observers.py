@@ -85,7 +85,8 @@ class ActivityEvent:
     host waits) or ``free`` (memory whose last use has passed). The device ``network`` has ``exchange`` (processes send
     each other data) and ``wait`` (for other processes to make the same call), with more said in ``detail``.
     ``number`` counts the operators of the stream. The host put it into the stream at ``queued``, 0 if nobody did; a
-    wait is for what is ``after``, another stream's operator: (stream, number).
+    wait is for what is ``after``, another stream's operator: (stream, number). ``phases`` are how long the two calls
+    took that put an operator there, and ``cores`` those that it runs on, '' if the device does not say.
     """
 
     kind: str
@@ -99,6 +100,8 @@ class ActivityEvent:
     queued: int = 0
     after: tuple[int, int] | None = None
     detail: str = ""
+    phases: tuple[int, int] = (0, 0)
+    cores: str = ""
 
 
 #: What an event says of keys and kernel, from ``key_set`` to ``composite``.

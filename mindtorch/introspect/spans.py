@@ -54,12 +54,28 @@ class Arrow:
     end: int
 
 
+@dataclass(frozen=True)
+class OperatorPath:
+    """The way of an operator from the host to the device's cores, in nanoseconds: planned (``phase_one``) and put into
+    the task queue (``phase_two``) by the host, waiting there (``queued``), and running on ``cores``, '' if the device
+    does not say which.
+    """
+
+    name: str
+    lane: str
+    phase_one: int
+    phase_two: int
+    queued: int
+    runs: int
+    cores: str
+
+
 @dataclass
 class Timeline:
     """Spans in the order of their starts, the lanes in the order in which they are drawn, ``arrows`` from causes to
     effects, and ``races``, which are arrows that are missing. It is ``sanitized`` if the simulator's sanitizer looked
     for races; None where there is no simulator. ``clocks`` says of a timeline of several processes how their clocks
-    were aligned.
+    were aligned; ``paths`` are those of the operators that streams ran, in their order.
     """
 
     spans: tuple[Span, ...] = ()
@@ -68,6 +84,7 @@ class Timeline:
     races: tuple[Race, ...] = ()
     sanitized: bool | None = None
     clocks: str = ""
+    paths: tuple[OperatorPath, ...] = ()
 
     @property
     def start(self) -> int:
@@ -152,6 +169,9 @@ def _arrange(found: Timeline, calls: list[DispatchEvent], activities: list[Activ
     found.spans = tuple(sorted(spans, key=lambda span: (span.start, -span.end)))
     found.lanes = tuple(lane for lane in lanes if lane in used)
     found.arrows = tuple(sorted(_arrows(calls, activities, threads, streams), key=lambda arrow: arrow.start))
+    ran = sorted((event for event in activities if event.phases[1] and event.kind == "run"), key=lambda e: e.start)
+    found.paths = tuple(OperatorPath(event.name, lane_of(event), *event.phases, max(0, event.start - event.queued
+                             - event.phases[1]), event.duration, event.cores) for event in ran)
     found.races, found.sanitized = tuple(races.races(activities, lane_of)), is_watched()
 
 

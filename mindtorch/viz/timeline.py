@@ -5,7 +5,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
-from ..introspect import Access, Arrow, Race, RankShare, Span, Timeline, rank_and_lane, rank_shares
+from ..introspect import Access, Arrow, OperatorPath, Race, RankShare, Span, Timeline, rank_and_lane, rank_shares
 from .html import Markup, join, page, row, table, tag
 from .palette import count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter, time_text
 
@@ -29,6 +29,7 @@ ROW, GAP = 22, 4  #: pixels of a row of a track, and between tracks
 ARROWS = 60  #: at most that are drawn; of more, those of events
 SPANS = 400  #: that are drawn at most
 LISTED = 100  #: that are listed in a terminal at most
+PATHS = 12  #: ways of operators from the host to the cores that are told of
 TOLD = 8  #: moments of one mark that are told of
 CLOSE = 80  #: moments within this part of the window are one mark
 COLUMNS = 64  #: characters of a lane in a terminal
@@ -60,7 +61,7 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
             tag("div", tag("span"), _axis(start, end, timeline.start), *lanes,
                 _arrows(timeline, heights, start, end), class_="mt-lanes"), *map(_race, timeline.races[:RACES]),
             soft(f"and {count_text(further, 'more race')}") if further > 0 else None, _legend(timeline),
-            _shares(rank_shares(timeline)),
+            _shares(rank_shares(timeline)), _paths(timeline.paths),
             None if at is None else _going_on(timeline, at))
     return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="timeline")
 
@@ -83,6 +84,7 @@ def timeline_text(timeline: Timeline, at: int | None = None) -> str:
         lines += [_arrow_text(arrow, timeline.start) for arrow in timeline.arrows[:LISTED]]
         lines += map(_race_text, timeline.races[:RACES])
         lines += [timeline.clocks] if timeline.clocks else []
+        lines += [f"{path.name} on {path.lane}: " + " → ".join(_steps(path)) for path in timeline.paths[:PATHS]]
         lines += [f"{share.rank}: {', '.join(_share(share))}" for share in rank_shares(timeline)]
     return "\n".join(lines)
 
@@ -332,6 +334,25 @@ def _shares(shares: Sequence[RankShare]) -> Markup | None:
     head = ("", "the program computes", "waits for data", "other ranks are late", "data is exchanged",
             "of that while computing")
     return table(head, rows, "what became of each rank's time")
+
+
+def _steps(path: OperatorPath) -> tuple[str, ...]:
+    """The steps of an operator from the host to the device's cores, in words that stand alone."""
+    return (f"phase one {time_text(path.phase_one, 3)}", f"phase two {time_text(path.phase_two, 3)}",
+            f"task queue {time_text(path.queued, 3)}", f"{path.cores or 'cores'} {time_text(path.runs, 3)}")
+
+
+def _paths(paths: Sequence[OperatorPath]) -> Markup | None:
+    """The ways of the first operators as a table, closed at first."""
+    if not paths:
+        return None
+    rows = [row(tag("b", path.name), mono(path.lane), time_text(path.phase_one, 3), time_text(path.phase_two, 3),
+                time_text(path.queued, 3), time_text(path.runs, 3), path.cores or soft("not known"))
+            for path in paths[:PATHS]]
+    head = ("", "stream", "host: phase one →", "host: phase two →", "task queue →", "device: runs", "on")
+    left = f", the first {PATHS} of {len(paths):,}" if len(paths) > PATHS else ""
+    return tag("details", tag("summary", f"from the host to the cores: {count_text(len(paths), 'operator')}"),
+               table(head, rows, f"the way of each operator{left}"))
 
 
 def _going_on(timeline: Timeline, at: int) -> Markup:

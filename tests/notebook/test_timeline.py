@@ -245,13 +245,32 @@ def test_an_empty_timeline_is_an_empty_trace() -> None:
 # -- pictures --------------------------------------------------------------------------------------------------------
 
 
+def test_the_way_of_an_operator_from_the_host_to_the_cores_is_told():
+    small, large = torch.ones(4, device="npu"), torch.ones(1 << 20, device="npu")
+    torch.npu.synchronize()
+    with introspect.timeline() as timeline:
+        small + 1
+        large * 2
+    adds, muls = timeline.paths
+    assert (adds.name, adds.cores) == ("aclnnAdds", "1 of 48 vector cores")
+    assert (muls.name, muls.cores) == ("aclnnMuls", "48 of 48 vector cores")
+    assert all(min(path.phase_one, path.phase_two, path.runs) > 0 <= path.queued for path in timeline.paths)
+    runs = spans(timeline, "run", adds.lane)
+    assert [(run.name, run.end - run.start) for run in runs] == [(path.name, path.runs) for path in timeline.paths]
+    page, text = viz.timeline_page(timeline), viz.timeline_text(timeline)
+    assert "from the host to the cores: 2 operators" in page and "48 of 48 vector cores" in page
+    assert "→ phase two " in text and "→ task queue " in text and "→ 1 of 48 vector cores " in text
+
+
 def test_the_picture_shows_every_lane_and_tells_of_every_span(mixed: introspect.Timeline) -> None:
     page = viz.timeline_page(mixed)
     for lane in mixed.lanes:
         assert f">{lane}</span>" in page
     for kind in {span.kind for span in mixed.spans}:
         assert f'title="{kind}: ' in page
-    assert page.count('tabindex="0"') == page.count('title="') - len(mixed.lanes) - sum("npu" in x for x in mixed.lanes)
+    titles = page.count('title="') - len(mixed.lanes) - sum("npu" in x for x in mixed.lanes)
+    assert page.count('tabindex="0"') == titles + 1  # the table of the ways to the cores scrolls
+
     assert "<script" not in page
 
 

@@ -229,11 +229,11 @@ def launch(name: str, values: Any, queue: Queue, counts: bool = False) -> Any:
         handles: Handles = {}
         try:
             args = [convert(value, handles) for convert, value in zip(call.converters, values, strict=True)]
-            size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+            size, executor, planning = ctypes.c_uint64(), ctypes.c_void_p(), activities.now()
             code = call.plan(*args, ctypes.addressof(size), ctypes.addressof(executor))
             if code:
                 check(code, f"{name}GetWorkspaceSize", queue.runtime.name)
-            with activities.timed("run", name, queue):
+            with activities.timed("run", name, queue, None, planning, values):
                 _enqueue(call, size.value, executor.value, queue)
             number = queue.note(name, values)
             for position in call.writes:

@@ -9,11 +9,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..._dispatch import observers
 from ..._dispatch.observers import ActivityEvent
+from . import provider
 from .constants import ACL_STREAM_STATUS_COMPLETE
 
 if TYPE_CHECKING:
@@ -34,13 +35,16 @@ class Mark(NamedTuple):
     thread: int
     queued: int
     after: tuple[int, int] | None
+    phases: tuple[int, int]  #: how long the calls took that put it there
+    cores: str
 
 
 def publish(kind: str, name: str, queue: Queue, start: int, duration: int, thread: int, number: int = 0,
-            queued: int = 0, after: tuple[int, int] | None = None) -> None:
+            queued: int = 0, after: tuple[int, int] | None = None, phases: tuple[int, int] = (0, 0),
+            cores: str = "") -> None:
     if observers.activity_observers:
         event = ActivityEvent(kind, name, queue.runtime.name, queue.number, start, duration, thread, number, queued,
-                              after)
+                              after, "", phases, cores)
         for observer in observers.activity_observers:
             observer(event)
 
@@ -73,19 +77,32 @@ def event_in(queue: Queue) -> int:
     return event
 
 
-def timed(kind: str, name: str, queue: Queue, after: tuple[int, int] | None = None) -> AbstractContextManager[None]:
-    """A block that puts an operator or a copy into a stream: between two events, if there is an observer."""
-    return _between_events(kind, name, queue, after) if observers.activity_observers else _UNTIMED
+def now() -> int:
+    """The host's time in nanoseconds, if there is an observer, else 0."""
+    return perf_counter_ns() if observers.activity_observers else 0
+
+
+def timed(kind: str, name: str, queue: Queue, after: tuple[int, int] | None = None, planning: int = 0,
+          operands: Any = ()) -> AbstractContextManager[None]:
+    """A block that puts an operator or a copy into a stream: between two events, if there is an observer. An operator's
+    first phase began at ``planning``.
+    """
+    return _between_events(kind, name, queue, after, planning, operands) if observers.activity_observers else _UNTIMED
 
 
 @contextmanager
-def _between_events(kind: str, name: str, queue: Queue, after: tuple[int, int] | None) -> Iterator[None]:
+def _between_events(kind: str, name: str, queue: Queue, after: tuple[int, int] | None, planning: int,
+                    operands: Any) -> Iterator[None]:
+    planned = perf_counter_ns() - planning if planning else 0
     queued, begin = perf_counter_ns(), event_in(queue)
+    called = perf_counter_ns()
     try:
         yield
     finally:
+        phases = planned, perf_counter_ns() - called
+        cores = provider.load().cores(name, operands) if kind == "run" else ""
         queue.marks.append(Mark(kind, name, queue.enqueued + 1, begin, event_in(queue), threading.get_ident(),
-                                queued, after))
+                                queued, after, phases, cores))
 
 
 def resolve(queue: Queue) -> None:
@@ -106,7 +123,7 @@ def resolve(queue: Queue) -> None:
         rt.destroy_event(mark.end)
         if not failed and not also_failed:
             publish(mark.kind, mark.name, queue, begin * 1000 + offset, (end - begin) * 1000, mark.thread, mark.number,
-                    mark.queued, mark.after)
+                    mark.queued, mark.after, mark.phases, mark.cores)
 
 
 _clocks: WeakKeyDictionary[_Runtime, tuple[object, int]] = WeakKeyDictionary()

@@ -30,6 +30,8 @@ class Provider:
     find: Callable[[str], int | None]
     simulated: bool
     before_reset: Callable[[Callable[[], None]], None]
+    #: Which cores an operator runs on, from its name and its values, '' if the device does not say.
+    cores: Callable[[str, Any], str] = lambda name, values: ""
 
 
 _lock = _forks.lock()
@@ -76,7 +78,7 @@ def _choose(chosen: str) -> Provider:
             warnings.warn(f"CANN seems to be installed, but does not load; the NPU is simulated: {error}", stacklevel=4)
     from . import simulator  # not paid for where there is CANN
 
-    return Provider(simulator.acl, simulator.find, True, simulator.before_reset)
+    return Provider(simulator.acl, simulator.find, True, simulator.before_reset, simulator.cores)
 
 
 def cann() -> Provider:

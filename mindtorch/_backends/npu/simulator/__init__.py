@@ -129,6 +129,13 @@ def release(stream: Any = None) -> None:
         held.release()
 
 
+def cores(name: str, values: Any) -> str:
+    """Which cores an operator of these values takes, by the model of ``costs``, in words."""
+    tensors = [value for item in values for value in (item if isinstance(item, (list, tuple)) else (item,))
+               if hasattr(value, "_strides")]
+    return str(costs.of(name, [(tensor._dtype.name, tuple(tensor.shape)) for tensor in tensors]))
+
+
 @contextmanager
 def paused(stream: Any = None) -> Iterator[None]:
     """Hold a stream, or all of the thread's device, inside a ``with`` block: what is put into it is pending until the
