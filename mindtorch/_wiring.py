@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import _batching
 from ._autograd import (  # noqa: F401  (derivatives say where their rows are)
-    derivatives, forward, grad_mode, recording, views,
+    derivatives, forward, function, grad_mode, recording, views,
 )
 from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
@@ -24,7 +24,7 @@ from ._dispatch.registry import Kernel, Operator
 key_handlers.update({
     OBSERVED: observers.observed,
     THREAD_STATE: grad_mode.with_local_state,
-    BATCHED: _batching.on_batched,
+    BATCHED: lambda op, keys: _batching.on_batched(op, keys),
     DUAL: forward.on_duals,
     PIPELINE: pipeline.wait_for_inputs,
     INFERENCE: grad_mode.on_inference_tensors,
@@ -36,6 +36,7 @@ key_handlers.update({
 })
 views.start_node = recording.start_node
 torch_dispatch.mark_view = views.mark_view
+function.generated_rule = lambda cls: _batching.generated_rule(cls)
 forward.is_pointwise = lambda op: isinstance(registry.meta_rows.get(op.name), Pointwise)
 
 

@@ -26,9 +26,9 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any
 
+from . import _batching
 from ._autograd.derivative import derivative as derivative, not_differentiable as not_differentiable
 from ._autograd.function import Function
-from ._batching import RULES, registered
 from ._device import device
 from ._dispatch.dispatcher import TENSOR_TYPES, has_derivative, switched, tensors_of
 from ._dispatch.keys import AUTOGRAD
@@ -194,7 +194,7 @@ class Library:
             registry.forget_resolved(op)
         for op in self._defined:
             registry.undefine(op)
-            RULES.pop(op.name, None)
+            _batching.RULES.pop(op.name, None)
         self._replaced, self._defined = [], []
 
     def __del__(self) -> None:
@@ -383,7 +383,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     if func is None:
         return lambda function: register_vmap(op, function)
     found = _operator(op)
-    RULES[found.name] = registered(func)
+    _batching.RULES[found.name] = _batching.registered(func)
     registry.forget_resolved(found)
     return func
 

@@ -329,6 +329,11 @@ def _as_is(tensor: Any) -> Any:
     return tensor._view(tensor.shape, tensor._strides(), tensor._offset)
 
 
+def generated_rule(function: type[Function]) -> Callable[..., Any]:
+    """The static method ``vmap`` that ``generate_vmap_rule`` asks for; ``_wiring`` puts it here."""
+    raise NotImplementedError
+
+
 class FunctionMeta(type):
     """The metaclass that makes the node class of each Function (``torch.autograd.function.FunctionMeta``)."""
 
@@ -383,6 +388,43 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
                                   "forward mode AD.")
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """Compute a batch at once inside ``vmap`` (``torch.autograd.Function.vmap``).
+
+        ``info`` has ``batch_size`` and ``randomness``, ``in_dims`` the dimension of the batch in each argument, None
+        where there is none. It returns the outputs and the dimensions of the batch in them. A Function with
+        ``generate_vmap_rule`` needs none: its forward and backward run on the batch as any operators do.
+        """
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod "
+                                  "or set generate_vmap_rule=True.")
+
+    @classmethod
+    def _frame(cls, args: tuple[Any, ...], has_setup: bool) -> Any:
+        """The innermost call of ``vmap`` that batches an argument, if there is one.
+
+        Raises:
+            RuntimeError: if the Function has no way to be batched, or two.
+        """
+        frames = [arg._batched[2] for arg in args if arg.__class__ in TENSOR_TYPES and arg._batched is not None]
+        if not frames:
+            return None
+        more = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+        if not has_setup:
+            raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+                               f"jacrev, ...), it must override the setup_context staticmethod. {more}")
+        has_rule = cls.vmap is not Function.vmap
+        if has_rule and cls.generate_vmap_rule:
+            raise RuntimeError(
+                f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden "
+                "vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to "
+                f"avoid ambiguity. {more}")
+        if not (has_rule or cls.generate_vmap_rule):
+            raise RuntimeError(
+                f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and "
+                f"implement the vmap staticmethod or set generate_vmap_rule=True. {more}")
+        return max(frames, key=lambda frame: frame.number)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use "
                            "new-style autograd function with static forward method.")
@@ -393,6 +435,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         has_setup = cls.setup_context is not Function.setup_context
         if has_setup or kwargs:
             args, kwargs = _bound(cls.forward, args, kwargs, has_setup)
+        if local.frames and (frame := cls._frame(args, has_setup)) is not None:
+            return frame.through_rule(cls.vmap if cls.vmap is not Function.vmap else generated_rule(cls), args)
         ctx = new(cls._backward_cls)
         ctx._is_input = tuple([arg.__class__ in TENSOR_TYPES for arg in args])
         inputs = [arg for arg in args if arg.__class__ in TENSOR_TYPES]

@@ -8,6 +8,7 @@ from .._backends.common.inplace_and_out import resize_output
 from .._dispatch.aten import (
     empty_like, empty_memory_format as empty, normal_, random__from, randperm_generator, scalar_tensor, uniform_,
 )
+from .._dispatch.dispatcher import has_values
 from .._dtype import bool_, int64
 from .._errors import check
 from .._layout import broadcast_shapes
@@ -48,7 +49,7 @@ def _draw_normal(out: Any, mean: Any, std: Any, generator: Any) -> Any:
     if isinstance(std, (int, float)):
         return out.normal_(0, std, generator=generator).add_(mean)
     check(not std.is_complex(), "normal expects standard deviation to be non-complex")
-    check(std.is_meta or bool((std >= 0).all()), "normal expects all elements of std >= 0.0")
+    check(not has_values(std) or bool((std >= 0).all()), "normal expects all elements of std >= 0.0")
     return out.normal_(0, 1, generator=generator).mul_(std).add_(mean)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._backends.common.inplace_and_out import write_out
 from .._dispatch.aten import complex as complex_of, constant_pad_nd, ones_like, searchsorted
+from .._dispatch.dispatcher import has_values
 from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER, int32, int64
 from .._errors import NAMES, check, check_takes
@@ -59,13 +60,16 @@ def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = No
     given = [w for w in (fweights, aweights) if w is not None]
     weights = given[0] * given[1] if len(given) == 2 else given[0] if given else None
     amount = observations if weights is None else weights.sum()
-    check(weights is None or amount.item() != 0, "cov(): weights sum to zero, can't be normalized")
+    check(weights is None or not has_values(amount) or amount.item() != 0,
+          "cov(): weights sum to zero, can't be normalized")
     mean = (rows if weights is None else rows * weights).sum(1) / amount
     if aweights is None or correction == 0:
         freedom = amount - correction
     else:
         freedom = amount - correction * (weights * aweights).sum() / amount
-    if (freedom if weights is None else freedom.item()) <= 0:
+    if weights is not None and not has_values(freedom):
+        freedom = freedom.clamp(min=0)
+    elif (freedom if weights is None else freedom.item()) <= 0:
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number "
                       "of observations.", stacklevel=2)
         freedom = 0
@@ -88,7 +92,8 @@ def check_weights(name: str, weights: Any, observations: int, category: int, kin
           lambda: f"{where} {kind} dtype but got {name} with {NAMES[weights._dtype.name]} dtype")
     check(weights.numel() == observations, lambda: f"{where} the same numel as there are observations in the input but "
           f"got {weights.numel()} != {observations}")
-    check(not observations or weights.is_meta or weights.min().item() >= 0, lambda: f"cov(): {name} cannot be negative")
+    check(not observations or not has_values(weights) or weights.min().item() >= 0,
+          lambda: f"cov(): {name} cannot be negative")
 
 
 def corrcoef(self: Any) -> Any:
@@ -134,8 +139,8 @@ def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = N
           f"{kind} but got {axis}.")
     if offsets is None:
         ends = lengths.cumsum(axis)
-        check(unsafe or lengths.is_meta or bool((lengths >= 0).all()), "lengths contains negative value!")
-        check(unsafe or lengths.is_meta or bool((ends.narrow(axis, -1, 1) == data.shape[axis]).all()),
+        check(unsafe or not has_values(lengths) or bool((lengths >= 0).all()), "lengths contains negative value!")
+        check(unsafe or not has_values(lengths) or bool((ends.narrow(axis, -1, 1) == data.shape[axis]).all()),
               "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
               "!unsafe.")
         offsets = constant_pad_nd(ends, (1, 0), 0)

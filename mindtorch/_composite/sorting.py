@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._dispatch.dispatcher import has_values
 from .._dtype import float32, float64, int64
 from .._errors import check
 from .._layout import wrap_dim
@@ -42,7 +43,7 @@ def check_quantile(self: Any, q: Any, dim: int | None, interpolation: str) -> in
     check(interpolation in INTERPOLATIONS, lambda: "quantile() interpolation must be one of linear, lower, higher, "
           f"midpoint or nearest, but got {interpolation}")
     axis = None if dim is None else wrap_dim(dim, self.ndim)
-    check(self.is_meta or ((q >= 0) & (q <= 1)).all(), "quantile() q values must be in the range [0, 1]")
+    check(not has_values(q) or ((q >= 0) & (q <= 1)).all(), "quantile() q values must be in the range [0, 1]")
     return axis
 
 

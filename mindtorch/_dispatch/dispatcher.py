@@ -16,8 +16,8 @@ from .._about import about, note
 from .._call_site import call_site
 from .._device import CPU as HOST, resolve_device
 from .keys import (
-    ADDED, AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, MATH_BITS, NONCONTIGUOUS,
-    OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
+    ADDED, AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, MATH_BITS, META,
+    NONCONTIGUOUS, OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
 )
 from .local import local
 from .registry import Operator, OpRegistry
@@ -81,6 +81,11 @@ def switched(**values: Any) -> Iterator[None]:
 def is_seen(tensor: Any) -> bool:
     """Whether a ``__torch_dispatch__`` sees the operators that are called with a tensor."""
     return bool(tensor._keys & PYTHON or (mode & THREAD_STATE and local.dispatch_modes))
+
+
+def has_values(tensor: Any) -> bool:
+    """Whether one can look at a tensor's values: it is not on the meta device, and not one of a batch in ``vmap``."""
+    return not tensor._keys & (META | BATCHED)
 
 
 def flattened(values: Iterable[Any]) -> Iterator[Any]:
@@ -219,8 +224,8 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
         if (local.pipeline is not None or local.inference or local.autocast is not None or local.dispatch_modes
                 or local.below_autograd):
             return key_handlers[THREAD_STATE](op, keys)(*args)
-        if local.frames and op.family == "random" and op.is_inplace:
-            refuse_random(local.frames[-1])
+        if local.frames and op.family == "random" and (op.is_inplace or op.schema.parameters[0].base != "Tensor"):
+            return key_handlers[BATCHED](op, keys)(*args)
         return (table.get(keys) or resolve(op, keys))(*args)
 
     return call

@@ -2,28 +2,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from .._api import FUNCTIONS
 from .._batching import Frame, batched, filled, is_batched, moved
-from .._dispatch.dispatcher import set_local
-from .._dispatch.local import local
 from .._random import get_rng_state, set_rng_state
 from .._tensor import Tensor
 from .arguments import called, name_of
 from .pytree import broadcast_to, tree_flatten, tree_leaves, tree_unflatten
-
-
-@contextmanager
-def _entered(frame: Frame) -> Iterator[Frame]:
-    before = local.frames
-    set_local("frames", (*before, frame))
-    try:
-        yield frame
-    finally:
-        set_local("frames", before)
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
@@ -111,7 +98,7 @@ def _inputs(func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> tu
 def _mapped(func: Callable[..., Any], size: int, dims: list[Any], values: list[Any], spec: Any, kwargs: dict[str, Any],
             out_dims: Any, randomness: str) -> Any:
     """One pass over the elements of these arguments."""
-    with _entered(Frame(size, randomness)) as frame:
+    with Frame(size, randomness).entered() as frame:
         inputs = [v if d is None else batched(v, d, frame) for v, d in zip(values, dims, strict=True)]
         raw = called("vmap", func, tree_unflatten(inputs, spec), kwargs)
         outputs, out_spec = tree_flatten(raw)

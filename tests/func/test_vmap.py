@@ -10,7 +10,10 @@ import pytest
 
 import mindtorch
 import mindtorch.func
+from tests.func.batches import compare
 from tests.func.both import assert_agree
+from tests.parity.compare import database
+from tests.support import seed_all
 
 # Functions of a library, its `func`, and matrices of shapes (5, 4), (4, 3), (5, 4).
 CASES = {
@@ -26,6 +29,24 @@ CASES = {
     "in place": lambda L, F, x, w, v: F.vmap(lambda x: x.clone().mul_(2).add_(x))(x),
     "joined": lambda L, F, x, w, v: F.vmap(lambda x: (L.cat([x, w[:, 0]]), L.stack([x, w[:, 0]])))(x),
     "one by one": lambda L, F, x, w, v: F.vmap(lambda x: L.linalg.inv(x.view(2, 2)))(x),
+    "places": lambda L, F, x, w, v: F.vmap(lambda x, i: (x[i], x.index_select(0, i), x.index_add(0, i, x[:2]), w[:, i],
+                                                         w[1, i], x.view(2, 2)[:, i], w[i][:, None].expand(2, 2, 3)))(
+        x, L.tensor([[0, 1], [1, 0], [1, 1], [0, 0], [1, 0]])),
+    "places written": lambda L, F, x, w, v: F.vmap(lambda x, v: x.index_put((L.tensor([0, 2]),), v[:2]).masked_fill(
+        x > 0, 3.).scatter(0, L.tensor([1]), v))(x, v),
+    "convolutions of their own": lambda L, F, x, w, v: F.vmap(lambda w, x: L.nn.functional.conv1d(
+        x.view(1, 2, 2), w.view(1, 2, 2), w[:1], padding=1))(v, x),
+    "convolution and pool": lambda L, F, x, w, v: F.vmap(lambda x: L.nn.functional.max_pool1d(
+        L.nn.functional.conv1d(x[None], w[:3, :2].reshape(3, 1, 2)), 2))(x),
+    "normalised": lambda L, F, x, w, v: F.vmap(lambda x, v: (L.nn.functional.layer_norm(x, (4,), v),
+                                                            L.nn.functional.group_norm(x.view(1, 4), 2, v)))(x, v),
+    "losses": lambda L, F, x, w, v: F.vmap(lambda x, v: (
+        L.nn.functional.mse_loss(x, v), L.nn.functional.cross_entropy(x, L.tensor(1)),
+        L.nn.functional.cross_entropy(x.view(2, 2), (v[:2] > 0).long())))(x, v),
+    "Jacobians of each": lambda L, F, x, w, v: F.vmap(F.jacrev(lambda x: L.nn.functional.conv1d(
+        x.view(1, 2, 2), w[:2, :2].reshape(1, 2, 2), padding=1).relu().flatten()))(x),
+    "vmap of a Jacobian by what all share": lambda L, F, x, w, v: F.vmap(
+        F.jacrev(lambda w, x: L.log_softmax(x @ w, 0)), in_dims=(None, 0))(w, x),
     "in chunks": lambda L, F, x, w, v: F.vmap(lambda x: (x @ w).tanh(), chunk_size=2)(x),
     "gradient of each": lambda L, F, x, w, v: F.vmap(
         F.grad(lambda w, x: (x @ w).tanh().sum()), in_dims=(None, 0))(w, x),
@@ -56,11 +77,89 @@ WRONG = {
 }
 
 
+RANDOM = {
+    "randn": lambda L, x: x + L.randn(4), "rand_like": lambda L, x: L.rand_like(x),
+    "randperm": lambda L, x: L.randperm(4),
+    "in place": lambda L, x: x.clone().uniform_(), "dropout": lambda L, x: L.nn.functional.dropout(x),
+    "bernoulli": lambda L, x: L.bernoulli(x.sigmoid()), "multinomial": lambda L, x: L.multinomial(x.abs(), 2),
+    "of all": lambda L, x: L.ones(4).uniform_(),
+}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_batch(case: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert_agree(CASES[case], (5, 4), (4, 3), (5, 4), tolerance=1e-7)
+
+
+@pytest.mark.parametrize("randomness", ["error", "different", "same"])
+@pytest.mark.parametrize("case", RANDOM)
+def test_random_numbers_are_those_of_pytorch(case: str, randomness: str) -> None:
+    def run(lib: Any, func: Any, x: Any) -> Any:
+        seed_all(lib, 3)
+        return func.vmap(lambda x: RANDOM[case](lib, x), randomness=randomness)(x)
+
+    assert_agree(run, (5, 4), tolerance=1e-6)
+
+
+@pytest.mark.parametrize("name", [
+    "addmv", "as_strided", "block_diag", "cdist", "cumsum", "diagonal_scatter", "embedding_bag", "fft.rfft2", "flip",
+    "index_fill", "index_put", "linalg.lu_solve", "linalg.pinv", "linalg.solve", "linalg.svdvals", "masked_scatter",
+    "masked.softmax", "max.reduction_no_dim", "nn.functional.adaptive_avg_pool2d", "nn.functional.batch_norm",
+    "nn.functional.binary_cross_entropy_with_logits", "nn.functional.conv_transpose2d", "nn.functional.embedding",
+    "nn.functional.grid_sample", "nn.functional.interpolate.bilinear", "nn.functional.nll_loss", "quantile", "renorm",
+    "roll", "scatter_reduce.sum", "searchsorted", "squeeze", "std_mean", "take", "unfold"])
+def test_an_operator_runs_on_a_batch_at_once(name: str) -> None:
+    name = name if name in database() else f"nn.functional.{name}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = list(compare(database()[name], 2))
+    assert [text for kind, text in found if kind == "differs"] == []
+    assert {text for kind, text in found if kind == "loops"} <= {"aten::_embedding_bag"}
+
+
+class TestFunction:
+    """A Function of the user's inside ``vmap``: by its own rule, by the generated one, or refused."""
+
+    @staticmethod
+    def cube(lib: Any, **attributes: Any) -> Any:
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+
+        def backward(ctx: Any, grad: Any) -> Any:
+            x, factor = ctx.saved_tensors
+            return grad * 3 * x ** 2 * factor, (grad * x ** 3).sum()
+
+        return type("Cube", (lib.autograd.Function,), {
+            "forward": staticmethod(lambda x, factor: x ** 3 * factor), "setup_context": staticmethod(setup_context),
+            "backward": staticmethod(backward), **attributes})
+
+    @pytest.mark.parametrize("kind", ["own rule", "generated", "neither", "both"])
+    def test_is_batched_as_in_pytorch(self, kind: str) -> None:
+        def run(lib: Any, func: Any, x: Any) -> Any:
+            told = []
+
+            def rule(info: Any, in_dims: Any, x: Any, factor: Any) -> Any:
+                told.append((tuple(info), in_dims, tuple(x.shape)))
+                return x ** 3 * factor, in_dims[0]
+
+            function = self.cube(lib, **{"vmap": staticmethod(rule)} if kind in ("own rule", "both") else {},
+                                 generate_vmap_rule=kind in ("generated", "both"))
+            factor = lib.tensor(2., dtype=x.dtype)
+            values = func.vmap(function.apply, in_dims=(1, None))(x, factor)
+            if kind == "own rule":
+                return values, told
+            return (values, func.vmap(func.grad(lambda x, f: function.apply(x, f).sum(), argnums=(0, 1)),
+                                      in_dims=(1, None))(x, factor))
+
+        assert_agree(run, (3, 4))
+
+    def test_that_is_not_batched_runs_as_it_is(self) -> None:
+        function = self.cube(mindtorch)
+        x, factor = mindtorch.ones(3), mindtorch.tensor(2.)
+        found = mindtorch.vmap(lambda y: function.apply(x, factor) + y)(mindtorch.zeros(2, 3))
+        assert found.tolist() == [[2.0] * 3] * 2
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -70,7 +169,7 @@ def test_wrong_call(case: str) -> None:
 
 def test_an_operator_without_a_rule_says_so() -> None:
     with pytest.warns(UserWarning, match="performance drop because we have not yet implemented the batching rule"):
-        mindtorch.vmap(mindtorch.linalg.inv)(mindtorch.eye(2).expand(3, 2, 2))
+        mindtorch.vmap(mindtorch.histc)(mindtorch.ones(3, 2))
 
 
 def test_an_ensemble() -> None:

@@ -13,6 +13,7 @@ from ..._about import about
 from ..._autograd.grad_mode import no_grad
 from ..._call_site import outside
 from ..._creation import full_like
+from ..._dispatch.dispatcher import has_values
 from ..._dtype import int64
 from ..._functions import (
     binary_cross_entropy as _binary_cross_entropy,
@@ -329,7 +330,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
             raise ValueError("var has negative entry/entries")
         variance: Any = full_like(input.detach(), var)
     else:
-        if bool((var < 0).any()):
+        if has_values(var) and bool((var < 0).any()):
             raise ValueError("var has negative entry/entries")
         variance = _fitting(var, input)
     if reduction not in ("none", "mean", "sum"):
