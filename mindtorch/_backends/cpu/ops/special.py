@@ -21,8 +21,8 @@ def scipy_function(name: str) -> Callable[..., Any]:
 
         return getattr(special, name)
 
-    def row(*arrays: Any) -> Any:
-        return load()(*arrays)
+    def row(*arrays: Any, out: Any = None) -> Any:
+        return load()(*arrays, out=out)
 
     return row
 
