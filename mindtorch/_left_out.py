@@ -8,6 +8,7 @@ ROWS = {
     "fx export onnx": "programs are not traced symbolically; `torch.pipeline()` shows what a block records",
     "sparse sparse_coo_tensor sparse_csr_tensor nested": "tensors are strided only",
     "ao quantization quantize_per_tensor quantize_per_channel": "there are no quantised tensors",
+    "lobpcg": "`torch.linalg.eigh` gives all eigenvalues, of which the wanted ones can be taken",
     "mtia": "there is no such device",
     "package": "programs are not packed into archives",
     "utils.cpp_extension": "mindtorch is pure Python; `mindtorch.library` takes operators of one's own",

@@ -143,6 +143,20 @@ def test_a_layer_with_which_something_else_happened_is_not_hidden(differs):
     assert len(inside) == 2 and sum(fold.times for fold in inside) == 58
 
 
+@pytest.mark.parametrize(("differs", "alike"), [
+    (lambda last: None, 59), (lambda last: last.register_hook(lambda grad: None), 58),
+    (lambda last: last.retain_grad(), 58),
+], ids=["nothing", "a hook", "a gradient"])
+def test_the_last_of_a_chain_stands_alone_if_something_else_happened_with_it(differs, alike):
+    tensors = {"y0": torch.ones(2, requires_grad=True)}
+    for i in range(60):
+        tensors[f"y{i + 1}"] = tensors[f"y{i}"].tanh()
+    differs(tensors["y60"])
+    tensors["y60"].sum().backward(retain_graph=True)
+    inside = folds(folded(facts_of(tensors["y60"], **tensors)))
+    assert [fold.times for fold in inside if fold.times > 1] == [alike]  # the first differs, too: it reads a leaf
+
+
 @pytest.mark.parametrize(("length", "shown"), [(5, 0), (6, 1)])
 def test_repetitions_of_six_operators_are_worth_a_fold(length, shown):
     w = torch.ones(2, requires_grad=True)

@@ -86,6 +86,17 @@ def test_wait_stream_orders_all_that_was_put_into_the_other_stream() -> None:
     assert c.tolist() == [4, 4]
 
 
+def test_in_a_streams_block_its_device_is_the_current_one() -> None:
+    stream = torch.npu.Stream("npu:1")
+    with stream:
+        assert torch.npu.current_device() == 1 and torch.npu.current_stream() == stream
+        assert torch.ones(2, device="npu").device == torch.device("npu:1")
+        with torch.npu.stream(torch.npu.default_stream("npu:0")):
+            assert torch.npu.current_device() == 0
+        assert torch.npu.current_device() == 1 and torch.npu.current_stream("npu:1") == stream
+    assert torch.npu.current_device() == 0 and torch.npu.current_stream("npu:1") != stream
+
+
 def test_waiting_for_an_event_settles_what_was_before_it_and_no_more() -> None:
     side, event, queue = torch.npu.Stream(), torch.npu.Event(), get_runtime(0).queue
     a = ones(2)
