@@ -7,6 +7,7 @@ A call goes through four hands, each a module:
 ``engine``      one thread of a process that makes all MPI calls. A ``Work`` is a generator of requests: the engine
                 tests them, and goes on with the generator when they are done. Nothing waits inside MPI, so that a
                 process that waits can always be told that it waits in vain.
+``hccl``        the same for NPUs: HCCL's functions, as tasks of streams.
 ``headers``     what ranks tell each other before data.
 ``launcher``    the line to the process that started all others, which tells of ranks that died or ended.
 

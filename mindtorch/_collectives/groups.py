@@ -32,6 +32,7 @@ class ProcessGroup:
         self.comm, self.mail = comm, mail  # collectives and their headers; messages between two ranks
         self.ranks, self.seconds, self.backend, self.group_name = tuple(ranks), seconds, backend, name
         self.traffic: dict[str, tuple[int, float]] = {}
+        self.communicator: Any = None  # of HCCL, from the first collective of NPUs on
 
     def __repr__(self) -> str:
         return f"<ProcessGroup {self.group_name!r} of ranks {list(self.ranks)}, {self.backend}>"
@@ -47,6 +48,12 @@ class ProcessGroup:
     def name(self) -> str:
         """The backend's name."""
         return self.backend
+
+    def release(self) -> None:
+        """Give the communicator of HCCL back, if there is one."""
+        if self.communicator is not None:
+            self.communicator.release()
+            self.communicator = None
 
     def devices(self) -> set[str]:
         """The kinds of devices whose tensors it takes."""
@@ -230,7 +237,7 @@ def _place() -> str:
 
 
 def _make(split: Callable[[], Any], ranks: Sequence[int], seconds: float, backend: str, name: str, call: str,
-          before: Callable[[Work], Steps] | None = None) -> ProcessGroup | None:
+          before: Callable[[Work], Steps] | None = None, lane: Any = None) -> ProcessGroup | None:
     """A group of two communicators that ``split`` makes on the engine's thread; None if this rank is not in it."""
     made: list[Any] = []
 
@@ -240,7 +247,8 @@ def _make(split: Callable[[], Any], ranks: Sequence[int], seconds: float, backen
         made.extend((split(), split()))  # MPI makes communicators while all wait, and all are here
 
     assert engine is not None
-    engine.submit("world" if before is None else GroupMember.WORLD, Work(call, _place(), seconds, steps)).wait()
+    lane = lane or ("world" if before is None else GroupMember.WORLD)
+    engine.submit(lane, Work(call, _place(), seconds, steps)).wait()
     if not made[0]:
         return None
     return ProcessGroup(made[0], made[1], ranks, seconds, backend, name)
@@ -283,6 +291,14 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
     return GroupMember.NON_GROUP_MEMBER if made is None else made
 
 
+def shadow_of(group: ProcessGroup) -> ProcessGroup:
+    """The same processes with communicators of their own; all of them make this call."""
+    made = _make(group.comm.Dup, group.ranks, group.seconds, "gloo", group.group_name, f"HCCL of {group.group_name}",
+                 lambda work: agree(group, work), group)
+    assert made is not None
+    return made
+
+
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
     """Leave a group, or all (``torch.distributed.destroy_process_group``). What is still running fails.
 
@@ -293,9 +309,12 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     if group not in (None, GroupMember.WORLD):
         if group not in _made:
             raise ValueError("Invalid process group specified")
+        group.release()
         _made.remove(group)
         return
     default_group()
+    for left in (default_group(), *_made):
+        left.release()
     GroupMember.WORLD = None
     _made.clear()
     if engine is not None:

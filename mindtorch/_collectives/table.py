@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .._call_site import call_site, place_of
 from .._tensor import Tensor
-from . import groups
+from . import groups, hccl
 from .buffers import Buffer, reduction
 from .engine import Steps, Work
 from .groups import ProcessGroup
@@ -72,14 +72,17 @@ def run(name: str, group: ProcessGroup, give: Sequence[Tensor] = (), take: Seque
         if tensor.device.type not in group.devices():
             raise RuntimeError(f"No backend type associated with device type {tensor.device.type}: the group's backend "
                                f"is {group.backend}")
+    details = [op.name] if op is not None else []
+    details += [of] if of else []
+    details += [f"root {group.ranks[root]}"] if root is not None else []
+    call, (file, line, _) = f"{name}({', '.join(details)})", call_site()
+    if hccl.takes(name, group, give, take, op):
+        _count(name, group, max(tensor.numel() * tensor.element_size() for tensor in (*give, *take)))
+        return hccl.begin(name, group, give, take[0], op, root, call, place_of(file, line), async_op)
     given = Buffer(give) if give else None
     taken = Buffer(take, filled) if take else None
     if given is not None and taken is not None:
         given = given.apart_from(taken)
-    details = [op.name] if op is not None else []
-    details += [of] if of else []
-    details += [f"root {group.ranks[root]}"] if root is not None else []
-    file, line, _ = call_site()
 
     def steps(work: Work) -> Steps:
         from mpi4py import MPI
@@ -101,10 +104,15 @@ def run(name: str, group: ProcessGroup, give: Sequence[Tensor] = (), take: Seque
     size = max(buffer.nbytes if buffer is not None else 0 for buffer in (given, taken))
     if name in ("gather", "scatter"):  # the buffer for all is at the root only
         size = min(buffer.nbytes for buffer in (given, taken) if buffer is not None) * group.size()
-    calls, sent = group.traffic.get(name, (0, 0.0))
-    group.traffic[name] = (calls + 1, sent + row.traffic(size, group.size()))
-    return start(group, Work(f"{name}({', '.join(details)})", place_of(file, line), group.seconds, steps, deliver),
+    _count(name, group, size)
+    return start(group, Work(call, place_of(file, line), group.seconds, steps, deliver),
                  group, async_op)
+
+
+def _count(name: str, group: ProcessGroup, size: int) -> None:
+    """Count a call whose largest buffer has so many bytes."""
+    calls, sent = group.traffic.get(name, (0, 0.0))
+    group.traffic[name] = (calls + 1, sent + ROWS[name].traffic(size, group.size()))
 
 
 def start(lane: Any, work: Work, group: ProcessGroup, async_op: bool) -> Work | None:

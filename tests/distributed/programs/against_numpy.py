@@ -256,6 +256,36 @@ def check_tensors_of_devices():
     out = torch.empty(8, 3, device="npu")
     dist.all_gather_into_tensor(out, value(rank).to("npu"), group=devices)
     equal(out.cpu(), torch.cat([value(other) for other in range(size)]))
+    for dtype in (torch.int64, torch.bfloat16):
+        tensor = value(rank, dtype=dtype).to("npu")
+        dist.broadcast(tensor, 3, group=devices)
+        equal(tensor.cpu(), value(3, dtype=dtype))
+    out = torch.empty(2, 3, device="npu")
+    work = dist.reduce_scatter_tensor(out, value(rank, (8, 3)).to("npu"), dist.ReduceOp.AVG, group=devices,
+                                      async_op=True)
+    assert work.wait()
+    whole = sum(value(other, (8, 3)) for other in range(size)) / size
+    equal(out.cpu(), whole[2 * rank:2 * rank + 2])
+    assert work.is_completed() and devices.traffic["broadcast"][0] == 2
+    tensor = value(rank).to("npu").t()  # not HCCL's, which takes memory without gaps: it goes by way of the host
+    dist.all_reduce(tensor, group=devices)
+    equal(tensor.cpu(), sum(value(other) for other in range(size)).t())
+    dist.destroy_process_group(devices)
+
+
+def check_calls_of_devices_that_do_not_match_are_errors_of_the_stream():
+    devices = dist.new_group(backend="hccl")
+    tensor = torch.ones(2 + rank // 3, device="npu")
+    try:
+        dist.all_reduce(tensor, group=devices)  # it does not wait: it is a task of the stream
+        tensor.cpu()
+    except torch.npu.AclError as error:
+        for said in ("rank 0: all_reduce(SUM, float32[2]) at", "rank 3: all_reduce(SUM, float32[3]) at",
+                     "against_numpy.py:"):
+            assert said in str(error), error
+    else:
+        raise AssertionError
+    torch.npu.restart_device("npu:0")
 
 
 def check_traffic_is_counted():

@@ -13,6 +13,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
@@ -41,9 +42,9 @@ SECONDS = 1836.0  #: that a rank waits for the others: what HCCL_EXEC_TIMEOUT is
 class Carrier(Protocol):
     """What brings together what ranks give."""
 
-    def meet(self, call: str, given: np.ndarray) -> Sequence[np.ndarray]:
-        """What all ranks of the communicator give to this call, as bytes; it waits until all have. Raises Fault, in all
-        of them, if their calls differ.
+    def task(self, call: str) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
+        """What a stream will run for a call that is made now: from what this rank gives, as bytes, to what all ranks
+        give; it waits until all have. It raises Fault, in all of them, if their calls differ.
         """
 
     def send(self, given: np.ndarray, rank: int) -> None:
@@ -74,7 +75,10 @@ class Member:
     def __init__(self, meeting: Meeting, rank: int):
         self.meeting, self.rank, self.calls = meeting, rank, count()
 
-    def meet(self, call: str, given: np.ndarray) -> Sequence[np.ndarray]:
+    def task(self, call: str) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
+        return partial(self._meet, call)
+
+    def _meet(self, call: str, given: np.ndarray) -> Sequence[np.ndarray]:
         number, meeting = next(self.calls), self.meeting
         with meeting.changed:
             table = meeting.given.setdefault(number, {})
@@ -223,10 +227,10 @@ class _Side:
 def _enqueue(name: str, comm: HcclComm, stream: Stream, call: str, read: _Side | None,
              finish: Callable[[Sequence[np.ndarray]], None]) -> int:
     """Put into a stream that a rank gives what it reads to all others, and then does something with what all gave."""
-    nothing = np.empty(0, np.uint8)
+    nothing, task = np.empty(0, np.uint8), comm.carrier.task(call)
 
     def run() -> None:
-        finish(comm.carrier.meet(call, nothing if read is None else read.bytes()))
+        finish(task(nothing if read is None else read.bytes()))
 
     stream.submit(Call(name, run))
     return 0
@@ -276,7 +280,7 @@ def broadcast(buf: int | None, elements: int, code: int, root: int, comm: int | 
             side.array()[...] = parts[root].view(side.dtype)
 
     return _enqueue(name, group, queue, _described(name, code, elements, f"root {root}"),
-                    side if group.rank == root else None, finish)
+                    side, finish)
 
 
 @declared("HcclResult HcclAllGather(void*, void*, uint64_t, HcclDataType, HcclComm, aclrtStream)")
