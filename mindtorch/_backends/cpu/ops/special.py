@@ -21,8 +21,8 @@ def scipy_function(name: str) -> Callable[..., Any]:
 
         return getattr(special, name)
 
-    def row(*arrays: Any, out: Any = None) -> Any:
-        return load()(*arrays, out=out)
+    def row(*arrays: Any, **options: Any) -> Any:
+        return load()(*arrays, **options)
 
     return row
 
