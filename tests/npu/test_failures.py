@@ -62,6 +62,21 @@ def test_after_a_failure_all_streams_of_the_device_stop_until_it_is_restarted(st
         garbage.tolist()
 
 
+def test_why_says_how_to_go_on_in_each_mode(stopping: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mindtorch import introspect
+
+    for mode, says in (("stop", True), ("continue", False)):
+        monkeypatch.setenv("MINDTORCH_NPU_FAILURE_MODE", mode)
+        simulator.faults.fail("aclnnExp")
+        torch.ones(3, device="npu").exp()
+        with pytest.raises(torch.npu.AclError) as caught:
+            torch.npu.synchronize()
+        fixes = [fix.code for fix in introspect.explain(caught.value).fixes]
+        assert ("torch.npu.restart_device('npu:0')" in fixes) is says
+        del caught
+        finalize()
+
+
 def test_what_was_pending_in_other_streams_has_no_value_after_a_restart(stopping: None) -> None:
     side, one = torch.npu.Stream(), torch.ones(3, device="npu")
     torch.npu.synchronize()

@@ -227,7 +227,7 @@ class Queue:
         self.settle(last)
         if error is not None:
             about(error, "late error of a device", device=self.runtime.name, said=recent,
-                  code=f"{error.name} ({error.code})")
+                  code=f"{error.name} ({error.code})", stopped=self.runtime.stopped is not None)
             if failed is not None:
                 tell(error, failed.site, str(failed))
             if self.runtime.stopped is not None:

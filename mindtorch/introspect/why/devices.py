@@ -68,11 +68,14 @@ def late(failure: Failure, f: Fields) -> Diagnosis:
     steps = (Step("the host", "queues operators and goes on", GOOD),
              Step(operator, f"fails on stream {stream}: {reason}", CLASH),
              Step(call.text if call else "this line", "waits for the stream, and learns of it"))
+    restart = (Fix("give the device new streams, since all of them stopped at that failure; what had been computed "
+                   "before stays", f"torch.npu.restart_device({f.device!r})"),) if f.stopped else ()
     return Diagnosis(
         f"{operator} failed on {f.device}; the host learnt of it here, where it waited",
         f"Operators on an NPU are queued and run later, so an error shows where the host next waits: when values are "
         f"read, copied or printed. The device says: {reason}. What it computed since is not to be relied on.",
-        (Fix("have the host wait after every operator, so that the error comes at its line: set this before the kernel "
+        (*restart,
+         Fix("have the host wait after every operator, so that the error comes at its line: set this before the kernel "
              "starts", "ACL_LAUNCH_BLOCKING=1"),
          Fix("or wait yourself after lines in question", "torch.npu.synchronize()"),
          Fix("or run it on the CPU, where errors come at once", "x.cpu()")), (Steps(steps),))
