@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import mindtorch as torch
 from mindtorch._backends import ascend, npu
 from mindtorch._backends.npu import runtime
 
@@ -104,3 +105,41 @@ def test_finalize_gives_everything_back(acl: Recorder) -> None:
 def test_ascend_is_the_npu_backend_under_the_chip_s_name() -> None:
     assert ascend.is_available is npu.is_available and ascend.get_runtime is npu.get_runtime
     assert all(getattr(ascend, name) is getattr(npu, name) for name in ascend.__all__)
+
+
+def test_no_memory_is_nothing_to_free(acl: Recorder) -> None:
+    device = runtime._Runtime().init()
+    device.defer_free(None)
+    device.synchronize()
+    assert not [call for call in acl.calls if call[0] == "free"]
+
+
+def test_a_runtime_that_never_began_has_nothing_to_wait_for(acl: Recorder) -> None:
+    runtime._Runtime().synchronize()
+    assert acl.calls == []
+
+
+def test_a_stand_in_may_know_one_context_only(acl: Recorder) -> None:
+    del acl.rt.set_context
+    device = runtime._Runtime().init()
+    device.synchronize()
+    assert acl.calls[-1] == ("synchronize_stream", 22)
+
+
+def test_a_copy_to_the_host_waits_as_the_runtime_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = []
+    synchronize = runtime._Runtime.synchronize
+
+    def noting(self: Any, queue: Any = None) -> None:
+        waited.append(self.name)
+        synchronize(self, queue)
+
+    ones = torch.ones(2, device="npu")
+    monkeypatch.setattr(runtime._Runtime, "synchronize", noting)
+    assert ones.tolist() == [1, 1] and waited == ["npu:0"]
+
+
+def test_the_parts_of_the_backend_are_under_the_chip_s_name() -> None:
+    assert ascend._Runtime is runtime._Runtime and ascend._model_dir is npu._model_dir
+    assert ascend.ops is npu.ops and ascend.creation is npu.creation
+    assert {"Stream", "Event", "synchronize", "simulator"} <= set(torch.npu.__all__)
