@@ -19,15 +19,15 @@ from .record import Record
 from .running import run
 
 MASTERS = Path(__file__).resolve().parents[2] / "notebooks" / "course"
-#: The page of reference, in the folder above the masters'; in a release it lies beside the lessons.
-REFERENCE = "05_gallery.ipynb"
+#: What lessons link to in the folder above the masters'; in a release it lies beside the lessons.
+REFERENCE = ("05_gallery.ipynb", "06_compile.ipynb")
 #: What stands in a release where the solution was. It is a comment, so that a function of a docstring stays one.
 STUB = "# YOUR CODE HERE"
 
 
 def release(masters: Path, target: Path, key: str = "") -> list[Path]:
-    """Write the students' notebooks: without solutions, hidden tests and outputs, and the page of reference that they
-    link to, where there is one. ``key`` is the teacher's, which shows solutions in them.
+    """Write the students' notebooks: without solutions, hidden tests and outputs, and the pages that they link to,
+    where there are any. ``key`` is the teacher's, which shows solutions in them.
 
     Raises:
         ImportError: if nbgrader is not installed (``pip install mindtorch[course]``).
@@ -42,13 +42,13 @@ def release(masters: Path, target: Path, key: str = "") -> list[Path]:
              ClearHiddenTests()]
     target.mkdir(parents=True, exist_ok=True)
     written = []
-    reference = [path for path in (masters.parent / REFERENCE,) if path.exists()]
+    reference = [path for name in REFERENCE if (path := masters.parent / name).exists()]
     for master in (*notebooks(masters), *reference):
         notebook = nbformat.read(master, as_version=4)
         for step in steps:
             notebook, _ = step.preprocess(notebook, {})
         for cell in notebook.cells:  # all of them lie in one folder now
-            cell.source = cell.source.replace(f"](../{REFERENCE})", f"]({REFERENCE})").replace("](course/", "](")
+            cell.source = cell.source.replace("](../", "](").replace("](course/", "](")
         nbformat.write(notebook, target / master.name)
         written.append(target / master.name)
     record = Record(target)

@@ -18,7 +18,7 @@ import mindtorch
 from mindtorch import course
 from mindtorch.course.checking import judge
 from mindtorch.course.desk import _plain
-from mindtorch.course.teaching import MASTERS
+from mindtorch.course.teaching import MASTERS, REFERENCE
 
 from .support import LABS, LESSONS, cells, source
 
@@ -175,18 +175,20 @@ def test_the_engine_of_the_lesson_runs_pytorchs_graphs() -> None:
 def test_the_gallery_says_which_picture_answers_which_question_and_which_lesson_teaches_it() -> None:
     text = source(json.loads((MASTERS.parent / "05_gallery.ipynb").read_text())["cells"][0])
     rows = re.findall(r"^\| (.+\?) \| (.+) \| (.*) \|$", text, re.MULTILINE)
-    notebooks = {path.name: path.read_text() for path in MASTERS.glob("*.ipynb")}
+    notebooks = {f"course/{path.name}": path.read_text() for path in MASTERS.glob("*.ipynb")}
+    others = {name: (MASTERS.parent / name).read_text() for name in REFERENCE}
     for _, pictures, lessons in rows:
-        linked = re.findall(r"\[(\d+)\]\(course/(\d+_\w+\.ipynb)\)", lessons)
+        linked = re.findall(r"\[(\d+)\]\(((?:course/)?\d+_\w+\.ipynb)\)", lessons)
         assert len(linked) == len(lessons.split(", ") if lessons else ())
         for number, name in linked:
             words = [word.split(" ")[0] for word in re.findall(r"`([^`]+)`", pictures)]
-            assert int(number) == int(name[:2])
-            assert not words or any(word.removesuffix("()") in notebooks[name] for word in words), (name, words)
+            assert int(number) == int(name.removeprefix("course/")[:2])
+            text_of = (notebooks | others)[name]
+            assert not words or any(word.removesuffix("()") in text_of for word in words), (name, words)
     from mindtorch._ipython.magics import MindtorchMagics
 
     told = set(re.findall(r"`%%?(\w+)", text))
     magics = {name for names in MindtorchMagics.magics.values() for name in names}
     assert magics - told == {"device", "save_picture", "compact"}  # which draw nothing of their own
     for name, found in notebooks.items():
-        assert "../05_gallery.ipynb" in found or name.startswith("16"), name
+        assert "../05_gallery.ipynb" in found or name.startswith("course/16"), name

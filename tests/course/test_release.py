@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ def test_the_release_fails_where_something_is_to_be_done_with_a_hint_alone(lesso
     notebook = tmp_path / "release" / f"{lesson.notebook}.ipynb"
     text = notebook.read_text()
     assert "BEGIN" not in text and "hidden=True" not in text
+    for path in (tmp_path / "release").glob("*.ipynb"):  # what is linked to is there
+        for link in re.findall(r"\]\(([^)#]+\.ipynb)\)", path.read_text()):
+            assert (path.parent / link).exists(), (path.name, link)
     reports = {report.number: report for report in run(notebook)}
     expected = {number for number, cell in enumerate(json.loads(text)["cells"])
                 if "course.predict(" in source(cell) or "course.check(" in source(cell)}
