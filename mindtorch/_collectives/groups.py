@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
+import itertools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -83,6 +84,7 @@ class _Groups:
 group = _Groups()
 engine: Engine | None = None
 _made: list[ProcessGroup] = []  # groups beside the world
+_numbers = itertools.count(1)  # of calls of new_group, which all ranks make
 _crashed = False
 
 
@@ -116,6 +118,16 @@ def is_gloo_available() -> bool:
 
 def is_nccl_available() -> bool:
     """Whether there is NCCL, which is for CUDA: no (``torch.distributed.is_nccl_available``)."""
+    return False
+
+
+def is_ucc_available() -> bool:
+    """Whether there is UCC: no (``torch.distributed.is_ucc_available``)."""
+    return False
+
+
+def is_xccl_available() -> bool:
+    """Whether there is XCCL, which is for XPUs: no (``torch.distributed.is_xccl_available``)."""
     return False
 
 
@@ -255,21 +267,26 @@ def _make(split: Callable[[], Any], ranks: Sequence[int], seconds: float, backen
 
 
 def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
-              pg_options: Any = None, group_desc: str | None = None, device_id: Any = None,
-              sort_ranks: bool = True) -> Any:
+              pg_options: Any = None, use_local_synchronization: bool = False, group_desc: str | None = None,
+              device_id: Any = None, sort_ranks: bool = True) -> Any:
     """Make a group of some processes; all processes make the call (``torch.distributed.new_group``).
 
     Args:
         ranks: those in it, by their numbers in the world, in ascending order unless ``sort_ranks`` is False; None is
             all.
         timeout, backend: the world's, unless given.
+        use_local_synchronization: must be False: all processes make the call.
 
     Returns:
         The group, or ``GroupMember.NON_GROUP_MEMBER`` in a process that is not in it.
 
     Raises:
         ValueError: if a rank does not exist or comes twice.
+        NotImplementedError: if only the group's own processes shall make the call.
     """
+    if use_local_synchronization:
+        raise NotImplementedError("new_group(use_local_synchronization=True): all processes make this call, also those "
+                                  "that are not in the group; leave the argument out")
     world = default_group()
     chosen = list(range(world.size())) if ranks is None else sorted(ranks) if sort_ranks else list(ranks)
     for rank in chosen:
@@ -285,16 +302,70 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
     seconds = world.seconds if timeout is None else timeout.total_seconds()
     call = f"new_group({chosen})"
     made = _make(lambda: world.comm.Split(color, key), chosen, seconds, _known((backend or world.backend).lower()),
-                 group_desc or f"group {len(_made) + 1}", call, lambda work: agree(world, work))
+                 group_desc or f"group {next(_numbers)}", call, lambda work: agree(world, work))
     if made is not None:
         _made.append(made)
     return GroupMember.NON_GROUP_MEMBER if made is None else made
 
 
+def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = None, timeout: timedelta | None = None,
+                  backend: str | None = None, pg_options: Any = None,
+                  group_desc: str | None = None) -> tuple[Any, list[Any]]:
+    """Groups of neighbours in a group, each of so many processes (``torch.distributed.new_subgroups``).
+
+    Returns:
+        The group of this process, and all of them, as ``new_group`` returns them.
+
+    Raises:
+        ValueError: if the number of processes is not a multiple of ``group_size``, or that is not given.
+    """
+    if group_size is None:
+        raise ValueError("new_subgroups needs group_size: there are no CUDA devices, whose number would be the default")
+    if group_size <= 0:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
+    world_size, ranks = get_world_size(group), get_process_group_ranks(group)
+    if world_size < group_size:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({world_size})")
+    if world_size % group_size:
+        raise ValueError(f"The world size ({world_size}) must be divisible by 'group_size={group_size}'")
+    parts = [ranks[start:start + group_size] for start in range(0, world_size, group_size)]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
+
+
+def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]], timeout: timedelta | None = None,
+                                 backend: str | None = None, pg_options: Any = None,
+                                 group_desc: str | None = None) -> tuple[Any, list[Any]]:
+    """Groups of which each process is in one at most (``torch.distributed.new_subgroups_by_enumeration``).
+
+    Returns:
+        The group of this process, None if it is in none, and all of them, as ``new_group`` returns them.
+
+    Raises:
+        ValueError: if there is no list of ranks, or a rank is in two.
+    """
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    seen: dict[int, Sequence[int]] = {}
+    for ranks in ranks_per_subgroup_list:
+        for rank in ranks:
+            if rank in seen:
+                raise ValueError(f"Rank {rank} has appeared in both subgroup {seen[rank]} and {ranks}")
+            seen[rank] = ranks
+    groups = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc)
+              for ranks in ranks_per_subgroup_list]
+    return next((group for group in groups if is_member(group)), None), groups
+
+
+def get_pg_count() -> int:
+    """How many groups there are that this process is in, with the world (``torch.distributed.get_pg_count``)."""
+    return is_initialized() + len(_made)
+
+
 def shadow_of(group: ProcessGroup) -> ProcessGroup:
     """The same processes with communicators of their own; all of them make this call."""
-    made = _make(group.comm.Dup, group.ranks, group.seconds, "gloo", group.group_name, f"HCCL of {group.group_name}",
-                 lambda work: agree(group, work), group)
+    made = _make(group.comm.Dup, group.ranks, group.seconds, "gloo", group.group_name,
+                 f"the first collective of the NPUs of ranks {list(group.ranks)}", lambda work: agree(group, work),
+                 group)
     assert made is not None
     return made
 

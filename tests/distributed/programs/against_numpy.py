@@ -143,6 +143,26 @@ def check_groups():
         equal(tensor, value(0))
 
 
+def check_groups_of_neighbours():
+    before = dist.get_pg_count()
+    mine, groups = dist.new_subgroups(2)
+    assert dist.get_process_group_ranks(mine) == [rank // 2 * 2, rank // 2 * 2 + 1] and len(groups) == 2
+    assert mine is groups[rank // 2] and groups[1 - rank // 2] is dist.GroupMember.NON_GROUP_MEMBER
+    assert dist.get_pg_count() == before + 1
+    mine, groups = dist.new_subgroups_by_enumeration([[0, 3]])
+    assert (mine is None) == (rank in (1, 2))
+    for call, said in [(lambda: dist.new_subgroups(3), "must be divisible by 'group_size=3'"),
+                       (lambda: dist.new_subgroups(8), "must not exceed the world size (4)"),
+                       (lambda: dist.new_subgroups_by_enumeration([[0, 1], [1]]), "Rank 1 has appeared in both"),
+                       (lambda: dist.new_subgroups_by_enumeration([]), "cannot be empty")]:
+        try:
+            call()
+        except ValueError as error:
+            assert said in str(error), error
+        else:
+            raise AssertionError(said)
+
+
 def check_works_that_run_beside_the_program():
     tensors = [value(rank + step) for step in range(8)]
     works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
