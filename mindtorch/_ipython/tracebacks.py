@@ -1,4 +1,4 @@
-"""Tracebacks on one screen: the library's frames are folded to a line, and an error that ``%why`` explains says so."""
+"""Tracebacks on one screen: the libraries' frames are folded to a line, and an error that ``%why`` explains says so."""
 from __future__ import annotations
 
 import sys
@@ -11,19 +11,19 @@ from IPython.core.ultratb import AutoFormattedTB, FrameInfo
 
 from .. import introspect
 
-LIBRARY = __name__.partition(".")[0]
-#: What the library calls: its frames belong to the library's that called them.
+LIBRARIES = {__name__.partition(".")[0], "torch"}  #: mindtorch's, and PyTorch's
+#: What a library calls: its frames belong to the library's that called them.
 CALLED = {"numpy", "scipy", "ml_dtypes", *sys.stdlib_module_names}
 HINT = "%why explains this error"
 
 
 class Folded(FrameInfo):
-    """Stands among the frames of a traceback for a run of frames inside the library."""
+    """Stands among the frames of a traceback for a run of frames inside a library."""
 
-    def __init__(self, run: list[TracebackType]):
+    def __init__(self, library: str, run: list[TracebackType]):
         frame = run[-1].tb_frame
         super().__init__(None, frame.f_code.co_filename, run[-1].tb_lineno, frame, frame.f_code, sd=run)
-        self.line = _folded_line(len(run))
+        self.line = _folded_line(library, len(run))
 
 
 class FoldingTB(AutoFormattedTB):
@@ -40,12 +40,12 @@ class FoldingTB(AutoFormattedTB):
         return lines
 
     def get_records(self, etb: TracebackType, context: int, tb_offset: int) -> list[FrameInfo]:
-        """The frames of a traceback with their source: only those outside of the library need it."""
+        """The frames of a traceback with their source: only those outside of the libraries need it."""
         if not _is_new():
             return super().get_records(etb, context, tb_offset)
         records: list[FrameInfo] = []
-        for is_inside, run in _runs(etb):
-            found = [Folded(run)] if is_inside else super().get_records(_chained(run), context, tb_offset)
+        for library, run in _runs(etb):
+            found = [Folded(library, run)] if library else super().get_records(_chained(run), context, tb_offset)
             records += found
             tb_offset = 0  # counts from the beginning of the traceback
         return records
@@ -54,15 +54,15 @@ class FoldingTB(AutoFormattedTB):
         return frame_info.line if isinstance(frame_info, Folded) else super().format_record(frame_info)
 
     def _extract_tb(self, tb: TracebackType | None) -> Any:
-        """The frames of a traceback in plain mode: a line of text stands for each run inside the library."""
+        """The frames of a traceback in plain mode: a line of text stands for each run inside a library."""
         entries = super()._extract_tb(tb)
         if not entries or not _is_new():
             return entries
         rest = iter(entries)
         parts: list[Any] = []
-        for is_inside, run in _runs(tb):
+        for library, run in _runs(tb):
             found = [next(rest) for _ in run]
-            parts += [_folded_line(len(run))] if is_inside else found
+            parts += [_folded_line(library, len(run))] if library else found
         return parts
 
     def _format_list(self, extracted_list: list[Any]) -> list[str]:
@@ -83,9 +83,9 @@ def unfold_tracebacks(ip: Any) -> None:
         ip.InteractiveTB.__class__ = type(ip.InteractiveTB).__bases__[1]
 
 
-def _folded_line(count: int) -> str:
+def _folded_line(library: str, count: int) -> str:
     frames, them = ("frame", "it") if count == 1 else ("frames", "them")
-    return f"    {count} {frames} inside {LIBRARY}, %tb shows {them}\n"
+    return f"    {count} {frames} inside {library}, %tb shows {them}\n"
 
 
 def _is_new() -> bool:
@@ -107,18 +107,18 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-def _runs(trace: TracebackType | None) -> Iterator[tuple[bool, list[TracebackType]]]:
-    """A traceback in runs: whether a run is inside the library, and its links."""
-    for is_inside, pairs in groupby(_links(trace), key=lambda pair: pair[0]):
-        yield is_inside, [link for _, link in pairs]
+def _runs(trace: TracebackType | None) -> Iterator[tuple[str, list[TracebackType]]]:
+    """A traceback in runs: the library that a run is inside of ('' outside of both), and its links."""
+    for library, pairs in groupby(_links(trace), key=lambda pair: pair[0]):
+        yield library, [link for _, link in pairs]
 
 
-def _links(trace: TracebackType | None) -> Iterator[tuple[bool, TracebackType]]:
-    is_inside = False
+def _links(trace: TracebackType | None) -> Iterator[tuple[str, TracebackType]]:
+    library = ""
     while trace is not None:
         package = str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0]
-        is_inside = package == LIBRARY or (is_inside and package in CALLED)
-        yield is_inside, trace
+        library = package if package in LIBRARIES else library if package in CALLED else ""
+        yield library, trace
         trace = trace.tb_next
 
 

@@ -178,3 +178,11 @@ def test_debug_and_why_still_see_the_whole_traceback(shell):
     shown(shell, FAILING)
     assert len(traceback.extract_tb(sys.last_value.__traceback__)) > 4
     assert "x [3, 4] and torch.ones(2) [2] do not broadcast" in repr(shell.run_line_magic("why", ""))
+
+
+def test_pytorchs_frames_are_folded_too(shell):
+    pytest.importorskip("torch", reason="needs PyTorch")
+    text = shown(shell, "import torch as pytorch\npytorch.nn.Linear(2, 3)(pytorch.ones(4))")
+    assert re.search(r" {4}\d+ frames inside torch, %tb shows them", text) and "_call_impl" not in text
+    assert text.rstrip().splitlines()[-1] == HINT and len(text.splitlines()) < 12
+    assert "_call_impl" in shown(shell, "%tb")
