@@ -79,6 +79,8 @@ def defaults_of(op: Operator) -> tuple[Any, ...]:
 
 def device_of(args: Any) -> _device.device:
     """The device that canonical arguments name, or that their first NPU tensor is on."""
+    if args and args[0].__class__ in TENSOR_TYPES and args[0]._keys & NPU:  # as it is for most
+        return args[0]._device
     for arg in flattened(args):
         if arg.__class__ in TENSOR_TYPES and arg._keys & NPU:
             return arg._device
@@ -120,11 +122,13 @@ def functional_kernel(op: Operator, row: Aclnn, specs_of: Callable[..., Any],
         if row.spec is not None:
             specs = row.spec(*args)
         device = device_of(args)
-        outs = [None if spec is None else empty_tensor(spec, device)  # None: an output that is not asked for
-                for spec in ((specs,) if specs.__class__ is Spec else specs)]
+        if specs.__class__ is Spec:
+            out = empty_tensor(specs, device)
+            return out if not out.numel() or launched(op, row.calls(args, [out]), device) else general(*args)
+        outs = [None if spec is None else empty_tensor(spec, device) for spec in specs]  # None: one not asked for
         if any(out is not None and out.numel() for out in outs) and not launched(op, row.calls(args, outs), device):
             return general(*args)
-        return outs[0] if specs.__class__ is Spec else pack(op, outs)
+        return pack(op, outs)
 
     return kernel
 
