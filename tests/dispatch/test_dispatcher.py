@@ -43,6 +43,17 @@ def test_every_tensor_argument_may_be_the_one_that_is_pending(name: str, positio
         assert call(*tensors).tolist() == expected
 
 
+@pytest.mark.parametrize(("name", "node"), [
+    ("roll", "RollBackward0"), ("trace", "TraceBackward0"), ("index_add", "IndexAddBackward0"),
+    ("diag_embed", "DiagEmbedBackward0")])
+def test_an_operator_of_other_operators_with_a_derivative_of_its_own_is_one_node(name: str, node: str) -> None:
+    further = {"roll": (1,), "index_add": (0, torch.tensor([0]), torch.ones(1, 2))}
+    x = torch.ones(2, 2, requires_grad=True)
+    out = getattr(x, name)(*further.get(name, ()))
+    assert out.grad_fn.name() == node
+    assert out.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+
+
 def test_tensors_count_in_a_call_on_a_device_by_name() -> None:
     x = torch.full((2,), 3.0, requires_grad=True)
     assert dispatch("mul.Tensor", "cpu", x, x).requires_grad
