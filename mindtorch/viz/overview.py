@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,7 +43,8 @@ def _heat_map(found: Overview, facts: TensorFacts) -> Markup:
     colours = np.where(np.isnan(means)[..., None], BROKEN, colours)
     pixels = np.concatenate([colours, (level * 235)[..., None]], axis=-1).astype(np.uint8)
     matrix = shape_text(facts.shape[-2:])
-    first = f" (the first of {count_text(int(np.prod(facts.shape[:-2])), 'slice')})" if len(facts.shape) > 2 else ""
+    slices = math.prod(facts.shape[:-2])
+    first = f" (the first of {slices:,} slices)" if slices > 1 else ""
     each = "one element" if block == (1, 1) else f"the mean of about {block[0]} × {block[1]} elements"
     said = f"all of {matrix}{first}; each point is {each}; {_colours(means, finite)}"
     return tag("figure", _image(pixels, f"{said}{_strongest(means, block)}", bordered=True), tag("figcaption", said),
