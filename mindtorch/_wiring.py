@@ -36,7 +36,7 @@ key_handlers.update({
 })
 views.start_node = recording.start_node
 torch_dispatch.mark_view = views.mark_view
-function.generated_rule = lambda cls: _batching.generated_rule(cls)
+function.generated_rule = lambda function: _batching.generated_rule(function)
 forward.is_pointwise = lambda op: isinstance(registry.meta_rows.get(op.name), Pointwise)
 
 
