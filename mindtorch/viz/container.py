@@ -66,7 +66,7 @@ def _tensor(facts: TensorFacts, label: str) -> Markup:
     """A tensor in one line."""
     name = soft(facts.name) if facts.name and facts.name != label else None
     kind = soft(facts.kind) if facts.kind != "Tensor" else None
-    words = (tag("span", text, class_=loudness) for text, loudness in list(said_of(facts))[1:2])
+    words = (tag("span", text, class_=loudness) for text, loudness in said_of(facts) if loudness)
     parts = [mono(type_of(facts)), device_badge(facts.device), storage_chip(facts.storage), kind,
              name, *remarks(facts), *words, _single(facts)]
     return join((part for part in parts if part is not None), " ")

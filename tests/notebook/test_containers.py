@@ -155,3 +155,8 @@ def test_the_state_of_a_parameter_without_a_name_is_told_all_the_same():
 def test_a_single_element_is_told(value, said):
     text = viz.container_text(introspect.container_facts([torch.tensor(value)], {}))
     assert text.endswith(f" {said}")
+
+
+def test_a_line_says_what_is_wrong_with_the_values():
+    text = viz.container_text(introspect.container_facts([torch.tensor([1.0, 2.0, float("nan")]), torch.ones(2)]))
+    assert "from 1 to 2 ⚠ 1 NaN" in text and text.count("NaN") == 1
