@@ -119,7 +119,7 @@ def test_workspaces_depend_on_strides_where_operands_are_made_contiguous() -> No
         """What the first phase says, by an operator that is planned and not run."""
         import ctypes
 
-        call, handles = aclnn.function(name), []
+        call, handles = aclnn.function(name), {}
         args = [convert(value, handles) for convert, value in zip(call.converters, values, strict=True)]
         size, executor = ctypes.c_uint64(), ctypes.c_void_p()
         assert call.plan(*args, ctypes.addressof(size), ctypes.addressof(executor)) == 0

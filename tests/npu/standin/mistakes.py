@@ -9,9 +9,11 @@ import os
 import signal
 import sys
 from importlib.machinery import SourceFileLoader
+from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
 
+import mindtorch
 from tests.npu.standin import acceptance
 
 SECONDS = 60  #: after which a process that hangs is ended
@@ -45,8 +47,9 @@ MISTAKES = [
             "        call.run(None, 0, executor, queue.handle)\n"
             "        check(call.run(None, 0, executor, queue.handle), call.name, queue.runtime.name)\n", "views"),
     Mistake("handles are destroyed before the second phase", "aclnn",
-            '            with activities.timed("run", name, queue):\n',
-            '            destroy(handles)\n            with activities.timed("run", name, queue):\n', "views"),
+            '            with activities.timed("run", name, queue, None, planning, values):\n',
+            '            destroy(handles)\n'
+            '            with activities.timed("run", name, queue, None, planning, values):\n', "views"),
     Mistake("handles are not destroyed", "aclnn", "        finally:\n            destroy(handles)\n",
             "        finally:\n            pass\n", "refusals"),
     Mistake("the code of the second phase is not looked at", "aclnn",
@@ -113,13 +116,13 @@ def making(mistake: Mistake) -> None:
     name, get_code = f"mindtorch._backends.npu.{mistake.module}", SourceFileLoader.get_code
     if name in sys.modules:
         raise ValueError(f"{name} is imported already")
+    text = (Path(mindtorch.__file__).parent / "_backends" / "npu" / f"{mistake.module}.py").read_text("utf-8")
+    if text.count(mistake.right_text) != 1:
+        raise ValueError(f"{mistake.right_text!r} is {text.count(mistake.right_text)} times in {name}")
 
     def changed(loader: SourceFileLoader, fullname: str) -> CodeType | None:
         if fullname != name:
             return get_code(loader, fullname)
-        text = loader.get_source(fullname) or ""
-        if text.count(mistake.right_text) != 1:
-            raise ValueError(f"{mistake.right_text!r} is {text.count(mistake.right_text)} times in {name}")
         return compile(text.replace(mistake.right_text, mistake.wrong_text), loader.path, "exec")
 
     SourceFileLoader.get_code = changed  # type: ignore[method-assign, assignment]
