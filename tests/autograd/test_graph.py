@@ -305,3 +305,42 @@ def test_modifying_a_saved_tensor_is_pytorchs_error(t):
         "is at version 1; expected version 0 instead",
     ):
         assert words in str(error.value)
+
+
+@BOTH
+def test_a_view_made_after_writes_keeps_its_own_node(t):
+    base = t.ones(2, 2, requires_grad=True) * 1
+    base.add_(1).mul_(2)
+    assert base[0].grad_fn.name() == "SelectBackward0"
+
+
+@BOTH
+def test_a_batch_of_gradients_frees_the_graph_after_the_last(t):
+    x = t.ones(2, requires_grad=True)
+    y = x.exp()
+    t.autograd.grad(y, x, t.eye(2), is_grads_batched=True)
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.sum().backward()
+
+
+@BOTH
+def test_a_function_that_keeps_its_output_goes_without_the_collector(t):
+    class Exp(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(result := x.exp())
+            return result
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0]
+
+    gc.collect()
+    gc.disable()
+    try:
+        out = Exp.apply(t.ones(2, requires_grad=True))
+        node = weakref.ref(out.grad_fn)
+        del out
+        assert node() is None
+    finally:
+        gc.enable()
