@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -116,6 +117,25 @@ def start(device: str = "npu") -> None:
             _is_started, _is_owner = True, not code
 
 
+class End(weakref.ref[Any]):
+    """The end of an object of Python's that has something of the device, and what it has.
+
+    ``tell``, which is to be a function of C, gets this reference when nothing refers to the object any more. A method
+    ``__del__`` would run Python, and an interrupt that arrives there is lost.
+    """
+
+    __slots__ = ("of",)
+    of: Any
+
+    def __new__(cls, owner: Any, tell: Callable[[End], None], of: Any) -> End:
+        end = super().__new__(cls, owner, tell)
+        end.of = of
+        return end
+
+    def __init__(self, owner: Any, tell: Callable[[End], None], of: Any):
+        super().__init__(owner, tell)  # type: ignore[call-arg]  # typeshed knows of its __new__ alone
+
+
 class Queued(NamedTuple):
     """An operator that was put into a stream: its number there, the program's line, dtypes and shapes of operands."""
 
@@ -139,6 +159,7 @@ class Queue:
         self.runtime, self.handle, self.number = runtime, handle, number
         self.enqueued = self.finished = 0
         self.is_destroyed = False
+        self.end: End | None = None  #: of the Stream that it was made for
         self.log: deque[Queued] = deque(maxlen=4096)
         self.deferred: deque[tuple[int, Callable[[], Any]]] = deque()  #: behind which operator, and what is called then
         self.freed: dict[int, tuple[int, int]] = {}  #: cached memory that pending work may still use: number, bytes
@@ -304,11 +325,12 @@ class _Runtime:
         self.initialized = False
         self.context: int | None = None
         self.queues: list[Queue] = []
-        self.abandoned: deque[Queue] = deque()  #: streams that nothing refers to any more
+        self.abandoned: deque[End] = deque()  #: of streams that nothing refers to any more
         self.blocking = False  #: ``ACL_LAUNCH_BLOCKING=1``: wait after every operator
         self.failure_mode = "continue"  #: what its streams do after an operator failed: a key of ``FAILURE_MODES``
         self.stopped: AclError | None = None  #: why all of its streams have stopped, until it is restarted
-        self.dropped_events: deque[int] = deque()  #: handles that no Event has any more
+        self.events: set[End] = set()  #: of events, each with its handle
+        self.dropped_events: deque[End] = deque()  #: of events that nothing refers to any more
         self.at_finalize: list[Callable[[], None]] = []
         self.at_destroy: list[Callable[[Queue], None]] = []  #: what is told of a stream that goes
         self._peers: set[int] = set()
@@ -394,13 +416,14 @@ class _Runtime:
         """Destroy the streams that nothing refers to, if what was in them has run (``aclrtDestroyStream``)."""
         with uninterrupted(), self._lock:
             for _ in range(len(self.abandoned)):
-                queue = self.abandoned.popleft()
+                end = self.abandoned.popleft()
+                queue = end.of
                 try:
                     is_idle = queue.is_idle()
                 except AclError:  # of no interest to who makes a stream; finalize gives it back
                     is_idle = False
                 if not is_idle:
-                    self.abandoned.append(queue)
+                    self.abandoned.append(end)
                 elif queue in self.queues:
                     self.queues.remove(queue)
                     queue.settle(queue.enqueued)
@@ -423,7 +446,9 @@ class _Runtime:
         """
         while self.dropped_events:
             with suppress(IndexError):  # another thread was first
-                check(acl.rt.destroy_event(self.dropped_events.popleft()), "aclrtDestroyEvent", self.name)
+                end = self.dropped_events.popleft()
+                self.events.discard(end)
+                check(acl.rt.destroy_event(end.of), "aclrtDestroyEvent", self.name)
 
     def reach(self, peer: _Runtime) -> None:
         """Have this device and another one copy from each other's memory (``aclrtDeviceEnablePeerAccess``, which works
@@ -519,6 +544,7 @@ class _Runtime:
                 acl.rt.synchronize_stream(queue.handle)  # what failed was, or will never be, reported to another thread
                 attempt(partial(queue.settle, queue.enqueued))
             attempt(self.destroy_events)
+            self.events.clear()
             for release in self.at_finalize:
                 attempt(release)
             for queue in reversed(self.queues):

@@ -11,7 +11,7 @@ from ..._device import device as Device, resolve_device
 from ..._interrupts import uninterrupted
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
-from .runtime import Queue, check, current_queue, get_runtime, thread
+from .runtime import End, Queue, check, current_queue, get_runtime, thread
 
 
 def device_index(device: Any = None) -> int:
@@ -36,8 +36,9 @@ class Stream(_streams.Stream):
     """
 
     def __init__(self, device: Any = None, priority: int = 0, *, _queue: Queue | None = None):
-        self._owned = _queue is None
         self.queue = _queue or get_runtime(device_index(device)).new_queue(priority)
+        if _queue is None:  # not destroyed at its end: the collector may run in any thread, and must not wait
+            self.queue.end = End(self, self.queue.runtime.abandoned.append, self.queue)
         self.priority = priority
 
     @property
@@ -68,11 +69,6 @@ class Stream(_streams.Stream):
 
     def __repr__(self) -> str:
         return f"<torch.npu.Stream device={self.device} stream_id={self.stream_id} npu_stream={self.npu_stream:#x}>"
-
-    def __del__(self) -> None:
-        queue = getattr(self, "queue", None)
-        if queue is not None and self._owned:
-            queue.runtime.abandoned.append(queue)  # not here: the collector may run in any thread, and must not wait
 
     def query(self) -> bool:
         """Whether all that was put into the stream has run, without waiting (``torch.cuda.Stream.query``)."""
@@ -159,11 +155,6 @@ class Event(_streams.Event):
         self._queue: Queue | None = None
         self._number = 0
 
-    def __del__(self) -> None:
-        queue = getattr(self, "_queue", None)
-        if queue is not None and queue.runtime.initialized and self._handle is not None:
-            queue.runtime.dropped_events.append(self._handle)  # not here: this may be in the middle of a launch
-
     @property
     def npu_event(self) -> int | None:
         """The handle of the event in pyACL, None before the event is recorded (``torch.cuda.Event.cuda_event``)."""
@@ -183,6 +174,8 @@ class Event(_streams.Event):
             flag = ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC if self.enable_timing else ACL_EVENT_SYNC
             self._handle, code = runtime.acl.rt.create_event_ex_with_flag(flag)
             check(code, "aclrtCreateEventExWithFlag", queue.runtime.name)
+            # Not destroyed at its end, which may come in the middle of a launch.
+            queue.runtime.events.add(End(self, queue.runtime.dropped_events.append, self._handle))
         return self._handle
 
     def record(self, stream: Stream | None = None) -> None:
