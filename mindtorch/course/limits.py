@@ -30,13 +30,19 @@ def limited(seconds: float) -> Iterator[None]:
         TimeIsUp: in the block, when its time is up.
     """
     thread, ended, lock = ctypes.c_ulong(threading.get_ident()), threading.Event(), threading.Lock()
+    was_interrupted = False
+
+    def send() -> None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(TimeIsUp))
 
     def interrupt() -> None:
+        nonlocal was_interrupted
         wait = seconds
         while not ended.wait(wait):
             with lock:
                 if not ended.is_set():
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(TimeIsUp))
+                    was_interrupted = True
+                    send()
             wait = 0.2
 
     watch = threading.Thread(target=interrupt, name="limit of time", daemon=True)
@@ -44,9 +50,22 @@ def limited(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        with lock:
-            ended.set()
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)  # one that is on its way
+        # One that is on its way has to arrive. To take it back, by sending None, would leave CPython 3.11 looking for
+        # it for ever: every instruction gets slower, and a function that is traced or profiled does not get beyond
+        # its first. So another is sent, which takes its place, and is waited for.
+        received = False
+        while not received:
+            try:
+                with lock:
+                    ended.set()
+                if not was_interrupted:
+                    break
+                received = True
+                send()
+                while True:
+                    pass
+            except TimeIsUp:
+                pass
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,27 @@ from mindtorch.viz.course import difference_page
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+TRACED_AFTER_A_LIMIT = """
+import sys
+from mindtorch.course.limits import TimeIsUp, limited
+for seconds in (60, 0.02):
+    try:
+        with limited(seconds):
+            while seconds < 1:
+                pass
+    except TimeIsUp:
+        print("time is up")
+sys.setprofile(lambda *_: None)
+print((lambda: "profiled")())
+"""
+
+
+def test_code_can_be_traced_after_a_limit_of_time() -> None:
+    """CPython 3.11 does not get beyond a traced function's first instruction while an exception seems on its way."""
+    ended = subprocess.run([sys.executable, "-c", TRACED_AFTER_A_LIMIT], capture_output=True, text=True, timeout=60)
+    assert ended.stdout.split("\n") == ["time is up", "profiled", ""], ended.stderr
 
 
 def test_nothing_is_said_before_an_answer_is_committed() -> None:
