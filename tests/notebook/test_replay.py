@@ -68,9 +68,10 @@ def test_of_an_error_of_another_kind_nothing_is_said(program):
 
 def test_a_tensor_on_another_device_is_not_said_to_be_on_meta(monkeypatch):
     from mindtorch.introspect import pytorch
+    from mindtorch.introspect.library import Layout
 
     layout = pytorch.PyTorch.layout
-    monkeypatch.setattr(pytorch.PyTorch, "layout", lambda self, tensor: pytorch.Layout(
+    monkeypatch.setattr(pytorch.PyTorch, "layout", lambda self, tensor: Layout(
         *[getattr(layout(self, tensor), name) for name in ("shape", "stride", "offset", "dtype")], "cuda:0"))
     assert introspect.explain(caught(lambda: run(torch, "x = torch.empty(2, device='meta')\nx.tolist()"))).kind == ""
 
