@@ -170,6 +170,7 @@ def test_a_wait_is_for_the_record_before_it() -> None:
     first, second, event = got(rt.create_stream()), got(rt.create_stream()), got(rt.create_event())
     rt.record_event(event, first)
     rt.stream_wait_event(second, event)
+    assert rt.synchronize_event(event) == 0  # what the second stream waits for has run before the first is held
     simulator.hold(first)
     rt.record_event(event, first)
     assert rt.synchronize_stream(second) == 0
