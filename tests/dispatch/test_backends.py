@@ -48,7 +48,7 @@ def test_what_a_device_does_not_have_is_an_error_that_names_it() -> None:
 
 
 @pytest.mark.parametrize(("name", "where"), [
-    ("add.Tensor", "own"), ("reshape", "composite"), ("add_.Tensor", "form"), ("copy_", "conversion"),
+    ("add.Tensor", "own"), ("reshape", "composite"), ("add_.Tensor", "form"), ("_to_copy", "conversion"),
     ("permute", "view"),
 ])  # fmt: skip
 def test_the_devices_own_kernel_is_looked_for_first_its_fallback_last(monkeypatch, name: str, where: str) -> None:
