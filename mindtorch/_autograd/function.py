@@ -329,9 +329,8 @@ def _as_is(tensor: Any) -> Any:
     return tensor._view(tensor.shape, tensor._strides(), tensor._offset)
 
 
-def generated_rule(function: type[Function]) -> Callable[..., Any]:
-    """The static method ``vmap`` that ``generate_vmap_rule`` asks for; ``_wiring`` puts it here."""
-    raise NotImplementedError
+#: The static method ``vmap`` that ``generate_vmap_rule`` asks for; ``_wiring`` puts it here.
+generated_rule: Callable[[type[Function]], Callable[..., Any]]
 
 
 class FunctionMeta(type):
@@ -436,7 +435,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if has_setup or kwargs:
             args, kwargs = _bound(cls.forward, args, kwargs, has_setup)
         if local.frames and (frame := cls._frame(args, has_setup)) is not None:
-            return frame.through_rule(cls.vmap if cls.vmap is not Function.vmap else generated_rule(cls), args)
+            rule = cls.vmap if cls.vmap is not Function.vmap else generated_rule(cls)  # noqa: F821 (put here later)
+            return frame.through_rule(rule, args)
         ctx = new(cls._backward_cls)
         ctx._is_input = tuple([arg.__class__ in TENSOR_TYPES for arg in args])
         inputs = [arg for arg in args if arg.__class__ in TENSOR_TYPES]

@@ -29,7 +29,7 @@ RULES: dict[str, Rule] = {
     # views, and what reads dimensions
     **names(along_dimensions, """
         select.int slice.Tensor unsqueeze transpose.int squeeze.dim squeeze.dims permute unbind.int split.Tensor
-        unsafe_split.Tensor split_with_sizes diagonal unfold flip roll tril triu
+        unsafe_split.Tensor split_with_sizes diagonal unfold flip roll
         sum.dim_IntList mean.dim amax amin max.dim min.dim any.dim all.dim any.dims all.dims nansum var.correction
         std.correction var_mean.correction std_mean.correction prod.dim_int logsumexp linalg_vector_norm
         norm.ScalarOpt_dim count_nonzero.dim_IntList median.dim nanmedian.dim mode kthvalue topk sort sort.stable
@@ -46,11 +46,10 @@ RULES: dict[str, Rule] = {
         clone _to_copy detach alias _conj _neg_view zeros_like ones_like empty_like full_like fill_.Scalar zero_
         view_as_real view_as_complex tril triu log_sigmoid_forward frexp.Tensor view.dtype"""),
     # places
-    **names(along_index, " ".join(("index_select", "index_add", "index_copy", "index_fill.int_Scalar",
-                                   "index_fill.int_Tensor", "index_reduce"))),
+    **names(along_index, "index_select index_add index_copy index_fill.int_Scalar index_fill.int_Tensor index_reduce"),
     "index.Tensor": indexed, "index_put": index_written, "take": composed(taken), "put": composed(put),
     "embedding": embedded, "embedding_dense_backward": embedding_gradient,
-    **names(searched, "searchsorted.Tensor"),
+    "searchsorted.Tensor": searched,
     "bucketize.Tensor": composed(lambda self, boundaries, out_int32=False, right=False: searchsorted(
         boundaries, self, out_int32, right)),
     **names(composed(masked_fill), "masked_fill.Scalar masked_fill.Tensor"),

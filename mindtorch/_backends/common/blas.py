@@ -43,28 +43,21 @@ def set_thread_count(count: int) -> None:
 
 # -- products ----------------------------------------------------------------------------------------------------------
 
-@cache
-def _gemm(dtype: np.dtype) -> Any:
-    """BLAS's ``gemm`` for a dtype, if there is one."""
-    path, letter = _path(), {"float32": "s", "float64": "d"}.get(dtype.name)
-    if path is None or letter is None:
-        return None
-    factor, size, array = ctypes.c_float if letter == "s" else ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
-    function = ctypes.CDLL(path)[f"scipy_cblas_{letter}gemm64_"]
-    function.argtypes = [*[ctypes.c_int] * 3, size, size, size, factor, array, size, array, size, factor, array, size]
-    function.restype = None
-    return function
+#: The parameters of BLAS's functions: flags, sizes, factors of the dtype, arrays.
+PARAMETERS = {"gemm": "flag flag flag size size size factor array size array size factor array size",
+              "axpy": "size factor array size array size"}
 
 
 @cache
-def _axpy(dtype: np.dtype) -> Any:
-    """BLAS's ``axpy`` for a dtype, if there is one."""
+def _function(name: str, dtype: np.dtype) -> Any:
+    """BLAS's function of a name for a dtype, if there is one."""
     path, letter = _path(), {"float32": "s", "float64": "d"}.get(dtype.name)
     if path is None or letter is None:
         return None
-    factor, size, array = ctypes.c_float if letter == "s" else ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
-    function = ctypes.CDLL(path)[f"scipy_cblas_{letter}axpy64_"]
-    function.argtypes, function.restype = [size, factor, array, size, array, size], None
+    types = {"flag": ctypes.c_int, "size": ctypes.c_int64, "array": ctypes.c_void_p,
+             "factor": ctypes.c_float if letter == "s" else ctypes.c_double}
+    function = ctypes.CDLL(path)[f"scipy_cblas_{letter}{name}64_"]
+    function.argtypes, function.restype = [types[kind] for kind in PARAMETERS[name].split()], None
     return function
 
 
@@ -72,7 +65,7 @@ def add_scaled(out: np.ndarray, values: np.ndarray, factor: Any) -> bool:
     """Add a contiguous array times a number to another, of the same shape and dtype, in one pass, and say whether BLAS
     has that: not for complex numbers, nor for a factor of 0, for which it does not look at the array.
     """
-    axpy = _axpy(out.dtype) if out.size >= MANY and factor else None
+    axpy = _function("axpy", out.dtype) if out.size >= MANY and factor else None
     if axpy is None:
         return False
     axpy(out.size, factor, values.ctypes.data, 1, out.ctypes.data, 1)
@@ -83,7 +76,7 @@ def add_product(out: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     """Add the product of two matrices to a third, all contiguous and of one dtype; if that is large, without an array
     between, which NumPy needs.
     """
-    gemm = _gemm(out.dtype) if out.size >= MANY else None
+    gemm = _function("gemm", out.dtype) if out.size >= MANY else None
     if gemm is None:
         out += np.matmul(left, right)
         return
