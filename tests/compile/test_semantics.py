@@ -431,3 +431,13 @@ def test_the_printed_program_is_the_one_that_runs() -> None:
         assert word in text
     for program in found.compiled[0].programs:
         compile(program.source, "program", "exec")
+
+
+def test_a_setting_that_the_compiler_cannot_follow_warns(monkeypatch) -> None:
+    monkeypatch.setattr(torch._dynamo.config, "verbose", True)
+    with pytest.warns(UserWarning, match="automatic_dynamic_shapes has no effect here"):
+        monkeypatch.setattr(torch._dynamo.config, "automatic_dynamic_shapes", True)
+    with pytest.raises(AttributeError, match=r"torch\._dynamo\.config\.recompile_limits does not exist"):
+        torch._dynamo.config.recompile_limits = 3
+    monkeypatch.setattr(torch._dynamo.config, "cache_size_limit", 3)
+    assert torch._dynamo.config.recompile_limit == 3
