@@ -9,8 +9,10 @@ import numpy as np
 from .._backends.npu import runtime
 from .._backends.npu.allocator import allocator_of
 from .._backends.npu.constants import ACL_MEMCPY_DEVICE_TO_HOST
+from .._backends.npu.errors import AclError, check
 from .._backends.npu.memory import Memory
-from .._backends.npu.runtime import AclError, Queue, check, runtimes
+from .._backends.npu.queues import Queue
+from .._backends.npu.runtime import runtimes
 from .known import known_storage
 from .off_host import Pending, Source
 

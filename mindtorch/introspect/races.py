@@ -9,7 +9,8 @@ from operator import attrgetter
 from time import perf_counter_ns
 from typing import Any
 
-from .._backends.npu.runtime import Queue, runtimes
+from .._backends.npu.queues import Queue
+from .._backends.npu.runtime import runtimes
 from .._dispatch.observers import ActivityEvent
 from .identity import storage_number
 from .libraries import libraries

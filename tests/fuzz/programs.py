@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import mindtorch
-from mindtorch._backends.npu.runtime import AclError
+from mindtorch._backends.npu.errors import AclError
 from tests.fuzz import offline
 from tests.fuzz.offline import Case
 from tests.support import torch

@@ -16,7 +16,7 @@ from typing import Any
 import mindtorch
 from mindtorch._backends.npu import kernels
 from mindtorch._backends.npu.bindings import names
-from mindtorch._backends.npu.runtime import Queue
+from mindtorch._backends.npu.queues import Queue
 from tests.npu import calls, steps
 from tests.parity import agreeing, compare
 from tests.parity.compare import Comparison, Entry, Result, database

@@ -14,11 +14,12 @@ from typing import Any
 from ..._dtype import DType, dtype_named
 from ..._interrupts import uninterrupted
 from ..._tensor import Tensor
-from . import activities, provider, runtime
+from . import activities, provider
 from .allocator import Owner, allocator_of
 from .bindings import C_TYPES, PHASE_TWO, Parameter, binding, names
 from .constants import ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, DATA_TYPES
-from .runtime import Queue, check
+from .errors import check, recent_message
+from .queues import Queue
 
 #: What makes a handle of each kind, as ``acl_meta.h`` declares it.
 CREATORS: dict[str, list[str]] = {
@@ -101,7 +102,7 @@ FORMATS = {3: ACL_FORMAT_NCL, 4: ACL_FORMAT_NCHW, 5: ACL_FORMAT_NCDHW}
 def keep(handles: Handles, kind: str, handle: int | None) -> int:
     """Remember a new handle, so that it is destroyed once. Raises RuntimeError if it was not made."""
     if not handle or handle in handles:
-        raise RuntimeError(f"aclCreate{kind} failed: {runtime.recent_message() or 'no message'}")
+        raise RuntimeError(f"aclCreate{kind} failed: {recent_message() or 'no message'}")
     handles[handle] = functions[DESTROYERS[kind]]
     return handle
 

@@ -18,7 +18,8 @@ from . import provider
 from .constants import ACL_STREAM_STATUS_COMPLETE
 
 if TYPE_CHECKING:
-    from .runtime import Queue, _Runtime
+    from .queues import Queue
+    from .runtime import _Runtime
 
 
 _UNTIMED = nullcontext()

@@ -8,7 +8,6 @@ whole free segments go back to CANN, and only after a synchronisation (``empty_c
 from __future__ import annotations
 
 import threading
-import weakref
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +23,10 @@ from .constants import (
     ACL_ERROR_RT_DEVICE_OOM, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM,
     ACL_MEM_MALLOC_HUGE_FIRST,
 )
-from .runtime import Queue, _Runtime
+from .ends import End, end
+from .errors import AclError, check
+from .queues import Queue
+from .runtime import _Runtime
 
 #: Bytes. Sizes are rounded up to ``ROUND``; blocks up to ``SMALL`` come from segments of ``SMALL_SEGMENT``; those
 #: below ``LARGE`` from segments of ``LARGE_SEGMENT``; larger ones from segments of their own, rounded up to
@@ -51,7 +53,7 @@ class Block:
     after: Block | None = None
     requested: int = 0
     free: bool = True
-    owner: Lease | None = None
+    owner: End | None = None  #: whose end gives it back
     users: set[Queue] | None = None  #: other streams that use it, from ``record_stream``
     writer: tuple[Queue, int] | None = None  #: the operator that wrote it last, by its number in its stream
     events: list[int] | None = None  #: while it waits for other streams: those recorded in them
@@ -61,15 +63,6 @@ class Owner:
     """Something for whose life a block is asked for."""
 
     __slots__ = ("__weakref__",)
-
-
-class Lease(weakref.ref[Any]):
-    """Which block belongs to an owner. When that goes, the lease is put on the list of what was given back, by a
-    function in C: at any moment, in any thread, and no interrupt comes between.
-    """
-
-    __slots__ = ("block",)
-    block: Block
 
 
 def block_size(nbytes: int) -> int:
@@ -107,7 +100,7 @@ class Allocator:
     def __init__(self, device: _Runtime):
         self.device = device
         self.lock = threading.RLock()
-        self._returned: deque[Lease] = deque()
+        self._returned: deque[End] = deque()
         self._is_torn = False  #: whether a change was begun and not ended
         self._pools: dict[tuple[Queue, bool], list[Block]] = {}
         #: freed blocks, whose ``users`` are the streams in which no event was recorded yet
@@ -156,8 +149,7 @@ class Allocator:
                 return None
             self._split(block, size)
             block.free, block.requested = False, nbytes
-            lease = block.owner = Lease(owner, self._returned.append)
-            lease.block = block
+            block.owner = end(owner, self._returned.append, block)
             self.live[block.ptr] = block
             self._count("allocation", 1)
             self._count("allocated_bytes", block.size)
@@ -195,11 +187,11 @@ class Allocator:
         """Give every segment back, used or not: the device goes. Raises the first AclError, after all were tried."""
         with self.changing():
             self._settle_events(waited=True)
-            failed: runtime.AclError | None = None
+            failed: AclError | None = None
             for first, _ in list(self._segments.values()):
                 try:
                     self._return_segment(first)
-                except runtime.AclError as error:  # the others can go nevertheless
+                except AclError as error:  # the others can go nevertheless
                     failed = failed or error
             self._pools.clear()
             self.live.clear()
@@ -273,7 +265,7 @@ class Allocator:
             ptr, code = runtime.acl.rt.malloc(length, ACL_MEM_MALLOC_HUGE_FIRST)
         if code in OUT_OF_MEMORY:
             return None
-        runtime.check(code, "aclrtMalloc", self.device.name)
+        check(code, "aclrtMalloc", self.device.name)
         block = Block(ptr, length, queue, ptr, small)
         self._segments[ptr] = block, length
         self._count("segment", 1)
@@ -302,7 +294,7 @@ class Allocator:
     def _take_back(self) -> None:
         """Take in what was given back."""
         while self._returned:
-            block = self._returned.popleft().block
+            block = self._returned.popleft().of
             if self.live.pop(block.ptr, None) is None:
                 continue  # of a device that was finalized meanwhile, or found when the allocator was mended
             self._count("allocation", -1)
@@ -372,7 +364,7 @@ class Allocator:
     def _return_segment(self, first: Block) -> None:
         _, length = self._segments.pop(first.segment)
         self.device.activate()
-        runtime.check(runtime.acl.rt.free(first.segment), "aclrtFree", self.device.name)
+        check(runtime.acl.rt.free(first.segment), "aclrtFree", self.device.name)
         self._count("segment", -1)
         self._count("reserved_bytes", -length)
 
@@ -391,7 +383,7 @@ class Allocator:
                 if not waited and not queue.is_destroyed:
                     try:
                         events.append(activities.event_in(queue))
-                    except runtime.AclError:  # next time it may work; the caller wants something else
+                    except AclError:  # next time it may work; the caller wants something else
                         continue
                 users.discard(queue)
             for event in list(events):
@@ -406,7 +398,7 @@ class Allocator:
     def _is_past(self, event: int) -> bool:
         """Whether the stream has come to an event. Raises AclError if the device does not say."""
         status, code = runtime.acl.rt.query_event_status(event)
-        runtime.check(code, "aclrtQueryEventStatus", self.device.name)
+        check(code, "aclrtQueryEventStatus", self.device.name)
         return bool(status == ACL_EVENT_RECORDED_STATUS_COMPLETE)
 
     # -- counting ----------------------------------------------------------------------------------------------------
@@ -459,5 +451,5 @@ def memory_info(device: _Runtime) -> tuple[int, int]:
     """Free and total bytes of a device (``aclrtGetMemInfo``)."""
     device.activate()
     free, total, code = runtime.acl.rt.get_mem_info(ACL_HBM_MEM)
-    runtime.check(code, "aclrtGetMemInfo", device.name)
+    check(code, "aclrtGetMemInfo", device.name)
     return free, total

@@ -5,8 +5,9 @@ from .devices import (  # noqa: F401  (more than users need)
     get_device_properties, is_available, max_memory_allocated, max_memory_reserved, mem_get_info, memory_allocated,
     memory_reserved, memory_stats, reset_peak_memory_stats, restart_device, set_device, synchronize, unavailable_reason,
 )
+from .errors import AclError
 from .random import get_rng_state, initial_seed, manual_seed, manual_seed_all, set_rng_state
-from .runtime import AclError, finalize, get_runtime  # noqa: F401
+from .runtime import finalize, get_runtime  # noqa: F401
 from .streams import Event, Stream, current_stream, default_stream, set_stream, stream
 
 __all__ = ["AclError", "Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "default_stream",

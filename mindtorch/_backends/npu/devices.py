@@ -8,7 +8,8 @@ from typing import Any
 from . import provider, runtime
 from .acl_loader import toolkit_homes
 from .allocator import allocator_of, memory_info
-from .runtime import check, get_runtime, runtimes, thread
+from .errors import check
+from .runtime import get_runtime, runtimes, thread
 from .streams import device_index
 
 

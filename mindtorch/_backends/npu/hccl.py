@@ -10,7 +10,8 @@ from ..._interrupts import uninterrupted
 from ..._tensor import Tensor
 from . import activities, provider
 from .constants import HCCL_ROOT_INFO_BYTES
-from .runtime import Queue, check
+from .errors import check
+from .queues import Queue
 
 _POINTER, _INT, _UINT, _COUNT = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint64
 #: What the functions take (hccl.h): addresses, numbers of elements, HcclDataType, HcclReduceOp or rank, comm, stream.

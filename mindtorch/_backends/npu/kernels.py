@@ -38,9 +38,10 @@ from .constants import (  # type: ignore[attr-defined]  # which makes those that
     ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_INFERSHAPE_ERROR, ACLNN_ERR_INNER_TILING_ERROR,
     ACLNN_ERR_PARAM_INVALID, ACLNN_MAX_SHAPE_RANK,
 )
+from .errors import AclError
 from .memory import write
 from .ops.row import Aclnn, Call, Counted, Lists
-from .runtime import AclError, current_queue
+from .runtime import current_queue
 
 #: What the first phase returns for what an operator does not take: nothing is in the stream yet, and the CPU can do it.
 REFUSALS = (ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_INNER_INFERSHAPE_ERROR, ACLNN_ERR_INNER_TILING_ERROR,

@@ -20,7 +20,9 @@ from . import activities, runtime
 from .aclnn import data_types, launch
 from .allocator import Block, allocator_of
 from .constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
-from .runtime import Queue, check, current_queue, get_runtime
+from .errors import check
+from .queues import Queue
+from .runtime import current_queue, get_runtime
 
 KIND_NAMES = {ACL_MEMCPY_DEVICE_TO_DEVICE: "device to device", ACL_MEMCPY_DEVICE_TO_HOST: "device to host",
               ACL_MEMCPY_HOST_TO_DEVICE: "host to device"}

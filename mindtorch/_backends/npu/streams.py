@@ -11,7 +11,10 @@ from ..._device import device as Device, resolve_device
 from ..._interrupts import uninterrupted
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
-from .runtime import End, Queue, check, current_queue, get_runtime, thread
+from .ends import end
+from .errors import check
+from .queues import Queue
+from .runtime import current_queue, get_runtime, thread
 
 
 def device_index(device: Any = None) -> int:
@@ -38,7 +41,7 @@ class Stream(_streams.Stream):
     def __init__(self, device: Any = None, priority: int = 0, *, _queue: Queue | None = None):
         self.queue = _queue or get_runtime(device_index(device)).new_queue(priority)
         if _queue is None:  # not destroyed at its end: the collector may run in any thread, and must not wait
-            self.queue.end = End(self, self.queue.runtime.abandoned.append, self.queue)
+            self.queue.end = end(self, self.queue.runtime.abandoned.append, self.queue)
         self.priority = priority
 
     @property
@@ -175,7 +178,7 @@ class Event(_streams.Event):
             self._handle, code = runtime.acl.rt.create_event_ex_with_flag(flag)
             check(code, "aclrtCreateEventExWithFlag", queue.runtime.name)
             # Not destroyed at its end, which may come in the middle of a launch.
-            queue.runtime.events.add(End(self, queue.runtime.dropped_events.append, self._handle))
+            queue.runtime.events.add(end(self, queue.runtime.dropped_events.append, self._handle))
         return self._handle
 
     def record(self, stream: Stream | None = None) -> None:

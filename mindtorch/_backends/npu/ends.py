@@ -1,0 +1,22 @@
+"""What is to be given back after an object of Python's has gone, which may be at any moment, in any thread."""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+
+class End(weakref.ref[Any]):
+    """The end of an object of Python's that has something of the device, and what it has (``of``)."""
+
+    __slots__ = ("of",)
+    of: Any
+
+
+def end(owner: Any, tell: Callable[[End], None], of: Any) -> End:
+    """The end of an object. ``tell``, which is to be a function of C, gets it when nothing refers to the object any
+    more. A method ``__del__`` would run Python, and an interrupt that arrives there is lost.
+    """
+    made = End(owner, tell)
+    made.of = of
+    return made
