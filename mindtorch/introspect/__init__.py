@@ -1,4 +1,4 @@
-"""Facts about what the library does, as plain dataclasses: no HTML, no IPython. ``viz`` draws them."""
+"""Facts about what the library does, as dataclasses and named tuples: no HTML, no IPython. ``viz`` draws them."""
 from typing import TYPE_CHECKING
 
 from .._lazy import lazily

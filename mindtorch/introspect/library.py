@@ -12,7 +12,6 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,8 +22,7 @@ from .._dtype import DType
 from .off_host import Pending
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Where a tensor's elements lie. The parameter of a lazy module that was not called yet is not ``materialized``:
     its shape is (0,) here. ``without`` says why there are no elements to be read, or no strides, '' if there are.
     """
@@ -43,8 +41,7 @@ class Layout:
         return len(self.stride) == len(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """What autograd knows of a tensor: the ``base`` that it is a view of, the names of nodes from its ``grad_fn`` on
     along their first inputs (of a leaf's, the leaf itself), how many hooks see its gradient. ``version``
     is None where writes are not counted.
@@ -58,8 +55,7 @@ class Record:
     inference: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """What a node keeps for backward: a ``tensor`` with the version that it had, and whether it was written since; or,
     if that is None, something that ``text`` describes (``is_tensor`` if it is a tensor all the same).
     """
@@ -89,8 +85,7 @@ def hook_of(function: Any) -> Hook:
     return Hook(name, "" if code is None else place_of(code.co_filename, code.co_firstlineno))
 
 
-@dataclass(frozen=True, slots=True)
-class NodeLook:
+class NodeLook(NamedTuple):
     """A node of the graph: its ``name``, the next nodes with their output numbers (None where no gradient is needed),
     what it keeps (None if that was freed), shape and dtype of its forward outputs. ``variable`` is the leaf that it
     accumulates the gradient of; ``hooks`` are called with gradients that come by; ``order`` grows with the time at
@@ -107,14 +102,13 @@ class NodeLook:
     formulas: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LiveStorage:
+class LiveStorage(NamedTuple):
     """A storage that is alive, and the live tensors that see it."""
 
     device: str
     address: int
     bytes: int
-    tensors: list[Any] = field(default_factory=list)
+    tensors: list[Any]
 
 
 class Named(dict[int, str]):
@@ -125,8 +119,7 @@ class Named(dict[int, str]):
         self.tensors = dict(named)
 
 
-@dataclass(frozen=True, slots=True)
-class BackwardPass:
+class BackwardPass(NamedTuple):
     """A backward pass: its ``number`` or another thing that no other pass has, the ``node`` that runs (None between
     two), and the nodes that it began with.
     """

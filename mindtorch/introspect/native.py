@@ -154,8 +154,8 @@ class Native:
 
     def _live(self, owner: Any) -> LiveStorage:
         if owner.__class__ is UntypedStorage:
-            return LiveStorage(str(owner.device), _start(owner), owner.nbytes())
-        return LiveStorage(str(owner._device), self.address(owner), self.storage_bytes(owner))
+            return LiveStorage(str(owner.device), _start(owner), owner.nbytes(), [])
+        return LiveStorage(str(owner._device), self.address(owner), self.storage_bytes(owner), [])
 
     @contextmanager
     def training(self, observer: TrainingObserver) -> Iterator[None]:

@@ -1,14 +1,12 @@
 """How tensors of devices that keep their values off the host are looked at."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 
-@dataclass(frozen=True)
-class Pending:
+class Pending(NamedTuple):
     """What a tensor without values waits for: an operator, and those ``before`` it in its queue.
 
     ``queue`` says where they are: "in the pipeline", or on a stream: "on npu:0 stream 3". ``file`` and ``line``

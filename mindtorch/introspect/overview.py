@@ -3,8 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,7 @@ FLOATS = ("float", "bfloat", "q")  #: how the names of dtypes begin that hold fr
 NEARLY_WHOLE = 1 << 20  #: bytes at most that are copied from a device for an overview
 
 
-@dataclass(frozen=True)
-class Overview:
+class Overview(NamedTuple):
     """The first matrix of a tensor (its last two dimensions), averaged over blocks of ``block`` elements.
 
     ``means`` is a float64 array of at most ``ROWS`` by ``COLUMNS``: of absolute values if the tensor is complex, NaN

@@ -1,10 +1,12 @@
-"""Who shares a storage, and which of its elements each tensor covers."""
+"""Who shares a storage, which of its elements each tensor covers, and in which order it reads them."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,6 @@ import numpy as np
 from .identity import storage_number
 from .libraries import library_of
 from .library import Layout
-from .strides import located, orders_of
 from .tensor import cells
 
 SEGMENTS = 96  #: pieces at most that a storage is described in
@@ -119,6 +120,20 @@ def _values(tensors: Iterable[Any], dtype: Any, places: int) -> tuple[Any, ...]:
     return tuple(map(found.get, range(places)))
 
 
+def located(shape: Sequence[int], stride: Sequence[int], offset: int) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Index and position in the storage of each element, in the order of the indices."""
+    for index in product(*map(range, shape)):
+        yield index, offset + sum(map(mul, index, stride))
+
+
+def orders_of(positions: Iterable[int]) -> dict[int, list[int]]:
+    """When each position is read, if they are read one after the other: the numbers of its reads, from 0."""
+    found: dict[int, list[int]] = {}
+    for order, position in enumerate(positions):
+        found.setdefault(position, []).append(order)
+    return found
+
+
 def coverage(look: Layout, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
     """Return which part (0 to 1) of each segment of a storage a tensor covers.
 
@@ -138,8 +153,8 @@ def coverage(look: Layout, nbytes: int, segment_bytes: int) -> tuple[float, ...]
     starts = np.zeros(1, np.int64)
     for step, n in steps:
         starts = (starts[:, None] + np.arange(n) * step).ravel()
-    starts = (np.unique(starts) + look.offset) * size
-    stops = np.minimum(starts + span * size, np.append(starts[1:], nbytes))  # where the next run begins
+    starts = (np.sort(starts) + look.offset) * size
+    stops = np.minimum(starts + span * size, np.append(starts[1:], nbytes))  # where the next run begins, or the same
     begun = np.searchsorted(starts, edges)
     lengths, last = np.cumsum(np.append(0, stops - starts)), np.append(0, stops)
     before = lengths[begun] - np.maximum(0, last[begun] - edges)  # bytes covered before each edge

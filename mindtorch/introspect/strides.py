@@ -4,15 +4,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import mul
 from typing import Any
 
 import numpy as np
 
 from .libraries import library_of
+from .storage import located, orders_of
 
 READS = 4096  #: elements at most that are followed
 
@@ -69,17 +69,3 @@ def stride_facts(tensor: Any, shape: Sequence[int], stride: Sequence[int], offse
         storage=tensor.untyped_storage().nbytes() // tensor.element_size(), dtype=dtype, shape=shape,
         stride=stride, offset=offset, elements=math.prod(shape) if possible else 0, error=error,
         positions=tuple(position for _, position in itertools.islice(elements, READS)))
-
-
-def located(shape: Sequence[int], stride: Sequence[int], offset: int) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Index and position in the storage of each element, in the order of the indices."""
-    for index in itertools.product(*map(range, shape)):
-        yield index, offset + sum(map(mul, index, stride))
-
-
-def orders_of(positions: Iterable[int]) -> dict[int, list[int]]:
-    """When each position is read, if they are read one after the other: the numbers of its reads, from 0."""
-    found: dict[int, list[int]] = {}
-    for order, position in enumerate(positions):
-        found.setdefault(position, []).append(order)
-    return found

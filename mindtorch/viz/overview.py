@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from ..introspect import Overview, Statistics, TensorFacts, brightness, picture_layout, pictures, tensor_overview
 from .html import Markup, join, tag
 from .palette import count_text, number_text, shape_text
+from .png import png
 
 POSITIVE, NEGATIVE = (217, 115, 13), (61, 125, 230)  #: on white and on black; how opaque tells how large
 BROKEN = (150, 60, 160)  #: where a block has a NaN
@@ -113,12 +113,8 @@ def _left_out(found: list[np.ndarray], facts: TensorFacts, layout: str) -> Itera
 
 def _image(pixels: np.ndarray, alt: str, size: int = ZOOM, bordered: bool = False) -> Markup:
     """Pixels [height, width, channels] as an enlarged image that is part of the page."""
-    from PIL import Image  # it comes with Matplotlib; slow to load, so only where there is a picture
-
     height, width = pixels.shape[:2]
     zoom = max(1, size // max(height, width))
-    file = io.BytesIO()
-    Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else np.ascontiguousarray(pixels)).save(file, "PNG")
-    data = base64.b64encode(file.getvalue()).decode()
+    data = base64.b64encode(png(pixels)).decode()
     return tag("img", src=f"data:image/png;base64,{data}", alt=alt, title=alt, width=width * zoom, height=height * zoom,
                class_="mt-pixels mt-framed" if bordered else "mt-pixels")

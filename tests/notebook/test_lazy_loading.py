@@ -47,6 +47,14 @@ def test_a_card_loads_what_it_needs_and_no_explanations(tmp_path):
     )
 
 
+def test_a_first_card_loads_nothing_of_other_packages(tmp_path):
+    code = ("import sys\nimport mindtorch as torch\nfrom mindtorch import viz\nx = torch.randn(200, 300)\n"
+            "before = set(sys.modules)\nassert 'data:image/png' in viz.tensor_card(x, {id(x): 'x'})\n"
+            "print({name.partition('.')[0] for name in set(sys.modules) - before} - {'mindtorch', 'cmath', 'atexit'})")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr  # among them numpy.ma and Pillow, which take as long as the card
+
+
 def test_a_notebook_loads_cards_when_it_has_nothing_else_to_do(tmp_path):
     run(
         "import asyncio\n"

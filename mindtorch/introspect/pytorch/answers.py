@@ -157,7 +157,8 @@ class PyTorch:
                 continue
             if memory.device.type == "meta":
                 continue
-            live = found.setdefault(memory._cdata, LiveStorage(str(memory.device), memory.data_ptr(), memory.nbytes()))
+            live = found.setdefault(memory._cdata, LiveStorage(
+                str(memory.device), memory.data_ptr(), memory.nbytes(), []))
             if tensor is not None:
                 live.tensors.append(tensor)
         return list(found.values())
