@@ -58,6 +58,16 @@ def stepped(decay: float, fused: bool | None) -> Program:
     return program
 
 
+def antialiased(mode: str) -> Program:
+    def program(lib: Any, x: Draw) -> Any:
+        image = x(1, 2, 7, 6).requires_grad_()
+        smaller = lib.nn.functional.interpolate(image, (3, 4), mode=mode, antialias=True)
+        smaller.square().sum().backward()
+        return smaller.detach(), image.grad
+
+    return program
+
+
 def foreach(call: Callable[[Any, list[Any], list[Any]], Any]) -> Program:
     """An operator on lists, in the form that returns results or that in place."""
     return lambda lib, x: call(lib, [x(3, 4), x(2)], [x(3, 4), x(2)])
@@ -95,6 +105,8 @@ PROGRAMS: dict[str, Program] = {
     "DropoutDoMask": dropped,
     "L1Loss": without_graph(lambda lib, x: lib.nn.functional.l1_loss(x(3, 4), x(3, 4))),
     "KlDiv": without_graph(lambda lib, x: lib.nn.functional.kl_div(x(3, 4), x(3, 4).exp(), reduction="sum")),
+    "MaxPool2dWithMask": without_graph(lambda lib, x: lib.nn.functional.max_pool2d(x(2, 3, 7, 6), 3, 2, 1)),
+    **{f"Upsample{name}2dAA": antialiased(mode) for name, mode in (("Bilinear", "bilinear"), ("Bicubic", "bicubic"))},
     "RmsNorm": without_graph(lambda lib, x: lib.nn.functional.rms_norm(x(3, 4), (4,), x(4), 1e-5)),
     "ApplyAdamWV2": stepped(0.1, None),
     "ApplyAdamWV2, steps on the device": stepped(0.0, True),

@@ -2,9 +2,9 @@
 
 ``python -m tests.npu.cann.extract ABI PYACL DOCS...``: ABI is the interface of CANN 8.1's public headers (functions
 with their C types, enums, constants), PYACL the call shapes of pyACL, both as JSON; DOCS are folders with the
-operators' public documentation (checkouts of ops-math and ops-nn), which says what the headers do not: which tensors an
-operator reads and writes, and the codes of aclnnStatus. Writes abi.json and pyacl.json beside this file: what the table
-needs, and no more.
+operators' public documentation (checkouts of ops-math, ops-nn, ops-cv and ops-transformer), which says what the headers
+do not: which tensors an operator reads and writes, and the codes of aclnnStatus. Writes abi.json and pyacl.json beside
+this file: what the table needs, and no more.
 """
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from mindtorch._backends.npu.aclnn import HANDLE_FUNCTIONS
 from mindtorch._backends.npu.simulator.executors import FUNCTIONS
 
 HERE = Path(__file__).parent
-#: Parameters that the documentation calls inputs although the operator's formula, or their names, say otherwise.
+#: Parameters that the documentation calls inputs although the operator's formula, or their names, say otherwise; and
+#: one that it spells otherwise than the header does.
 MISPRINTS = {("aclnnAmin", "out"): "out", ("aclnnTril", "out"): "out", ("aclnnTrace", "out"): "out",
-             ("aclnnBatchNorm", "runningMean"): "ref", ("aclnnBatchNorm", "runningVar"): "ref"}
+             ("aclnnBatchNorm", "runningMean"): "ref", ("aclnnBatchNorm", "runningVar"): "ref",
+             ("aclnnAvgPool3dBackward", "gradOuput"): "tensor"}
 INPUT, OUTPUTS = "输入", ("输出", "出参")
 
 
@@ -89,7 +91,7 @@ def directions(name: str, abi: Any, documented: dict[str, str]) -> dict[str, str
     ways = {}
     for kind, parameter in abi["functions"][f"{name}GetWorkspaceSize"]["args"]:
         if kind in ("aclTensor*", "aclTensorList*"):
-            way = MISPRINTS.get((name, parameter), documented[parameter])
+            way = MISPRINTS.get((name, parameter)) or documented[parameter]
             ways[parameter] = "ref" if way == "tensor" and parameter.endswith("Ref") else way
     return ways
 

@@ -44,6 +44,9 @@ class Draw:
     def below(self, high: int, *shape: int) -> torch.Tensor:
         return torch.randint(0, high, shape, generator=self.generator)
 
+    def like(self, tensor: torch.Tensor) -> torch.Tensor:
+        return self(*tensor.shape)
+
     def permutation(self, n: int) -> torch.Tensor:
         return torch.randperm(n, generator=self.generator)
 

@@ -1,4 +1,4 @@
-"""Cases of losses, normalisation, the step of Adam, convolution and pooling."""
+"""Cases of losses, normalisation and the step of Adam."""
 from __future__ import annotations
 
 from typing import Any
@@ -185,57 +185,3 @@ case(
 case("ApplyAdamWV2",
      lambda x: (x(3, 4), x(3, 4), x.unit(3, 4), x.unit(3, 4), x(3, 4), torch.tensor([2.0]), *RATES, True, False),
      adam_w, "float32")
-
-# -- convolution and pooling -------------------------------------------------------------------------------------------
-
-#: input, weight, stride, padding, dilation, transposed, output padding, groups
-CONVOLUTIONS = (
-    ((2, 3, 8), (4, 3, 3), (2,), (1,), (1,), False, (0,), 1),
-    ((2, 4, 7, 6), (6, 2, 3, 2), (1, 2), (1, 0), (2, 1), False, (0, 0), 2),
-    ((1, 2, 4, 4, 5), (3, 2, 2, 2, 2), (1, 1, 2), (0, 1, 0), (1, 1, 1), False, (0, 0, 0), 1),
-    ((2, 4, 5, 4), (4, 3, 3, 2), (2, 1), (1, 0), (1, 2), True, (1, 0), 2),
-    ((2, 3, 6), (3, 2, 3), (3,), (1,), (1,), True, (2,), 1),
-)
-for size, kernel, *settings in CONVOLUTIONS:
-    transposed, groups = settings[3], settings[5]
-    channels = kernel[1] * groups if transposed else kernel[0]
-    case(
-        "Convolution",
-        lambda x, s=size, k=kernel, c=channels, o=settings: (x(*s), x(*k), x(c), *o, 0),
-        lambda a, w, b, *rest: aten.convolution(a, w, b, *rest[:-1]),
-        "float32",
-    )
-    case("ConvolutionBackward",
-         lambda x, s=size, k=kernel, c=channels, o=settings: (
-             torch.randn_like(aten.convolution(a := x(*s), w := x(*k), None, *o)), a, w, (c,), *o, MASK, 0),
-         lambda g, a, w, b, *rest: aten.convolution_backward(g, a, w, list(b), *rest[:-1]), "float32")
-case("Convolution", lambda x: (x(1, 2, 5, 5), x(3, 2, 3, 3), None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1, 0),
-     lambda a, w, b, *rest: aten.convolution(a, w, b, *rest[:-1]), "reduced|float32")
-
-#: kernel, stride, padding, ceil mode
-POOLS = (((2, 2), (2, 2), (0, 0), False), ((3, 2), (2, 1), (1, 0), True), ((3, 3), (), (1, 1), False))
-for kernel, stride, pad, ceil in POOLS:
-    for count, override in ((True, 0), (False, 0), (True, 3)):
-        case(
-            "AvgPool2d",
-            lambda x, p=(kernel, stride, pad, ceil, count, override): (x(2, 3, 7, 6), *p, 0),
-            lambda a, k, s, p, c, i, o, _: aten.avg_pool2d(a, k, s, p, c, i, o or None),
-            "float32",
-        )
-        case("AvgPool2dBackward", lambda x, p=(kernel, stride, pad, ceil, count, override): (
-                 torch.randn_like(aten.avg_pool2d(a := x(2, 3, 7, 6), *p[:5], p[5] or None)), a, *p, 0),
-             lambda g, a, k, s, p, c, i, o, _: aten.avg_pool2d_backward(g, a, k, s, p, c, i, o or None), "float32")
-    case("MaxPool2dWithIndices", lambda x, p=(kernel, stride, pad, (1, 1), ceil): (x(2, 3, 7, 6), *p),
-         aten.max_pool2d_with_indices, "float32")
-    case("MaxPool2dWithIndicesBackward", lambda x, p=(kernel, stride, pad, (1, 1), ceil): (
-             torch.randn_like((pooled := aten.max_pool2d_with_indices(a := x(2, 3, 7, 6), *p))[0]), a, pooled[1], *p),
-         lambda g, a, i, *p: aten.max_pool2d_with_indices_backward(g, a, *p, i), "float32")
-case(
-    "MaxPool2dWithIndices",
-    lambda x: (x(2, 7, 6), (2, 2), (1, 1), (0, 0), (2, 1), False),
-    aten.max_pool2d_with_indices,
-    "reduced|float32",
-)
-case("AdaptiveAvgPool2d", lambda x: (x(2, 3, 7, 5), (3, 2)), aten._adaptive_avg_pool2d, "reduced|float32")
-case("AdaptiveAvgPool2dBackward", lambda x: (x(2, 3, 3, 2), x(2, 3, 7, 5)), aten._adaptive_avg_pool2d_backward,
-     "float32")

@@ -3,12 +3,13 @@ precision.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...._dtype import float32, int8, int32
 from . import ACLNN_CALLS
 from .linalg import KEEP_DTYPE
-from .row import Aclnn
+from .row import Aclnn, Call, Each
 
 
 def each(dims: int, *settings: Any) -> list[Any]:
@@ -30,28 +31,115 @@ def convolution_backward(grad: Any, input: Any, weight: Any, bias_sizes: Any, st
             tuple(output_mask), KEEP_DTYPE, *grads)
 
 
-def means(tensors: int) -> Callable[..., Any]:
-    """The arguments of ``avg_pool2d``, after that many tensors. ACLNN's divisor 0 is that of the window."""
+def means(tensors: int, *math_type: int) -> Callable[..., Any]:
+    """The arguments of mean pooling, after that many tensors. ACLNN's divisor 0 is that of the window."""
 
     def arguments(*args: Any) -> tuple[Any, ...]:
         given, (kernel, stride, padding, ceil_mode, include, override) = args[:tensors], args[tensors:-1]
-        return *given, kernel, stride or kernel, padding, ceil_mode, include, override or 0, KEEP_DTYPE, args[-1]
+        return *given, kernel, stride or kernel, padding, ceil_mode, include, override or 0, *math_type, args[-1]
 
     return arguments
+
+
+def within(self: Any, kernel: Any, *rest: Any) -> bool:
+    """Whether no window is larger than the volume: a 910B takes no other ones."""
+    return all(k <= n for k, n in zip(*each(3, kernel), self.shape[-3:], strict=True))
+
+
+def undilated(at: int) -> Callable[..., bool]:
+    """Whether the windows have no gaps: a 910B takes no other ones."""
+    return lambda *args: set(args[at]) <= {1}
+
+
+# -- maxima: a 910B counts places in int32, and ATen in int64 ----------------------------------------------------------
+
+def widened(calls: Callable[..., Call]) -> Callable[..., Iterator[Call]]:
+    """An operator that gives places, and their conversion; ``calls`` makes the operator's values, from those of the
+    ATen operator and room for its places.
+    """
+
+    def arguments(*args: Any) -> Iterator[Call]:
+        found = args[-1].new_empty(args[-1].shape, dtype=int32)
+        yield calls(*args[:-1], found)
+        yield "aclnnInplaceCopy", (args[-1], found)
+
+    return arguments
+
+
+def flat(tensor: Any) -> Any:
+    """An image as a volume of one layer, in which its elements have the same places."""
+    return tensor.unsqueeze(-3)
+
+
+def layer(one: int, *settings: Any) -> list[Any]:
+    """Settings of a window in a volume of one layer."""
+    return [(one, *values) for values in each(2, *settings)]
+
+
+def max_pool2d(self: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, out: Any,
+               indices: Any) -> Call:
+    """That of images takes float32 only, that of volumes half precision, too. ``aclnnMaxPool2dWithMask``, which
+    op-plugin prefers, gives a mask of bits instead of ATen's indices: it is for who asks for no indices.
+    """
+    if self._dtype is float32:
+        return "aclnnMaxPool2dWithIndices", (self, kernel, stride or kernel, padding, dilation, ceil_mode, out, indices)
+    kernel, stride, dilation = layer(1, kernel, stride or kernel, dilation)
+    return "aclnnMaxPool3dWithArgmax", (flat(self), kernel, stride, *layer(0, padding), dilation, ceil_mode, flat(out),
+                                        flat(indices))
+
+
+def max_pool2d_backward(grad: Any, self: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+                        indices: Any, out: Any) -> Iterator[Call]:
+    indices = indices.to(int32)
+    if self._dtype is float32:
+        yield "aclnnMaxPool2dWithIndicesBackward", (
+            grad, self, indices, kernel, stride or kernel, padding, dilation, ceil_mode, out)
+    else:
+        kernel, stride, dilation = layer(1, kernel, stride or kernel, dilation)
+        yield "aclnnMaxPool3dWithArgmaxBackward", (
+            flat(grad), flat(self), flat(indices), kernel, stride, *layer(0, padding), dilation, ceil_mode, flat(out))
+
+
+MASK_BITS = 16  #: of places, which masks have in groups of so many, twice
+
+
+def max_pool2d_alone(self: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+                     out: Any) -> tuple[Any, ...]:
+    high, wide = kernel if len(kernel) == 2 else kernel * 2
+    groups = -(-out.shape[-2] * out.shape[-1] // MASK_BITS) + 1
+    mask = self.new_empty((*self.shape[:-2], high * wide, groups * 2 * MASK_BITS), dtype=int8)
+    return self, kernel, stride or kernel, padding, dilation, ceil_mode, out, mask
 
 
 ACLNN_CALLS.update({
     "convolution": Aclnn("aclnnConvolution", convolution),
     "convolution_backward": Aclnn("aclnnConvolutionBackward", convolution_backward),
-    "avg_pool2d": Aclnn("aclnnAvgPool2d", means(1)),
-    "avg_pool2d_backward": Aclnn("aclnnAvgPool2dBackward", means(2)),
-    "max_pool2d_with_indices": Aclnn(
-        "aclnnMaxPool2dWithIndices", lambda self, kernel, stride, padding, dilation, ceil_mode, out, indices: (
-            self, kernel, stride or kernel, padding, dilation, ceil_mode, out, indices)),
-    "max_pool2d_with_indices_backward": Aclnn(
-        "aclnnMaxPool2dWithIndicesBackward",
+    "avg_pool2d": Aclnn("aclnnAvgPool2d", means(1, KEEP_DTYPE)),
+    "avg_pool2d_backward": Aclnn("aclnnAvgPool2dBackward", means(2, KEEP_DTYPE)),
+    "avg_pool3d": Aclnn("aclnnAvgPool3d", means(1), when=within),
+    "avg_pool3d_backward": Aclnn("aclnnAvgPool3dBackward", means(2), when=lambda grad, *rest: within(*rest)),
+    "max_pool2d": Aclnn("aclnnMaxPool2dWithMask", max_pool2d_alone, when=undilated(4)),
+    "max_pool2d_with_indices": Each("", widened(max_pool2d), when=undilated(4)),
+    "max_pool2d_with_indices_backward": Each("", max_pool2d_backward, when=undilated(5)),
+    "max_pool3d_with_indices": Each("", widened(
+        lambda self, kernel, stride, padding, dilation, ceil_mode, out, indices: (
+            "aclnnMaxPool3dWithArgmax", (self, kernel, stride or kernel, padding, dilation, ceil_mode, out, indices))),
+        when=undilated(4)),
+    "max_pool3d_with_indices_backward": Aclnn(
+        "aclnnMaxPool3dWithArgmaxBackward",
         lambda grad, self, kernel, stride, padding, dilation, ceil_mode, indices, out: (
-            grad, self, indices, kernel, stride or kernel, padding, dilation, ceil_mode, out)),
+            grad, self, indices.to(int32), kernel, stride or kernel, padding, dilation, ceil_mode, out),
+        when=undilated(5)),
     "_adaptive_avg_pool2d": Aclnn("aclnnAdaptiveAvgPool2d"),
     "_adaptive_avg_pool2d_backward": Aclnn("aclnnAdaptiveAvgPool2dBackward"),
+    "_adaptive_avg_pool3d": Aclnn("aclnnAdaptiveAvgPool3d"),
+    "_adaptive_avg_pool3d_backward": Aclnn("aclnnAdaptiveAvgPool3dBackward"),
+    "adaptive_max_pool2d": Aclnn("aclnnAdaptiveMaxPool2d"),
+    # CANN 8.1 has none of images
+    "adaptive_max_pool2d_backward": Aclnn("aclnnAdaptiveMaxPool3dBackward", lambda grad, self, indices, out: (
+        flat(grad), flat(self), flat(indices.to(int32)), flat(out))),
+    "adaptive_max_pool3d": Each("", widened(
+        lambda self, size, out, indices: ("aclnnAdaptiveMaxPool3d", (self, size, out, indices)))),
+    "adaptive_max_pool3d_backward": Aclnn("aclnnAdaptiveMaxPool3dBackward", lambda grad, self, indices, out: (
+        grad, self, indices.to(int32), out)),
 })

@@ -1,4 +1,4 @@
-"""Losses, normalisation, convolution, pooling, the step of Adam."""
+"""Losses, normalisation, the step of Adam."""
 from __future__ import annotations
 
 SIGNATURES = """
@@ -49,21 +49,6 @@ aclnnGroupNormBackward       reduced|float32  tensor gradOut, tensor input, tens
 aclnnRmsNorm                 reduced|float32  tensor x, tensor gamma, double epsilon, out yOut, out:float32 rstdOut
 aclnnRmsNormGrad             reduced|float32  tensor dy, tensor x, tensor:float32 rstd, tensor gamma, out dxOut,
     out:float32 dgammaOut
-aclnnConvolution             reduced|float32  tensor input, tensor weight, tensor? bias, ints stride, ints padding,
-    ints dilation, bool transposed, ints outputPadding, int64 groups, out output, int8 cubeMathType
-aclnnConvolutionBackward     reduced|float32  tensor gradOutput, tensor input, tensor weight, ints? biasSizes,
-    ints stride, ints padding, ints dilation, bool transposed, ints outputPadding, int groups, bools outputMask,
-    int8 cubeMathType, out? gradInput, out? gradWeight, out? gradBias
-aclnnAvgPool2d               reduced|float32  tensor self, ints kernelSize, ints strides, ints paddings, bool ceilMode,
-    bool countIncludePad, int64 divisorOverride, int8 cubeMathType, out out
-aclnnAvgPool2dBackward       reduced|float32  tensor gradOutput, tensor self, ints kernelSize, ints stride,
-    ints padding, bool ceilMode, bool countIncludePad, int64 divisorOverride, int8 cubeMathType, out gradInput
-aclnnMaxPool2dWithIndices    reduced|float32  tensor self, ints kernelSize, ints stride, ints padding, ints dilation,
-    bool ceilMode, out out, out:int32|int64 indices
-aclnnMaxPool2dWithIndicesBackward  reduced|float32  tensor gradOutput, tensor self, tensor:int32|int64 indices,
-    ints kernelSize, ints stride, ints padding, ints dilation, bool ceilMode, out gradInput
-aclnnAdaptiveAvgPool2d       reduced|float32  tensor self, ints outputSize, out out
-aclnnAdaptiveAvgPool2dBackward  reduced|float32  tensor gradOutput, tensor self, out out
 aclnnApplyAdamWV2            reduced|float32  ref varRef, ref mRef, ref vRef, ref? maxGradNormOptionalRef, tensor grad,
     tensor:int64|float32 step, float lr, float beta1, float beta2, float weightDecay, float eps, bool amsgrad,
     bool maximize

@@ -18,6 +18,7 @@ from .descriptors import DESCRIPTORS, FUNCTIONS as FUNCTIONS, AclTensor, AclTens
 from .devices import machine, stream_of
 from .errors import Fault
 from .memory import ALIGNMENT, TAIL
+from .refusals import REFUSALS
 from .streams import Stream, Task
 
 #: Bytes of workspace that an operator asks for in any case; others need none but for operands with gaps.
@@ -61,6 +62,7 @@ class Operator:
         self.name, self.kernel, self.parameters = binding.name, kernel, binding.parameters
         self.writes = tuple(parameter.kind in WRITTEN for parameter in binding.parameters)
         self.workspace = WORKSPACES.get(binding.name, 0)
+        self.refusal = REFUSALS.get(binding.name)
         self._readers = [reader(binding.name, parameter) for parameter in binding.parameters]
 
     def __repr__(self) -> str:
@@ -74,6 +76,8 @@ class Operator:
         if not size or not executor:
             raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{self.name}: workspaceSize or executor is null")
         values = [read(argument) for read, argument in zip(self._readers, arguments[:-2], strict=True)]
+        if self.refusal is not None and (why := self.refusal(*values)):
+            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{self.name}: {why}")
         size[0] = workspace = self.workspace + self._copies(values)
         executor[0] = handles.add(AclOpExecutor(self, values, workspace))
         return 0

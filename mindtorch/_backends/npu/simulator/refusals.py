@@ -1,0 +1,102 @@
+"""What an Ascend 910B refuses when an operator is planned, besides wrong handles and dtypes: sizes and settings.
+
+A refusal is a function of the values of the operator's parameters; it returns why they are refused, or ''. They are
+those of the operators' pages in CANN's documentation, for the Atlas A2.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+Refusal = Callable[..., str]
+
+
+def each(dims: int, values: Any) -> tuple[int, ...]:
+    return tuple(values) * dims if len(values) == 1 else tuple(values)
+
+
+# -- pooling -----------------------------------------------------------------------------------------------------------
+
+def window(dims: int, tensors: int, dilated: bool = False, inside: bool = False) -> Refusal:
+    """Windows over that many dimensions, after that many tensors; ``dilated``: there is a dilation, which has to be 1;
+    ``inside``: windows may not be larger than what they move over.
+    """
+
+    def refusal(*values: Any) -> str:
+        self, (kernel, stride, padding) = values[min(tensors, 2) - 1], values[tensors:tensors + 3]
+        if len(self.shape) not in (dims + 1, dims + 2):
+            return f"self has {len(self.shape)} dimensions, neither {dims + 1} nor {dims + 2}"
+        if {len(kernel), len(padding)} - {1, dims} or len(stride) not in (0, 1, dims):
+            return f"kernelSize, stride and padding must have 1 or {dims} numbers"
+        kernel, padding = each(dims, kernel), each(dims, padding)
+        if min(*kernel, *each(dims, stride or kernel)) <= 0:
+            return "kernelSize and stride must be positive"
+        if any(not 0 <= 2 * p <= k for k, p in zip(kernel, padding, strict=True)):
+            return f"padding {padding} must be between 0 and half of kernelSize {kernel}"
+        if dilated and set(values[tensors + 3]) != {1}:
+            return f"dilation must be 1, not {values[tensors + 3]}"
+        if inside and any(k > n for k, n in zip(kernel, self.shape[-dims:], strict=True)):
+            return f"kernelSize {kernel} is larger than self, {tuple(self.shape[-dims:])}"
+        return ""
+
+    return refusal
+
+
+# -- resampling --------------------------------------------------------------------------------------------------------
+
+def resampled(dims: int, backward: bool = False, shrinks: float = inf, grows: float = inf,
+              exact: bool = True) -> Refusal:
+    """Sizes that are so many times smaller or larger, or, if ``exact``, that the scales do not say."""
+
+    def refusal(*values: Any) -> str:
+        if len(values[0].shape) != dims + 2:
+            return f"the tensor has {len(values[0].shape)} dimensions, not {dims + 2}"
+        sizes, outs, scales = values[2][2:] if backward else values[0].shape[2:], values[1], values[-1 - dims:-1]
+        for size, out, scale in zip(sizes, outs, scales, strict=True):
+            if min(size, out) < 1:
+                return f"sizes must be positive, not {size} and {out}"
+            if exact and scale > 0 and int(size * scale) != out:
+                return f"{size} elements times {scale} are not {out}"
+            if size > shrinks * out or out > grows * size:
+                return f"from {size} to {out} elements is too much"
+        return ""
+
+    return refusal
+
+
+REFUSALS: dict[str, Refusal] = {
+    "aclnnAvgPool2d": window(2, 1),
+    "aclnnAvgPool2dBackward": window(2, 2),
+    "aclnnAvgPool3d": window(3, 1, inside=True),
+    "aclnnAvgPool3dBackward": window(3, 2),
+    "aclnnMaxPool2dWithIndices": window(2, 1, dilated=True),
+    "aclnnMaxPool2dWithIndicesBackward": window(2, 3, dilated=True),
+    "aclnnMaxPool2dWithMask": window(2, 1, dilated=True),
+    "aclnnMaxPool3dWithArgmax": window(3, 1, dilated=True),
+    "aclnnMaxPool3dWithArgmaxBackward": window(3, 3, dilated=True),
+    "aclnnUpsampleNearest1dV2": resampled(1, exact=False),
+    "aclnnUpsampleNearest2dV2": resampled(2, exact=False),
+    "aclnnUpsampleNearest3d": resampled(3, exact=False),
+    "aclnnUpsampleNearest1dBackward": resampled(1, backward=True),
+    "aclnnUpsampleNearest2dBackward": resampled(2, backward=True),
+    "aclnnUpsampleNearest3dBackward": resampled(3, backward=True),
+    "aclnnUpsampleNearestExact1d": resampled(1),
+    "aclnnUpsampleNearestExact2d": resampled(2),
+    "aclnnUpsampleNearestExact3d": resampled(3),
+    "aclnnUpsampleNearestExact1dBackward": resampled(1, backward=True, grows=50),
+    "aclnnUpsampleNearestExact2dBackward": resampled(2, backward=True, grows=50),
+    "aclnnUpsampleNearestExact3dBackward": resampled(3, backward=True, grows=50),
+    "aclnnUpsampleLinear1d": resampled(1),
+    "aclnnUpsampleLinear1dBackward": resampled(1, backward=True, grows=500),
+    "aclnnUpsampleBilinear2d": resampled(2),
+    "aclnnUpsampleBilinear2dBackwardV2": resampled(2, backward=True),
+    "aclnnUpsampleTrilinear3d": resampled(3, shrinks=50),
+    "aclnnUpsampleTrilinear3dBackward": resampled(3, backward=True),
+    "aclnnUpsampleBicubic2d": resampled(2),
+    "aclnnUpsampleBicubic2dBackward": resampled(2, backward=True),
+    "aclnnUpsampleBilinear2dAA": resampled(2, shrinks=50),
+    "aclnnUpsampleBilinear2dAABackward": resampled(2, backward=True, grows=50),
+    "aclnnUpsampleBicubic2dAA": resampled(2, shrinks=50),
+    "aclnnUpsampleBicubic2dAAGrad": resampled(2, backward=True, grows=50),
+}
