@@ -78,8 +78,8 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         library as library, linalg as linalg, masked as masked, mps as mps, multiprocessing as multiprocessing,
         nn as nn, npu as npu, onnx as onnx, optim as optim, overrides as overrides, profiler as profiler,
         quasirandom as quasirandom, serialization as serialization, signal as signal, special as special,
-        storage as storage, testing as testing, torch_version as torch_version, utils as utils, version as version,
-        widgets as widgets, xpu as xpu,
+        storage as storage, testing as testing, torch_version as torch_version, types as types, utils as utils,
+        version as version, widgets as widgets, xpu as xpu,
     )
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
@@ -90,6 +90,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         _check_type as _check_type, _check_value as _check_value, _check_with as _check_with,
     )
     from ._compile.api import compile as compile
+    from ._dispatch import return_types as return_types
     from ._dispatch.overloads import ops as ops
     from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
     from ._lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank

@@ -11,11 +11,17 @@ from ._forks import load_module
 from ._left_out import reason
 
 
+def has_module(folder: Path, name: str) -> bool:
+    """Whether a package's folder has a module, or a package, of that name."""
+    return (folder / f"{name}.py").exists() or (folder / name / "__init__.py").exists()
+
+
 def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package, some of whose imports stand under ``if TYPE_CHECKING``.
 
-    There readers and type checkers find them, and so does this function: no second list of names is kept. ``hint`` ends
-    the message of the error for a name that the package does not have.
+    There readers and type checkers find them, and so does this function: no second list of names is kept. A module of
+    the package is an attribute also where no import names it, as it is in PyTorch, which loads all at once. ``hint``
+    ends the message of the error for a name that the package does not have.
     """
     module_of: dict[str, str] = {}
     modules: set[str] = set()  # names that are modules themselves: ``from . import fft``
@@ -29,6 +35,8 @@ def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any
 
     def load(name: str) -> Any:
         if name not in module_of:
+            if not name.startswith("_") and has_module(Path(file).parent, name):
+                return load_module(f".{name}", package)
             below = f"{package}.{name}".partition(".")[2]
             raise AttributeError(f"module {package!r} has no attribute {name!r}: {reason(below)}" if reason(below)
                                  else f"module {package!r} has no attribute {name!r}{hint}")

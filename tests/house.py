@@ -51,7 +51,7 @@ HOUSE = (
          "a new key, a new device"),
     Room("_api _functions functional library linalg fft signal special masked random _lowrank quasirandom _predicates "
          "_checks _removed _settings __config__ npu _C overrides accelerator _elsewhere cuda xpu mps "
-         "cpu backends amp testing hub jit onnx torch_version version",
+         "cpu backends amp testing hub jit onnx torch_version types version",
          "the functions and methods that users call", "a function that is more than an operator"),
     Room("_collectives", "processes that compute together: the thread that talks to MPI, collectives as a table",
          "a collective: a row of `table.py`, and its function in `operations.py`"),

@@ -1,6 +1,8 @@
 """The small names that every program has say and raise what those of a PyTorch for the CPU do."""
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -177,3 +179,25 @@ def test_the_simulator_is_an_accelerator_if_it_is_asked_for(monkeypatch) -> None
     assert mindtorch.accelerator.is_available()
     assert mindtorch.accelerator.current_accelerator() == mindtorch.device("npu")
     mindtorch.accelerator.synchronize()
+
+
+def test_modules_are_attributes_of_their_packages() -> None:
+    code = "import mindtorch as torch; print(torch.nn.utils.fusion.__name__, torch.utils.weak.__name__, "\
+           "torch.return_types.max.__name__, torch.types.Number)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split(maxsplit=3) == ["mindtorch.nn.utils.fusion", "mindtorch.utils.weak", "max",
+                                             "int | float | bool\n"]
+    with pytest.raises(AttributeError, match="has no attribute 'fusions'"):
+        _ = mindtorch.nn.utils.fusions
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_the_resolution_of_a_dtype_is_a_power_of_ten(name: str) -> None:
+    digits = {"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}[name]
+    assert mindtorch.finfo(getattr(mindtorch, name)).resolution == float(f"1e-{digits}")
+
+
+@pytest.mark.parametrize(("value", "kind"), [("a", "str"), (None, "NoneType"), ([1], "list")])
+def test_a_tensor_is_full_of_a_number(value, kind: str) -> None:
+    with pytest.raises(TypeError, match=rf"full\(\): argument 'fill_value' \(position 2\) must be Number, not {kind}"):
+        mindtorch.full((2,), value)

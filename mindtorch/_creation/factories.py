@@ -110,6 +110,9 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
     """A tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
+    elif not isinstance(fill_value, (int, float, complex, np.number, np.bool_)):
+        raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not "
+                        f"{type(fill_value).__name__}")
     made = _full(sizes_of("full", (size,)), fill_value, dtype_for("full", dtype, out), layout,
                  _device.resolve_device(device), pin_memory)
     return finish(made, out, requires_grad, layout)

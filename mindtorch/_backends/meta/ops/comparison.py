@@ -5,7 +5,9 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
-from ...._errors import C_NAMES, NAMES, check, check_broadcast, check_fits, check_half, check_number, check_takes
+from ...._errors import (
+    C_NAMES, CPP_NAMES, NAMES, check, check_broadcast, check_fits, check_half, check_number, check_takes,
+)
 from ...._layout import Spec, broadcast_shapes
 from ...common.inplace_and_out import deprecated_on, with_overlap
 from ...common.pointwise import Pointwise
@@ -55,7 +57,8 @@ def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> N
 
 def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     check(mask._dtype is bool_,
-          lambda: f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}", kind="mask dtype")
+          lambda: f"masked_fill_ only supports boolean masks, but got mask with dtype {CPP_NAMES[mask._dtype.name]}",
+          kind="mask dtype")
     if value.__class__ in TENSOR_TYPES:
         check(not value.ndim, lambda: "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
               f"{value.ndim} dimension(s).")
