@@ -32,11 +32,12 @@ def main() -> None:
     if unknown := set(names) - set(AREAS):
         parser.error(f"no area is called {', '.join(unknown)}; there are {', '.join(AREAS)}")
     tree = Tree(TOP, options.folder)
+    everything = [source for area in AREAS.values() for source in area.sources(tree.tree)]
     rows = []
     for name in names:
         area = AREAS[name]
         sources, test_modules = area.sources(tree.tree), area.test_modules(tree.tree)
-        tree.survey(sources, test_modules)
+        tree.survey(everything, test_modules)
         found = [mutant for source in sources for mutant in mutants(source, (tree.tree / source).read_text())]
         chosen = random.Random(f"{options.seed} {name}").sample(found, min(len(found), options.sample // len(names)))
         rows.append((name, Counter(fate(tree, mutant, test_modules) for mutant in chosen)))

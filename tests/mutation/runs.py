@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import coverage
 import pytest
 
+from .hits import Hits, statement_at
 from .mutants import Mutant
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["torch", "scipy.special", "IPython", "hypothesis", "coverage", "pytest",
+_context.set_forkserver_preload(["torch", "scipy.special", "IPython", "hypothesis", "pytest",
                                  "nbmake.pytest_plugin"])
 #: The seconds that a run may take beyond a multiple of what its tests take: of processor time, and in all.
 STARTUP, PATIENCE = 20, 150
@@ -59,25 +59,26 @@ def _try_mutant(tests: Sequence[str]) -> int:
 
 
 class _Survey:
-    """A plugin of pytest: how much processor time each test function takes, all its parameters together, which lines it
-    runs, and whether it passes.
+    """A plugin of pytest: how much processor time each test function takes, all its parameters together, where the
+    statements begin that it runs, and whether it passes.
     """
 
-    def __init__(self, sources: Sequence[str]) -> None:
-        self.measured = coverage.Coverage(data_file=None, include=list(map(os.path.abspath, sources)))
+    def __init__(self, hits: Hits) -> None:
+        self.hits = hits
         self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.lines: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         self.failed: set[str] = set()
-
-    def pytest_collection_finish(self) -> None:
-        self.measured.start()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         test = item.nodeid.partition("[")[0]
-        self.measured.switch_context(test)
+        self.hits.clear()
         before = os.times()
         yield
         self.seconds[test] += sum(os.times()[:4]) - sum(before[:4])
+        for file, lines in self.hits.lines.items():
+            if lines:
+                self.lines[test][os.path.relpath(file)] |= lines
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -85,17 +86,14 @@ class _Survey:
 
 
 def _survey(test_module: str, sources: Sequence[str], result: str) -> int:
-    """Write down, of each test that passes, how long it takes and which lines of the sources it covers."""
-    plugin = _Survey(sources)
+    """Write down, of each test that passes, how long it takes and which statements of the sources it runs."""
+    hits = Hits(map(os.path.abspath, sources))
+    hits.install()
+    plugin = _Survey(hits)
     code = pytest.main(["-p", "no:cacheprovider", test_module], plugins=[plugin])
-    plugin.measured.stop()
-    data = plugin.measured.get_data()
-    lines: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for source in sources:
-        for line, tests in data.contexts_by_lineno(os.path.abspath(source)).items():
-            for test in tests:
-                lines[test][source].append(line)
-    Path(result).write_text(json.dumps({test: {"seconds": seconds, "lines": lines[test]}
+    lines = {test: {source: sorted(found) for source, found in sources.items()}
+             for test, sources in plugin.lines.items()}
+    Path(result).write_text(json.dumps({test: {"seconds": seconds, "lines": lines.get(test, {})}
                                         for test, seconds in plugin.seconds.items() if test not in plugin.failed}))
     return int(code)
 
@@ -115,25 +113,44 @@ class Tree:
         self.tests: dict[str, dict[str, Any]] = {}
 
     def survey(self, sources: Sequence[str], test_modules: Sequence[str]) -> None:
-        """Find out which tests cover which lines, or remember it where nothing has changed since."""
+        """Find out which tests run which statements of the sources, or remember it where nothing has changed since in
+        the test module and in what it runs.
+        """
         folder = self.copy / "surveys"
         folder.mkdir(exist_ok=True)
-        everything = b"".join((self.tree / source).read_bytes() for source in sources)
         for module in test_modules:
-            content = everything + module.encode() + (self.tree / module).read_bytes()
-            result = folder / f"{hashlib.sha256(content).hexdigest()}.json"
-            if not result.exists():
+            result = folder / f"{module.replace('/', '.')}.json"
+            if not self._is_known(result, module, sources):
                 print(f"surveying {module}", file=sys.stderr, flush=True)
                 run(_survey, str(self.tree), module, sources, str(result), seconds=100)
-            self.tests[module] = json.loads(result.read_text()) if result.exists() else {}
+                if not result.exists():
+                    self.tests[module] = {}
+                    continue
+                found = json.loads(result.read_text())
+                hashes = {source: self._hash(source) for source in (module, *sources)}
+                result.write_text(json.dumps({"hashes": hashes, "tests": found}))
+            self.tests[module] = json.loads(result.read_text())["tests"]
+
+    def _is_known(self, result: Path, module: str, sources: Sequence[str]) -> bool:
+        if not result.exists():
+            return False
+        known = json.loads(result.read_text())
+        run = {source for facts in known["tests"].values() for source in facts["lines"]}
+        hashes = known["hashes"]
+        return set(sources) <= set(hashes) and all(hashes[name] == self._hash(name) for name in (module, *run))
+
+    def _hash(self, name: str) -> str:
+        return hashlib.sha256((self.tree / name).read_bytes()).hexdigest()
 
     def covering(self, mutant: Mutant, test_modules: Sequence[str]) -> list[tuple[str, float]]:
-        """The tests that run a mutant's lines, and how long each takes, the fastest first; where an import alone runs
-        them, the tests that run anything of the module.
+        """The tests that run a mutant's statement, and how long each takes, the fastest first. Where an import runs it,
+        they are those that run the function that it defines or, if it is none, anything of the module.
         """
         tests = {test: facts for module in test_modules for test, facts in self.tests[module].items()
                  if mutant.path in facts["lines"]}
-        direct = {test for test, facts in tests.items() if set(facts["lines"][mutant.path]) & set(mutant.lines)}
+        lines, is_definition = statement_at(mutant.source, mutant.lines.start)
+        wanted = set(lines if is_definition else lines[:1])
+        direct = {test for test, facts in tests.items() if wanted & set(facts["lines"][mutant.path])}
         return sorted(((test, tests[test]["seconds"]) for test in direct or tests), key=lambda pair: pair[1])
 
     def catches(self, mutant: Mutant, tests: Sequence[tuple[str, float]]) -> bool:

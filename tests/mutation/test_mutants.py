@@ -1,12 +1,15 @@
 """Which mutants a piece of source has."""
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
 
 from .areas import AREAS
 from .equivalent import EQUIVALENT, reason
+from .hits import Hits, statement_at
 from .mutants import mutants
 
 TREE = Path(__file__).parents[2]
@@ -53,3 +56,46 @@ def test_a_mutant_that_nobody_has_looked_at_is_not_called_equivalent() -> None:
 def test_areas_are_of_files_that_exist(name: str) -> None:
     area = AREAS[name]
     assert area.sources(TREE) and area.test_modules(TREE)
+
+
+NOTED = """'Text.'
+total = 0
+
+
+def count(values):
+    'Text.'
+    global total
+    for value in values:
+        if (value >
+                1):
+            total += 1
+        elif value: total -= 1
+    return lambda: total
+"""
+
+
+def test_hits_are_the_statements_of_functions_that_ran_since_they_were_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "noted_module.py"
+    file.write_text(NOTED)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    hits = Hits([str(file)])
+    hits.install()
+    module = importlib.import_module("noted_module")
+    found = hits.lines[str(file)]
+    assert found == set() and module.count.__code__.co_firstlineno == 5
+    module.count([2])
+    assert found == {8, 9, 11, 13} and module.total == 1
+    hits.clear()
+    module.count([0, 1])
+    assert found == {8, 9, 12, 13} and module.total == 0
+
+
+@pytest.mark.parametrize(("line", "lines", "is_definition"), [
+    (2, range(2, 3), False), (5, range(5, 14), True), (9, range(9, 13), False), (10, range(9, 13), False),
+    (11, range(11, 12), False), (12, range(12, 13), False),
+])
+def test_the_statement_at_a_line_is_the_innermost(line: int, lines: range, is_definition: bool) -> None:
+    assert statement_at(NOTED, line) == (lines, is_definition)
