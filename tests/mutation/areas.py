@@ -33,13 +33,14 @@ AREAS = {
                        "autograd/test_grad_mode.py notebook/test_states.py"),
     "allocator": Area("_backends/npu/allocator.py",
                       "npu/test_memory.py npu/test_asynchrony.py npu/test_runtime.py npu/test_sanitizer.py "
-                      "npu/test_simulator_faults.py notebook/test_memory_magic.py"),
+                      "npu/test_simulator_faults.py npu/test_memory_model.py npu/test_return_codes.py "
+                      "notebook/test_memory_magic.py"),
     "streams": Area("_backends/npu/streams.py",
                     "npu/test_asynchrony.py npu/test_runtime.py npu/test_sanitizer.py npu/test_simulator_faults.py "
-                    "notebook/test_timeline.py"),
+                    "npu/test_memory_model.py npu/test_return_codes.py notebook/test_timeline.py"),
     "optimizers": Area("optim/*.py", "optim/test_*.py test_amp.py"),
     "views": Area("_autograd/views.py _backends/common/view/*.py",
-                  "test_views.py test_boundaries.py autograd/test_views.py autograd/test_graph.py "
+                  "test_views.py test_view_layouts.py test_boundaries.py autograd/test_views.py autograd/test_graph.py "
                   "autograd/test_function.py"),
     "autograd": Area("_autograd/[!v_]*.py",
                      "autograd/test_graph.py autograd/test_views.py autograd/test_hooks.py autograd/test_function.py "

@@ -5,6 +5,7 @@ the library.
 """
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import multiprocessing
@@ -111,36 +112,46 @@ class Tree:
             shutil.copy2(original / name, self.tree / name)
         #: of each test module the tests, how long each takes and which lines it covers
         self.tests: dict[str, dict[str, Any]] = {}
+        self._moved: dict[tuple[str, str], dict[int, int]] = {}  #: of an earlier text of a source, where its lines are
 
     def survey(self, sources: Sequence[str], test_modules: Sequence[str]) -> None:
-        """Find out which tests run which statements of the sources, or remember it where nothing has changed since in
-        the test module and in what it runs.
+        """Find out which tests run which statements of the sources, or remember it where the test module is as it was:
+        lines of the sources that moved meanwhile are found again.
         """
-        folder = self.copy / "surveys"
-        folder.mkdir(exist_ok=True)
+        for folder in "surveys", "texts":
+            (self.copy / folder).mkdir(exist_ok=True)
         for module in test_modules:
-            result = folder / f"{module.replace('/', '.')}.json"
-            if not self._is_known(result, module, sources):
+            result = self.copy / "surveys" / f"{module.replace('/', '.')}.json"
+            known = json.loads(result.read_text()) if result.exists() else {"hashes": {}}
+            if known["hashes"].get(module) != self._hash(module) or not set(sources) <= set(known["hashes"]):
                 print(f"surveying {module}", file=sys.stderr, flush=True)
+                result.unlink(missing_ok=True)
                 run(_survey, str(self.tree), module, sources, str(result), seconds=100)
-                if not result.exists():
-                    self.tests[module] = {}
-                    continue
-                found = json.loads(result.read_text())
-                hashes = {source: self._hash(source) for source in (module, *sources)}
-                result.write_text(json.dumps({"hashes": hashes, "tests": found}))
-            self.tests[module] = json.loads(result.read_text())["tests"]
-
-    def _is_known(self, result: Path, module: str, sources: Sequence[str]) -> bool:
-        if not result.exists():
-            return False
-        known = json.loads(result.read_text())
-        run = {source for facts in known["tests"].values() for source in facts["lines"]}
-        hashes = known["hashes"]
-        return set(sources) <= set(hashes) and all(hashes[name] == self._hash(name) for name in (module, *run))
+                tests = json.loads(result.read_text()) if result.exists() else {}
+                known = {"hashes": {source: self._hash(source) for source in (module, *sources)}, "tests": tests}
+                result.write_text(json.dumps(known))
+            for source in sources:
+                (self.copy / "texts" / self._hash(source)).write_bytes((self.tree / source).read_bytes())
+            self.tests[module] = {
+                test: {**facts, "lines": {source: self._found_again(source, known["hashes"][source], lines)
+                                          for source, lines in facts["lines"].items()}}
+                for test, facts in known["tests"].items()}
 
     def _hash(self, name: str) -> str:
         return hashlib.sha256((self.tree / name).read_bytes()).hexdigest()
+
+    def _found_again(self, source: str, before: str, lines: list[int]) -> list[int]:
+        """Where lines of a source are that had this hash."""
+        if before == self._hash(source):
+            return lines
+        moved = self._moved.get((source, before))
+        if moved is None:
+            texts = ((self.copy / "texts" / before).read_text(), (self.tree / source).read_text())
+            matcher = difflib.SequenceMatcher(None, *(text.splitlines() for text in texts), autojunk=False)
+            moved = self._moved[source, before] = {
+                old + 1: new + 1 for _, first, last, start, stop in matcher.get_opcodes()
+                for old, new in zip(range(first, last), range(start, stop), strict=False)}
+        return [moved[line] for line in lines if line in moved]
 
     def covering(self, mutant: Mutant, test_modules: Sequence[str]) -> list[tuple[str, float]]:
         """The tests that run a mutant's statement, and how long each takes, the fastest first. Where an import runs it,

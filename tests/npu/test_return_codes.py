@@ -235,7 +235,7 @@ def test_an_event_belongs_to_the_device_that_it_was_recorded_on_first(calls: Cal
     event = torch.npu.Event()
     event.record(torch.npu.Stream("npu:1"))
     handle = event.npu_event
-    with pytest.raises(RuntimeError, match="Event device npu:1 does not match recording stream's device npu:0."):
+    with pytest.raises(RuntimeError, match=r"Event device npu:1 does not match recording stream's device npu:0\."):
         event.record(torch.npu.default_stream("npu:0"))
     assert event.device == torch.device("npu:1") and event.npu_event == handle
 
@@ -266,7 +266,7 @@ def test_an_event_marks_its_record_until_it_is_recorded_again_or_its_stream_goes
     assert queue.is_destroyed and not event.is_recorded_at(number)
 
 
-# -- what streams and events are -----------------------------------------------------------------------------------------
+# -- what streams and events are ---------------------------------------------------------------------------------------
 
 def test_a_stream_tells_its_device_number_and_handle() -> None:
     first, second = torch.npu.Stream("npu:1"), torch.npu.Stream(1, -1)
@@ -280,7 +280,8 @@ def test_a_stream_tells_its_device_number_and_handle() -> None:
     with first:
         again = torch.npu.current_stream("npu:1")
     assert again == first and hash(again) == hash(first) and again is not first and first != 1
-    assert torch.npu.default_stream(1).stream_id == 0 and torch.npu.default_stream(1) == torch.npu.default_stream("npu:1")
+    default = torch.npu.default_stream(1)
+    assert default.stream_id == 0 and default == torch.npu.default_stream("npu:1")
 
 
 def test_the_device_of_a_stream_is_an_npu() -> None:
@@ -315,7 +316,7 @@ def test_a_stream_records_a_new_event_or_the_one_that_it_is_given() -> None:
 
 
 def test_events_of_several_processes_are_refused() -> None:
-    with pytest.raises(RuntimeError, match="^events of several processes are not supported on the NPU$"):
+    with pytest.raises(RuntimeError, match=r"^events of several processes are not supported on the NPU$"):
         torch.npu.Event(interprocess=True)
     event = torch.npu.Event(enable_timing=True, blocking=True)
     assert (event.enable_timing, event.blocking) == (True, True)

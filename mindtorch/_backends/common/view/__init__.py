@@ -92,7 +92,8 @@ KERNELS: dict[str, Row] = {
     "unsafe_split_with_sizes": pieces_apart(slicing.split_with_sizes),
     "detach": lambda self: self._shallow_copy_and_detach(),
     **{inplace_name(name): in_place(LAYOUTS[name])
-       for name in ("as_strided", "squeeze", "squeeze.dim", "squeeze.dims", "t", "unsqueeze")},
+       for name in ("as_strided", "squeeze", "squeeze.dim", "squeeze.dims", "unsqueeze")},
+    "t_": in_place(layouts.t_),
     "transpose_": in_place(layouts.transpose),
     **memory.KERNELS,
 }

@@ -70,7 +70,7 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
                                          f"({have}) at non-singleton dimension {d}.  Target sizes: {list(size)}.  "
                                          f"Tensor sizes: {list(shape)}"),
                             "expand", dim=d, size=tuple(size), shape=tuple(shape))
-            check(wanted >= 0, lambda: f"Storage size calculation overflowed with sizes={list(size)}")
+            check(wanted >= 0, "numel: integer multiplication overflow")
             step = 0
         new_stride[d] = step if shape else 0
     return tuple(new_shape), tuple(new_stride), self._offset
@@ -99,12 +99,18 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Layout:
     return tuple(shape), tuple(stride), self._offset
 
 
-def t(self: Tensor) -> Layout:
+def t(self: Tensor, name: str = "t") -> Layout:
     """``torch.t``: a matrix transposed, a vector as it is. Raises RuntimeError for more than two dimensions."""
     shape = tuple(self.shape)
     check(len(shape) <= 2,
-          lambda: f"t() expects a tensor with <= 2 dimensions, but self is {len(shape)}D", kind="t of many dimensions")
+          lambda: f"{name}() expects a tensor with <= 2 dimensions, but self is {len(shape)}D",
+          kind="t of many dimensions")
     return shape[::-1], self._strides()[::-1], self._offset
+
+
+def t_(self: Tensor) -> Layout:
+    """``Tensor.t_``: the same, under its own name in the error."""
+    return t(self, "t_")
 
 
 def unsqueeze(self: Tensor, dim: int) -> Layout:

@@ -78,20 +78,20 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Layout:
 
 def unbind(self: Tensor, dim: int = 0) -> list[Layout]:
     """``torch.unbind``: every index of a dimension. Raises IndexError for a tensor without dimensions."""
-    check(self.dim(), lambda: f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     dim = wrap_dim(dim, self.dim())
+    check(self.dim(), f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     return [select(self, dim, i) for i in range(self.shape[dim])]
 
 
 def split_with_sizes(self: Tensor, split_sizes: Ints, dim: int = 0) -> list[Layout]:
     """``torch.split_with_sizes``: consecutive pieces. Raises RuntimeError for negative sizes or another sum."""
     check(self.dim(), "split expects at least a 1-dimensional tensor")
-    dim = wrap_dim(dim, self.dim())
+    given, dim = dim, wrap_dim(dim, self.dim())
     check(all(n >= 0 for n in split_sizes), lambda: "split_with_sizes expects split_sizes have only non-negative "
           f"entries, but got split_sizes={list(split_sizes)}")
     check(sum(split_sizes) == self.shape[dim],
           lambda: f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
-                  f"dimension {dim}), but got split_sizes={list(split_sizes)}", kind="split sizes")
+                  f"dimension {given}), but got split_sizes={list(split_sizes)}", kind="split sizes")
     pieces, start = [], 0
     for size in split_sizes:
         pieces.append(slice_(self, dim, start, start + size))

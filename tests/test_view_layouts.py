@@ -1,0 +1,91 @@
+"""Every view with every argument of a small grid: PyTorch's layout, or PyTorch's error word for word."""
+from __future__ import annotations
+
+import itertools
+import types
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import mindtorch
+from tests.support import torch
+
+#: Tensors by their layouts: contiguous, transposed, sliced with an offset, expanded, empty, of one element, of none.
+TENSORS = {
+    "contiguous": lambda t: t.arange(24.0).view(2, 3, 4), "a matrix": lambda t: t.arange(6.0).view(2, 3),
+    "transposed": lambda t: t.arange(6.0).view(2, 3).t(), "a row": lambda t: t.arange(4.0).view(1, 4),
+    "a column": lambda t: t.arange(4.0).view(4, 1),
+    "permuted": lambda t: t.arange(24.0).view(2, 3, 4).permute(2, 0, 1),
+    "a part": lambda t: t.arange(40.0).view(5, 8)[1::2, 2:8:2], "expanded": lambda t: t.ones(3, 1).expand(3, 4),
+    "without elements": lambda t: t.ones(2, 0, 3), "a vector": lambda t: t.arange(7.0)[1:],
+    "a number": lambda t: t.arange(3.0)[1], "one element": lambda t: t.ones(1, 1),
+}
+DIMS = (-4, -1, 0, 1, 2, 3)
+NUMBERS = (-5, -1, 0, 1, 2, 3, 9)
+SHAPES = [(), (-1,), (0,), (2, 3), (3, 2), (6,), (4, 6), (2, -1), (-1, -1), (24,), (1, 6), (2, 3, 4), (-2, 3), (7,),
+          (3, 1, 2), (4, 1), (1,), (-1, 0), (2, 12), (4, 4), (5, 3, 4), (3, -1), (-1, 3, 4)]
+
+
+def calls() -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Names of methods, with their arguments."""
+    for name in ("view", "expand", "reshape"):
+        yield from ((name, (shape,)) for shape in SHAPES)
+    for name in ("squeeze", "unsqueeze", "unbind", "squeeze_", "unsqueeze_"):
+        yield from ((name, (dim,)) for dim in DIMS)
+    for name in ("squeeze", "squeeze_", "t", "t_", "detach"):
+        yield name, ()
+    yield from (("squeeze", (dims,)) for dims in [(0, 1), (0, -1), (1, 1), (), (5, 0)])
+    for name in ("transpose", "transpose_"):
+        yield from ((name, dims) for dims in itertools.product(DIMS, DIMS))
+    yield from (("permute", (dims,)) for dims in [
+        (0, 1), (1, 0), (2, 0, 1), (-1, 0, 1), (0, 0), (0,), (), (1, 5), (-1, -2), (0, 1, 2)])
+    yield from (("select", pair) for pair in itertools.product(DIMS, NUMBERS))
+    yield from (("narrow", row) for row in itertools.product((-1, 0, 3), (-2, 0, 1), NUMBERS))
+    yield from (("diagonal", row) for row in itertools.product((-3, -1, 0, 1, 3), (0, -1, 3), (0, 1, -2)))
+    yield from (("unfold", row) for row in itertools.product((-1, 0, 3), (-1, 0, 1, 2, 3, 9), (-1, 0, 1, 2)))
+    yield from (("split", row) for row in itertools.product((-1, 0, 1, 2, 9), DIMS))
+    yield from (("split", row) for row in itertools.product(
+        [[1, 2], [2, 1], [3], [1, 1], [-1, 3], [0, 2], [2, 0, 1, 0]], (0, 1, -1, 5)))
+    yield from (("as_strided", row) for row in [
+        ((2,), (1,)), ((2, 2), (1,)), ((2,), (-1,)), ((-2,), (1,)), ((2,), (1,), -1), ((2,), (1,), 1),
+        ((3, 2), (1, 1), 0), ((30,), (1,)), ((2,), (50,)), ((1,), (50,)), ((0,), (50,)), ((), ()), ((), (), 1),
+        ((), (), 90), ((2, 3), (0, 1))])
+    yield from (("__getitem__", (slice(*bounds),)) for bounds in itertools.product(
+        (None, -3, 0, 1, 9), (None, -1, 0, 2, 9), (None, 1, 2, 3)))
+    yield from (("__getitem__", (index,)) for index in [
+        (0, None), (Ellipsis, 0), (None, Ellipsis), (slice(None), -1), (slice(1, None), slice(None, None, 2)),
+        (0, 0, 0), (Ellipsis, None, slice(0, 2)), (1, Ellipsis, 1), (None,), (Ellipsis, Ellipsis), (-9,),
+        (0, 9), (slice(None, None, -1),), (None, None, 0), (slice(2, 1), Ellipsis, slice(None))])
+
+
+def seen(value: Any) -> Any:
+    """The layout of a view, or of each of several."""
+    if isinstance(value, (tuple, list)):
+        return [seen(item) for item in value]
+    return tuple(value.shape), value.stride(), value.storage_offset()
+
+
+def outcome(t: types.ModuleType, name: str, args: tuple[Any, ...], make: Any) -> Any:
+    self = make(t)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = getattr(self, name)(*args)
+    except Exception as error:  # which one it is, is what is compared
+        return type(error).__name__, str(error).partition("\nException raised")[0]
+    return seen(found), seen(self)
+
+
+@pytest.mark.parametrize("tensor", TENSORS)
+def test_every_view_is_laid_out_as_pytorchs_or_refused_in_its_words(tensor: str) -> None:
+    make = TENSORS[tensor]
+    different = []
+    for name, args in calls():
+        if tensor == "a number" and name == "expand" and min(args[0], default=0) < 0:
+            continue  # PyTorch makes tensors of negative sizes
+        theirs, ours = outcome(torch, name, args, make), outcome(mindtorch, name, args, make)
+        if ours != theirs:
+            different.append(f"{name}{args}: {ours}\n    PyTorch: {theirs}")
+    assert not different, "\n".join(different)
