@@ -304,6 +304,29 @@ def test_float32_adds_up_as_accurately_as_in_pytorch(shape: tuple[int, ...], cal
     assert error <= max(2 * theirs, 1e-6)
 
 
+IN_ORDER: dict[str, tuple[tuple[int, ...], Call]] = {
+    "sum of some rows": ((17, 640), lambda lib, x: x.sum(0)),
+    "sum of rows": ((700, 192), lambda lib, x: x.sum(0)),
+    "sum of many rows": ((5003, 64), lambda lib, x: x.sum(0)),
+    "sum of a middle dimension": ((3, 300, 64), lambda lib, x: x.sum(1)),
+    "mean of rows": ((256, 64), lambda lib, x: x.mean(0)),
+    "gradient of what is broadcast": ((160, 64), lambda lib, x: lib.autograd.grad(
+        ((y := lib.zeros(64, requires_grad=True)) * x).sum(), y)),
+    "norm": ((1003,), lambda lib, x: x.norm()),
+    "norm of a matrix": ((300, 200), lambda lib, x: lib.linalg.vector_norm(x)),
+    "norm of a transposed matrix": ((300, 200), lambda lib, x: x.t().norm()),
+    "norms of gradients": ((300, 200), lambda lib, x: lib._foreach_norm([x, x[0]])),
+    "addcdiv": ((100,), lambda lib, x: lib.addcdiv(x, x, x + 1, value=0.3)),
+}
+
+
+@pytest.mark.parametrize("shape, call", IN_ORDER.values(), ids=IN_ORDER.keys())
+def test_float32_adds_up_in_the_order_of_pytorch(shape: tuple[int, ...], call: Call) -> None:
+    """Numbers of very different sizes, most of which are lost beside the others, or not, by the order."""
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(3)).mul(4).exp()
+    assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_accumulates_in_single_precision(dtype: str) -> None:
     ones = mindtorch.ones(5000, dtype=getattr(mindtorch, dtype))

@@ -13,9 +13,10 @@ import numpy as np
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.return_types import named_tuple
 from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
+from ..._layout import wrap_dims
 from ..._storage import allocate
 from ..common.fast_paths import Row, fast_path, fresh, ndarray
-from .ops import CPU_KERNELS
+from .ops import CPU_KERNELS, reduction
 from .ops.reduction import MANY, of_all
 from .ops.softmax import FEW as SMALL, log_softmax_grad, log_softmax_of, softmax_grad, softmax_of
 
@@ -42,12 +43,19 @@ def total(x: ndarray) -> Any:
     return add(x, None) if x.size < MANY else of_all(x.reshape(-1))
 
 
+def added(x: ndarray, dim: Any, keepdim: bool) -> Any:
+    """The sums over some dimensions."""
+    if x.size <= reduction.FEW:
+        return add(x, dim, keepdims=keepdim)
+    return reduction.total(x, wrap_dims(dim, x.ndim), keepdim)
+
+
 @fast_path
 def sum_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
     """``sum`` over some dimensions of a small tensor."""
     if dtype is not None or not dim or not is_plain(self._dtype) or self._array.size > SMALL:
         return None
-    return np.asarray(add(self._array, dim, keepdims=keepdim))
+    return np.asarray(added(self._array, dim, keepdim))
 
 
 @fast_path
@@ -56,7 +64,7 @@ def mean_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> n
     array = self._array
     if dtype is not None or not dim or not is_plain(self._dtype) or not 0 < array.size <= SMALL:
         return None
-    sums = add(array, dim, keepdims=keepdim)
+    sums = added(array, dim, keepdim)
     return np.asarray(sums / array.dtype.type(array.size // sums.size))
 
 

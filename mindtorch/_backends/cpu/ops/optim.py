@@ -76,16 +76,13 @@ class Block:
         return self
 
     def addcmul_(self, first: Block, second: Block, value: Any) -> Block:
-        return self._plus(np.multiply(first.array, second.array), value)
+        scaled = np.multiply(first.array, asarray(value, first.array.dtype))
+        np.add(self.array, np.multiply(scaled, second.array, scaled), self.array)
+        return self
 
     def addcdiv_(self, first: Block, second: Block, value: Any) -> Block:
-        """The divisor, which the rule has made, is lost."""
-        return self._plus(np.divide(first.array, second.array, second.array), value)
-
-    def _plus(self, change: array, value: Any) -> Block:
-        if value != 1:
-            np.multiply(change, asarray(value, change.dtype), change)
-        np.add(self.array, change, self.array)
+        scaled = np.multiply(first.array, asarray(value, first.array.dtype))
+        np.add(self.array, np.divide(scaled, second.array, scaled), self.array)
         return self
 
 

@@ -36,16 +36,16 @@ def times(x: Any, factor: Any) -> Any:
     return x if factor == 1 else x * np.asarray(factor).astype(x.dtype)
 
 
-def plus_scaled(x: Any, fresh: Any, factor: Any) -> Any:
-    """``x + factor * fresh``, where ``fresh`` may be written to. Raises RuntimeError for a factor that the dtype cannot
-    hold.
+def scaled(x: Any, factor: Any) -> Any:
+    """The first factor, or the dividend, of what is added, times ``value``: in this order, as in PyTorch. Raises
+    RuntimeError for a factor that the dtype cannot hold.
     """
-    if factor != 1:
-        with np.errstate(over="ignore"):
-            given = np.asarray(factor).astype(fresh.dtype)
-        check(np.isfinite(given) or not np.isfinite(factor), "value cannot be converted to type float without overflow")
-        fresh *= given
-    return x + fresh
+    if factor == 1:
+        return x
+    with np.errstate(over="ignore"):
+        given = np.asarray(factor).astype(x.dtype)
+    check(np.isfinite(given) or not np.isfinite(factor), "value cannot be converted to type float without overflow")
+    return x * given
 
 
 def divided_by(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
@@ -231,8 +231,8 @@ CPU_KERNELS.update({
     "frexp.Tensor": np.frexp,
     "lerp.Tensor": lerp,
     "lerp.Scalar": lerp,
-    "addcmul": lambda x, first, second, value=1: plus_scaled(x, first * second, value),
-    "addcdiv": lambda x, first, second, value=1: plus_scaled(x, first / second, value),
+    "addcmul": lambda x, first, second, value=1: x + scaled(first, value) * second,
+    "addcdiv": lambda x, first, second, value=1: x + scaled(first, value) / second,
     "_conj_physical": lambda x: np.conjugate(x),  # of bools, in another dtype
     "polar": lambda length, angle: complex_(length * np.cos(angle), length * np.sin(angle)),
     "complex": complex_,

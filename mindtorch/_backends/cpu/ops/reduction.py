@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import reduce
 from math import inf, prod
 from typing import Any
 
@@ -16,8 +17,9 @@ from ...._layout import Ints, wrap_dims
 from ...common.half import converted as as_dtype
 from . import CPU_KERNELS
 
-#: Longer runs are added up in blocks, where NumPy would add one number after the other.
-BLOCK = 512
+#: Elements up to which rows are added up one after the other, however many, and if they are not many; sums of more have
+#: PyTorch's cascade, of so many levels.
+FEW, SOME, LEVELS = 512, 1 << 13, 4
 #: Elements from which on a sum is that of products with ones, in lines that are not shorter, and not longer than two
 #: pieces.
 MANY, LINE, PIECE = 1 << 15, 64, 1 << 11
@@ -70,10 +72,8 @@ def count(x: np.ndarray, axis: Ints) -> int:
 # -- sums ----------------------------------------------------------------------------------------------------
 
 def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
-    """The sum. NumPy adds in pairs along the innermost axis only; long other axes are summed block by block,
-    so that rounding errors stay small there, too (PyTorch's cascade sum).
-    """
-    if x.size <= BLOCK and x.dtype.kind == "f":
+    """The sum. NumPy adds in pairs along the innermost axis only; long other axes are summed in PyTorch's cascade."""
+    if x.size <= FEW and x.dtype.kind == "f":
         return add(x, axis, None, None, keepdims)
     if x.dtype.kind in "biu":
         return add(x, axis, np.int64, keepdims=keepdims)
@@ -83,15 +83,29 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
             return out.reshape((1,) * x.ndim) if keepdims else out
         if axis == (x.ndim - 1,) and LINE <= x.shape[-1] <= 2 * PIECE:
             return of_lines(x).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+    short = 16 if x.size > SOME else 128
     for a in axis:
-        n = x.shape[a]
-        if n > BLOCK and x.strides[a] != x.itemsize:
-            tail = n % BLOCK
-            blocks = x[(slice(None),) * a + (slice(0, n - tail),)]
-            blocks = blocks.reshape((*x.shape[:a], n // BLOCK, BLOCK, *x.shape[a + 1:]))
-            rest = x[(slice(None),) * a + (slice(n - tail, n),)]
-            x = np.concatenate([add(blocks, a + 1), add(rest, a, keepdims=True)], a)
+        if x.shape[a] > short and x.strides[a] != x.itemsize:
+            x = cascade(x, a)
     return add(x, axis, keepdims=keepdims)
+
+
+def cascade(x: np.ndarray, a: int) -> np.ndarray:
+    """The sum along an axis, which stays with length 1, in the order of PyTorch's ``cascade_sum``: of 16 rows each, of
+    16 of these sums each, and so on, and at last of what was over at each level.
+    """
+    before, over = (slice(None),) * a, []
+    step = 1 << max(4, (x.shape[a] - 1).bit_length() // LEVELS)
+    for _ in range(LEVELS - 1):
+        n = x.shape[a]
+        if n < step:
+            break
+        whole = n - n % step
+        if whole < n:
+            over.append(add(x[(*before, slice(whole, n))], a, keepdims=True))
+        blocks = x[(*before, slice(whole))].reshape((*x.shape[:a], n // step, step, *x.shape[a + 1:]))
+        x = add(blocks, a + 1)
+    return reduce(np.add, [*over, add(x, a, keepdims=True)])
 
 
 def of_lines(x: np.ndarray) -> np.ndarray:
@@ -220,17 +234,24 @@ def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
     return result + top.reshape(result.shape)
 
 
+def of_length(x: np.ndarray) -> np.ndarray:
+    """The length of a vector of float32, its squares added up in PyTorch's order: in eight sums, one after the other.
+    What is small beside the sums so far is lost in them, as far as a thousandth of the norm of gradients, to which
+    ``clip_grad_norm_`` makes programs sensitive.
+    """
+    whole = x.size - x.size % 8
+    columns, rest = x[:whole].reshape(-1, 8), x[whole:]
+    return np.sqrt(np.add.accumulate(np.append(np.einsum("ij,ij->j", columns, columns), rest * rest))[-1])
+
+
 def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> Any:
     """The p-norm; 0 counts what is not zero, the infinities give the extrema."""
     if p == 0:
         return total(x != 0, axis, keepdims)
     if count(x, axis) == 1:
         return maximum(np.abs(x), axis, keepdims=keepdims)
-    if p == 2 and x.dtype.kind == "f" and x.size >= MANY and len(axis) == x.ndim and x.flags.c_contiguous:
-        flat, whole = x.reshape(-1), x.size - x.size % PIECE
-        pieces = flat[:whole].reshape(-1, PIECE)
-        squares = add(np.append(np.vecdot(pieces, pieces), np.vdot(flat[whole:], flat[whole:])))
-        return np.sqrt(squares).reshape((1,) * x.ndim if keepdims else ())
+    if p == 2 and x.dtype == np.float32 and x.size > FEW and len(axis) == x.ndim and x.flags.forc:
+        return of_length(x.ravel("K")).reshape((1,) * x.ndim if keepdims else ())
     if p == 2:
         return np.sqrt(total(np.square(x) if x.dtype.kind == "f" else x.real**2 + x.imag**2, axis, keepdims))
     x = np.abs(x)
