@@ -15,7 +15,7 @@ import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from keyword import kwlist
-from math import prod
+from math import inf, prod
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from .._backends.common.blocks import BLOCK, each_block
 from .._backends.cpu.ops.activation import ZEROS
-from .._backends.cpu.ops.pointwise import STEPS
+from .._backends.cpu.ops.comparison import MANY
 from .._call_site import place_of
 from .._layout import contiguous_strides
 from .._storage import allocate
@@ -53,6 +53,12 @@ WRITTEN: dict[str, Callable[..., list[str]]] = {
     "log1p": lambda out, x: [f"numpy.log1p({x}, out={out})"],
     "clamp_min": lambda out, x, low: [f"numpy.maximum({x}, {low}, out={out})"],
     "clamp_max": lambda out, x, high: [f"numpy.minimum({x}, {high}, out={out})"],
+}
+#: The same for many elements, in another way: with a number, NumPy takes maxima one by one, but clips by vectors.
+WRITTEN_FOR_MANY: dict[str, Callable[..., list[str]]] = {
+    "relu": lambda out, x: [f"numpy.clip({x}, 0, inf, out={out})"],
+    "clamp_min": lambda out, x, low: [f"numpy.clip({x}, {low}, inf, out={out})"],
+    "clamp_max": lambda out, x, high: [f"numpy.clip({x}, -inf, {high}, out={out})"],
 }
 #: Names that programs have already.
 RESERVED = frozenset({*kwlist, "aten", "kernels", "len", "at", "block", "inputs", "buffers",
@@ -112,7 +118,7 @@ class Writer:
         self.lines: list[str] = []
         self.kernels: list[str] = []
         self.names: dict[str, Any] = {"numpy": np, "empty": allocate, "each_block": each_block, "zero": ZEROS,
-                                      "strided": strided}
+                                      "inf": inf, "strided": strided}
         self.groups: dict[str, Group] = {}
         self.spelled: dict[Value, str] = {}
         self.buffers: list[Buffer] = []
@@ -357,26 +363,37 @@ def comment(steps: list[Step]) -> str:
     return f"  # {', '.join(places[:3])}{', ...' if len(places) > 3 else ''}" if places else ""
 
 
+@dataclass(eq=False)
+class Place:
+    """Memory of a kernel, for results of its steps that are read by no step after ``until``."""
+
+    name: str
+    dtype: Any
+    until: float
+
+
 class KernelWriter:
-    """Writes one fused kernel: a function of its inputs, the arrays of its results and scratch arrays."""
+    """Writes one fused kernel: a function of its inputs, the arrays of its results and scratch arrays. The results' own
+    memory serves as scratch until they are written.
+    """
 
     def __init__(self, program: Writer, group: Group, results: list[Value], blocked: bool) -> None:
         self.program, self.group, self.results, self.blocked = program, group, results, blocked
         self.names = {value: program.spell(value) for value in (*group.inputs, *results)}
         self.body: list[str] = []
         self.scratch: list[Any] = []  # the dtype of each
-        self.free: list[int] = []
 
     def write(self, name: str) -> tuple[str, list[tuple[tuple[int, ...], Any]]]:
         """The kernel's text, and the shapes and dtypes of the scratch arrays that it takes."""
         group, shape = self.group, self.group.shape
         flat = self.blocked and all((value.shape == shape and value.is_contiguous) or not value.shape
                                     for value in group.inputs)
-        places = dict(self.names)
+        places, parts = dict(self.names), []
         if self.blocked:
             for value in (*group.inputs, *self.results):
                 if value.shape and (flat or (len(value.shape) == len(shape) and value.shape[0] == shape[0])):
-                    self.names[value] = f"{places[value]}[at]"
+                    self.names[value] = self.program.unique(f"{places[value]}_at")
+                    parts.append((self.names[value], f"{places[value]}[at]"))
         self._steps()
         names = [places[value] for value in (*group.inputs, *self.results)]
         said = " -> ".join(step.op.packet.strip("_") for step in group.steps)
@@ -386,7 +403,7 @@ class KernelWriter:
             return "\n".join([*head, *[f"    {line}" for line in self.body]]), [(shape, d) for d in self.scratch]
         rows = prod(shape) if flat else shape[0]
         inner = prod(shape) // rows
-        step = max(STEPS // inner, 1)
+        step = max(BLOCK // inner, 1)
         head = [f"def {name}({', '.join(names)}):", f'    """{said}, in blocks that stay in the cache"""']
         if flat:
             wide = [n for v, n in places.items() if v.shape and len(shape) > 1]
@@ -394,46 +411,46 @@ class KernelWriter:
                 head.append(f"    {', '.join(wide)}, = {', '.join(f'{n}.reshape(-1)' for n in wide)},")
         head += ["", "    def block(at):"]
         tail = "" if flat else f", {', '.join(map(str, shape[1:]))}" if len(shape) > 1 else ""
-        made = []
+        made = [f"{', '.join(name for name, _ in parts)}, = {', '.join(part for _, part in parts)},"]
         for number, dtype in enumerate(self.scratch):
             self.program.names.setdefault(dtype.name, dtype.np)
-            length = f"len({self._lead()})"
-            made.append(f"work_{number} = empty(({length}{tail or ','}), {dtype.name})")
+            made.append(f"work_{number} = empty((len({parts[0][0]}){tail or ','}), {dtype.name})")
         lines = [*head, *[f"        {line}" for line in (*made, *self.body)], "",
                  f"    each_block(block, {rows}, {step}, {prod(shape)})"]
         return "\n".join(lines), []
 
-    def _lead(self) -> str:
-        return next(name for value, name in self.names.items() if name.endswith("[at]"))
-
     def _steps(self) -> None:
         group = self.group
         last = {value: number for number, step in enumerate(group.steps) for value in step.inputs}
-        slots: dict[Value, int] = {}
+        made = {step.outputs[0]: number for number, step in enumerate(group.steps)}
+        free = [Place(self.names[value], value.dtype, made[value] - self._reads_again(group.steps[made[value]]))
+                for value in self.results]
+        held: dict[Value, Place] = {}
         for number, step in enumerate(group.steps):
             out = step.outputs[0]
-            dying = [value for value in dict.fromkeys(step.inputs) if value in slots and last[value] == number]
-            again = step.op.name in READS_AGAIN or (step.op.name not in WRITTEN and not self._is_ufunc(step))
-            reused = None
+            dying = {value: held[value] for value in dict.fromkeys(step.inputs) if value in held and
+                     last[value] == number}
             if out not in self.names:
-                if not again:
-                    reused = next((value for value in dying if value.dtype is out.dtype), None)
-                if reused is not None:
-                    slot = slots.pop(reused)
-                else:
-                    slot = next((n for n in self.free if self.scratch[n] is out.dtype), -1)
-                    if slot < 0:
-                        self.scratch.append(out.dtype)
-                        slot = len(self.scratch) - 1
-                    else:
-                        self.free.remove(slot)
-                slots[out], self.names[out] = slot, f"work_{slot}"
+                end = last.get(out, number)
+                fitting = [place for place in (*(() if self._reads_again(step) else dying.values()), *free)
+                           if place.dtype is out.dtype and place.until >= end]
+                place = fitting[0] if fitting else Place(f"work_{len(self.scratch)}", out.dtype, inf)
+                if not fitting:
+                    self.scratch.append(out.dtype)
+                elif place in free:
+                    free.remove(place)
+                held[out], self.names[out] = place, place.name
             self._statement(step, self.names[out])
             for value in dying:
-                if value is not reused:
-                    self.free.append(slots.pop(value))
-            if out in slots and out not in last:
-                self.free.append(slots.pop(out))
+                del held[value]
+            free += [place for place in dying.values() if place is not held.get(out)]
+            if out in held and out not in last:
+                free.append(held.pop(out))
+
+    @classmethod
+    def _reads_again(cls, step: Step) -> bool:
+        """Whether a step may read an operand again after it has begun to write."""
+        return step.op.name in READS_AGAIN or (step.op.name not in WRITTEN and not cls._is_ufunc(step))
 
     @staticmethod
     def _is_ufunc(step: Step) -> bool:
@@ -448,7 +465,8 @@ class KernelWriter:
             return
         row = pointwise_row(step)
         if name in WRITTEN:
-            self.body += WRITTEN[name](target, *spelled)
+            many = prod(self.group.shape) >= MANY and name in WRITTEN_FOR_MANY
+            self.body += (WRITTEN_FOR_MANY if many else WRITTEN)[name](target, *spelled)
         elif isinstance(row, np.ufunc):
             self.body.append(f"numpy.{row.__name__}({', '.join(spelled[:row.nin])}, out={target})")
         else:

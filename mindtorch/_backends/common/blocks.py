@@ -18,9 +18,12 @@ import numpy as np
 
 from .blas import set_thread_count, thread_count
 
-#: Elements for which it pays to wake another thread; elements of a block: 512 KiB of float32, which stay in the cache,
-#: and for which NumPy computes long enough that threads seldom wait for Python's lock.
-LARGE, BLOCK = 1 << 20, 1 << 17
+#: Elements for which it pays to wake another thread; elements of a block. A thread that finds Python's lock held falls
+#: asleep, and to wake it takes some 20 us of both: the calls in between should take as long at least. A block of a MiB
+#: of float32 leaves the second cache, but the third is nearly as fast.
+LARGE, BLOCK = 1 << 20, 1 << 18
+#: Blocks at least, where several threads may compute them.
+PARTS = 2
 #: Elements of NumPy's buffer in blocks. What is broadcast along rows that are shorter, NumPy copies into its buffer for
 #: several rows at a time, which takes longer than to compute row by row.
 BUFFER = 1 << 10
@@ -130,38 +133,47 @@ def each_block(work: Callable[[slice], None], count: int, step: int, size: int =
     """Call ``work`` with slices of what has ``count`` elements, rows, ..., each once, in any order: as few as reach no
     further than ``step``, of equal length but for the last.
 
-    Where that is for ``size`` elements in all and those are many, it is called on as many threads as
-    ``torch.set_num_threads`` says, and must write to places that no other call touches. Matrix products in it have a
-    thread each. What ``work`` raises is raised, after all threads have stopped; of a block and more NumPy
-    warns of nothing.
+    Where that is for ``size`` elements in all and those are many, there are some slices for each thread, and ``work``
+    is called on as many threads as ``torch.set_num_threads`` says; it must write to places that no other call touches.
+    Matrix products in one of several blocks have a thread each. What ``work`` raises is raised, after all threads have
+    stopped; of a block and more NumPy warns of nothing.
     """
+    step = -(-count // max(-(-count // step), PARTS if size >= LARGE else 1)) or 1
+    starts, crew = range(0, count, step), threads()
     if size < BLOCK:
-        _each_block(work, count, step, size)
+        drain(work, starts)
         return
     with np.errstate(all="ignore"):  # which restores the size of the buffer, too
         np.setbufsize(BUFFER)
-        _each_block(work, count, step, size)
-
-
-def _each_block(work: Callable[[slice], None], count: int, step: int, size: int) -> None:
-    step = -(-count // max(-(-count // step), 1)) or 1
-    starts, crew = range(0, count, step), threads()
-    helpers = min(len(starts), crew.count) - 1
-    if helpers <= 0 or size < LARGE or not crew.busy.acquire(False):
-        for start in starts:
-            work(slice(start, start + step))
-        return
-    try:
-        set_thread_count(1)
-        job = Job(work, starts, helpers)
-        crew.call(job, helpers)
+        helpers = min(len(starts), crew.count) - 1
+        if helpers <= 0 or not crew.busy.acquire(False):
+            drain(work, starts)
+            return
         try:
-            job.drain()
+            set_thread_count(1)  # BLAS's threads wait without sleep: they would take the processors from the helpers
+            if size < LARGE:
+                drain(work, starts)
+            else:
+                share(work, starts, helpers)
         finally:
-            job.wait(helpers)
+            set_thread_count(crew.count)
+            crew.busy.release()
+
+
+def drain(work: Callable[[slice], None], starts: range) -> None:
+    """Compute all blocks here."""
+    for start in starts:
+        work(slice(start, start + starts.step))
+
+
+def share(work: Callable[[slice], None], starts: range, helpers: int) -> None:
+    """Compute blocks here and on so many other threads."""
+    job = Job(work, starts, helpers)
+    threads().call(job, helpers)
+    try:
+        job.drain()
     finally:
-        set_thread_count(crew.count)
-        crew.busy.release()
+        job.wait(helpers)
 
 
 # -- ufuncs ------------------------------------------------------------------------------------------------------------

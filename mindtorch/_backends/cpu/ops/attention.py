@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._storage import allocate
-from ...common.blocks import each_block
+from ...common.blocks import BLOCK, each_block
 from . import CPU_KERNELS
 from .reduction import to_opmath
 
 Array = np.ndarray
-#: Scores of a block: 512 KiB of float32, or half of that under the diagonal, where so many rows at least are a block.
-BLOCK, ROWS = 1 << 17, 32
+#: Rows at least that are computed at a time under the diagonal, where half as many scores are a block.
+ROWS = 32
 #: How often at least scores are gone over.
 PASSES = 4
 #: No exponential of a number up to this one overflows in float32, and none of its negative is zero.
@@ -66,13 +66,13 @@ class Heads(NamedTuple):
         if self.mask is not None:
             scores += self.mask[:, rows, :columns]
         if self.causal and columns > rows.start:
-            scores += above_diagonal(scores.shape[1], columns, scores.dtype, rows.start)
+            scores[:, :, rows.start:] += above_diagonal(scores.shape[1], columns - rows.start, scores.dtype)
 
 
 @lru_cache(16)
-def above_diagonal(rows: int, columns: int, dtype: np.dtype, top: int = 0) -> Array:
-    """Minus infinity above the diagonal, else 0, for rows from ``top`` on. Not to be written to."""
-    return np.triu(np.full((rows, columns), -np.inf, dtype), top + 1)
+def above_diagonal(rows: int, columns: int, dtype: np.dtype) -> Array:
+    """Minus infinity above the diagonal, else 0. Not to be written to."""
+    return np.triu(np.full((rows, columns), -np.inf, dtype), 1)
 
 
 def by_heads(query: Array, key: Array, value: Array, causal: bool, mask: Any, scale: float | None) -> Heads:
@@ -137,25 +137,23 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
     def work(heads: Heads, part: slice) -> None:
         queries = heads.query * heads.query.dtype.type(heads.scale)
         keys, safe = above(heads.key, 0)[:, :-1], is_safe(heads, queries)
+        found, weight, top = out[part], logsumexp[part], np.zeros(queries.shape[:2], queries.dtype)
         for rows, columns in heads.rows():
             scores = np.matmul(queries[:, rows], keys[:, :, :columns])
             heads.masked(scores, rows, columns)
             if not safe:
-                top = np.maximum.reduce(scores, 2)
-                top[top == -np.inf] = 0
-                scores -= top[..., None]
+                largest = np.maximum.reduce(scores, 2, out=top[:, rows])
+                largest[largest == -np.inf] = 0
+                scores -= largest[..., None]
             np.exp(scores, out=scores)
-            weight = np.matmul(scores, np.ones(columns, scores.dtype))
-            empty = weight == 0
-            weight[empty] = 1
-            found = np.matmul(scores, heads.value[:, :columns])
-            found *= np.repeat(1 / weight, found.shape[2]).reshape(found.shape)  # sooner done than with a column
-            out[part, rows] = found
-            logarithm = np.log(weight)
-            if not safe:
-                logarithm += top
-            logarithm[empty] = 0
-            logsumexp[part, rows] = logarithm
+            np.matmul(scores, np.ones(columns, scores.dtype), out=weight[:, rows])  # sooner done than with a column
+            np.matmul(scores, heads.value[:, :columns], out=found[:, rows])
+        empty = weight == 0
+        weight[empty] = 1
+        found *= np.repeat(1 / weight, found.shape[2]).reshape(found.shape)
+        np.log(weight, out=weight)
+        weight += top
+        weight[empty] = 0
 
     whole.each_block(work)
     return out.reshape(query.shape), logsumexp.reshape(query.shape[:3])

@@ -127,14 +127,12 @@ def native_batch_norm_backward(grad: Array, x: Array, weight: Any, running_mean:
 SHORT = 8
 #: Columns from which on a sum by BLAS, one number after the other, loses more digits than half of those of float32.
 LONG = 1 << 16
-#: How often at least rows are gone over.
-PASSES = 4
 
 
 def each_rows(work: Callable[[slice], None], x: Array) -> None:
     """Call ``work`` with some rows of a matrix at a time."""
     rows, columns = x.shape
-    each_block(work, rows, max(2 * BLOCK // max(columns, 1), 1), x.size * PASSES)
+    each_block(work, rows, max(BLOCK // max(columns, 1), 1), x.size)
 
 
 def pairs(first: Any, second: Any, block: Array) -> Array:

@@ -16,9 +16,6 @@ from ...common.blocks import BLOCK, each_block
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
 
-#: Elements of a block where an operator has several steps, each with an array: these stay in the cache together.
-STEPS = BLOCK // 4
-
 
 def _is_integer(x: Any) -> bool:
     return np.asarray(x).dtype.kind in "iu"
@@ -104,11 +101,9 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
     """A row of many steps, through which large arrays (the first ``count`` arguments) go in blocks that fit in cache.
     ``writes`` says that the function takes an ``out``, into which it computes: a pass, and memory, less.
     """
-    step = 2 * STEPS if writes else STEPS
-
     @wraps(function)
     def row(*args: Any) -> Any:
-        if args[0].size <= STEPS:
+        if args[0].size <= BLOCK:
             return function(*args)
         arrays = args[:count]
         shape = arrays[0].shape
@@ -124,7 +119,7 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
             else:
                 target[part] = function(*blocks, *args[count:])
 
-        each_block(work, out.size, step, out.size)
+        each_block(work, out.size, BLOCK, out.size)
         return out
 
     return row
