@@ -399,7 +399,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                                   "or set generate_vmap_rule=True.")
 
     @classmethod
-    def _frame(cls, args: tuple[Any, ...], has_setup: bool) -> Any:
+    def _frame(cls, args: tuple[Any, ...]) -> Any:
         """The innermost call of ``vmap`` that batches an argument, if there is one.
 
         Raises:
@@ -409,9 +409,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if not frames:
             return None
         more = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
-        if not has_setup:
-            raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
-                               f"jacrev, ...), it must override the setup_context staticmethod. {more}")
         has_rule = cls.vmap is not Function.vmap
         if has_rule and cls.generate_vmap_rule:
             raise RuntimeError(
@@ -434,7 +431,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         has_setup = cls.setup_context is not Function.setup_context
         if has_setup or kwargs:
             args, kwargs = _bound(cls.forward, args, kwargs, has_setup)
-        if local.frames and (frame := cls._frame(args, has_setup)) is not None:
+        if not has_setup and (local.transforms or local.frames):
+            raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+                               "jacrev, ...), it must override the setup_context staticmethod. For more details, "
+                               "please see https://pytorch.org/docs/main/notes/extending.func.html")
+        if local.frames and (frame := cls._frame(args)) is not None:
             rule = cls.vmap if cls.vmap is not Function.vmap else generated_rule(cls)  # noqa: F821 (put here later)
             return frame.through_rule(rule, args)
         ctx = new(cls._backward_cls)

@@ -132,10 +132,27 @@ def lowered_all(value: Any, frames: tuple[Frame, ...]) -> Any:
     return value
 
 
-def raised_all(value: Any, frames: tuple[Frame, ...]) -> Any:
-    """One element of what ``lowered_all`` returned."""
-    for frame in frames:
-        value = raised(value, 0, frame)
+def opened(value: Any, frames: tuple[Frame, ...]) -> tuple[Any, list[int]]:
+    """All elements of a tensor in all these frames, and where they lie: where they did, or in front if all are one."""
+    places: list[int] = []
+    for frame in reversed(frames):
+        dim = place(value, frame)
+        value = filled(value, frame) if dim is None else value._batched[0]
+        places.insert(0, dim or 0)
+    return value, places
+
+
+def placed(value: Any, frames: tuple[Frame, ...], places: list[int]) -> Any:
+    """All elements of a tensor in all these frames, along these dimensions."""
+    for frame, dim in zip(reversed(frames), reversed(places), strict=True):
+        value = moved(filled(value, frame), 0, dim)
+    return value
+
+
+def raised_all(value: Any, frames: tuple[Frame, ...], places: list[int] | None = None) -> Any:
+    """One element of what ``lowered_all`` returned, or, with their places, ``opened`` and ``placed``."""
+    for frame, dim in zip(frames, places or [0] * len(frames), strict=True):
+        value = raised(value, dim, frame)
     return value
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._autograd.function import Function
-from .frames import Frame, VmapInfo, batched, filled, lowered, moved
+from .frames import Frame, VmapInfo, batched, filled, moved, place, whole
 from .rules import is_tensor
 
 
@@ -14,16 +14,20 @@ class Context:
 
     def __init__(self, ctx: Any):
         self._ctx = ctx
-        self._to_save: tuple[Any, ...] = ()
+        self._kept: dict[str, tuple[Any, ...]] = {}
         self.needs_input_grad = ctx.needs_input_grad
 
     def save_for_backward(self, *tensors: Any) -> None:
-        self._to_save = tensors
+        self._kept["save_for_backward"] = tensors
 
-    save_for_forward = save_for_backward
+    def save_for_forward(self, *tensors: Any) -> None:
+        self._kept["save_for_forward"] = tensors
+
+    def mark_dirty(self, *inputs: Any) -> None:
+        self._kept["mark_dirty"] = inputs
 
     def mark_non_differentiable(self, *outputs: Any) -> None:
-        self._non_differentiable = outputs
+        self._kept["mark_non_differentiable"] = outputs
 
     def set_materialize_grads(self, value: bool) -> None:
         self._ctx.set_materialize_grads(value)
@@ -34,51 +38,63 @@ def generated_rule(function: type[Function]) -> Callable[..., Any]:
 
     def rule(info: VmapInfo, in_dims: tuple[Any, ...], *args: Any) -> Any:
         frame = Frame(info.batch_size, info.randomness)
+        out_dims: list[Any] = []
 
-        def raised(values: Any, dims: Any) -> list[Any]:
-            return [v if d is None or not is_tensor(v) else batched(v, d, frame)
-                    for v, d in zip(values, dims, strict=True)]
+        def raised(values: Any, dims: Any) -> tuple[Any, ...]:
+            return tuple([v if d is None or not is_tensor(v) else batched(v, d, frame)
+                          for v, d in zip(values, dims, strict=True)])
 
         def inside(call: Callable[..., Any], *given: Any) -> Any:
             with frame.entered():
                 return call(*given)
 
-        class OfAll(Function):
-            @staticmethod
-            def forward(*wholes: Any) -> Any:
-                outputs = inside(function.forward, *raised(wholes, in_dims))
-                return (filled(outputs, frame) if is_tensor(outputs) else
-                        tuple([filled(o, frame) if is_tensor(o) else o for o in outputs]))
+        def forward(*wholes: Any) -> Any:
+            result = inside(function.forward, *raised(wholes, in_dims))
+            outputs = [o if place(o, frame) is not None or not is_tensor(o) else batched(filled(o, frame), 0, frame)
+                       for o in listed(result)]
+            out_dims[:] = [place(o, frame) for o in outputs]
+            outputs = [whole(o, frame) for o in outputs]
+            return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
-            @staticmethod
-            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-                ctx.of_one = one = Context(ctx)
-                outputs = [output] if is_tensor(output) else list(output)
-                ones = raised(outputs, [0] * len(outputs))
-                inside(function.setup_context, one, tuple(raised(inputs, in_dims)),
-                       ones[0] if is_tensor(output) else tuple(ones))
-                ctx.save_for_backward(*[lowered(t, frame) if is_tensor(t) else t for t in one._to_save])
-                ctx.saved_dims = [0 if is_tensor(t) and lowered(t, frame) is not t else None for t in one._to_save]
-                constant = getattr(one, "_non_differentiable", ())
-                ctx.mark_non_differentiable(*[whole for whole, o in zip(outputs, ones, strict=True)
-                                              if any(o is c for c in constant)])
-                one._to_save = ()
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.of_one, ctx.dims = one, dims = Context(ctx), {}
+            ones = raised(listed(output), out_dims)
+            inside(function.setup_context, one, raised(inputs, in_dims),
+                   ones if isinstance(output, tuple) else ones[0])
+            for method, tensors in one._kept.items():
+                dims[method] = [place(t, frame) for t in tensors]
+                getattr(ctx, method)(*[whole(t, frame) for t in tensors])
+            one._kept = {}
 
-            @staticmethod
-            def backward(ctx: Any, *grads: Any) -> Any:
-                ctx.of_one.saved_tensors = tuple(raised(ctx.saved_tensors, ctx.saved_dims))
-                found = inside(function.backward, ctx.of_one, *raised(grads, [0] * len(grads)))
-                return tuple([gradient(g, d) for g, d in
-                              zip(found if isinstance(found, tuple) else (found,), in_dims, strict=True)])
+        def backward(ctx: Any, *grads: Any) -> Any:
+            ctx.of_one.saved_tensors = raised(ctx.saved_tensors, ctx.dims.get("save_for_backward", ()))
+            found = inside(function.backward, ctx.of_one, *raised(grads, out_dims))
+            return tuple([gradient(g, d) for g, d in zip(listed(found), in_dims, strict=True)])
+
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            ctx.of_one.saved_tensors = raised(ctx.saved_tensors, ctx.dims.get("save_for_forward", ()))
+            found = listed(inside(function.jvp, ctx.of_one, *raised(tangents, in_dims)))
+            return tuple([whole(t, frame) if place(t, frame) == d or not is_tensor(t) else
+                          moved(filled(t, frame), 0, d) for t, d in zip(found, out_dims, strict=True)])
 
         def gradient(value: Any, dim: Any) -> Any:
             """The gradient of an input in which the elements lie along ``dim``, or that all of them share."""
             if not is_tensor(value):
                 return value
-            whole = filled(value, frame)
-            return moved(whole, 0, dim) if dim is not None else whole.sum(0)
+            found = filled(value, frame)
+            return moved(found, 0, dim) if dim is not None else found.sum(0)
 
-        OfAll.__name__ = f"Vmapped{function.__name__}"
-        return OfAll.apply(*args), 0
+        methods = {"forward": forward, "setup_context": setup_context, "backward": backward}
+        if function.jvp is not Function.jvp:
+            methods["jvp"] = jvp
+        of_all: Any = type(f"Vmapped{function.__name__}", (Function,), {
+            "generate_vmap_rule": True, **{name: staticmethod(method) for name, method in methods.items()}})
+        result = of_all.apply(*args)
+        return result, tuple(out_dims) if isinstance(result, tuple) else out_dims[0]
 
     return rule
+
+
+def listed(result: Any) -> tuple[Any, ...]:
+    """What a static method returned, as a tuple."""
+    return result if isinstance(result, tuple) else (result,)

@@ -24,6 +24,7 @@ class LocalState(threading.local):
     dual_levels: tuple[Any, ...] = ()  #: those of forward mode that were entered
     dual_below: float = inf  #: the tangents of which levels are looked at: of those with a smaller number
     frames: tuple[Any, ...] = ()  #: the calls of ``vmap`` that run
+    transforms: int = 0  #: how many calls of ``func.grad``, ``vjp`` and ``jvp`` run
     dispatch_modes: tuple[Any, ...] = ()  #: the ``TorchDispatchMode`` blocks around, the innermost last
     below_autograd: bool = False  #: whether a ``__torch_dispatch__`` runs, whose calls record no derivatives
     formula: bool = False  #: whether a derivative or a composite runs, which PyTorch has in C++

@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._about import sketch_call, tell
+from .._dispatch.local import local
 from .._tensor import Tensor
 from .pytree import tree_leaves
 
@@ -53,6 +55,16 @@ def name_of(func: Callable[..., Any]) -> str:
     if hasattr(func, "__name__"):
         return func.__name__
     return f"functools.partial({name_of(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
+
+
+@contextmanager
+def differentiating() -> Iterator[None]:
+    """What is called in the block is differentiated by a function of functions, of which Functions want to know."""
+    local.transforms += 1
+    try:
+        yield
+    finally:
+        local.transforms -= 1
 
 
 def called(api: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

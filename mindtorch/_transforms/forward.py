@@ -7,12 +7,12 @@ from typing import Any
 from .._autograd.engine import grad as gradients_of
 from .._autograd.forward import Level, check_tangent, set_tangent, tangent_of
 from .._autograd.grad_mode import enable_grad
-from .._batching import lowered_all, raised_all
+from .._batching import lowered_all, opened, placed, raised_all
 from .._creation import zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._tensor import Tensor
-from .arguments import Argnums, called, check_tensor_output, replaced, selected, without_aux
+from .arguments import Argnums, called, check_tensor_output, differentiating, replaced, selected, without_aux
 from .pytree import tree_flatten, tree_leaves, tree_unflatten
 from .reverse import recorded_vjp
 
@@ -56,11 +56,12 @@ def jvp_with_argnums(func: Callable[..., Any], primals: Any, tangents: Any, argn
         duals = []
         for value, direction in zip(values, directions, strict=True):
             check_tangent(value, direction)
-            whole = lowered_all(value, frames)
+            whole, places = opened(value, frames)
             dual = whole.view_as(whole)
-            set_tangent(dual, level, lowered_all(direction, frames))
-            duals.append(raised_all(dual, frames))
-        raw = called(API, func, replaced(primals, tree_unflatten(duals, spec), argnums), {})
+            set_tangent(dual, level, placed(direction, frames, places))
+            duals.append(raised_all(dual, frames, places))
+        with differentiating():
+            raw = called(API, func, replaced(primals, tree_unflatten(duals, spec), argnums), {})
         raw, aux = without_aux(raw, has_aux, API)
         outputs, outputs_spec = tree_flatten(raw)
         check_tensor_output(outputs, API)

@@ -15,13 +15,13 @@ from typing import Any
 from .._autograd.accumulate import AccumulateGrad, grad_accumulator
 from .._autograd.engine import grad as gradients_of
 from .._autograd.grad_mode import enable_grad
-from .._batching import batched, lowered_all, raised_all
+from .._batching import batched, lowered_all, opened, raised_all
 from .._creation import ones_like, zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
 from .._tensor import Tensor
-from .arguments import Argnums, called, check_tensor_output, replaced, selected, without_aux
+from .arguments import Argnums, called, check_tensor_output, differentiating, replaced, selected, without_aux
 from .pytree import tree_flatten, tree_map, tree_unflatten
 
 HOOKS = ("torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your "
@@ -35,10 +35,11 @@ class Recording:
                  argnums: Argnums | None, has_aux: bool, api: str):
         self._leaves: list[AccumulateGrad] = []
         self._frames = local.frames
-        with _without_hooks(), enable_grad():
+        self._places: list[list[int]] = []  # along which dimensions of the inputs the elements of the frames lie
+        with _without_hooks(), enable_grad(), differentiating():
             chosen = tree_map(self._enter, selected(args, argnums))
             self.inputs, self.inputs_spec = tree_flatten(chosen)
-            chosen = tree_unflatten([raised_all(value, self._frames) for value in self.inputs], self.inputs_spec)
+            chosen = tree_unflatten(map(self._raised, self.inputs, self._places), self.inputs_spec)
             self.raw, self._aux = without_aux(called(api, func, replaced(args, chosen, argnums), kwargs), has_aux, api)
             self.results, self.outputs_spec = tree_flatten(self.raw)
             self.outputs = [lowered_all(output, self._frames) if isinstance(output, Tensor) else output
@@ -50,10 +51,15 @@ class Recording:
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
         if value._dtype.category < FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        value = lowered_all(value, self._frames)
+        value, places = opened(value, self._frames)
+        self._places.append(places)
         if value._keys & AUTOGRAD:
             return value.view_as(value)
         return self.own_leaf(_cut(value))
+
+    def _raised(self, value: Any, places: list[int]) -> Any:
+        """One element of an input, or of its gradient."""
+        return raised_all(value, self._frames, places)
 
     def own_leaf(self, tensor: Any) -> Any:
         """A tensor made a leaf of this transform."""
@@ -79,8 +85,8 @@ class Recording:
         if pairs:
             found = gradients_of([y for y, _ in pairs], self.inputs, [v for _, v in pairs],
                                  retain_graph=retain_graph, create_graph=follows, allow_unused=True)
-        return tree_unflatten([raised_all(self.left(zeros_like(x) if g is None else g), self._frames)
-                               for x, g in zip(self.inputs, found, strict=True)], self.inputs_spec)
+        return tree_unflatten([self._raised(self.left(zeros_like(x) if g is None else g), places) for x, g, places
+                               in zip(self.inputs, found, self._places, strict=True)], self.inputs_spec)
 
     def left(self, value: Any) -> Any:
         """A tensor as it leaves the transform."""
@@ -205,7 +211,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         if output.ndim:
             raise RuntimeError(f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} "
                                "dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
-        with enable_grad():
+        with enable_grad(), differentiating():
             gradient = recording.gradients(None, retain_graph=False)
         value = recording.left(output)
         result = (value, recording.aux()) if has_aux else value

@@ -119,6 +119,14 @@ def test_an_operator_runs_on_a_batch_at_once(name: str) -> None:
     assert {text for kind, text in found if kind == "loops"} <= {"aten::_embedding_bag"}
 
 
+DIFFERENTIATED: Any = {
+    "grad": lambda func, f: func.grad(lambda x: f(x).sum()),
+    "vjp": lambda func, f: lambda x: func.vjp(f, x)[1](x)[0],
+    "jvp": lambda func, f: lambda x: func.jvp(f, (x,), (x,))[1],
+    "hessian": lambda func, f: func.hessian(lambda x: f(x).sum()),
+}
+
+
 class TestFunction:
     """A Function of the user's inside ``vmap``: by its own rule, by the generated one, or refused."""
 
@@ -154,6 +162,73 @@ class TestFunction:
                                       in_dims=(1, None))(x, factor))
 
         assert_agree(run, (3, 4))
+
+    @staticmethod
+    def square(lib: Any, **attributes: Any) -> Any:
+        """A Function with a derivative in forward mode that is ten times too large, so that one can see it used."""
+
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        return type("Square", (lib.autograd.Function,), {
+            "forward": staticmethod(lambda x: x ** 2), "setup_context": staticmethod(setup_context),
+            "backward": staticmethod(lambda ctx, grad: grad * 2 * ctx.saved_tensors[0]),
+            "jvp": staticmethod(lambda ctx, tangent: tangent * 20 * ctx.saved_tensors[0]), **attributes})
+
+    @pytest.mark.parametrize("kind", ["grad", "vjp", "jvp"])
+    def test_is_told_where_the_batch_lies_when_it_is_differentiated(self, kind: str) -> None:
+        def run(lib: Any, func: Any, x: Any) -> Any:
+            told = []
+
+            def rule(info: Any, in_dims: Any, x: Any) -> Any:
+                told.append((tuple(info), in_dims, tuple(x.shape)))
+                return function.apply(x), in_dims[0]
+
+            function = self.square(lib, vmap=staticmethod(rule))
+            found = func.vmap(DIFFERENTIATED[kind](func, function.apply), in_dims=1)(x)
+            return found, told
+
+        assert_agree(run, (2, 3))
+
+    @pytest.mark.parametrize("kind", DIFFERENTIATED)
+    def test_generated_is_differentiated_and_batched_again(self, kind: str) -> None:
+        def run(lib: Any, func: Any, x: Any) -> Any:
+            f = self.square(lib, generate_vmap_rule=True).apply
+            of_one = DIFFERENTIATED[kind](func, f)
+            return (func.vmap(func.vmap(f, in_dims=1), in_dims=2)(x), func.vmap(of_one, in_dims=1)(x[0]),
+                    func.vmap(func.vmap(of_one, in_dims=1), in_dims=2)(x),
+                    DIFFERENTIATED[kind](func, func.vmap(f, in_dims=1))(x[0]))
+
+        assert_agree(run, (2, 3, 4))
+
+    @pytest.mark.parametrize("dim", [0, 1])
+    def test_generated_may_write_to_its_input(self, dim: int) -> None:
+        """PyTorch refuses this: what is declared is to it no output."""
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.mark_dirty(inputs[0])
+
+        function: Any = type("Double", (mindtorch.autograd.Function,), {
+            "forward": staticmethod(lambda x: x.mul_(2)), "setup_context": staticmethod(setup_context),
+            "backward": staticmethod(lambda ctx, grad: grad * 2), "generate_vmap_rule": True})
+        x = mindtorch.arange(6.).view(2, 3)
+        wanted, before = 2 * x, x._version
+        assert mindtorch.vmap(function.apply, in_dims=dim, out_dims=dim)(x).equal(wanted)
+        assert x.equal(wanted) and x._version > before
+        found = mindtorch.func.grad(lambda x: mindtorch.vmap(lambda x: function.apply(x * 1), in_dims=dim)(x).sum())(x)
+        assert found.equal(mindtorch.full((2, 3), 2.))
+
+    @pytest.mark.parametrize("kind", [*DIFFERENTIATED, "vmap", "vmap of others"])
+    def test_without_setup_context_is_refused(self, kind: str) -> None:
+        def run(lib: Any, func: Any, x: Any) -> Any:
+            function = type("Square", (lib.autograd.Function,), {
+                "forward": staticmethod(lambda ctx, x: x ** 2), "backward": staticmethod(lambda ctx, grad: grad)})
+            function.apply(x)
+            if kind == "vmap of others":
+                return func.vmap(lambda y: function.apply(x) + y)(x)
+            return (func.vmap if kind == "vmap" else lambda f: DIFFERENTIATED[kind](func, f))(function.apply)(x)
+
+        assert_agree(run, (3,))
 
     def test_that_is_not_batched_runs_as_it_is(self) -> None:
         function = self.cube(mindtorch)
