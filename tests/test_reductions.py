@@ -350,6 +350,27 @@ def test_large_softmax_is_computed_in_blocks_that_agree() -> None:
         assert_same(call(port(x, mindtorch)), call(x))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "complex64"])
+@pytest.mark.parametrize("shape, dim", [((3, 20_001), 1), ((70_000,), 0), ((40, 1_000, 3), 1), ((30, 1_500), 0)])
+def test_long_scans_agree(shape: tuple[int, ...], dim: int, dtype: str) -> None:
+    x = (4 * torch.randn(shape, generator=torch.Generator().manual_seed(0))).to(getattr(torch, dtype))
+    assert_same(port(x, mindtorch).cumsum(dim), x.cumsum(dim))
+    assert_same(port(x, mindtorch).cumprod(dim), x.cumprod(dim))
+
+
+@pytest.mark.parametrize("special", [(float("inf"),), (float("nan"),), (2e38, 2e38, -3.9e38, 1.0)], ids=str)
+def test_a_long_sum_says_nothing_of_what_comes_before_a_special_number(special: tuple[float, ...]) -> None:
+    x = torch.randn(20, 4_001, generator=torch.Generator().manual_seed(0))
+    x[3, 77:77 + len(special)] = torch.tensor(special)
+    assert_same(port(x, mindtorch).cumsum(1), x.cumsum(1))
+
+
+def test_sigmoid_keeps_its_tails() -> None:
+    x = torch.linspace(-100, 20, 100_001)
+    ours, exact = port(x, mindtorch).sigmoid().numpy(), x.double().sigmoid().numpy()
+    assert (np.abs(ours - exact) <= 4e-6 * exact + 1e-37).all()
+
+
 OUTS: dict[str, Call] = {
     "sum computes in the dtype of out": lambda lib, x: lib.sum(x, 0, out=lib.empty(0, dtype=lib.float64)),
     "cumsum computes in the dtype of out": lambda lib, x: lib.cumsum(x, 0, out=lib.empty(0, dtype=lib.int32)),

@@ -15,7 +15,7 @@ from ..._storage import allocate
 BLOCK, FEW = 1 << 16, 1 << 10
 MANTISSA = 23 - 10  # how many more bits float32 has in the mantissa
 BIAS = 127 - 15  # how much more float32 adds to the exponent
-_EXPONENT = 0x7C00  # of an infinity or a NaN
+_EXPONENT, _SIGN = 0x7C00, 0x8000  # of an infinity or a NaN; of a negative number
 _OVERFLOW, _SMALLEST = 0x477FF000, (BIAS + 1) << 23  # as float32: 65520, which rounds to infinity; 2 ** -14
 
 
@@ -43,7 +43,7 @@ def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _widen(x: np.ndarray, out: np.ndarray) -> None:
     bits, wide = x.view(np.int16), out.view(np.int32)
-    if (bits & _EXPONENT).max() == _EXPONENT:
+    if bits.max() >= _EXPONENT or x.view(np.uint16).max() >= _EXPONENT | _SIGN:
         out[...] = x
         return
     wide[...] = bits  # the sign goes to all upper bits ...
@@ -59,14 +59,15 @@ def _narrow(x: np.ndarray, out: np.ndarray) -> None:
     if rounded.max() >= _OVERFLOW or len(small) > len(x) // 8:
         np.copyto(out, x, casting="unsafe")
         return
-    odd, sign = rounded >> MANTISSA, bits >> 16
+    odd = rounded >> MANTISSA
     odd &= 1
-    sign &= 0x8000
     rounded += odd
     rounded -= (BIAS << 23) - (1 << MANTISSA - 1) + 1
     rounded >>= MANTISSA
-    rounded |= sign
-    np.copyto(out.view(np.uint16), rounded, casting="unsafe")
+    half = out.view(np.uint16)
+    np.copyto(half, np.right_shift(bits, 16, out=odd), casting="unsafe")
+    half &= _SIGN
+    half |= rounded.astype(np.uint16)
     out[small] = x[small]
 
 

@@ -17,7 +17,7 @@ from ..._layout import wrap_dims
 from ..._storage import allocate
 from ..common.fast_paths import Row, fast_path, fresh, ndarray
 from .ops import CPU_KERNELS, reduction
-from .ops.reduction import MANY, of_all
+from .ops.reduction import MANY, of_lines
 from .ops.softmax import FEW as SMALL, log_softmax_grad, log_softmax_of, softmax_grad, softmax_of
 
 lowest, add, arange = np.minimum.reduce, np.add.reduce, np.arange  # type: Any, Any, Any
@@ -40,7 +40,7 @@ def whole(reduce: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
 
 def total(x: ndarray) -> Any:
     """The sum of all elements."""
-    return add(x, None) if x.size < MANY else of_all(x.reshape(-1))
+    return add(x, None) if x.size < MANY else of_lines(x.reshape(-1))
 
 
 def added(x: ndarray, dim: Any, keepdim: bool) -> Any:

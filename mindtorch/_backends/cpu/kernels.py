@@ -205,9 +205,14 @@ def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
     target, flat = out._array.reshape(-1), [array.reshape(-1) for array in arrays]  # type: ignore[union-attr]
 
     def work(part: slice) -> None:
-        convert(ufunc(*[converted(array[part], float32.np) for array in flat]), target[part])
+        wide = []
+        for array in flat:
+            narrow = array[part]
+            wide.append(np.empty(narrow.shape, float32.np))
+            convert(narrow, wide[-1])
+        convert(ufunc(*wide, out=wide[0]), target[part])
 
-    each_block(work, target.size, BLOCK // 2, target.size)
+    each_block(work, target.size, BLOCK // 4, target.size)
     return out
 
 

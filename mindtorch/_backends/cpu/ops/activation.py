@@ -12,7 +12,7 @@ from ...._random.default import default_generator
 from ...._storage import allocate
 from . import CPU_KERNELS
 from .comparison import MANY, clamped
-from .pointwise import in_blocks, sigmoid
+from .pointwise import exp_of, in_blocks, sigmoid
 from .reduction import to_opmath
 from .special import scipy_function
 
@@ -133,8 +133,9 @@ def gelu_backward(grad: Any, x: Any, approximate: str = "none", out: Any = None)
 
 
 def silu(x: Any, out: Any = None) -> Any:
-    out = sigmoid(x, out)
-    return np.multiply(out, x, out=out)
+    out = exp_of(x, allocate(x.shape, x.dtype) if out is None else out, -1)
+    out += 1
+    return np.divide(x, out, out)
 
 
 def silu_backward(grad: Any, x: Any) -> Any:

@@ -5,10 +5,12 @@ Operands arrive in the dtype of the computation, as arrays, or, on fast paths, n
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
+from math import e, log2
 from typing import Any
 
 import numpy as np
+from numpy.lib.introspect import opt_func_info
 
 from ...._errors import check
 from ...._storage import allocate
@@ -16,6 +18,8 @@ from ...common.blocks import BLOCK, each_block
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
 
+#: The factors with which exponents become those of 2, by sign.
+LOG2_E = {sign: np.float32(sign * log2(e)) for sign in (1, -1)}
 
 def _is_integer(x: Any) -> bool:
     return np.asarray(x).dtype.kind in "iu"
@@ -125,9 +129,25 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
     return row
 
 
+@cache
+def has_vectors(name: str) -> bool:
+    """Whether NumPy computes a function of float32 in this processor's vectors, as it does ``exp`` on most."""
+    return not opt_func_info(func_name=f"^{name}$", signature="float32")[name]["ff"]["current"].startswith("baseline")
+
+
+def exp_of(x: Any, out: Any, sign: int = 1) -> Any:
+    """``exp(x)``, or with ``sign=-1`` ``exp(-x)``, into an array, which may be ``x``.
+
+    Where NumPy has ``exp2`` in vectors, it takes half of the time of ``exp``. That the product before it is rounded
+    changes the value by 7e-7 of it at most for ``x`` up to 22, and by 3e-6 at the ends of float32.
+    """
+    if x.dtype == np.float32 and has_vectors("exp2"):
+        return np.exp2(np.multiply(x, LOG2_E[sign], out), out)
+    return np.exp(x if sign > 0 else np.negative(x, out), out)
+
+
 def sigmoid(x: Any, out: Any = None) -> Any:
-    out = np.negative(x, allocate(x.shape, x.dtype) if out is None else out)
-    np.exp(out, out)
+    out = exp_of(x, allocate(x.shape, x.dtype) if out is None else out, -1)
     np.add(out, 1, out)
     return np.divide(1, out, out)
 

@@ -20,8 +20,7 @@ from . import CPU_KERNELS
 #: Elements up to which rows are added up one after the other, however many, and if they are not many; sums of more have
 #: PyTorch's cascade, of so many levels.
 FEW, SOME, LEVELS = 512, 1 << 13, 4
-#: Elements from which on a sum is that of products with ones, in lines that are not shorter, and not longer than two
-#: pieces.
+#: Elements from which on lines that are not shorter are added up in vectors, in pieces of this length.
 MANY, LINE, PIECE = 1 << 15, 64, 1 << 11
 #: Variances of float32 that are smaller, or infinite, may be those of squares that float32 cannot hold.
 TINY = 1e-30
@@ -79,9 +78,9 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
         return add(x, axis, np.int64, keepdims=keepdims)
     if x.size >= MANY and x.dtype.kind == "f" and x.flags.c_contiguous:
         if len(axis) == x.ndim:
-            out = of_all(x.reshape(-1))
+            out = of_lines(x.reshape(-1))
             return out.reshape((1,) * x.ndim) if keepdims else out
-        if axis == (x.ndim - 1,) and LINE <= x.shape[-1] <= 2 * PIECE:
+        if axis == (x.ndim - 1,) and x.shape[-1] >= LINE:
             return of_lines(x).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
     short = 16 if x.size > SOME else 128
     for a in axis:
@@ -109,15 +108,15 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
 
 
 def of_lines(x: np.ndarray) -> np.ndarray:
-    """The sums along the last axis of a contiguous array: BLAS adds up faster than NumPy."""
-    return np.matmul(x, np.ones(x.shape[-1], x.dtype))
-
-
-def of_all(x: np.ndarray) -> np.ndarray:
-    """The sum of many elements: of pieces first, so that rounding errors stay small."""
-    whole = x.size - x.size % PIECE
-    sums, rest = of_lines(x[:whole].reshape(-1, PIECE)), x[whole:]
-    return np.asarray(add(np.append(sums, add(rest))))
+    """The sums along the last axis, which ``einsum`` adds up in vectors; of long lines by pieces, so that rounding
+    errors stay small.
+    """
+    length = x.shape[-1]
+    if length <= 2 * PIECE:
+        return np.asarray(np.einsum("...i->...", x))
+    whole = length - length % PIECE
+    pieces = x[..., :whole].reshape(*x.shape[:-1], -1, PIECE)
+    return np.asarray(add(of_lines(pieces), -1) + of_lines(x[..., whole:]))
 
 
 def nansum(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:

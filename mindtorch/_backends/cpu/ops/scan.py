@@ -5,6 +5,7 @@ import cmath
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from . import CPU_KERNELS
 from .pointwise import logaddexp
 from .reduction import converted, lines, to_opmath
 
-#: Elements of a block.
-BLOCK = 1 << 16
+#: Elements of a block, and of a piece of a line; lines that are worth a call of NumPy's for each of their steps.
+BLOCK, PIECE, WIDE = 1 << 15, 16, 1 << 10
+#: What makes sums up to each element of a piece, and two numbers beside.
+TRIANGLE = np.concatenate([np.triu(np.ones((PIECE, PIECE), np.float32)), np.ones((2, PIECE), np.float32)])
 
 
 def running(x: np.ndarray) -> np.dtype:
@@ -30,21 +33,68 @@ def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
     def row(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
         x, axis = lines(to_opmath(converted(x, dtype)), dim)
         wide = running(x)
-        if x.size <= BLOCK or x.ndim == 1 or x.dtype.kind not in "fc":
-            return ufunc.accumulate(x, axis, wide)
-        out = allocate(x.shape, x.dtype)
-        other = 1 if axis == 0 else 0  # what is wider than the input stays in the cache
-        source, target = np.moveaxis(x, other, 0), np.moveaxis(out, other, 0)
-        along = axis if axis > other else 1
-
-        def work(part: slice) -> None:
-            block = source[part].astype(wide)
-            target[part] = ufunc.accumulate(block, along, out=block)
-
-        each_block(work, len(source), max(BLOCK * len(source) // x.size, 1), x.size)
+        kept = x.dtype if x.dtype.kind in "fc" else wide
+        if x.size <= BLOCK:
+            return ufunc.accumulate(x, axis, wide).astype(kept, copy=False)
+        out = allocate(x.shape, kept)
+        if axis < x.ndim - 1 and x.size >= x.shape[axis] * WIDE:
+            step_by_step(ufunc, np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0), wide)
+        elif axis < x.ndim - 1 or not x.flags.c_contiguous or wide is kept:
+            np.copyto(out, ufunc.accumulate(x, axis, wide), casting="same_kind")
+        else:
+            length = x.shape[axis]
+            by_products = ufunc is np.add and x.dtype == np.float32 and length > 4 * PIECE
+            along = sums_by_products if by_products else partial(one_by_one, ufunc)
+            source, target = (array.reshape(-1, length) for array in (x, out))
+            each_block(lambda part: along(source[part], target[part]), len(source), max(BLOCK // length, 1), x.size)
         return out
 
     return scalar_back(row)
+
+
+def one_by_one(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray) -> None:
+    """Accumulate along lines: NumPy waits for each value before it computes the next."""
+    block = x.astype(running(x))
+    out[...] = ufunc.accumulate(block, 1, out=block)
+
+
+def step_by_step(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray, wide: np.dtype) -> None:
+    """Accumulate along the first dimension of many lines, all of them at once."""
+
+    def work(part: slice) -> None:
+        value = x[0, part].astype(wide)
+        out[0, part] = value
+        for values, result in zip(x[1:, part], out[1:, part], strict=True):
+            ufunc(value, values, value)
+            result[...] = value
+
+    each_block(work, x.shape[1], max(2 * WIDE * len(x) * x.shape[1] // x.size, 1), x.size)
+
+
+def sums_by_products(x: np.ndarray, out: np.ndarray) -> None:
+    """Accumulate sums along lines of float32: of pieces by a product with a triangle of ones, to which BLAS adds what
+    comes before the piece, in two parts that together are as precise as float64. Where that is not finite, zeros of the
+    triangle would make NaN of what comes before.
+    """
+    count, length = x.shape
+    pieces = length // PIECE
+    whole = pieces * PIECE
+    summands = np.zeros((count, pieces, PIECE + 2), np.float32)
+    values, low, high = summands[:, :, :PIECE], summands[:, 1:, PIECE], summands[:, 1:, PIECE + 1]
+    values[...] = x[:, :whole].reshape(values.shape)
+    before = np.add.accumulate(np.einsum("ijk->ij", values.astype(np.float64)), 1)
+    high[...] = before[:, :-1]
+    low[...] = before[:, :-1] - high
+    products = out.reshape(-1, PIECE) if whole == length else np.empty((count * pieces, PIECE), np.float32)
+    np.matmul(summands.reshape(-1, PIECE + 2), TRIANGLE, out=products)
+    if not np.isfinite(np.einsum("ij->", products)):
+        one_by_one(np.add, x, out)
+        return
+    if whole < length:
+        out[:, :whole] = products.reshape(count, whole)
+        rest = x[:, whole:].astype(np.float64)
+        rest[:, :1] += before[:, -1:]
+        out[:, whole:] = np.add.accumulate(rest, 1, out=rest)
 
 
 def scalar_back(row: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,22 +9,28 @@ import numpy as np
 from ...._storage import allocate
 from ...common.blocks import BLOCK, each_block
 from . import CPU_KERNELS
-from .reduction import lines, maximum, to_opmath, total
+from .pointwise import exp_of
+from .reduction import MANY, lines, maximum, to_opmath, total
 
 #: Elements of an array that is computed as a whole.
 FEW = 1 << 16
 
 
+def exp(x: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Exponentials into an array: of few elements, in one call of NumPy's."""
+    return exp_of(x, out) if x.size >= MANY else np.exp(x, out)
+
+
 def softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
     """Compute softmax after a shift by the largest element, so that nothing overflows."""
     np.subtract(x, maximum(x, axis, None, None, True), out)
-    np.exp(out, out)
+    exp(out, out)
     out /= total(out, (axis,), True)
 
 
 def log_softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
     np.subtract(x, maximum(x, axis, None, None, True), out)
-    out -= np.log(total(np.exp(out), (axis,), True))
+    out -= np.log(total(exp(out, np.empty_like(out)), (axis,), True))
 
 
 def softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis: int) -> None:
@@ -34,7 +40,7 @@ def softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis: in
 
 
 def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis: int) -> None:
-    np.exp(output, out=out)
+    exp(output, out)
     out *= total(grad, (axis,), True)
     np.subtract(grad, out, out=out)
 
