@@ -298,10 +298,12 @@ class Derivative:
                 result._keys |= AUTOGRAD
             node.save_outputs((result,))
         else:
-            node._outputs = tuple([None if t is None else (tuple(t.shape), t._dtype, t._device) for t in result])
+            # some outputs are not asked for, and some are numbers
+            node._outputs = tuple([(tuple(t.shape), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None
+                                   for t in result])
             differentiable = None if self.row is None else self.row.outputs
             for number, output in enumerate(result):
-                if (output is not None and output._dtype.category >= FLOATING
+                if (output.__class__ in TENSOR_TYPES and output._dtype.category >= FLOATING
                         and (differentiable is None or number in differentiable)):
                     output._grad_fn, output._output_nr = node, number
                     output._keys |= AUTOGRAD

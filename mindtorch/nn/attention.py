@@ -13,7 +13,7 @@ __dir__ = __all__.copy
 
 class SDPBackend(IntEnum):
     """The kernels that PyTorch has (``torch.nn.attention.SDPBackend``). Here there are ``MATH``, in other operators,
-    and ``FLASH_ATTENTION``, in blocks.
+    ``FLASH_ATTENTION``, in blocks, and in its place on an NPU ``OVERRIDEABLE``, the device's own.
     """
 
     ERROR = -1

@@ -3,6 +3,7 @@ caught then.
 """
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -93,7 +94,18 @@ def pooled(self: Any, *settings: Any) -> tuple[Any, ...]:
     return self, *settings, False, self.clone(), torch.zeros(self.shape, dtype=torch.int32, device="npu")
 
 
+def attended(query: Any, key: Any, mask: Any = None, mode: int = 0, heads: int = 2) -> tuple[Any, ...]:
+    rows = torch.zeros(*query.shape[:3], 8, device="npu")
+    return (query, key, key, None, None, None, mask, None, 1.0, 1.0, 9, 9, heads, "BNSD", 0, mode, rows, rows.clone(),
+            query.new_empty((0,)), query.clone())
+
+
 REFUSED: dict[str, Any] = {
+    "aclnnFlashAttentionScore do not go together": lambda: attended(image(), image(4, 5)),
+    "aclnnFlashAttentionScore headNum 3, 2 heads": lambda: attended(image(), image(), heads=3),
+    "aclnnFlashAttentionScore attenMaskOptional has the shape .4, 5.": lambda: attended(
+        image(), image(), torch.ones(4, 5, dtype=torch.bool, device="npu")),
+    "aclnnFlashAttentionScore a mask of 2048 times 2048": lambda: attended(image(), image(), mode=2),
     "aclnnMaxPool2dWithIndices dilation must be 1": lambda: pooled(image(), (1,), (), (0,), (2,)),
     "aclnnMaxPool2dWithIndices padding .* half of kernelSize": lambda: pooled(image(), (1,), (), (1,), (1,)),
     "aclnnMaxPool2dWithIndices kernelSize and stride must be positive": lambda: pooled(image(), (0,), (), (0,), (1,)),
@@ -157,3 +169,82 @@ def test_an_index_that_is_added_at_writes_into_a_copy() -> None:
     assert x.tolist() == [0, 0, 0] and result.tolist() == [4, 0, 2]
     view = torch.zeros(3, 2, device="npu")[:, 1]
     assert view.index_add_(0, at, torch.ones(3, device="npu")).tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("write", [False, True], ids=["read", "write"])
+@pytest.mark.parametrize("spelling", [
+    "True", "False", "[]", "mask, :, [0, 2]", ":, :, [0, 1], True", "[1], False", "none", "none, :, []",
+])
+def test_single_truth_values_and_empty_indices_index_on_the_npu(spelling: str, write: bool) -> None:
+    found = []
+    for device in ("cpu", "npu"):
+        x = torch.arange(48.0, device=device).view(2, 2, 3, 4)
+        mask = torch.tensor([[True, False], [False, True]], device=device)
+        parts = {"True": torch.tensor(True, device=device), "False": torch.tensor(False, device=device),
+                 "mask": mask, "none": mask & False, ":": slice(None),
+                 **{part: torch.tensor(eval(part), dtype=torch.int64, device=device)
+                    for part in ("[]", "[1]", "[0, 1]", "[0, 2]")}}
+        at = tuple(parts[part] for part in re.split(r", (?![^[]*])", spelling))
+        with noted() as (_, fallen):
+            if write:
+                x[at] = -1
+            found.append((x if write else x[at]).tolist())
+        assert not fallen
+    assert found[0] == found[1]
+
+
+# -- attention ---------------------------------------------------------------------------------------------------------
+
+def attend(width: int = 8, dtype: Any = torch.float32, mask: Any = None, dropout_p: float = 0.0, heads: int = 2,
+           **options: Any) -> Any:
+    """Queries with their gradients recorded, and their attention to other places of theirs."""
+    query = torch.randn(1, heads, 3, width, dtype=dtype).to("npu").requires_grad_()
+    return query, F.scaled_dot_product_attention(query, query.flip(2), query, mask, dropout_p, **options)
+
+
+def test_attention_is_one_operator_of_the_npu_forward_and_backward() -> None:
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        with noted() as (launched, fallen):
+            query, out = attend(dtype=dtype)
+            out.sum().backward()
+        assert launched >= {"aclnnFlashAttentionScore", "aclnnFlashAttentionScoreGrad"} and not fallen
+        assert "aclnnBatchMatMul" not in launched
+        assert type(out.grad_fn).__name__ == "ScaledDotProductFusedAttentionOverrideableBackward0"
+        host = query.detach().cpu().requires_grad_()
+        expected = F.scaled_dot_product_attention(host, host.flip(2), host)
+        expected.sum().backward()
+        wide = {"atol": 2e-2 if dtype is not torch.float32 else 1e-5, "rtol": 0}
+        torch.testing.assert_close(out.detach().cpu(), expected.detach(), **wide)
+        torch.testing.assert_close(query.grad.cpu(), host.grad, **wide)
+
+
+@pytest.mark.parametrize("options", [
+    {"width": 6}, {"dtype": torch.float64}, {"dropout_p": 0.5}, {"width": 516}, {"heads": 257},
+    {"mask": torch.zeros(3, 3)},
+], ids=lambda options: next(iter(options)))
+def test_what_the_attention_of_an_npu_does_not_take_is_computed_in_other_operators(options: Any) -> None:
+    """As op-plugin chooses; of dropout it would draw a mask itself."""
+    if "mask" in options:
+        options = {"mask": options["mask"].to("npu")}
+    with noted() as (launched, _), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _, out = attend(**options)
+    assert "aclnnFlashAttentionScore" not in launched and out.shape[1] == options.get("heads", 2)
+
+
+def test_attention_that_is_refused_when_it_is_planned_runs_on_the_cpu_forward_and_backward() -> None:
+    with noted() as (_, fallen), pytest.warns(UserWarning, match="is refused by aclnnFlashAttentionScore"):
+        FAULTS.fail("aclnnFlashAttentionScore", phase=1, code=ACLNN_ERR_PARAM_INVALID)
+        FAULTS.fail("aclnnFlashAttentionScoreGrad", phase=1, code=ACLNN_ERR_PARAM_INVALID)
+        query, out = attend(is_causal=True)
+        out.sum().backward()
+    assert fallen == {"_scaled_dot_product_fused_attention_overrideable" + form for form in ("", "_backward")}
+    host = query.detach().cpu().requires_grad_()
+    F.scaled_dot_product_attention(host, host.flip(2), host, is_causal=True).sum().backward()
+    torch.testing.assert_close(query.grad.cpu(), host.grad)
+
+
+def test_who_wants_no_fused_kernel_gets_none() -> None:
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), noted() as (launched, fallen):
+        attend()
+    assert "aclnnFlashAttentionScore" not in launched and not fallen

@@ -87,7 +87,8 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any]) -> Callabl
         results = computed(row, arrays)
         if isinstance(specs, Spec):
             return fit(op, results, specs, arrays)
-        return pack(op, [None if spec is None else fit(op, result, spec, arrays)  # an output that is not asked for
+        # None: an output that is not asked for; a number is known as it is
+        return pack(op, [fit(op, result, spec, arrays) if spec.__class__ is Spec else spec
                          for result, spec in zip(results, specs, strict=True)])
 
     return kernel

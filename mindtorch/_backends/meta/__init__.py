@@ -52,7 +52,7 @@ def _describing(op: Operator, row: Any) -> Any:
         specs = row(*args)
         if isinstance(specs, Spec):
             return empty_tensor(specs, META)
-        return pack(op, [None if spec is None else empty_tensor(spec, META) for spec in specs])
+        return pack(op, [empty_tensor(spec, META) if spec.__class__ is Spec else spec for spec in specs])
 
     return kernel
 

@@ -126,8 +126,10 @@ def functional_kernel(op: Operator, row: Aclnn, specs_of: Callable[..., Any],
         if specs.__class__ is Spec:
             out = empty_tensor(specs, device)
             return out if not out.numel() or launched(op, row.calls(args, [out]), device) else general(*args)
-        outs = [None if spec is None else empty_tensor(spec, device) for spec in specs]  # None: one not asked for
-        if any(out is not None and out.numel() for out in outs) and not launched(op, row.calls(args, outs), device):
+        # None: one not asked for; a number is known as it is
+        outs = [empty_tensor(spec, device) if spec.__class__ is Spec else spec for spec in specs]
+        if any(out.numel() for out in outs if out.__class__ is Tensor) and not launched(
+                op, row.calls(args, outs), device):
             return general(*args)
         return pack(op, outs)
 

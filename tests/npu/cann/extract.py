@@ -21,10 +21,14 @@ from mindtorch._backends.npu.simulator.executors import FUNCTIONS
 
 HERE = Path(__file__).parent
 #: Parameters that the documentation calls inputs although the operator's formula, or their names, say otherwise; and
-#: one that it spells otherwise than the header does.
+#: those that it leaves out, or spells otherwise than the header does.
 MISPRINTS = {("aclnnAmin", "out"): "out", ("aclnnTril", "out"): "out", ("aclnnTrace", "out"): "out",
              ("aclnnBatchNorm", "runningMean"): "ref", ("aclnnBatchNorm", "runningVar"): "ref",
-             ("aclnnAvgPool3dBackward", "gradOuput"): "tensor"}
+             ("aclnnAvgPool3dBackward", "gradOuput"): "tensor",
+             ("aclnnFlashAttentionScore", "paddingMaskOptional"): "tensor",
+             ("aclnnFlashAttentionScore", "softmaxOutOut"): "out",
+             ("aclnnFlashAttentionScoreGrad", "paddingMaskOptional"): "tensor",
+             ("aclnnFlashAttentionScoreGrad", "softmaxInOptional"): "tensor"}
 INPUT, OUTPUTS = "输入", ("输出", "出参")
 
 

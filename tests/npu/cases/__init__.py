@@ -1,5 +1,5 @@
 """Cases for the simulated kernels, by family."""
 from __future__ import annotations
 
-from . import arrays, elements, lists, networks, windows
+from . import arrays, attention, elements, lists, networks, windows
 from .draw import CASES, Case, Draw

@@ -194,7 +194,29 @@ def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Arr
     return of_query.reshape(query.shape), of_key.reshape(key.shape), of_value.reshape(value.shape)
 
 
+def additive(mask: Any, query: Array) -> Any:
+    """A mask of what may be seen as what is added to scores."""
+    return mask if mask is None or mask.dtype != bool else np.where(mask, 0, -np.inf).astype(to_opmath(query).dtype)
+
+
+def fused(query: Array, key: Array, value: Array, attn_bias: Any = None, dropout_p: float = 0.0,
+          is_causal: bool = False, return_debug_mask: bool = False, scale: float | None = None) -> tuple[Any, ...]:
+    """What a device refuses that has an operator for it: PyTorch has no kernel of it on the CPU."""
+    out, logsumexp = flash(query, key, value, 0.0, is_causal, additive(attn_bias, query), scale)
+    return out, logsumexp, None, None, query.shape[2], key.shape[2], None, None, None
+
+
+def fused_backward(grad_out: Array, query: Array, key: Array, value: Array, attn_bias: Any, grad_input_mask: Any,
+                   out: Array, logsumexp: Array, cum_seq_q: None, cum_seq_k: None, max_q: int, max_k: int,
+                   dropout_p: float, is_causal: bool, philox_seed: None, philox_offset: None,
+                   scale: float | None = None) -> tuple[Any, ...]:
+    return (*flash_backward(grad_out, query, key, value, out, logsumexp, 0.0, is_causal, additive(attn_bias, query),
+                            scale), None)
+
+
 CPU_KERNELS.update({
+    "_scaled_dot_product_fused_attention_overrideable": fused,
+    "_scaled_dot_product_fused_attention_overrideable_backward": fused_backward,
     "_scaled_dot_product_flash_attention_for_cpu": flash,
     "_scaled_dot_product_flash_attention_for_cpu_backward": flash_backward,
 })

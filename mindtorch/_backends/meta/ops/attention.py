@@ -45,7 +45,22 @@ def flash_backward(grad_out: Any, query: Any, key: Any, value: Any, *rest: Any) 
     return tuple([gradient(tuple(tensor.shape)) for tensor in (query, key, value)])
 
 
+def fused(query: Any, key: Any, value: Any, attn_bias: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
+          return_debug_mask: bool = False, scale: float | None = None) -> tuple[Spec | int | None, ...]:
+    """Nothing is drawn, and no lengths of sequences differ."""
+    check_shapes(query, key, value, attn_bias)
+    check(dropout_p == 0, "scaled_dot_product_fused_attention: dropout is not supported")
+    shape = tuple(query.shape)
+    return (Spec(shape, query._dtype), Spec(shape[:3], float32), None, None, shape[2], key.shape[2], None, None, None)
+
+
+def fused_backward(grad_out: Any, query: Any, key: Any, value: Any, *rest: Any) -> tuple[Spec | None, ...]:
+    return (*[Spec(tuple(tensor.shape), tensor._dtype) for tensor in (query, key, value)], None)
+
+
 META_KERNELS.update({
+    "_scaled_dot_product_fused_attention_overrideable": fused,
+    "_scaled_dot_product_fused_attention_overrideable_backward": fused_backward,
     "_scaled_dot_product_flash_attention_for_cpu": flash,
     "_scaled_dot_product_flash_attention_for_cpu_backward": flash_backward,
 })

@@ -18,31 +18,39 @@ def reduces(*args: Any) -> bool:
     return args[-1] in REDUCTIONS
 
 
-def positions(self: Any, index: Any) -> list[Any]:
-    """One index as ACLNN takes it: a vector of integers, a mask's as many as it has dimensions; an empty one means that
-    a dimension is left out (op-plugin's convention).
+def spelled(self: Any, indices: Any) -> tuple[Any, list[Any], bool]:
+    """Indices as ACLNN takes them: a tensor of integers for each dimension, of a mask as many as it has; an empty one
+    means that a dimension is left out (op-plugin's convention). A single truth value is a mask of a dimension that the
+    tensor is given for it. With them go the tensor, and whether one of them chooses nothing.
     """
-    if index is None:
-        return [self.new_empty((0,), dtype=int64)]
-    if index._dtype in (bool_, uint8):
-        return list(index.to(self._device).nonzero().unbind(1)) if index.ndim else [index.to(self._device)]
-    return [index.to(self._device)]
+    found: list[Any] = []
+    nothing = False
+    for index in indices:
+        if index is None:
+            found.append(self.new_empty((0,), dtype=int64))
+            continue
+        index = index.to(self._device)
+        if index._dtype in (bool_, uint8):
+            if not index.ndim:
+                self, index = self.unsqueeze(len(found)), index.view(1)
+            chosen = index.nonzero().unbind(1)
+        else:
+            chosen = (index,)
+        nothing = nothing or not chosen[0].numel()
+        found.extend(chosen)
+    return self, found, nothing
 
 
-def spelled(self: Any, indices: Any) -> list[Any]:
-    return [position for index in indices for position in positions(self, index)]
-
-
-def by_integers(self: Any, indices: Any, *rest: Any) -> bool:
-    """Whether what is left out can be told from what is empty, and no mask is a single truth value."""
-    return all(index is None or (index.numel() and (index.ndim or index._dtype not in (bool_, uint8)))
-               for index in indices)
+def index(self: Any, indices: Any, out: Any) -> Iterator[Call]:
+    """An output without elements, as there is where an index is empty, does not come here."""
+    self, found, _ = spelled(self, indices)
+    yield "aclnnIndex", (self, found, out)
 
 
 def index_put(self: Any, indices: Any, values: Any, accumulate: bool) -> Iterator[Call]:
-    """Nothing is called where masks choose nothing."""
-    found = spelled(self, indices)
-    if all(len(position) or index is None for position, index in zip(found, indices, strict=False)):
+    """Nothing is called where an index chooses nothing."""
+    self, found, nothing = spelled(self, indices)
+    if not nothing:
         yield "aclnnIndexPutImpl", (self, found, values.to(self._device), accumulate, False)
 
 
@@ -104,9 +112,8 @@ ACLNN_CALLS.update({
     "scatter_.reduce": into("aclnnInplaceScatter", REDUCTIONS.get),
     "scatter_.value_reduce": into("aclnnInplaceScatterValue", REDUCTIONS.get),
     "scatter_add_": Aclnn("aclnnScatterAdd", lambda self, dim, index, src: (self, dim, index, src, self)),
-    "index.Tensor": Aclnn("aclnnIndex", lambda self, indices, out: (
-        self, spelled(self, indices), out), when=by_integers),
-    "index_put_": Each("", index_put, when=by_integers),
+    "index.Tensor": Each("", index),
+    "index_put_": Each("", index_put),
     # which writes into a contiguous ``self``, whatever ``out`` is
     "index_add_": Aclnn("aclnnIndexAdd", lambda self, dim, index, source, alpha: (
         self, dim, index, source, alpha, self), when=lambda self, *rest: self.ndim > 0),

@@ -7,8 +7,9 @@ ops-transformer).
 from __future__ import annotations
 
 from . import (
-    activation, comparison, creation, foreach, indexing, linalg, nn, pointwise, reduction, shape, sorting, windows,
+    activation, attention, comparison, creation, foreach, indexing, linalg, nn, pointwise, reduction, shape, sorting,
+    windows,
 )
 
 TABLE = "".join(family.SIGNATURES for family in (pointwise, comparison, activation, reduction, sorting, linalg, shape,
-                                                 indexing, creation, nn, windows, foreach))
+                                                 indexing, creation, nn, windows, attention, foreach))

@@ -65,7 +65,54 @@ def resampled(dims: int, backward: bool = False, shrinks: float = inf, grows: fl
     return refusal
 
 
+# -- attention ---------------------------------------------------------------------------------------------------------
+
+def attention(*values: Any) -> str:
+    """Of ``aclnnFlashAttentionScore``, whose queries, keys and values come first, in the layout BNSD."""
+    query, key, value = values[:3]
+    mask, scale_at = values[6], 8
+    keep, heads, layout, mode = (values[scale_at + i] for i in (1, 4, 5, 7))
+    return attended(query, key, value, mask, keep, heads, layout, mode) or statistics(query, *values[16:18])
+
+
+def attention_backward(*values: Any) -> str:
+    query, key, value, grad = values[:4]
+    keep, heads, layout, mode = (values[13 + i] for i in (1, 4, 5, 7))
+    if tuple(grad.shape) != tuple(query.shape):
+        return f"dy has the shape {tuple(grad.shape)}, not that of query"
+    return attended(query, key, value, values[7], keep, heads, layout, mode) or statistics(query, *values[8:10])
+
+
+def attended(query: Any, key: Any, value: Any, mask: Any, keep: float, heads: int, layout: str, mode: int) -> str:
+    if layout != "BNSD":
+        return f"the simulator knows the layout BNSD, not {layout}"
+    if {len(t.shape) for t in (query, key, value)} != {4} or len({t.code for t in (query, key, value)}) > 1:
+        return "query, key and value must have four dimensions and one dtype"
+    (batch, n, rows, width), (_, own, columns, _) = query.shape, key.shape
+    if key.shape[0] != batch or key.shape[3] != width or value.shape[:3] != key.shape[:3] or value.shape[3] > width:
+        return f"query {query.shape}, key {key.shape} and value {value.shape} do not go together"
+    if n != heads or not 1 <= n <= 256 or not own or n % own or not 1 <= width <= 768:
+        return f"headNum {heads}, {n} heads of queries and {own} of keys, of the width {width}, do not go together"
+    if not 0 < keep <= 1:
+        return f"keepProb must be in (0, 1], got {keep}"
+    if mode not in range(7) or (mode in (2, 3) and (mask is None or tuple(mask.shape) != (2048, 2048))):
+        return f"sparseMode {mode} goes with a mask of 2048 times 2048"
+    if mode == 0 and mask is not None and tuple(mask.shape) not in {
+            (rows, columns), *((b, h, rows, columns) for b in (1, batch) for h in (1, n) if b == batch or h == 1)}:
+        return f"attenMaskOptional has the shape {tuple(mask.shape)}"
+    return ""
+
+
+def statistics(query: Any, *tensors: Any) -> str:
+    """The maxima and sums of rows, each eight times."""
+    if any(tensor is None or tuple(tensor.shape) != (*query.shape[:3], 8) for tensor in tensors):
+        return "softmaxMax and softmaxSum must have the shape [B, N, S, 8]"
+    return ""
+
+
 REFUSALS: dict[str, Refusal] = {
+    "aclnnFlashAttentionScore": attention,
+    "aclnnFlashAttentionScoreGrad": attention_backward,
     "aclnnAvgPool2d": window(2, 1),
     "aclnnAvgPool2dBackward": window(2, 2),
     "aclnnAvgPool3d": window(3, 1, inside=True),

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from . import (
-    activation, comparison, creation, foreach, indexing, linalg, losses, norms, pointwise, reduction, shape, sorting,
-    windows,
+    activation, attention, comparison, creation, foreach, indexing, linalg, losses, norms, pointwise, reduction, shape,
+    sorting, windows,
 )
 
 
@@ -33,6 +33,6 @@ def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
 KERNELS: dict[str, Callable[..., Any]] = {
     name: quiet(kernel)
     for family in (pointwise, comparison, activation, reduction, sorting, linalg, shape, indexing, creation, losses,
-                   norms, windows, foreach)
+                   norms, windows, attention, foreach)
     for name, kernel in family.KERNELS.items()
 }

@@ -1,0 +1,66 @@
+"""NPU rows of attention, as op-plugin has ``scaled_dot_product_attention`` computed: queries, keys and values have the
+dimensions batch, heads (N), length (S), width (D), and masks say what is not seen.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+from typing import Any
+
+from ...._dtype import bool_, float32
+from . import ACLNN_CALLS
+from .row import Call, Each
+
+#: How far before and after itself a query looks, where nothing bounds that.
+UNBOUNDED = 2**31 - 1
+#: The code of "nothing after the query, counted from the upper left", the size of the mask that comes with it, and the
+#: code of "rows of which nothing is seen may be".
+CAUSAL, CAUSAL_MASK, EMPTY_ROWS = 2, 2048, 2
+#: How often the maximum and the sum of a row of scores are there: as many float32 as are 32 bytes.
+COPIES = 8
+
+
+def mask_of(query: Any, key: Any, seen: Any, causal: bool) -> Any:
+    """What is not seen: all of the shapes that ACLNN takes, or that of the scores."""
+    if causal:
+        return query.new_ones((CAUSAL_MASK, CAUSAL_MASK), dtype=bool_).triu(1)
+    if seen is None:
+        return None
+    whole = (*query.shape[:3], key.shape[2])
+    if seen.ndim != 2 or seen.shape != whole[2:]:
+        seen = seen.expand(whole)
+    return seen.logical_not()
+
+
+def settings(query: Any, seen: Any, causal: bool, scale: float | None) -> tuple[Any, ...]:
+    precise = EMPTY_ROWS if seen is not None and query.shape[2] > 1 else 0
+    return (1 / sqrt(query.shape[3]) if scale is None else scale, 1.0, UNBOUNDED, 0 if causal else UNBOUNDED,
+            query.shape[1], "BNSD", precise, CAUSAL if causal else 0)
+
+
+def attention(query: Any, key: Any, value: Any, seen: Any, dropout_p: float, causal: bool, debug: bool,
+              scale: float | None, out: Any, logsumexp: Any, *rest: Any) -> Iterator[Call]:
+    """ACLNN gives the maxima and the sums of the rows of scores, where ATen has the logarithms."""
+    most, total = (query.new_empty((*query.shape[:3], COPIES), dtype=float32) for _ in range(2))
+    yield "aclnnFlashAttentionScore", (
+        query, key, value, None, None, None, mask_of(query, key, seen, causal), None,
+        *settings(query, seen, causal, scale), most, total, query.new_empty((0,)), out)
+    yield "aclnnLog", (total.select(-1, 0), logsumexp)
+    yield "aclnnAdd", (logsumexp, most.select(-1, 0), 1, logsumexp)
+
+
+def attention_backward(grad: Any, query: Any, key: Any, value: Any, seen: Any, wanted: Any, out: Any, logsumexp: Any,
+                       cum_seq_q: None, cum_seq_k: None, max_q: int, max_k: int, dropout_p: float, causal: bool,
+                       seed: None, offset: None, scale: float | None, *grads: Any) -> Iterator[Call]:
+    """Weights are exp(score - maximum) / sum, and so the logarithm of the sum is a maximum with the sum 1."""
+    rows = (*query.shape[:3], COPIES)
+    yield "aclnnFlashAttentionScoreGrad", (
+        query, key, value, grad, None, None, None, mask_of(query, key, seen, causal),
+        logsumexp.unsqueeze(-1).expand(rows), logsumexp.new_ones(rows), None, out, None,
+        *settings(query, seen, causal, scale), *grads)
+
+
+ACLNN_CALLS.update({
+    "_scaled_dot_product_fused_attention_overrideable": Each("", attention),
+    "_scaled_dot_product_fused_attention_overrideable_backward": Each("", attention_backward),
+})
