@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import mindtorch as torch
+from mindtorch._backends.npu.simulator import acl_memory, executors, streams
 from mindtorch._backends.npu.simulator.costs import CONSTANTS, Cores, Cost, Costs
 
 simulator = torch.npu.simulator
@@ -38,7 +39,7 @@ def test_large_operators_fill_the_device_and_are_bound_by_memory_or_arithmetic()
 
 
 def test_what_ai_cores_have_no_arithmetic_for_goes_to_the_aicpu() -> None:
-    assert costs.of("aclnnAdd", [("float64", (100,))] * 3)[:3] == ("aicpu", 1, 4)
+    assert costs.of("aclnnAdd", [("float64", (100,))] * 3)[:3] == ("aicpu", 1, 6)
     slow, fast = (costs.of("aclnnAdd", [(dtype, (1 << 20,))] * 3).seconds for dtype in ("float64", "float32"))
     assert slow > 50 * fast
 
@@ -110,6 +111,41 @@ def test_in_the_model_s_time_an_operator_takes_as_long_as_the_model_says() -> No
     end.record()
     end.synchronize()
     assert begin.elapsed_time(end) >= 19.9 and y.tolist() == [2] * 8
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
+    """What is waited for, and how long, without waiting: by the host, and by streams."""
+    found: list[tuple[str, float]] = []
+    for module in (executors, acl_memory):
+        monkeypatch.setattr(module, "sleep", lambda seconds: found.append(("host", seconds)))
+    monkeypatch.setattr(streams.Stream, "delay", lambda self, seconds: seconds and found.append(("stream", seconds)))
+    return found
+
+
+def test_with_a_scale_planning_launching_computing_and_copying_take_the_model_s_time(
+        slept: list[tuple[str, float]]) -> None:
+    x = torch.ones(1 << 20, device="npu")
+    host = torch.ones(1 << 20).pin_memory()
+    y = torch.empty(1 << 20, device="npu")
+    torch.npu.synchronize()
+    costs.scale = 2.0
+    cost = costs.of("aclnnAdds", [("float32", (1 << 20,))] * 2)
+    x + 1
+    torch.npu.synchronize()
+    assert slept == [("host", 2 * costs.phase_one), ("stream", 2 * costs.launch), ("stream", 2 * cost.computing)]
+    slept.clear()
+    x.cpu()
+    y.copy_(host, non_blocking=True)
+    torch.npu.synchronize()
+    moved = 2 * (costs.transfer_latency + (4 << 20) / costs.transfer_bandwidth)
+    assert slept == [("host", pytest.approx(moved)), ("stream", pytest.approx(moved))]
+    assert costs.copy(4 << 20, inside=True) == pytest.approx(costs.launch + (8 << 20) / costs.memory_bandwidth)
+
+
+def test_without_a_scale_nothing_waits(slept: list[tuple[str, float]]) -> None:
+    (torch.ones(8, device="npu") + 1).cpu()
+    assert not slept
 
 
 def test_workspaces_depend_on_strides_where_operands_are_made_contiguous() -> None:

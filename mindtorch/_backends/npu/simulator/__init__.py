@@ -130,10 +130,10 @@ def release(stream: Any = None) -> None:
 
 
 def cores(name: str, values: Any) -> str:
-    """Which cores an operator of these values takes, by the model of ``costs``, in words."""
+    """Which cores an operator of these values takes and for how long, by the model of ``costs``, in words."""
     tensors = [value for item in values for value in (item if isinstance(item, (list, tuple)) else (item,))
                if hasattr(value, "_strides")]
-    return str(costs.of(name, [(tensor._dtype.name, tuple(tensor.shape)) for tensor in tensors]))
+    return costs.told(costs.of(name, [(tensor._dtype.name, tuple(tensor.shape)) for tensor in tensors]))
 
 
 @contextmanager

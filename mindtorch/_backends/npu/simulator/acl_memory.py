@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import ctypes
+from time import sleep
 
 from .. import constants as c
 from . import transfers, watch
+from .costs import costs
 from .devices import current, machine, stream_of
 from .errors import Fault
 from .streams import Call
@@ -59,17 +61,19 @@ def memset(address: int, maximum: int, value: int, size: int) -> None:
 def memset_async(address: int, maximum: int, value: int, size: int, stream_handle: int) -> None:
     stream = stream_of(stream_handle)
     transfers.check_fill(stream, "aclrtMemsetAsync", address, maximum, size)
-    stream.submit(Call("aclrtMemsetAsync", lambda: ctypes.memset(address, value & 0xFF, size)))
+    stream.submit(Call("aclrtMemsetAsync", lambda: ctypes.memset(address, value & 0xFF, size), None, size, True))
 
 
 def memcpy(to: int, maximum: int, source: int, size: int, kind: int) -> None:
     current()
-    transfers.check_copy(None, "aclrtMemcpy", to, maximum, source, size, kind)
+    inside = transfers.check_copy(None, "aclrtMemcpy", to, maximum, source, size, kind)
+    if costs.scale:
+        sleep(costs.copy(size, inside) * costs.scale)
     ctypes.memmove(to, source, size)
 
 
 def memcpy_async(to: int, maximum: int, source: int, size: int, kind: int, stream_handle: int) -> None:
     stream = stream_of(stream_handle)
-    transfers.check_copy(stream, "aclrtMemcpyAsync", to, maximum, source, size, kind)
+    inside = transfers.check_copy(stream, "aclrtMemcpyAsync", to, maximum, source, size, kind)
     keep = machine.host.owner(to), machine.host.owner(source)
-    stream.submit(Call("aclrtMemcpyAsync", lambda: ctypes.memmove(to, source, size), keep, size))
+    stream.submit(Call("aclrtMemcpyAsync", lambda: ctypes.memmove(to, source, size), keep, size, inside))

@@ -1,9 +1,11 @@
 """What an operator costs on an Ascend 910B, as a model: which cores it takes, how many, and for how long.
 
 ``torch.npu.simulator.costs`` has the constants, each with where it comes from; any of them can be set. The model is
-coarse on purpose. An operator takes as long as the larger of two things, to move its bytes and to do its arithmetic, on
-as many cores as it fills, and every launch takes some time before that. So small operators are bound by their launches
-and leave cores free for other streams; large ones fill the device, and other streams wait.
+coarse on purpose. The host plans for some time (phase one); every launch takes some time, on no core; then an operator
+takes as long as the larger of two things, to move its bytes and to do its arithmetic, on as many cores as it fills. So
+small operators are bound by their launches and leave cores free for other streams; large ones fill the device, and
+other streams wait. ``%%timeline`` tells of each operator what the model says. With ``scale`` the simulator takes that
+time, so many times as long: the host plans and copies, streams launch, copy and compute.
 """
 from __future__ import annotations
 
@@ -14,15 +16,17 @@ from contextlib import contextmanager
 from math import ceil, prod
 from typing import Any, NamedTuple
 
-#: The constants: value, unit, whether it is documented or a guess ("model"), and the source.
+#: The constants: value, unit, whether it is documented or a guess ("model"), and the source. The configuration is
+#: Ascend910B2.ini in the sources of CANN's runtime (src/platform/platform_config), which CANN installs.
 CONSTANTS: dict[str, tuple[float, str, str, str]] = {
-    "cube_cores": (24, "cores", "documented", "AI cores of an Ascend 910B1 and B2; a B3 and B4 have 20"),
-    "vector_cores": (48, "cores", "documented", "two a cube core: Ascend C's description of the split architecture"),
-    "aicpu_cores": (4, "cores", "model", "of the control processors, those that are left for operators"),
-    "frequency": (1.8e9, "1/s", "documented", "cube_freq in CANN's platform configuration of a B3"),
-    "cube_operations": (8192, "a cycle and core", "documented", "16 x 16 x 16 products and sums in float16"),
-    "vector_bytes": (256, "a cycle and core", "documented", "the vector unit's width"),
-    "memory_bandwidth": (1.6e12, "bytes/s", "documented", "HBM of an Ascend 910B with 64 GB"),
+    "cube_cores": (24, "cores", "documented", "cube_core_cnt in the configuration of a 910B2; a B3 has 20"),
+    "vector_cores": (48, "cores", "documented", "vector_core_cnt there; a B3 has 40"),
+    "aicpu_cores": (6, "cores", "documented", "ai_cpu_cnt there"),
+    "frequency": (1.8e9, "1/s", "documented", "cube_freq there"),
+    "cube_operations": (8192, "a cycle and core", "documented", "products and sums of cube_m_size, cube_n_size and "
+                        "cube_k_size there, 16 each, in float16"),
+    "vector_bytes": (128, "a cycle and core", "documented", "vec_calc_size there"),
+    "memory_bandwidth": (1.3824e12, "bytes/s", "documented", "ddr_rate there: 32 bytes a cycle for each cube core"),
     "aicpu_elements": (2e8, "elements/s and core", "model", "a scalar loop"),
     "transfer_bandwidth": (2.4e10, "bytes/s", "model", "PCIe 4.0 x16, of which about three quarters are reached"),
     "transfer_latency": (1e-5, "s", "model", "of a copy between host and device"),
@@ -46,21 +50,33 @@ Operand = tuple[str, tuple[int, ...]]  #: the name of the dtype, and the shape
 
 
 class Cost(NamedTuple):
-    """What an operator takes: ``cores`` of ``total`` cores of a ``unit``, for so many ``seconds``, launch included."""
+    """What an operator takes: after its ``launch`` ``cores`` of ``total`` cores of a ``unit``, for so many seconds of
+    ``computing``.
+    """
 
     unit: str
     cores: int
     total: int
-    seconds: float
+    computing: float
+    launch: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes in its stream."""
+        return self.launch + self.computing
 
     def __str__(self) -> str:
         name = {"cube": "cube cores", "vector": "vector cores", "aicpu": "AICPU cores"}[self.unit]
         return f"{self.cores} of {self.total} {name}"
 
 
+def micro(seconds: float) -> str:
+    return f"{seconds * 1e6:,.3g} µs" if seconds < 1e-3 else f"{seconds * 1e3:,.3g} ms"
+
+
 class Costs:
     """The model's constants as attributes, and what follows from them. ``scale`` is how many times slower than the
-    model operators run here; 0: they take what they take, and all cores are always free.
+    model everything is here; 0: it takes what it takes, and all cores are always free.
     """
 
     scale = 0.0
@@ -102,7 +118,7 @@ class Costs:
         if dtypes & AICPU:
             elements = max(map(prod, shapes))
             cores = min(self.total("aicpu"), max(1, ceil(elements / 4096)))
-            return Cost("aicpu", cores, self.total("aicpu"), self.launch + elements / (self.aicpu_elements * cores))
+            return Cost("aicpu", cores, self.total("aicpu"), elements / (self.aicpu_elements * cores), self.launch)
         moving = nbytes / self.memory_bandwidth
         if name in CUBE:
             out, first = shapes[-1], shapes[0]
@@ -111,14 +127,23 @@ class Costs:
             cores = min(self.total("cube"), max(1, blocks))
             work = 2.0 * prod(out) * (first[-1] if first else 1)
             computing = work / (self.cube_operations * self.frequency * cores)
-            return Cost("cube", cores, self.total("cube"), self.launch + max(moving, computing))
+            return Cost("cube", cores, self.total("cube"), max(moving, computing), self.launch)
         cores = min(self.total("vector"), max(1, ceil(largest / self.vector_block)))
         computing = nbytes / (self.vector_bytes * self.frequency * cores)
-        return Cost("vector", cores, self.total("vector"), self.launch + max(moving, computing))
+        return Cost("vector", cores, self.total("vector"), max(moving, computing), self.launch)
 
-    def transfer(self, nbytes: int) -> float:
-        """How many seconds a copy between host and device takes."""
+    def copy(self, nbytes: int, inside: bool = False) -> float:
+        """How many seconds a copy between host and device takes, or one ``inside`` of a device, which reads and writes
+        its memory.
+        """
+        if inside:
+            return float(self.launch + 2 * nbytes / self.memory_bandwidth)
         return float(self.transfer_latency + nbytes / self.transfer_bandwidth)
+
+    def told(self, cost: Cost) -> str:
+        """What the model says of an operator, the host's part first."""
+        return (f"{cost}, in the model after {micro(self.phase_one)} of phase one and {micro(cost.launch)} of launch "
+                f"for {micro(cost.computing)}")
 
 
 class Cores:

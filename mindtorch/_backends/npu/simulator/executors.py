@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,8 @@ class Operator:
         """aclnnXxxGetWorkspaceSize."""
         if faults.armed and (fault := faults.strike(self.name, 1)):
             raise fault
+        if costs.scale:
+            sleep(costs.phase_one * costs.scale)
         size, executor = arguments[-2:]
         if not size or not executor:
             raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{self.name}: workspaceSize or executor is null")
@@ -135,8 +138,9 @@ class Launch(Task):
     def run(self, stream: Stream) -> None:
         if faults.pace or costs.scale:
             cost = self.cost()
+            stream.delay(cost.launch * costs.scale)
             with stream.device.cores.taken(cost):
-                stream.pause(self.operator.name, cost.seconds * costs.scale)
+                stream.pause(self.operator.name, cost.computing * costs.scale)
                 self._compute(stream)
             return
         if faults.lost:

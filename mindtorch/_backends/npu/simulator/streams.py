@@ -67,16 +67,18 @@ class Task:
 
 class Call(Task):
     """A copy, fill or callback: a function without arguments, and its name in messages. ``keep`` lives until it ran;
-    ``nbytes`` go between host and device.
+    ``nbytes`` are copied between host and device, or ``inside`` of a device.
     """
 
-    __slots__ = ("function", "keep", "name", "nbytes")
+    __slots__ = ("function", "inside", "keep", "name", "nbytes")
 
-    def __init__(self, name: str, function: Callable[[], Any], keep: Any = None, nbytes: int = 0):
-        self.name, self.function, self.keep, self.nbytes = name, function, keep, nbytes
+    def __init__(self, name: str, function: Callable[[], Any], keep: Any = None, nbytes: int = 0,
+                 inside: bool = False):
+        self.name, self.function, self.keep, self.nbytes, self.inside = name, function, keep, nbytes, inside
 
     def run(self, stream: Stream) -> None:
-        stream.pause(self.name, costs.transfer(self.nbytes) * costs.scale if costs.scale and self.nbytes else 0.0)
+        model = costs.copy(self.nbytes, self.inside) * costs.scale if costs.scale and self.nbytes else 0.0
+        stream.pause(self.name, model)
         self.function()
 
     def __repr__(self) -> str:
@@ -342,7 +344,11 @@ class Stream:
         """What every task that is work does first: it takes so many seconds, or those of slow motion if they are more.
         Raises Fault if the device is not there.
         """
-        if (seconds := max(seconds, faults.pace)) > 0:
-            self._hurry.wait(seconds)
+        self.delay(max(seconds, faults.pace))
         if faults.lost and self.device.number in faults.lost:
             raise Fault(ACL_ERROR_RT_LOST_HEARTBEAT, f"{name} failed on {self}: the device was lost")
+
+    def delay(self, seconds: float) -> None:
+        """Let so much time pass, unless the rest of the stream is skipped meanwhile."""
+        if seconds > 0:
+            self._hurry.wait(seconds)

@@ -26,9 +26,9 @@ def check_fill(stream: Stream | None, call: str, address: int, maximum: int, siz
         watch.active.transfer(stream, call, place, None, size)
 
 
-def check_copy(stream: Stream | None, call: str, to: int, maximum: int, source: int, size: int, kind: int) -> None:
-    """Check what a memcpy writes and reads. Sizes are in bytes. Raises Fault if an address is not on the side that
-    ``kind`` says, if there is no room, or if the devices are no peers.
+def check_copy(stream: Stream | None, call: str, to: int, maximum: int, source: int, size: int, kind: int) -> bool:
+    """Check what a memcpy writes and reads. Sizes are in bytes. Returns whether it stays inside of one device. Raises
+    Fault if an address is not on the side that ``kind`` says, if there is no room, or if the devices are no peers.
     """
     if kind not in SIDES:
         raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: kind {kind} is not supported")
@@ -41,6 +41,7 @@ def check_copy(stream: Stream | None, call: str, to: int, maximum: int, source: 
             raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: devices {numbers[0]} and {numbers[1]} are no peers")
     if watch.active is not None:
         watch.active.transfer(stream, call, target, origin, size, host=(to, source))
+    return bool(target and origin and target[0] is origin[0])
 
 
 def _check_size(call: str, maximum: int, size: int) -> None:
