@@ -59,7 +59,7 @@ HOUSE = (
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
     Room("_compile compiler _dynamo", "`torch.compile`: calls recorded, guarded, optimised, and printed as the Python "
-         "that runs", "an optimisation: `passes.py`; how an operator is written in a fused kernel: `program.py`"),
+         "that runs", "an optimisation: `passes.py`; how an operator is written in a fused kernel: `kernels.py`"),
     Room("func", "`torch.func`", "a transform of modules"),
     Room("optim", "optimizers, schedules of learning rates, averages of weights",
          "an optimizer: its rule, in a module of its name"),

@@ -1,12 +1,8 @@
 """Programs: the Python that runs in place of a graph (what Inductor writes in C++ or Triton, here over NumPy).
 
-The text that is printed is the text that runs. A fused kernel is a function of its own: its steps write into the arrays
-that it is given, and large arrays go through it in blocks that stay in the cache. All other operators are called as
-they are. Arrays that do not leave the program lie in buffers that are laid out beforehand and kept from call to call.
-
-Kernels are not handed to numexpr or numba: on one thread and 4M elements of float32 a chain of sums and products took
-6.4 ms in NumPy's blocks, 14.6 by numexpr and 2.0 by numba, after two seconds in which numba compiles it; one with tanh
-and exp 8.4, 76 and 69, since NumPy computes these in the processor's vectors.
+The text that is printed is the text that runs. A fused kernel is a function of its own, which writes into the arrays
+that it is given (``kernels``). All other operators are called as they are. Arrays that do not leave the program lie in
+buffers that are laid out beforehand and kept from call to call.
 """
 from __future__ import annotations
 
@@ -23,48 +19,19 @@ import numpy as np
 
 from .._backends.common.blocks import BLOCK, each_block
 from .._backends.cpu.ops.activation import ZEROS
-from .._backends.cpu.ops.comparison import MANY
 from .._call_site import place_of
 from .._layout import contiguous_strides
 from .._storage import allocate
 from .breaks import CannotCompile
-from .fusion import PRODUCTS, Group, groups_of, pointwise_row
+from .fusion import PRODUCTS, Group, groups_of
 from .graph import Graph, Step, Value
+from .kernels import KernelWriter
 from .running import Extern, strided
 
 numbers = itertools.count(1)
-#: How steps are written whose kernel would otherwise make an array of its own: in statements that write into ``{out}``.
-WRITTEN: dict[str, Callable[..., list[str]]] = {
-    "relu": lambda out, x: [f"numpy.maximum(zero[{x}.dtype], {x}, out={out})"],
-    "tanh_backward": lambda out, grad, y: [f"numpy.multiply({y}, {y}, out={out})",
-                                           f"numpy.subtract(1, {out}, out={out})",
-                                           f"numpy.multiply({grad}, {out}, out={out})"],
-    "sigmoid_backward": lambda out, grad, y: [f"numpy.subtract(1, {y}, out={out})",
-                                              f"numpy.multiply({y}, {out}, out={out})",
-                                              f"numpy.multiply({grad}, {out}, out={out})"],
-    "reciprocal": lambda out, x: [f"numpy.divide(1, {x}, out={out})"],
-    "rsqrt": lambda out, x: [f"numpy.sqrt({x}, out={out})", f"numpy.divide(1, {out}, out={out})"],
-    "addcmul": lambda out, x, first, second, value=1: [f"numpy.multiply({first}, {second}, out={out})",
-                                                       *([] if value == 1 else [f"{out} *= {value}"]),
-                                                       f"numpy.add({x}, {out}, out={out})"],
-    "ceil": lambda out, x: [f"numpy.ceil({x}, out={out})"],
-    "floor": lambda out, x: [f"numpy.floor({x}, out={out})"],
-    "trunc": lambda out, x: [f"numpy.trunc({x}, out={out})"],
-    "log1p": lambda out, x: [f"numpy.log1p({x}, out={out})"],
-    "clamp_min": lambda out, x, low: [f"numpy.maximum({x}, {low}, out={out})"],
-    "clamp_max": lambda out, x, high: [f"numpy.minimum({x}, {high}, out={out})"],
-}
-#: The same for many elements, in another way: with a number, NumPy takes maxima one by one, but clips by vectors.
-WRITTEN_FOR_MANY: dict[str, Callable[..., list[str]]] = {
-    "relu": lambda out, x: [f"numpy.clip({x}, 0, inf, out={out})"],
-    "clamp_min": lambda out, x, low: [f"numpy.clip({x}, {low}, inf, out={out})"],
-    "clamp_max": lambda out, x, high: [f"numpy.clip({x}, -inf, {high}, out={out})"],
-}
 #: Names that programs have already.
-RESERVED = frozenset({*kwlist, "aten", "kernels", "len", "at", "block", "inputs", "buffers",
+RESERVED = frozenset({*kwlist, "aten", "kernels", "numba", "range", "len", "at", "block", "inputs", "buffers",
                       *(f"work_{i}" for i in range(100))})
-#: Of the operators in WRITTEN, the ones that read an operand again after they have begun to write.
-READS_AGAIN = frozenset({"tanh_backward", "sigmoid_backward", "addcmul"})
 
 
 @dataclass
@@ -361,123 +328,6 @@ def comment(steps: list[Step]) -> str:
     """The lines of the user's that steps come from, as a comment."""
     places = [*dict.fromkeys(place_of(*step.site[:2]) for step in steps if step.site[0])]
     return f"  # {', '.join(places[:3])}{', ...' if len(places) > 3 else ''}" if places else ""
-
-
-@dataclass(eq=False)
-class Place:
-    """Memory of a kernel, for results of its steps that are read by no step after ``until``."""
-
-    name: str
-    dtype: Any
-    until: float
-
-
-class KernelWriter:
-    """Writes one fused kernel: a function of its inputs, the arrays of its results and scratch arrays. The results' own
-    memory serves as scratch until they are written.
-    """
-
-    def __init__(self, program: Writer, group: Group, results: list[Value], blocked: bool) -> None:
-        self.program, self.group, self.results, self.blocked = program, group, results, blocked
-        self.names = {value: program.spell(value) for value in (*group.inputs, *results)}
-        self.body: list[str] = []
-        self.scratch: list[Any] = []  # the dtype of each
-
-    def write(self, name: str) -> tuple[str, list[tuple[tuple[int, ...], Any]]]:
-        """The kernel's text, and the shapes and dtypes of the scratch arrays that it takes."""
-        group, shape = self.group, self.group.shape
-        flat = self.blocked and all((value.shape == shape and value.is_contiguous) or not value.shape
-                                    for value in group.inputs)
-        places, parts = dict(self.names), []
-        if self.blocked:
-            for value in (*group.inputs, *self.results):
-                if value.shape and (flat or (len(value.shape) == len(shape) and value.shape[0] == shape[0])):
-                    self.names[value] = self.program.unique(f"{places[value]}_at")
-                    parts.append((self.names[value], f"{places[value]}[at]"))
-        self._steps()
-        names = [places[value] for value in (*group.inputs, *self.results)]
-        said = " -> ".join(step.op.packet.strip("_") for step in group.steps)
-        if not self.blocked:
-            spelled = [f"work_{number}" for number in range(len(self.scratch))]
-            head = [f"def {name}({', '.join([*names, *spelled])}):", f'    """{said}"""']
-            return "\n".join([*head, *[f"    {line}" for line in self.body]]), [(shape, d) for d in self.scratch]
-        rows = prod(shape) if flat else shape[0]
-        inner = prod(shape) // rows
-        step = max(BLOCK // inner, 1)
-        head = [f"def {name}({', '.join(names)}):", f'    """{said}, in blocks that stay in the cache"""']
-        if flat:
-            wide = [n for v, n in places.items() if v.shape and len(shape) > 1]
-            if wide:
-                head.append(f"    {', '.join(wide)}, = {', '.join(f'{n}.reshape(-1)' for n in wide)},")
-        head += ["", "    def block(at):"]
-        tail = "" if flat else f", {', '.join(map(str, shape[1:]))}" if len(shape) > 1 else ""
-        made = [f"{', '.join(name for name, _ in parts)}, = {', '.join(part for _, part in parts)},"]
-        for number, dtype in enumerate(self.scratch):
-            self.program.names.setdefault(dtype.name, dtype.np)
-            made.append(f"work_{number} = empty((len({parts[0][0]}){tail or ','}), {dtype.name})")
-        lines = [*head, *[f"        {line}" for line in (*made, *self.body)], "",
-                 f"    each_block(block, {rows}, {step}, {prod(shape)})"]
-        return "\n".join(lines), []
-
-    def _steps(self) -> None:
-        group = self.group
-        last = {value: number for number, step in enumerate(group.steps) for value in step.inputs}
-        made = {step.outputs[0]: number for number, step in enumerate(group.steps)}
-        free = [Place(self.names[value], value.dtype, made[value] - self._reads_again(group.steps[made[value]]))
-                for value in self.results]
-        held: dict[Value, Place] = {}
-        for number, step in enumerate(group.steps):
-            out = step.outputs[0]
-            dying = {value: held[value] for value in dict.fromkeys(step.inputs) if value in held and
-                     last[value] == number}
-            if out not in self.names:
-                end = last.get(out, number)
-                fitting = [place for place in (*(() if self._reads_again(step) else dying.values()), *free)
-                           if place.dtype is out.dtype and place.until >= end]
-                place = fitting[0] if fitting else Place(f"work_{len(self.scratch)}", out.dtype, inf)
-                if not fitting:
-                    self.scratch.append(out.dtype)
-                elif place in free:
-                    free.remove(place)
-                held[out], self.names[out] = place, place.name
-            self._statement(step, self.names[out])
-            for value in dying:
-                del held[value]
-            free += [place for place in dying.values() if place is not held.get(out)]
-            if out in held and out not in last:
-                free.append(held.pop(out))
-
-    @classmethod
-    def _reads_again(cls, step: Step) -> bool:
-        """Whether a step may read an operand again after it has begun to write."""
-        return step.op.name in READS_AGAIN or (step.op.name not in WRITTEN and not cls._is_ufunc(step))
-
-    @staticmethod
-    def _is_ufunc(step: Step) -> bool:
-        return isinstance(pointwise_row(step), np.ufunc) or step.op.name in PRODUCTS
-
-    def _statement(self, step: Step, target: str) -> None:
-        """The statements that write a step's result into its place."""
-        spelled = [self._operand(arg, step) for arg in step.args]
-        name = step.op.name
-        if name in PRODUCTS:
-            self.body.append(f"numpy.matmul({spelled[0]}, {spelled[1]}, out={target})")
-            return
-        row = pointwise_row(step)
-        if name in WRITTEN:
-            many = prod(self.group.shape) >= MANY and name in WRITTEN_FOR_MANY
-            self.body += (WRITTEN_FOR_MANY if many else WRITTEN)[name](target, *spelled)
-        elif isinstance(row, np.ufunc):
-            self.body.append(f"numpy.{row.__name__}({', '.join(spelled[:row.nin])}, out={target})")
-        else:
-            rows = self.program.names.setdefault("kernels", SimpleNamespace())
-            setattr(rows, function := name.replace(".", "_"), row)
-            self.body.append(f"{target}[...] = kernels.{function}({', '.join(spelled)})")
-
-    def _operand(self, arg: Any, step: Step) -> str:
-        if arg.__class__ is Value:
-            return self.names[arg]
-        return self.program.argument(arg)
 
 
 def watched(program: Program) -> Callable[..., Any]:

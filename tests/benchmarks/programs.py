@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 Program = Callable[[Any], Callable[[], Any]]
 
@@ -90,6 +91,14 @@ def pointwise_chain(t: Any) -> Callable[[], Any]:
     x, y = t.ones(4_000_000) * 0.5, t.ones(4_000_000) * 0.25
     function = _compiled(t, lambda x, y: ((x * y + 1) * x - y).relu() * 0.5)
     return lambda: function(x, y)
+
+
+def pointwise_chain_of_numpy(t: Any) -> Callable[[], Any]:
+    """The same with kernels of NumPy, also where numba is installed."""
+    with patch("mindtorch._compile.kernels.numba", lambda: None):
+        run = pointwise_chain(t)
+        run()
+    return run
 
 
 def _training(t: Any, model: Any, optimizer: Any, x: Any, y: Any, loss: Any,
@@ -199,6 +208,7 @@ PROGRAMS: list[tuple[str, Program, float | None]] = [
     ("LSTM training step", lstm, 1.2),
     ("GPT training step, AdamW", gpt, 1.2),
     ("compiled: chain of 6, 4M elements", pointwise_chain, 0.5),
+    ("compiled: the same without numba", pointwise_chain_of_numpy, None),
     ("compiled: MLP training step, SGD", partial(mlp_sgd, compiled=True), 0.6),
     ("compiled: GPT training step", partial(gpt, compiled=True), 0.8),
     ("layer_norm, forward and backward", layer_norm, 1.5),

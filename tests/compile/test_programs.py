@@ -1,11 +1,13 @@
 """Compiled programs compute what the functions compute as they are written: values, layouts, gradients, aliases."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import mindtorch as torch
 from mindtorch import nn
+from mindtorch._compile import kernels
 from mindtorch.nn import functional as F
 
 
@@ -143,6 +145,48 @@ def test_large_arrays_go_through_kernels_in_blocks() -> None:
         assert "each_block" in source
     turned = torch.randn(1000, 400).t()
     same(torch.compile(lambda x: (x + 1) * x.contiguous())(turned), (turned + 1) * turned)
+
+
+ARITHMETIC = {
+    "a chain": lambda x, y: ((x * y + 1) * x - y).relu() * 0.5,
+    "several results": lambda x, y: (x - 2, -(x - 2) / y, (x * y).abs()),
+    "a choice": lambda x, y: torch.where(x > y, x * 3, y - 1),
+    "comparisons": lambda x, y: (x + 1 < y, x == y, x * 2 >= 3),
+    "roots": lambda x, y: (x + y).sqrt() + (x * y).rsqrt() + y.reciprocal(),
+    "a tensor without dimensions": lambda x, y: x * y.sum() + 2,
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("function", ARITHMETIC.values(), ids=ARITHMETIC)
+def test_loops_of_numba_compute_what_kernels_of_numpy_do(function, dtype, monkeypatch) -> None:
+    pytest.importorskip("numba")
+    torch.manual_seed(0)
+    special = torch.tensor([0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1e-45, 1e38, -1], dtype=dtype)
+    x, y = (torch.cat([values.reshape(-1), torch.randn(1 << 19, dtype=dtype)]).requires_grad_()
+            for values in torch.meshgrid(special, special, indexing="ij"))
+
+    def run():
+        compiled = torch.compile(function)
+        results = compiled(x, y)
+        results = [results] if isinstance(results, torch.Tensor) else [*results]
+        total = sum(result.sum() for result in results if result.is_floating_point())
+        return [*results, *(torch.autograd.grad(total, [x, y]) if results[0].is_floating_point() else [])]
+
+    assert "numba.njit" in explained(function, x, y).compiled[0].programs[0].source
+    loops = run()
+    monkeypatch.setattr(kernels, "numba", lambda: None)
+    assert "numba" not in explained(function, x, y).compiled[0].programs[0].source
+    for mine, other in zip(loops, run(), strict=True):
+        mine, other = mine.detach().numpy(), other.detach().numpy()
+        np.testing.assert_array_equal(mine, other)
+        numbers = ~np.isnan(mine)
+        np.testing.assert_array_equal(np.signbit(mine[numbers]), np.signbit(other[numbers]))
+
+
+def test_kernels_with_transcendental_functions_are_those_of_numpy() -> None:
+    x = torch.randn(1 << 19)
+    assert "numba" not in explained(lambda x: (x * 2 + 1).exp(), x).compiled[0].programs[0].source
 
 
 OPERATIONS = {
