@@ -21,7 +21,14 @@ def run(script: str, arguments: list[str]) -> None:
     install_as_torch()
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(Path(script).resolve().parent))
-    runpy.run_path(script, run_name="__main__")
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except Exception as error:  # told as Python tells it: from the program's first line on
+        frames = error.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename != script:
+            frames = frames.tb_next
+        sys.excepthook(type(error), error.with_traceback(frames), frames)
+        sys.exit(1)
 
 
 def tour(html: str | None, arguments: list[str]) -> int:

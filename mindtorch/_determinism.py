@@ -1,10 +1,12 @@
 """Whether operators are to give the same results each time, for which new memory is filled."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
+from ._call_site import outside
 from ._dtype import BOOL, FLOATING
 
 
@@ -14,6 +16,26 @@ class Determinism:
     enabled = False
     warn_only = False  #: a warning for what is not deterministic, in place of an error
     fill_uninitialized = True  #: ``torch.utils.deterministic.fill_uninitialized_memory``
+
+
+def alert_not_deterministic(function: str) -> None:
+    """Say that a function's result may differ from one call to the next, if determinism is asked for
+    (``at::globalContext().alertNotDeterministic``).
+
+    Raises:
+        RuntimeError: unless a warning is enough.
+    """
+    if not Determinism.enabled:
+        return
+    said = (f"{function} does not have a deterministic implementation, but you set "
+            f"'torch.use_deterministic_algorithms(True{', warn_only=True' if Determinism.warn_only else ''})'.")
+    wish = ("file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic "
+            "support for this operation.")
+    if not Determinism.warn_only:
+        raise RuntimeError(f"{said} You can turn off determinism just for this operation, or you can use the "
+                           f"'warn_only=True' option, if that's acceptable for your application. You can also {wish}")
+    warnings.warn(f"{said} You can {wish}", stacklevel=outside())
+
 
 
 def filled(tensor: Any, start: int = 0) -> Any:

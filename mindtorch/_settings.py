@@ -7,6 +7,7 @@ from typing import Any
 from ._backends.common.blocks import processors, threads
 from ._determinism import Determinism
 from ._dtype import DTYPES, set_default_dtype
+from ._warnings import Told, warn_once
 
 _PRECISIONS = ("highest", "high", "medium")
 _DEBUG_MODES = ("default", "warn", "error")
@@ -17,7 +18,6 @@ class _State:
 
     interop_threads = 0
     precision = "highest"
-    warn_always = False
 
 
 # -- threads ---------------------------------------------------------------------------------------------------------
@@ -136,12 +136,12 @@ def set_flush_denormal(mode: bool) -> bool:
 
 def set_warn_always(b: bool) -> None:
     """Note whether every occasion of a warning should be told, not only the first (``torch.set_warn_always``)."""
-    _State.warn_always = bool(b)
+    Told.always = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
     """Whether every occasion of a warning should be told (``torch.is_warn_always_enabled``)."""
-    return _State.warn_always
+    return Told.always
 
 
 def set_default_tensor_type(t: Any) -> None:
@@ -150,6 +150,8 @@ def set_default_tensor_type(t: Any) -> None:
     Raises:
         TypeError: if it is no floating point type.
     """
+    warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() "
+              "and torch.set_default_device() as alternatives.")
     name = t if isinstance(t, str) else getattr(t, "__name__", "")
     dtypes = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16",
               "BFloat16Tensor": "bfloat16"}

@@ -42,6 +42,7 @@ from ._layout import (
 )
 from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
+from ._warnings import warn_once
 
 new: Callable[..., Any] = object.__new__
 new_size: Callable[..., Any] = tuple.__new__
@@ -755,14 +756,21 @@ class Tensor(Methods, metaclass=_TensorType):
                         self=self)
         return self.item()
 
+    def _scalar(self) -> Any:
+        """The only element as a floating point or complex number, whose gradient is lost."""
+        if self._keys & AUTOGRAD:
+            warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                      "Consider using tensor.detach() first.")
+        return self._number()
+
     def __int__(self) -> int:
         return int(_real(self._number(), "int64_t"))
 
     def __float__(self) -> float:
-        return float(_real(self._number(), "double"))
+        return float(_real(self._scalar(), "double"))
 
     def __complex__(self) -> complex:
-        return complex(self._number())
+        return complex(self._scalar())
 
     def __index__(self) -> int:
         if self._dtype.category >= FLOATING or self.numel() != 1:

@@ -19,6 +19,7 @@ from ._dtype import FLOATING, DType, bool_, int64
 from ._layout import Ints, contiguous_strides
 from ._size import Size
 from ._tensor import Tensor, tensor_method
+from ._warnings import warn_once
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
            "cartesian_prod", "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "tril_indices",
@@ -212,6 +213,11 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     """The LU factorization of matrices (..., m, n), its pivots and, with ``get_infos``, LAPACK's status, which is not 0
     for a singular matrix (``torch.lu``).
     """
+    warn_once("torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be "
+              "removed in a future PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with"
+              "\nLU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\n"
+              "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
+              "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)")
     result = _lu_with_info(A, pivot, not get_infos)
     result = result if get_infos else tuple(result[:2])
     if out is None:

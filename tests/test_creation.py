@@ -232,6 +232,16 @@ def test_a_program_that_imports_torch_runs_on_mindtorch(tmp_path):
     assert "no_such_name" in lines[2] and "mindtorch does not have" in lines[2]
 
 
+def test_an_error_of_a_program_is_told_from_the_programs_first_line_on(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text("import torch\ntorch.ones(2) @ torch.ones(3)\n")
+    run = subprocess.run([sys.executable, "-m", "mindtorch", "run", str(script)], capture_output=True, text=True)
+    lines = run.stderr.splitlines()
+    assert run.returncode == 1 and lines[:2] == ["Traceback (most recent call last):",
+                                                 f'  File "{script}", line 2, in <module>']
+    assert lines[-1].startswith("RuntimeError: inconsistent tensor size")
+
+
 def test_installing_after_pytorch_was_imported_is_refused():
     with pytest.raises(RuntimeError, match="imported already"):
         mindtorch.install_as_torch()

@@ -18,10 +18,16 @@ from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
 from .._size import Size
+from .._warnings import warn_once
 from .accumulate import ALONE, AccumulateGrad, accumulate, can_accumulate_inplace
 from .anomaly import AnomalyMode, check_nan, explain_failure, tell_node
 from .node import Edge, GradientEdge, Node, new
 from .utils import can_expand, reduce_grad
+
+CYCLE = ("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+         "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If "
+         "you have to use this function, make sure to reset the .grad fields of your parameters to None after use to "
+         "break the cycle and avoid the leak.")
 
 
 class Task(Node):
@@ -289,6 +295,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     Raises:
         RuntimeError: if a tensor has no graph, the graph was freed, or a gradient is needed and not given.
     """
+    if create_graph:
+        warn_once(CYCLE)
     try:
         keep_graph = create_graph if retain_graph is None else retain_graph
         if (grad_tensors is grad_variables is inputs is None and tensors.__class__ in TENSOR_TYPES

@@ -24,6 +24,7 @@ from .._dtype import FLOATING, finfo, int64
 from .._errors import NAMES, check
 from .._layout import Ints, wrap_dim
 from .._linalg_error import LinAlgError, first_failure
+from .._warnings import warn_once
 from . import COMPOSITES
 
 inf = math.inf
@@ -112,6 +113,15 @@ linalg_cholesky = checked(
 
 def linalg_svdvals(A: Any, driver: str | None = None) -> Any:
     return svd(A, False, records(A), driver)[1]
+
+
+def deprecated_qr(self: Any, some: bool = True) -> Any:
+    """``torch.qr``: what ``torch.linalg.qr`` returns, reduced if ``some``."""
+    warn_once("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
+              "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\n"
+              "Q, R = torch.qr(A, some)\nshould be replaced with\n"
+              "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')")
+    return packed("qr", qr(self, "reduced" if some else "complete"))
 
 
 def svd_of(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
@@ -300,7 +310,7 @@ COMPOSITES.update({
     "linalg_svd": lambda A, full_matrices=True, driver=None: packed("linalg_svd", svd(A, full_matrices, True, driver)),
     "linalg_eigh": lambda self, UPLO="L": packed("linalg_eigh", eigh(self, UPLO, True)),
     "lu_solve": lambda self, LU_data, LU_pivots: lu_solve_(LU_data, LU_pivots, self),
-    "qr": lambda self, some=True: packed("qr", qr(self, "reduced" if some else "complete")),
+    "qr": deprecated_qr,
     "orgqr": lambda self, input2: householder_product(self, input2),
     "svd": svd_of,
     "linalg_eigvalsh": lambda self, UPLO="L": eigh(self, UPLO, records(self))[0],

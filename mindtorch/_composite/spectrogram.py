@@ -9,10 +9,17 @@ from .._dispatch.aten import (
 )
 from .._dtype import FLOATING
 from .._errors import check
+from .._warnings import warn_once
 from . import COMPOSITES
 
 #: ATen's numbers for scaling by the root of the number of points, by that number, and not at all.
 NONE, ROOT, WHOLE = 0, 1, 2
+#: What PyTorch says to who gives no window.
+EXPLICIT = ("To suppress this warning and use a rectangular window, explicitly set "
+            "`window=torch.ones(n_fft, device=<device>)`.")
+LEAKAGE = ("which is known to cause spectral leakage. Other windows such as torch.hann_window or torch.hamming_window "
+           f"are recommended to reduce spectral leakage.{EXPLICIT}")
+INVERSE = f"Please provide the same window used by stft to make the inversion lossless.{EXPLICIT}"
 
 
 def _check_window(function: str, signal: Any, window: Any, size: int) -> None:
@@ -51,6 +58,8 @@ def stft(self: Any, n_fft: int, hop_length: int | None = None, win_length: int |
                       "complex tensors for all inputs, and return_complex=False will raise an error.\nNote: you can "
                       "still call torch.view_as_real on the complex output to recover the old return format.",
                       stacklevel=2)
+    if window is None:
+        warn_once(f"A window was not provided. A rectangular window will be applied,{LEAKAGE}")
     signal = signal.unsqueeze(0) if self.ndim == 1 else signal
     length = signal.shape[1]
     check(0 < n_fft <= length, lambda: f"stft: expected 0 < n_fft < {length}, but got n_fft={n_fft}")
@@ -94,6 +103,8 @@ def istft(self: Any, n_fft: int, hop_length: int | None = None, win_length: int 
     check(0 < hop <= size, lambda: f"istft: expected 0 < hop_length <= win_length, but got hop_length={hop}")
     check(0 < size <= n_fft, lambda: f"istft: expected 0 < win_length <= n_fft, but got win_length={size}")
     _check_window("istft", self, window, size)
+    if window is None:
+        warn_once(f"A window was not provided. A rectangular window will be applied.{INVERSE}")
     check(return_complex or window is None or not window.is_complex(),
           "Complex windows are incompatible with return_complex=False")
     check(not (return_complex and onesided), "Cannot have onesided output if window or input is complex")

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _device
 from .._about import about
 from .._backends.common.convert import to_device
+from .._call_site import outside
 from .._dispatch.aten import _to_copy, lift_fresh as _lift_fresh, scalar_tensor as _scalar_tensor
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, bool_, from_numpy_dtype, get_default_dtype, int64,
@@ -177,10 +178,9 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         RuntimeError: if a number does not fit the dtype, or a value is no number.
     """
     dtype = as_dtype("tensor", dtype)
-    where = _device.resolve_device(device)
     if isinstance(data, Tensor):
-        out = _to_copy(data.detach(), dtype, where if device is not None else data._device, False, "contiguous_format")
-        return out.requires_grad_() if requires_grad else out
+        return _copy_of(data, dtype, data._device if device is None else device, requires_grad, "torch.tensor")
+    where = _device.resolve_device(device)
     if isinstance(data, np.ndarray):
         found = from_numpy_dtype(data.dtype)
         array, dtype = data.astype((dtype or found).np, order="C", copy=True), dtype or found
@@ -208,6 +208,14 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     return out.requires_grad_() if requires_grad else out
 
 
+def _copy_of(tensor: Tensor, dtype: DType | None, device: Any, requires_grad: bool, function: str) -> Tensor:
+    warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                  f"sourceTensor.detach().clone().requires_grad_(True), rather than {function}(sourceTensor).",
+                  stacklevel=outside())
+    out = _to_copy(tensor.detach(), dtype, _device.resolve_device(device), False, "contiguous_format")
+    return out.requires_grad_() if requires_grad else out
+
+
 def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A 0-d tensor of a number, of the default dtype unless given (``torch.scalar_tensor``)."""
@@ -219,5 +227,7 @@ def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None,
 def new_tensor(self: Tensor, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,
                layout: Any = None, pin_memory: bool = False) -> Tensor:
     """``torch.tensor`` with this tensor's dtype and device (``torch.Tensor.new_tensor``)."""
-    return tensor(data, dtype=dtype or self._dtype, device=self._device if device is None else device,
-                  requires_grad=requires_grad)
+    device = self._device if device is None else device
+    if isinstance(data, Tensor):
+        return _copy_of(data, dtype or self._dtype, device, requires_grad, "tensor.new_tensor")
+    return tensor(data, dtype=dtype or self._dtype, device=device, requires_grad=requires_grad)

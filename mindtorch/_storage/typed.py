@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _device, _errors as errors
+from .._call_site import outside
 from .._dtype import DTYPES, DType, get_default_dtype
 from .untyped import StorageBase, UntypedStorage
 
@@ -48,6 +49,7 @@ class TypedStorage(StorageBase):
         self._untyped = wrap_storage or _made(args[0] if args else 0, dtype, device)
 
     def __call__(self) -> TypedStorage:
+        _warn_of_removal()
         return self
 
     def untyped(self) -> UntypedStorage:
@@ -170,13 +172,13 @@ class _Removal:
 
 
 def _warn_of_removal() -> None:
-    """PyTorch's warning to who makes a typed storage; asking a tensor for its storage gives none here."""
+    """PyTorch's warning to who makes a typed storage."""
     if _Removal.always or not _Removal.told:
         _Removal.told = True
         warnings.warn("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the "
                       "only storage class. This should only matter to you if you are using storages directly.  To "
                       "access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
-                      stacklevel=4)
+                      stacklevel=outside())
 
 
 def _made(data: Any, dtype: DType, device: Any) -> UntypedStorage:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...._linalg_error import LinAlgError, first_failure
+from ...._warnings import warn_once
 from . import CPU_KERNELS
 
 ndarray = np.ndarray
@@ -189,6 +190,14 @@ def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
     return outputs
 
 
+def cholesky(a: ndarray, upper: bool = False) -> ndarray:
+    warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+              "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
+              "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\n"
+              "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.")
+    return cholesky_ex(a, upper, True, "cholesky")[0]
+
+
 def cholesky_solve(b: ndarray, factor: ndarray, upper: bool = False) -> ndarray:
     b, factor = broadcast(b, factor)
     return by_lapack("potrs", lambda potrs, b, factor: potrs(factor, b, not upper)[:1],
@@ -314,7 +323,7 @@ CPU_KERNELS.update({
     "_linalg_solve_ex": linalg_solve_ex,
     "linalg_solve_triangular": solve_triangular,
     "linalg_cholesky_ex": cholesky_ex,
-    "cholesky": lambda a, upper=False: cholesky_ex(a, upper, True, "cholesky")[0],
+    "cholesky": cholesky,
     "linalg_ldl_factor_ex": ldl_factor_ex,
     "linalg_ldl_solve": ldl_solve,
     "linalg_householder_product": householder_product,

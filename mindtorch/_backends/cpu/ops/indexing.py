@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...._about import about
+from ...._determinism import alert_not_deterministic
 from ...._errors import check
 from ...._storage import allocate
 from ...common.blocks import BLOCK, each_block
@@ -249,6 +250,7 @@ def put_(x: Array, at: Array, source: Array, accumulate: bool = False) -> None:
     if accumulate:
         np.add.at(x, places, source.reshape(-1))
     else:
+        alert_not_deterministic("put_")
         x[places] = source.reshape(-1)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._determinism import alert_not_deterministic
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...meta.ops.pooling import places
@@ -162,6 +163,7 @@ def max_pool_backward(dims: int) -> Callable[..., Array]:
 
 def max_unpool(dims: int) -> Callable[..., Array]:
     def row(self: Array, indices: Array, output_size: Ints, *settings: Ints) -> Array:
+        alert_not_deterministic(f"max_unpooling{dims}d_forward_out")
         count = prod(output_size)
         wrong = (indices < 0) | (indices >= count)
         if wrong.any():

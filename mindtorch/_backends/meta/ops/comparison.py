@@ -9,6 +9,7 @@ from ...._errors import (
     C_NAMES, CPP_NAMES, NAMES, check, check_broadcast, check_fits, check_half, check_number, check_takes,
 )
 from ...._layout import Spec, broadcast_shapes
+from ...._warnings import warn_once
 from ...common.inplace_and_out import deprecated_on, with_overlap
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
@@ -52,6 +53,9 @@ def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> N
     check(condition._dtype in (bool_, uint8),
           lambda: "where expected condition to be a boolean tensor, but got a tensor with dtype "
                   f"{NAMES[condition._dtype.name]}")
+    if condition._dtype is uint8:
+        warn_once("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
+                  "future version of PyTorch. Use a boolean condition instead.")
     check_fits(promoted, self, other)
 
 
