@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from .exchange import Server
 from .hits import Hits, statement_at
 from .mutants import Mutant
 
@@ -112,6 +113,7 @@ class Tree:
             shutil.copy2(original / name, self.tree / name)
         #: of each test module the tests, how long each takes and which lines it covers
         self.tests: dict[str, dict[str, Any]] = {}
+        self.server: Server | None = None
         self._moved: dict[tuple[str, str], dict[int, int]] = {}  #: of an earlier text of a source, where its lines are
 
     def survey(self, sources: Sequence[str], test_modules: Sequence[str]) -> None:
@@ -165,14 +167,21 @@ class Tree:
         return sorted(((test, tests[test]["seconds"]) for test in direct or tests), key=lambda pair: pair[1])
 
     def catches(self, mutant: Mutant, tests: Sequence[tuple[str, float]]) -> bool:
-        """Whether a test fails, or does not end, with the mutant in its module's place."""
+        """Whether a test fails, or does not end, with the mutant in its module's place. What a fork of a process that
+        has imported the library does not notice is tried again with the module's file changed.
+        """
+        if self.server is None:
+            self.server = Server(self.tree)
+        duration = sum(seconds for _, seconds in tests)
+        if self.server.catches(mutant, [test for test, _ in tests], STARTUP + 3 * duration):
+            return True
         path = self.tree / mutant.path
         before = path.stat()
         path.write_text(mutant.mutated)
         os.utime(path, (before.st_atime, before.st_mtime + 1))
         try:
             code = run(_try_mutant, str(self.tree), [test for test, _ in tests],
-                       seconds=sum(seconds for _, seconds in tests))
+                       seconds=duration)
         finally:
             path.write_text(mutant.source)
             os.utime(path, (before.st_atime, before.st_mtime))
