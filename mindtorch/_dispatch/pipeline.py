@@ -137,7 +137,7 @@ class Pipeline:
         entry = Entry(op, args, backend, device, [], call_site(), self)
         if op.is_inplace or op.is_out:
             result = args[0] if op.is_inplace else args[-1]
-            for tensor in tensors_of((result,)):
+            for tensor in tensors_of([args[i] for i in op.writes] if op.writes_lists else (result,)):
                 self._mark_written(tensor, entry)
                 if op.is_inplace:
                     tensor._bump()

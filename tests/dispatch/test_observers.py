@@ -9,7 +9,7 @@ import pytest
 import mindtorch as torch
 from mindtorch._dispatch import dispatcher
 from mindtorch._dispatch.keys import CPU
-from mindtorch._dispatch.observers import TensorMeta
+from mindtorch._dispatch.observers import TensorMeta, subscribed_values
 from mindtorch._dispatch.sites import kernel_site
 
 
@@ -60,6 +60,25 @@ def test_several_observers_see_the_same_and_unsubscribing_restores_the_hot_path(
     before = len(seen[1])
     torch.ones(2) * 2
     assert len(seen[1]) == before
+
+
+def test_who_is_shown_values_is_shown_them_until_the_end_of_its_own_block():
+    seen = {"outer": [], "inner": []}
+
+    def watch(name):
+        return subscribed_values(
+            lambda event, args, result: event.op == "ones" or seen[name].append(
+                (event.op, args[0].tolist(), result.tolist())))
+
+    with watch("outer"):
+        with watch("inner"):
+            torch.ones(2).neg()
+        torch.ones(2).mul(3)
+        assert dispatcher.mode
+    torch.ones(2).exp()
+    assert dispatcher.mode == 0
+    shown = [("neg", [1, 1], [-1, -1]), ("mul.Tensor", [1, 1], [3, 3])]
+    assert seen == {"outer": shown, "inner": shown[:1]}
 
 
 def test_an_observer_of_one_thread_does_not_see_another():

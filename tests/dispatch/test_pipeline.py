@@ -280,3 +280,28 @@ def test_views_of_what_is_to_be_written_are_pending_and_settled() -> None:
         row.sub_(1)
     assert y.tolist() == [4] * 3 and x.tolist() == [[1] * 3, [5] * 3]
     assert (row + 1).tolist() == [2] * 3
+
+
+def test_all_lists_that_are_to_be_written_are_pending_with_those_that_see_them_until_then() -> None:
+    """A fused step writes parameters and buffers."""
+    params, grads = [torch.ones(2), torch.full((3,), 2.0)], [torch.ones(2), torch.ones(3)]
+    buffers = [torch.zeros(2), torch.zeros(3)]
+    views = [p.view(-1) for p in params]
+    with torch.pipeline():
+        torch._fused_sgd_(params, grads, buffers, weight_decay=0.0, momentum=0.5, lr=1.0, dampening=0.0, nesterov=False,
+                          maximize=False, is_first_step=True)
+        assert all(map(is_pending, [*params, *views, *buffers])) and not any(map(is_pending, grads))
+        assert buffers[0].tolist() == [1, 1]
+    assert not any(map(is_pending, [*params, *views, *buffers]))
+    assert [x.tolist() for x in views] == [[0, 0], [1, 1, 1]] and [x.tolist() for x in buffers] == [[1, 1], [1, 1, 1]]
+    assert [x._version for x in (*params, *buffers)] == [1] * 4
+
+
+def test_what_an_operator_writes_beside_its_result_is_pending_until_then() -> None:
+    """Running statistics are."""
+    mean, variance = torch.zeros(2), torch.ones(2)
+    with torch.pipeline() as p:
+        out = torch.nn.functional.batch_norm(torch.arange(6.0).view(3, 2), mean, variance, training=True, momentum=1.0)
+        assert is_pending(mean) and is_pending(variance) and is_pending(out)
+        assert [entry.shapes[:2] for entry in p.pending if "batch_norm" in entry.op.name] == [[(2,), (2,)]]
+    assert not is_pending(mean) and mean.tolist() == [2, 3] and variance.tolist() == [4, 4]

@@ -89,12 +89,12 @@ def first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *(decorator.lineno for decorator in getattr(statement, "decorator_list", ()))])
 
 
-def statement_at(source: str, line: int) -> tuple[range, bool]:
-    """The lines of the innermost statement at a line, and whether it is one that defines a function or a class, which
-    runs when it is imported.
+def statement_at(source: str, line: int) -> tuple[range, bool, bool]:
+    """The lines of the innermost statement at a line; whether it is one that defines a function; and whether it runs
+    when the module is imported.
     """
     around = [statement for statement in ast.walk(ast.parse(source)) if isinstance(statement, ast.stmt)
               and first_line(statement) <= line <= (statement.end_lineno or 0)]
-    innermost = max(around, key=first_line)
+    *outer, innermost = sorted(around, key=first_line)
     lines = range(first_line(innermost), (innermost.end_lineno or 0) + 1)
-    return lines, isinstance(innermost, ast.FunctionDef | ast.ClassDef)
+    return lines, isinstance(innermost, ast.FunctionDef), not any(isinstance(s, ast.FunctionDef) for s in outer)

@@ -156,15 +156,15 @@ class Tree:
         return [moved[line] for line in lines if line in moved]
 
     def covering(self, mutant: Mutant, test_modules: Sequence[str]) -> list[tuple[str, float]]:
-        """The tests that run a mutant's statement, and how long each takes, the fastest first. Where an import runs it,
-        they are those that run the function that it defines or, if it is none, anything of the module.
+        """The tests that run a mutant's statement, or the function that it defines, and how long each takes, the fastest
+        first; all tests where the statement is run by an import, or by none of them.
         """
-        tests = {test: facts for module in test_modules for test, facts in self.tests[module].items()
-                 if mutant.path in facts["lines"]}
-        lines, is_definition = statement_at(mutant.source, mutant.lines.start)
-        wanted = set(lines if is_definition else lines[:1])
-        direct = {test for test, facts in tests.items() if wanted & set(facts["lines"][mutant.path])}
-        return sorted(((test, tests[test]["seconds"]) for test in direct or tests), key=lambda pair: pair[1])
+        tests = {test: facts for module in test_modules for test, facts in self.tests[module].items()}
+        lines, is_function, is_imported = statement_at(mutant.source, mutant.lines.start)
+        wanted = set(lines if is_function else lines[:1])
+        direct = {test for test, facts in tests.items() if wanted & set(facts["lines"].get(mutant.path, ()))}
+        chosen = direct if direct and (is_function or not is_imported) else tests
+        return sorted(((test, tests[test]["seconds"]) for test in chosen), key=lambda pair: pair[1])
 
     def catches(self, mutant: Mutant, tests: Sequence[tuple[str, float]]) -> bool:
         """Whether a test fails, or does not end, with the mutant in its module's place. What a fork of a process that

@@ -93,9 +93,11 @@ def test_hits_are_the_statements_of_functions_that_ran_since_they_were_cleared(
     assert found == {8, 9, 12, 13} and module.total == 0
 
 
-@pytest.mark.parametrize(("line", "lines", "is_definition"), [
-    (2, range(2, 3), False), (5, range(5, 14), True), (9, range(9, 13), False), (10, range(9, 13), False),
-    (11, range(11, 12), False), (12, range(12, 13), False),
+@pytest.mark.parametrize(("line", "lines", "is_function", "is_imported"), [
+    (2, range(2, 3), False, True), (5, range(5, 14), True, True), (9, range(9, 13), False, False),
+    (10, range(9, 13), False, False), (11, range(11, 12), False, False), (12, range(12, 13), False, False),
 ])
-def test_the_statement_at_a_line_is_the_innermost(line: int, lines: range, is_definition: bool) -> None:
-    assert statement_at(NOTED, line) == (lines, is_definition)
+def test_the_statement_at_a_line_is_the_innermost(
+    line: int, lines: range, is_function: bool, is_imported: bool
+) -> None:
+    assert statement_at(NOTED, line) == (lines, is_function, is_imported)
