@@ -196,9 +196,9 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
 
 def all_like(operands: Iterable[Any], shape: Any, dtype: DType) -> bool:
     """Whether operands are many contiguous elements each, of one shape and dtype."""
-    return prod(shape) >= BLOCK and all(operand.__class__ in TENSOR_TYPES and operand._dtype is dtype
-                                        and not operand._keys & NONCONTIGUOUS and operand._array.shape == shape
-                                        for operand in operands)
+    return prod(shape) >= BLOCK // 2 and all(
+        operand.__class__ in TENSOR_TYPES and operand._dtype is dtype and not operand._keys & NONCONTIGUOUS
+        and operand._array.shape == shape for operand in operands)
 
 
 def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:

@@ -197,7 +197,7 @@ def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
 def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
-    if at.size <= BLOCK or at.ndim < 2 or not dim % at.ndim:
+    if at.size <= BLOCK // 2 or at.ndim < 2 or not dim % at.ndim:
         x, key = grid(x, dim, at)
         return (x.take(key[0]) if len(key) == 1 else x[key]).reshape(at.shape)
     out = allocate(at.shape, x.dtype)
@@ -206,7 +206,7 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
         lines, key = grid(x[part], dim, at[part])
         out[part] = (lines.take(key[0]) if len(key) == 1 else lines[key]).reshape(at[part].shape)
 
-    each_block(work, len(at), max(BLOCK // 2 * len(at) // at.size, 1), at.size)
+    each_block(work, len(at), max(BLOCK // 4 * len(at) // at.size, 1), at.size)
     return out
 
 
