@@ -58,7 +58,7 @@ class Arrow:
 class OperatorPath:
     """The way of an operator from the host to the device's cores, in nanoseconds: planned (``phase_one``) and put into
     the task queue (``phase_two``) by the host, waiting there (``queued``), and running on ``cores``, '' if the device
-    does not say which.
+    does not say which; a second line there is what the simulator's model says of the times.
     """
 
     name: str

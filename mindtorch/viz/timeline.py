@@ -32,6 +32,7 @@ LISTED = 100  #: that are listed in a terminal at most
 PATHS = 12  #: ways of operators from the host to the cores that are told of
 TOLD = 8  #: moments of one mark that are told of
 CLOSE = 80  #: moments within this part of the window are one mark
+NEWLINE = "\n"  #: between the cores of an operator and what a model says of it
 COLUMNS = 64  #: characters of a lane in a terminal
 CHARACTERS = {"enqueue": "-", "run": "█", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕", "exchange": "⇅"}
 
@@ -338,21 +339,30 @@ def _shares(shares: Sequence[RankShare]) -> Markup | None:
 
 def _steps(path: OperatorPath) -> tuple[str, ...]:
     """The steps of an operator from the host to the device's cores, in words that stand alone."""
+    cores, *model = path.cores.split(NEWLINE)
     return (f"phase one {time_text(path.phase_one, 3)}", f"phase two {time_text(path.phase_two, 3)}",
-            f"task queue {time_text(path.queued, 3)}", f"{path.cores or 'cores'} {time_text(path.runs, 3)}")
+            f"task queue {time_text(path.queued, 3)}", f"{cores or 'cores'} {time_text(path.runs, 3)}",
+            *(f"({line})" for line in model))
 
 
 def _paths(paths: Sequence[OperatorPath]) -> Markup | None:
     """The ways of the first operators as a table, closed at first."""
     if not paths:
         return None
-    rows = [row(tag("b", path.name), mono(path.lane), time_text(path.phase_one, 3), time_text(path.phase_two, 3),
-                time_text(path.queued, 3), time_text(path.runs, 3), path.cores or soft("not known"))
+    rows = [row(join([tag("b", path.name), tag("div", mono(path.lane))]), time_text(path.phase_one, 3),
+                time_text(path.phase_two, 3), time_text(path.queued, 3), time_text(path.runs, 3), _cores(path))
             for path in paths[:PATHS]]
-    head = ("", "stream", "host: phase one →", "host: phase two →", "task queue →", "device: runs", "on")
+    head = ("", "phase one →", "phase two →", "task queue →", "runs", "on")
     left = f", the first {PATHS} of {len(paths):,}" if len(paths) > PATHS else ""
     return tag("details", tag("summary", f"from the host to the cores: {count_text(len(paths), 'operator')}"),
-               table(head, rows, f"the way of each operator{left}"))
+               table(head, rows, f"the way of each operator{left}: the host plans it and puts it into the queue, the "
+                                 "device runs it"))
+
+
+def _cores(path: OperatorPath) -> Markup:
+    """The cores, and below them what a model says."""
+    cores, *model = path.cores.split(NEWLINE)
+    return tag("div", cores or soft("not known"), *(tag("div", soft(line)) for line in model), class_="mt-cores")
 
 
 def _going_on(timeline: Timeline, at: int) -> Markup:

@@ -252,7 +252,7 @@ def test_the_way_of_an_operator_from_the_host_to_the_cores_is_told():
         small + 1
         large * 2
     adds, muls = timeline.paths
-    model = ", in the model after 10 µs of phase one and 5 µs of launch for "
+    model = "\nmodel: phase one 10 µs, launch 5 µs, then "
     assert (adds.name, adds.cores) == ("aclnnAdds", f"1 of 48 vector cores{model}0.000139 µs")
     assert (muls.name, muls.cores) == ("aclnnMuls", f"48 of 48 vector cores{model}6.07 µs")
     assert all(min(path.phase_one, path.phase_two, path.runs) > 0 <= path.queued for path in timeline.paths)
@@ -260,7 +260,8 @@ def test_the_way_of_an_operator_from_the_host_to_the_cores_is_told():
     assert [(run.name, run.end - run.start) for run in runs] == [(path.name, path.runs) for path in timeline.paths]
     page, text = viz.timeline_page(timeline), viz.timeline_text(timeline)
     assert "from the host to the cores: 2 operators" in page and "48 of 48 vector cores" in page
-    assert "→ phase two " in text and "→ task queue " in text and "→ 1 of 48 vector cores, in the model" in text
+    assert "→ phase two " in text and "→ task queue " in text and "→ 1 of 48 vector cores " in text
+    assert "→ (model: phase one 10 µs, launch 5 µs, then 6.07 µs)" in text
 
 
 def test_the_picture_shows_every_lane_and_tells_of_every_span(mixed: introspect.Timeline) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch._backends.npu.simulator import acl_memory, executors, streams
-from mindtorch._backends.npu.simulator.costs import CONSTANTS, Cores, Cost, Costs
+from mindtorch._backends.npu.simulator.costs import CONSTANTS, Cores, Cost, Costs, work_of
 
 simulator = torch.npu.simulator
 costs = simulator.costs
@@ -36,6 +36,18 @@ def test_large_operators_fill_the_device_and_are_bound_by_memory_or_arithmetic()
     assert product[:3] == ("cube", 24, 24)
     work = 2 * 4096**3 / (costs.cube_operations * costs.frequency * 24)
     assert product.seconds == pytest.approx(costs.launch + work)
+
+
+@pytest.mark.parametrize(("name", "shapes", "products"), [
+    ("aclnnFlashAttentionScore", [(1, 4, 64, 32), *[(1, 4, 96, 32)] * 2, (1, 4, 64, 32)], 2 * 4 * 64 * 96 * 32),
+    ("aclnnFlashAttentionScoreGrad", [(1, 4, 64, 32), (1, 4, 96, 32), (1, 4, 96, 32)], 5 * 4 * 64 * 96 * 32),
+    ("aclnnConvolution", [(2, 3, 8, 8), (5, 3, 3, 3), (2, 5, 6, 6)], 2 * 5 * 6 * 6 * 3 * 3 * 3),
+    ("aclnnConvolutionBackward", [(2, 5, 6, 6), (2, 3, 8, 8), (5, 3, 3, 3)], 2 * 2 * 5 * 6 * 6 * 3 * 3 * 3),
+    ("aclnnMm", [(4, 5), (5, 6), (4, 6)], 4 * 5 * 6),
+])
+def test_what_cube_cores_compute_follows_from_the_shapes(name: str, shapes: list[tuple[int, ...]],
+                                                         products: int) -> None:
+    assert work_of(name, shapes) == 2 * products
 
 
 def test_what_ai_cores_have_no_arithmetic_for_goes_to_the_aicpu() -> None:

@@ -30,7 +30,8 @@ class Provider:
     find: Callable[[str], int | None]
     simulated: bool
     before_reset: Callable[[Callable[[], None]], None]
-    #: Which cores an operator runs on, from its name and its values, '' if the device does not say.
+    #: Which cores an operator runs on, from its name and its values, and in a second line what a model says of its
+    #: times; '' if the device does not say.
     cores: Callable[[str, Any], str] = lambda name, values: ""
 
 

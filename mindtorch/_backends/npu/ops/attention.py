@@ -20,10 +20,18 @@ CAUSAL, CAUSAL_MASK, EMPTY_ROWS = 2, 2048, 2
 COPIES = 8
 
 
+def is_long(query: Any, key: Any) -> bool:
+    """Whether a mask of the scores would be larger than that of the code ``CAUSAL``: CANN's page of the operator
+    advises to give the mask itself where it is smaller.
+    """
+    return max(query.shape[2], key.shape[2]) > CAUSAL_MASK
+
+
 def mask_of(query: Any, key: Any, seen: Any, causal: bool) -> Any:
     """What is not seen: all of the shapes that ACLNN takes, or that of the scores."""
     if causal:
-        return query.new_ones((CAUSAL_MASK, CAUSAL_MASK), dtype=bool_).triu(1)
+        sizes = (CAUSAL_MASK, CAUSAL_MASK) if is_long(query, key) else (query.shape[2], key.shape[2])
+        return query.new_ones(sizes, dtype=bool_).triu(1)
     if seen is None:
         return None
     whole = (*query.shape[:3], key.shape[2])
@@ -32,10 +40,10 @@ def mask_of(query: Any, key: Any, seen: Any, causal: bool) -> Any:
     return seen.logical_not()
 
 
-def settings(query: Any, seen: Any, causal: bool, scale: float | None) -> tuple[Any, ...]:
+def settings(query: Any, key: Any, seen: Any, causal: bool, scale: float | None) -> tuple[Any, ...]:
     precise = EMPTY_ROWS if seen is not None and query.shape[2] > 1 else 0
     return (1 / sqrt(query.shape[3]) if scale is None else scale, 1.0, UNBOUNDED, 0 if causal else UNBOUNDED,
-            query.shape[1], "BNSD", precise, CAUSAL if causal else 0)
+            query.shape[1], "BNSD", precise, CAUSAL if causal and is_long(query, key) else 0)
 
 
 def attention(query: Any, key: Any, value: Any, seen: Any, dropout_p: float, causal: bool, debug: bool,
@@ -44,7 +52,7 @@ def attention(query: Any, key: Any, value: Any, seen: Any, dropout_p: float, cau
     most, total = (query.new_empty((*query.shape[:3], COPIES), dtype=float32) for _ in range(2))
     yield "aclnnFlashAttentionScore", (
         query, key, value, None, None, None, mask_of(query, key, seen, causal), None,
-        *settings(query, seen, causal, scale), most, total, query.new_empty((0,)), out)
+        *settings(query, key, seen, causal, scale), most, total, query.new_empty((0,)), out)
     yield "aclnnLog", (total.select(-1, 0), logsumexp)
     yield "aclnnAdd", (logsumexp, most.select(-1, 0), 1, logsumexp)
 
@@ -57,7 +65,7 @@ def attention_backward(grad: Any, query: Any, key: Any, value: Any, seen: Any, w
     yield "aclnnFlashAttentionScoreGrad", (
         query, key, value, grad, None, None, None, mask_of(query, key, seen, causal),
         logsumexp.unsqueeze(-1).expand(rows), logsumexp.new_ones(rows), None, out, None,
-        *settings(query, seen, causal, scale), *grads)
+        *settings(query, key, seen, causal, scale), *grads)
 
 
 ACLNN_CALLS.update({

@@ -70,6 +70,21 @@ class Cost(NamedTuple):
         return f"{self.cores} of {self.total} {name}"
 
 
+def work_of(name: str, shapes: list[tuple[int, ...]]) -> float:
+    """How many products and sums an operator of the cube cores computes, from the shapes of its tensors: of attention
+    two products with as many keys as there are, and five in its backward; of a convolution a product with each element
+    of a filter, and twice as many in its backward.
+    """
+    first, second, out = shapes[0], shapes[min(1, len(shapes) - 1)], shapes[-1]
+    if "Attention" in name:
+        return 2.0 * (5 if name.endswith("Grad") else 2) * prod(first) * second[-2]
+    if name == "aclnnConvolution":
+        return 2.0 * prod(out) * prod(second[1:])
+    if name == "aclnnConvolutionBackward":  # the gradient of the output comes first, then the input and the weight
+        return 4.0 * prod(first) * prod(shapes[2][1:])
+    return 2.0 * prod(out) * (first[-1] if first else 1)
+
+
 def micro(seconds: float) -> str:
     return f"{seconds * 1e6:,.3g} µs" if seconds < 1e-3 else f"{seconds * 1e3:,.3g} ms"
 
@@ -121,12 +136,11 @@ class Costs:
             return Cost("aicpu", cores, self.total("aicpu"), elements / (self.aicpu_elements * cores), self.launch)
         moving = nbytes / self.memory_bandwidth
         if name in CUBE:
-            out, first = shapes[-1], shapes[0]
+            out = shapes[-1]
             rows, columns = (out[-2:] if len(out) > 1 else (1, prod(out)))
             blocks = ceil(rows / self.cube_block) * ceil(columns / self.cube_block) * max(1, prod(out[:-2]))
             cores = min(self.total("cube"), max(1, blocks))
-            work = 2.0 * prod(out) * (first[-1] if first else 1)
-            computing = work / (self.cube_operations * self.frequency * cores)
+            computing = work_of(name, shapes) / (self.cube_operations * self.frequency * cores)
             return Cost("cube", cores, self.total("cube"), max(moving, computing), self.launch)
         cores = min(self.total("vector"), max(1, ceil(largest / self.vector_block)))
         computing = nbytes / (self.vector_bytes * self.frequency * cores)
@@ -141,9 +155,9 @@ class Costs:
         return float(self.transfer_latency + nbytes / self.transfer_bandwidth)
 
     def told(self, cost: Cost) -> str:
-        """What the model says of an operator, the host's part first."""
-        return (f"{cost}, in the model after {micro(self.phase_one)} of phase one and {micro(cost.launch)} of launch "
-                f"for {micro(cost.computing)}")
+        """The cores that an operator takes, and in a second line the model's times, the host's part first."""
+        return (f"{cost}\nmodel: phase one {micro(self.phase_one)}, launch {micro(cost.launch)}, then "
+                f"{micro(cost.computing)}")
 
 
 class Cores:
