@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from .programs import IMPORT_RATIO, PROGRAMS, add, mlp_sgd
+from .programs import IMPORT_RATIO, PROGRAMS
 from .rows import ROWS
 from .shares import shares
 
@@ -54,31 +54,6 @@ def import_seconds(module: str) -> float:
                                   env=environment).stdout)
              for _ in range(4)]
     return statistics.median(times[1:])
-
-
-def npu_rows(mindtorch: Any, seconds: float) -> Iterator[tuple[str, float, float, float]]:
-    """The simulated NPU beside limits of its own: an enqueued add beside 100 us of the caller's time, and a training
-    step beside the CPU's.
-    """
-    enqueue, synchronize = add(mindtorch, device="npu"), mindtorch.npu.synchronize
-    times = []
-    for _ in range(20):
-        start = time.thread_time()
-        for _ in range(50):
-            enqueue()
-        times.append((time.thread_time() - start) / 50)
-        synchronize()
-    yield "enqueue a + b (of 100 us)", statistics.median(times), 100e-6, 1.0
-
-    def waited(step: Callable[[], Any]) -> Callable[[], Any]:
-        def run() -> None:
-            step()
-            synchronize()
-
-        return run
-
-    on_npu, on_cpu = mlp_sgd(mindtorch, device="npu"), mlp_sgd(mindtorch)
-    yield "MLP training step (of the CPU's)", *compare(waited(on_npu), on_cpu, seconds), 10.0
 
 
 def summary(ratios: dict[str, float]) -> Iterator[str]:
@@ -138,10 +113,6 @@ def main() -> int:
         if wanted(name):
             ours, theirs = program(mindtorch), program(torch)
             row(name, *compare(ours, theirs, options.seconds), limit, ours)
-    for name, taken, allowed, limit in (
-        npu_rows(mindtorch, options.seconds) if not options.names or "npu" in options.names else ()
-    ):
-        row(name, taken, allowed, limit)
     if exceeded:
         print("over the limit:", ", ".join(exceeded))
     return int(options.check and bool(exceeded))

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from mindtorch._backends.npu import runtime, simulator
-from mindtorch._backends.npu.aclnn import HANDLE_FUNCTIONS, PHASE_TWO, prototype
-from mindtorch._backends.npu.bindings import binding
+from mindtorch._backends.npu.bindings import PHASE_TWO, binding
 from mindtorch._backends.npu.constants import (
     ACL_FORMAT_ND, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, DATA_TYPES,
 )
+from mindtorch._backends.npu.descriptors import HANDLE_FUNCTIONS, prototype
 
 acl = simulator.acl
 rt = acl.rt

@@ -298,6 +298,7 @@ def test_a_failure_surfaces_at_the_next_synchronisation_and_names_the_operator()
 @pytest.mark.parametrize(("phase", "call"), [(1, "aclnnAddGetWorkspaceSize"), (2, "aclnnAdd failed")])
 def test_a_failing_phase_is_an_error_at_once(phase: int, call: str) -> None:
     a = ones(3)
+    aclnn.release()  # what is kept for further calls
     handles = simulator.live_handles()
     simulator.faults.fail("aclnnAdd", phase=phase)
     with pytest.raises(RuntimeError, match=call):
@@ -307,7 +308,9 @@ def test_a_failing_phase_is_an_error_at_once(phase: int, call: str) -> None:
 
 
 def test_the_items_of_a_list_that_cannot_be_made_are_destroyed() -> None:
-    a, handles = ones(3), simulator.live_handles()
+    a = ones(3)
+    aclnn.release()
+    handles = simulator.live_handles()
     simulator.faults.fail_next("aclCreateTensorList")
     with pytest.raises(RuntimeError, match="aclCreateTensorList"):
         torch.cat([a, a])
@@ -319,7 +322,9 @@ def test_an_operator_without_memory_for_its_workspace_is_given_up(monkeypatch) -
         def allocate(self, *args: object) -> None:
             raise torch.OutOfMemoryError("full")
 
-    a, handles = ones(3, 3), simulator.live_handles()
+    a = ones(3, 3)
+    aclnn.release()
+    handles = simulator.live_handles()
     with monkeypatch.context() as patch, pytest.raises(torch.OutOfMemoryError):
         patch.setattr(aclnn, "allocator_of", lambda device: Full())
         a @ a

@@ -12,8 +12,8 @@ import pytest
 
 import mindtorch
 from mindtorch._backends.npu import constants
-from mindtorch._backends.npu.aclnn import C_TYPES, CONVERTERS, HANDLE_FUNCTIONS, PHASE_TWO
-from mindtorch._backends.npu.bindings import KINDS, Binding, Parameter, binding, names, read
+from mindtorch._backends.npu.bindings import C_TYPES, KINDS, PHASE_TWO, Binding, Parameter, binding, names, read
+from mindtorch._backends.npu.descriptors import CONVERTERS, HANDLE_FUNCTIONS
 from mindtorch._dtype import dtypes
 
 from . import interface

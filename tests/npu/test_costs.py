@@ -161,18 +161,18 @@ def test_without_a_scale_nothing_waits(slept: list[tuple[str, float]]) -> None:
 
 
 def test_workspaces_depend_on_strides_where_operands_are_made_contiguous() -> None:
-    from mindtorch._backends.npu import aclnn
+    from mindtorch._backends.npu import aclnn, descriptors
 
     def workspace(name: str, *values: object) -> int:
         """What the first phase says, by an operator that is planned and not run."""
         import ctypes
 
-        call, handles = aclnn.function(name), {}
+        call, handles = aclnn.function(name), descriptors.Handles()
         args = [convert(value, handles) for convert, value in zip(call.converters, values, strict=True)]
         size, executor = ctypes.c_uint64(), ctypes.c_void_p()
         assert call.plan(*args, ctypes.addressof(size), ctypes.addressof(executor)) == 0
-        aclnn.functions["aclDestroyAclOpExecutor"](executor.value)
-        aclnn.destroy(handles)
+        descriptors.functions["aclDestroyAclOpExecutor"](executor.value)
+        descriptors.destroy(handles)
         return size.value
 
     a, out = torch.ones(16, 16, device="npu"), torch.empty(16, 16, device="npu")

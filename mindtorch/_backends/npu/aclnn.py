@@ -1,223 +1,133 @@
 """Calling ACLNN operators: prototypes from the binding table, handles, and the two phases.
 
 ``launch(name, values, queue)`` is the whole of it. The first phase plans and says how much workspace it needs, the
-second puts the operator into the stream. Handles live from just before the first phase until just after the second;
-device memory that the operator needs is kept by its owner, in the order of the stream.
+second puts the operator into the stream; device memory that the operator needs is kept by its owner, in the order of
+the stream. After the second phase the handles of a call are kept for the next one with values of the same layouts,
+which has them describe its own memory (``aclSetRawTensorAddr``, which CANN has for this). Executors are used once.
 """
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from functools import cache, lru_cache
+import os
+from collections import OrderedDict
+from functools import cache
 from typing import Any
 
-from ..._dtype import DType, dtype_named
 from ..._interrupts import uninterrupted
-from ..._tensor import Tensor
-from . import activities, provider
+from . import activities, provider, runtime
 from .allocator import Owner, allocator_of
-from .bindings import C_TYPES, PHASE_TWO, Parameter, binding, names
-from .constants import ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, DATA_TYPES
-from .errors import check, recent_message
-from .queues import Queue
+from .bindings import PHASE_TWO, READ, WRITTEN, binding, names
+from .descriptors import (
+    HANDLE_FUNCTIONS, Handles, address_of, converter, describer, destroy, functions, prototype, view_shape,
+)
+from .errors import check
+from .queues import Queue, operands_of
 
-#: What makes a handle of each kind, as ``acl_meta.h`` declares it.
-CREATORS: dict[str, list[str]] = {
-    "Tensor": ["int64_t*", "uint64_t", "aclDataType", "int64_t*", "int64_t", "aclFormat", "int64_t*", "uint64_t",
-               "void*"],
-    "Scalar": ["void*", "aclDataType"],
-    "IntArray": ["int64_t*", "uint64_t"],
-    "BoolArray": ["bool*", "uint64_t"],
-    "FloatArray": ["float*", "uint64_t"],
-    "TensorList": ["aclTensor**", "uint64_t"],
-    "ScalarList": ["aclScalar**", "uint64_t"],
-}
-#: The functions that make and destroy handles: what they return, what they take.
-HANDLE_FUNCTIONS: dict[str, tuple[str, list[str]]] = {
-    **{f"aclCreate{kind}": (f"acl{kind}*", takes) for kind, takes in CREATORS.items()},
-    **{f"aclDestroy{kind}": ("aclnnStatus", [f"acl{kind}*"]) for kind in CREATORS},
-    "aclDestroyAclOpExecutor": ("aclnnStatus", ["aclOpExecutor*"]),
-    "aclGetViewShape": ("aclnnStatus", ["aclTensor*", "int64_t**", "uint64_t*"]),
-}
-
-
-def c_type(name: str) -> Any:
-    """The ctypes type for a C type; handles and all other pointers are addresses."""
-    return C_TYPES.get(name, ctypes.c_void_p)
-
-
-def prototype(address: int, returns: str, takes: list[str], short: bool = False) -> Callable[..., Any]:
-    """A C function at an address. ``short`` ones keep the GIL: giving it up would cost more than they do."""
-    make = ctypes.PYFUNCTYPE if short else ctypes.CFUNCTYPE
-    return make(c_type(returns), *map(c_type, takes))(address)
-
-
-#: The functions that destroy handles, by kind.
-DESTROYERS = {kind: f"aclDestroy{kind}" for kind in CREATORS}
-
-
-class _Functions(dict[str, Callable[..., Any]]):
-    """The handle functions, found on first use."""
-
-    def __missing__(self, name: str) -> Callable[..., Any]:
-        returns, takes = HANDLE_FUNCTIONS[name]
-        function = self[name] = prototype(address_of(name), returns, takes, short=True)
-        return function
-
-
-def address_of(name: str) -> int:
-    """The address of a C function. Raises RuntimeError if no library exports it."""
-    address = provider.load().find(name)
-    if not address:
-        raise RuntimeError(f"{name} is in none of CANN's operator libraries: this release of CANN does not have it")
-    return address
-
-
-functions = _Functions()
-data_types = {dtype_named(name): code for name, code in DATA_TYPES.items()}
-#: Handles that are to be destroyed, and what destroys them, in the order in which they were made.
-Handles = dict[int, Callable[[int], int]]
-
-
-@lru_cache(4096)
-def int_array(values: tuple[int, ...]) -> tuple[int, Any]:
-    """The address of a C array of int64, and the array, which has to live as long."""
-    array = (ctypes.c_int64 * max(len(values), 1))(*values)
-    return ctypes.addressof(array), array
-
-
-@lru_cache(4096)
-def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[int, int, int, int, int, Any]:
-    """The number of dimensions, the format that images and volumes of so many have, the addresses of C arrays of sizes,
-    strides and a storage's size, and the arrays.
-    """
-    arrays = [int_array(values) for values in (shape, stride, (room,))]
-    return len(shape), FORMATS.get(len(shape), ACL_FORMAT_ND), arrays[0][0], arrays[1][0], arrays[2][0], arrays
-
-
-#: What op-plugin calls tensors of so many dimensions, and ND all others: convolution and norms want to know.
-FORMATS = {3: ACL_FORMAT_NCL, 4: ACL_FORMAT_NCHW, 5: ACL_FORMAT_NCDHW}
-
-
-def keep(handles: Handles, kind: str, handle: int | None) -> int:
-    """Remember a new handle, so that it is destroyed once. Raises RuntimeError if it was not made."""
-    if not handle or handle in handles:
-        raise RuntimeError(f"aclCreate{kind} failed: {recent_message() or 'no message'}")
-    handles[handle] = functions[DESTROYERS[kind]]
-    return handle
-
-
-def tensor_handle(tensor: Tensor, handles: Handles) -> int:
-    """An ``aclTensor`` that describes a tensor: its sizes, strides and offset in the storage as they are."""
-    storage, dtype = tensor._storage, tensor._dtype
-    assert storage is not None
-    dims, form, sizes, strides, room, _ = layout(tensor.shape, tensor._strides(), storage._nbytes // dtype.itemsize)
-    address = storage._memory.address  # type: ignore[union-attr]
-    handle = functions["aclCreateTensor"](sizes, dims, data_types[dtype], strides, tensor._offset, form, room, 1,
-                                          address)
-    return keep(handles, "Tensor", handle)
-
-
-def input_handle(tensor: Tensor, handles: Handles) -> int:
-    """The same of a tensor that is read. Raises AclError if what should have computed it is known to have failed."""
-    tensor._storage._memory.check()  # type: ignore[union-attr]
-    return tensor_handle(tensor, handles)
-
-
-def scalar_handle(number: Any, handles: Handles) -> int:
-    """An ``aclScalar``: of a Python number, in the widest dtype of its category."""
-    if isinstance(number, Tensor):
-        number = number.item()
-    value: Any
-    if isinstance(number, bool):
-        value, dtype = ctypes.c_bool(number), "bool"
-    elif isinstance(number, int):
-        value, dtype = ctypes.c_int64(number), "int64"
-    elif isinstance(number, complex):
-        value, dtype = (ctypes.c_double * 2)(number.real, number.imag), "complex128"
-    else:
-        value, dtype = ctypes.c_double(number), "float64"
-    return keep(handles, "Scalar", functions["aclCreateScalar"](ctypes.addressof(value), DATA_TYPES[dtype]))
-
-
-def ints_handle(values: Any, handles: Handles) -> int:
-    values = (values,) if isinstance(values, int) else tuple(values)
-    address, _kept = int_array(values)
-    return keep(handles, "IntArray", functions["aclCreateIntArray"](address, len(values)))
-
-
-def _array_handle(kind: str, c_item: Any) -> Callable[[Any, Handles], int]:
-    def make(values: Any, handles: Handles) -> int:
-        array = (c_item * max(len(values), 1))(*values)
-        return keep(handles, kind, functions["aclCreate" + kind](ctypes.addressof(array), len(values)))
-
-    return make
-
-
-def _list_handle(kind: str, item_handle: Callable[[Any, Handles], int]) -> Callable[[Any, Handles], int]:
-    """Lists own their items: destroying the list destroys them."""
-
-    def make(values: Any, handles: Handles) -> int:
-        own: Handles = {}
-        try:
-            items = [0 if value is None else item_handle(value, own) for value in values]
-            array = (ctypes.c_void_p * max(len(items), 1))(*[item or None for item in items])
-            handle = keep(handles, kind, functions["aclCreate" + kind](ctypes.addressof(array), len(items)))
-        except BaseException:
-            destroy(own)
-            raise
-        return handle
-
-    return make
-
-
-#: From a value to what the C function takes, by the kind of the table.
-CONVERTERS: dict[str, Callable[[Any, Handles], Any]] = {
-    "tensor": input_handle, "out": tensor_handle, "ref": tensor_handle,
-    "tensors": _list_handle("TensorList", input_handle), "outs": _list_handle("TensorList", tensor_handle),
-    "scalar": scalar_handle, "scalars": _list_handle("ScalarList", scalar_handle),
-    "ints": ints_handle, "bools": _array_handle("BoolArray", ctypes.c_bool),
-    "floats": _array_handle("FloatArray", ctypes.c_float),
-    **dict.fromkeys(("bool", "int", "int8", "int32", "int64", "uint64", "float", "double"), lambda number, _: number),
-    "dtype": lambda dtype, handles: DATA_TYPES[dtype.name] if isinstance(dtype, DType) else dtype,
-    "chars": lambda text, handles: text.encode(),
-}
+#: How many calls are kept ready.
+MOST_READY = 1024
+#: What has a handle describe other memory. A release of CANN may lack it: then handles are destroyed after each call.
+REFRESH = "aclSetRawTensorAddr"
+LISTS = (list, tuple)
 
 
 class Function:
-    """An ACLNN operator, ready to be called: both phases, and a converter for each parameter."""
+    """An ACLNN operator, ready to be called: both phases, and a converter for each parameter.
+
+    ``tensors`` are the positions of tensors and lists of them, and whether what lies there is read and nothing else;
+    ``writes`` those that are written.
+    """
 
     def __init__(self, name: str):
         row = binding(name)
         self.name = name
         self.converters = [converter(parameter) for parameter in row.parameters]
-        self.plan = prototype(address_of(f"{name}GetWorkspaceSize"), "aclnnStatus", row.phase_one)
-        self.run = prototype(address_of(name), "aclnnStatus", PHASE_TWO)
+        self.describers = [describer(parameter) for parameter in row.parameters]
+        # The simulator's functions are Python's, too: to give the GIL up would only let its workers take turns with us.
+        keeps_gil = provider.load().simulated
+        self.plan = prototype(address_of(f"{name}GetWorkspaceSize"), "aclnnStatus", row.phase_one, keeps_gil)
+        self.run = prototype(address_of(name), "aclnnStatus", PHASE_TWO, keeps_gil)
+        self.tensors = [(i, parameter.kind not in WRITTEN) for i, parameter in enumerate(row.parameters)
+                        if parameter.kind in READ | WRITTEN]
         self.writes = row.writes
 
+    def memories(self, values: Any) -> list[Any]:
+        """The memory under each tensor among the values. Raises AclError if what should have computed one that is read
+        is known to have failed.
+        """
+        found = []
+        for position, is_read in self.tensors:
+            value = values[position]
+            for tensor in value if value.__class__ in LISTS else (value,):
+                if tensor is not None:
+                    memory = tensor._storage._memory
+                    if is_read and memory.writer is not None:
+                        memory.check()
+                    found.append(memory)
+        return found
 
-def converter(parameter: Parameter) -> Callable[[Any, Handles], Any]:
-    """From a value to what the C function takes for a parameter, a null pointer for None where that may be."""
-    convert = CONVERTERS[parameter.kind]
-    if not parameter.optional:
-        return convert
-    return lambda value, handles: None if value is None else convert(value, handles)
+
+class Prepared:
+    """What a call needs in C: the handles of its values, and with them the arguments of its first phase."""
+
+    __slots__ = ("addresses", "args", "executor", "handles", "operands", "size")
+
+    def __init__(self, call: Function, values: Any, addresses: list[int]):
+        self.handles, self.addresses, self.operands = Handles(), addresses, operands_of(values)
+        self.size, self.executor = ctypes.c_uint64(), ctypes.c_void_p()
+        try:
+            args = [convert(value, self.handles) for convert, value in zip(call.converters, values, strict=True)]
+        except BaseException:
+            destroy(self.handles)
+            raise
+        self.args = *args, ctypes.addressof(self.size), ctypes.addressof(self.executor)
+
+    def refresh(self, addresses: list[int]) -> None:
+        """Have the handles describe other memory, which begins where pieces of memory do, at multiples of 32 bytes, as
+        CANN wants. Allowed before a first phase and after a second one, not between them.
+        """
+        if addresses != self.addresses:
+            refresh = functions[REFRESH]
+            for handle, address, before in zip(self.handles.tensors, addresses, self.addresses, strict=True):
+                if address != before:
+                    check(refresh(handle, address), REFRESH)
+            self.addresses = addresses
+
+
+#: Calls that are ready to be made again, the one that was made last at the end. While it is made, a call is not in
+#: here, so that no two threads have the same handles.
+_ready: OrderedDict[Any, Prepared] = OrderedDict()
+
+
+def release() -> None:
+    """Destroy the handles that are kept for further calls."""
+    while _ready:
+        destroy(_ready.popitem()[1].handles)
+
+
+@cache
+def _keeps() -> bool:
+    """Whether handles are kept: where they can be told of other memory."""
+    provider.load().before_check(release)
+    return bool(provider.load().find(REFRESH))
+
+
+runtime.at_finalize.append(release)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_ready.clear)  # they are the parent's
+
+
+def _keep_ready(key: Any, prepared: Prepared) -> None:
+    """Keep a call's handles for the next one of its kind, in the place of those that were used longest ago."""
+    if not _keeps() or _ready.setdefault(key, prepared) is not prepared:
+        destroy(prepared.handles)  # if there is another one, it is that of another thread, which was first
+    elif len(_ready) > MOST_READY:
+        destroy(_ready.popitem(last=False)[1].handles)
 
 
 @cache
 def function(name: str) -> Function:
     """An operator of the table, found on first use. Raises RuntimeError if no library exports it."""
     return Function(name)
-
-
-def destroy(handles: Handles) -> None:
-    """Destroy handles, the last one first."""
-    while handles:
-        handle, free = handles.popitem()
-        free(handle)
-
-
-LISTS = (list, tuple)
 
 
 def launch(name: str, values: Any, queue: Queue, counts: bool = False) -> Any:
@@ -227,16 +137,19 @@ def launch(name: str, values: Any, queue: Queue, counts: bool = False) -> Any:
     """
     call = function(name)
     with uninterrupted():
-        handles: Handles = {}
+        memories = call.memories(values)
+        addresses = [memory.address for memory in memories]
+        key = name, *[describe(value) for describe, value in zip(call.describers, values, strict=True)]
+        prepared = _ready.pop(key, None) or Prepared(call, values, addresses)
         try:
-            args = [convert(value, handles) for convert, value in zip(call.converters, values, strict=True)]
-            size, executor, planning = ctypes.c_uint64(), ctypes.c_void_p(), activities.now()
-            code = call.plan(*args, ctypes.addressof(size), ctypes.addressof(executor))
+            prepared.refresh(addresses)
+            planning = activities.now()
+            code = call.plan(*prepared.args)
             if code:
                 check(code, f"{name}GetWorkspaceSize", queue.runtime.name)
             with activities.timed("run", name, queue, None, planning, values):
-                _enqueue(call, size.value, executor.value, queue)
-            number = queue.note(name, values)
+                _enqueue(call, prepared.size.value, prepared.executor.value, queue)
+            number = queue.note(name, prepared.operands)
             for position in call.writes:
                 written = values[position]
                 for tensor in written if written.__class__ in LISTS else (written,):
@@ -244,20 +157,17 @@ def launch(name: str, values: Any, queue: Queue, counts: bool = False) -> Any:
                         tensor._storage._memory.written(queue, number)
             if counts:
                 queue.synchronize()
-                return [view_shape(args[position]) for position in call.writes]
-        finally:
-            destroy(handles)
+                shapes = [view_shape(prepared.args[position]) for position in call.writes]
+        except BaseException:
+            destroy(prepared.handles)
+            raise
+        if counts:  # what they describe now is of another shape
+            destroy(prepared.handles)
+            return shapes
+        _keep_ready(key, prepared)
     if queue.runtime.blocking:
         queue.synchronize()
     return None
-
-
-def view_shape(handle: int) -> tuple[int, ...]:
-    """The sizes that a tensor's descriptor has now (``aclGetViewShape``)."""
-    sizes, dims = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64()
-    ask = functions["aclGetViewShape"]
-    check(ask(handle, ctypes.addressof(sizes), ctypes.addressof(dims)), "aclGetViewShape")
-    return tuple(sizes[: dims.value])
 
 
 def _enqueue(call: Function, size: int, executor: int | None, queue: Queue) -> None:
@@ -274,19 +184,19 @@ def _enqueue(call: Function, size: int, executor: int | None, queue: Queue) -> N
     check(call.run(workspace.ptr, size, executor, queue.handle), call.name, queue.runtime.name)
 
 
+@cache
+def is_exported(name: str) -> bool:
+    """Whether the libraries of this release have an operator of the table: both its functions."""
+    find = provider.load().find
+    return bool(find(f"{name}GetWorkspaceSize") and find(name))
+
+
 def is_available() -> bool:
     """Whether the operator libraries are there (``torch._C._npu_aclnn_available``)."""
     try:
         return bool(provider.load().find("aclCreateTensor"))
     except RuntimeError:
         return False
-
-
-@cache
-def is_exported(name: str) -> bool:
-    """Whether the libraries of this release have an operator of the table: both its functions."""
-    find = provider.load().find
-    return bool(find(f"{name}GetWorkspaceSize") and find(name))
 
 
 def unavailable() -> list[str]:
@@ -298,4 +208,4 @@ def symbols_ok() -> bool:
     """Whether the functions that every operator needs are exported (``torch._C._npu_aclnn_symbols_ok``);
     :func:`unavailable` has the operators of the table that are not.
     """
-    return is_available() and all(provider.load().find(name) for name in HANDLE_FUNCTIONS)
+    return is_available() and all(provider.load().find(name) for name in HANDLE_FUNCTIONS if name != REFRESH)

@@ -11,7 +11,7 @@ from ..._tensor import Tensor
 from . import activities, provider
 from .constants import HCCL_ROOT_INFO_BYTES
 from .errors import check
-from .queues import Queue
+from .queues import Queue, operands_of
 
 _POINTER, _INT, _UINT, _COUNT = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint64
 #: What the functions take (hccl.h): addresses, numbers of elements, HcclDataType, HcclReduceOp or rank, comm, stream.
@@ -63,7 +63,7 @@ def launch(name: str, arguments: Sequence[Any], reads: Sequence[Tensor], writes:
             tensor._storage._memory.check()  # type: ignore[union-attr]
         with activities.timed("run", name, queue):
             check(function(name)(*arguments, queue.handle), name, queue.runtime.name)
-        number = queue.note(name, [*reads, *writes])
+        number = queue.note(name, operands_of([*reads, *writes]))
         for tensor in writes:
             tensor._storage._memory.written(queue, number)  # type: ignore[union-attr]
     if queue.runtime.blocking:

@@ -32,12 +32,13 @@ from ..common import inplace_and_out
 from ..common.inplace_and_out import check_writable
 from ..common.pointwise import Pointwise
 from . import ops
-from .aclnn import data_types, is_exported, launch
+from .aclnn import is_exported, launch
 from .bindings import binding
 from .constants import (  # type: ignore[attr-defined]  # which makes those that only messages name of a text
     ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_INFERSHAPE_ERROR, ACLNN_ERR_INNER_TILING_ERROR,
     ACLNN_ERR_PARAM_INVALID, ACLNN_MAX_SHAPE_RANK,
 )
+from .descriptors import data_types
 from .errors import AclError
 from .memory import write
 from .ops.row import Aclnn, Call, Counted, Lists

@@ -17,9 +17,10 @@ from ..._layout import Spec
 from ..._storage import UntypedStorage
 from ..._tensor import Tensor, empty_tensor, from_array
 from . import activities, runtime
-from .aclnn import data_types, launch
+from .aclnn import launch
 from .allocator import Block, allocator_of
 from .constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
+from .descriptors import data_types
 from .errors import check
 from .queues import Queue
 from .runtime import current_queue, get_runtime

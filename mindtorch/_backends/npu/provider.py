@@ -30,6 +30,8 @@ class Provider:
     find: Callable[[str], int | None]
     simulated: bool
     before_reset: Callable[[Callable[[], None]], None]
+    #: Takes a function that destroys what is kept for further calls, called before somebody looks for what is left.
+    before_check: Callable[[Callable[[], None]], None]
     #: Which cores an operator runs on, from its name and its values, and in a second line what a model says of its
     #: times; '' if the device does not say.
     cores: Callable[[str, Any], str] = lambda name, values: ""
@@ -79,10 +81,11 @@ def _choose(chosen: str) -> Provider:
             warnings.warn(f"CANN seems to be installed, but does not load; the NPU is simulated: {error}", stacklevel=4)
     from . import simulator  # not paid for where there is CANN
 
-    return Provider(simulator.acl, simulator.find, True, simulator.before_reset, simulator.cores)
+    return Provider(simulator.acl, simulator.find, True, simulator.before_reset, simulator.before_check,
+                    simulator.cores)
 
 
 def cann() -> Provider:
     """CANN itself. Raises ImportError if pyACL does not load, OSError if the operator libraries do not."""
     acl = acl_loader.ensure_acl()
-    return Provider(acl, Libraries().find, False, lambda finalize: None)
+    return Provider(acl, Libraries().find, False, lambda finalize: None, lambda release: None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._about import about, place, tell
 from ..._call_site import call_site
-from ..._dispatch.dispatcher import TENSOR_TYPES, flattened
+from ..._dispatch.dispatcher import tensors_of
 from ..._interrupts import uninterrupted
 from . import activities
 from .constants import ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_STREAM_STATUS_COMPLETE
@@ -21,13 +21,21 @@ if TYPE_CHECKING:
     from .runtime import _Runtime
 
 
+Operand = tuple[Any, tuple[int, ...]]  #: a dtype and a shape
+
+
+def operands_of(values: Iterable[Any]) -> list[Operand]:
+    """The dtypes and shapes of the tensors among values, and in lists among them."""
+    return [(tensor._dtype, tensor.shape) for tensor in tensors_of(values)]
+
+
 class Queued(NamedTuple):
     """An operator that was put into a stream: its number there, the program's line, dtypes and shapes of operands."""
 
     number: int
     name: str
     site: tuple[str, int, str]
-    operands: Sequence[tuple[Any, tuple[int, ...]]]
+    operands: Sequence[Operand]
 
     def __str__(self) -> str:
         operands = ", ".join(f"{dtype.name}{list(shape)}" for dtype, shape in self.operands)
@@ -58,9 +66,8 @@ class Queue:
     def __repr__(self) -> str:
         return f"<stream {self.number} of {self.runtime.name}, {self.enqueued - self.finished} pending>"
 
-    def note(self, name: str, values: Iterable[Any] = ()) -> int:
+    def note(self, name: str, operands: Sequence[Operand] = ()) -> int:
         """Remember that an operator was put into the stream, and where the program did it. Returns its number."""
-        operands = [(v._dtype, v.shape) for v in flattened(values) if v.__class__ in TENSOR_TYPES]
         site = call_site()
         with self._noting:  # numbers, and their order in the log, are those of all threads that use the stream
             number = self.enqueued = self.enqueued + 1

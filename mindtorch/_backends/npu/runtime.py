@@ -34,6 +34,8 @@ _is_owner = False  #: whether it was called from here, so that ``aclFinalize`` i
 #: What a stream does after an operator failed, as ``MINDTORCH_NPU_FAILURE_MODE`` says. CANN's own default goes on, with
 #: garbage where the result should be; torch_npu, and so this backend, has all streams of the context stop.
 FAILURE_MODES = {"stop": ACL_STOP_ON_FAILURE, "continue": ACL_CONTINUE_ON_FAILURE}
+#: What is to be called before ACL is given back.
+at_finalize: list[Callable[[], None]] = []
 _lock = threading.RLock()
 _runtimes: dict[int, _Runtime] = {}
 
@@ -313,6 +315,8 @@ class _Runtime:
                 acl.rt.synchronize_stream(queue.handle)  # what failed was, or will never be, reported to another thread
                 attempt(partial(queue.settle, queue.enqueued))
             attempt(self.destroy_events)
+            for end in self.events:  # of objects that still live
+                attempt(partial(acl.rt.destroy_event, end.of), "aclrtDestroyEvent")
             self.events.clear()
             for release in self.at_finalize:
                 attempt(release)
@@ -366,6 +370,8 @@ def finalize() -> None:
             except AclError as error:
                 failed = failed or error
         _runtimes.clear()
+        for release in at_finalize if _is_started else ():
+            release()
         if _is_owner:
             acl.finalize()
         _is_started = _is_owner = False

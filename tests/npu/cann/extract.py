@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mindtorch._backends.npu import bindings, constants
-from mindtorch._backends.npu.aclnn import HANDLE_FUNCTIONS
+from mindtorch._backends.npu.descriptors import HANDLE_FUNCTIONS
 from mindtorch._backends.npu.simulator.executors import FUNCTIONS
 
 HERE = Path(__file__).parent

@@ -211,11 +211,22 @@ def refusals() -> None:
 
 @check
 def handles() -> None:
-    """Handles are destroyed exactly once."""
+    """Handles are used again, for other memory, and destroyed exactly once."""
+    from mindtorch._backends.npu import aclnn
+
     a = torch.ones(2, 2, device="npu")
-    (a @ a + a).sum()
-    gc.collect()
-    torch.npu.synchronize()
+
+    def run() -> int:
+        first = a @ a + a
+        second = a @ a + first  # in other memory than the first, which still lives
+        same((first.tolist(), second.tolist()), ([[3.0, 3.0]] * 2, [[5.0, 5.0]] * 2))
+        del first, second
+        gc.collect()
+        torch.npu.synchronize()
+        return int(acl().counts()["handles"])
+
+    same(run(), run())  # those that are kept serve the second time
+    aclnn.release()
     same(acl().counts()["handles"], 0)
 
 

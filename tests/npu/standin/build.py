@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mindtorch._backends.npu.aclnn import HANDLE_FUNCTIONS
 from mindtorch._backends.npu.bindings import names
+from mindtorch._backends.npu.descriptors import HANDLE_FUNCTIONS
 
 SOURCES = Path(__file__).parent
 COMPILER = shutil.which("cc") or shutil.which("gcc")

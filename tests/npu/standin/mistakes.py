@@ -32,26 +32,34 @@ class Mistake(NamedTuple):
 MISTAKES = [
     Mistake("the environment that CANN reads is not set", "acl_loader", "        export_environment()\n", "",
             "environment"),
-    Mistake("a view's offset is left out", "aclnn", "strides, tensor._offset, form",
+    Mistake("a view's offset is left out", "descriptors", "strides, tensor._offset, form",
             "strides, 0, form", "views"),
-    Mistake("a storage is said to be larger than it is", "aclnn", "storage._nbytes // dtype.itemsize)",
+    Mistake("a storage is said to be larger than it is", "descriptors", "storage._nbytes // dtype.itemsize)",
             "storage._nbytes)", "tails"),
-    Mistake("contiguous strides instead of a view's", "aclnn", "layout(tensor.shape, tensor._strides(),",
+    Mistake("contiguous strides instead of a view's", "descriptors", "layout(tensor.shape, tensor._strides(),",
             "layout(tensor.shape, tuple([1] * len(tensor.shape)),", "views"),
     Mistake("the executor is destroyed although the second phase has used it up", "aclnn",
-            "                _enqueue(call, size.value, executor.value, queue)\n",
-            "                _enqueue(call, size.value, executor.value, queue)\n"
-            "            functions['aclDestroyAclOpExecutor'](executor.value)\n", "handles"),
+            "                _enqueue(call, prepared.size.value, prepared.executor.value, queue)\n",
+            "                _enqueue(call, prepared.size.value, prepared.executor.value, queue)\n"
+            "            functions['aclDestroyAclOpExecutor'](prepared.executor.value)\n", "handles"),
     Mistake("an executor is used twice", "aclnn",
             "        check(call.run(None, 0, executor, queue.handle), call.name, queue.runtime.name)\n",
             "        call.run(None, 0, executor, queue.handle)\n"
             "        check(call.run(None, 0, executor, queue.handle), call.name, queue.runtime.name)\n", "views"),
     Mistake("handles are destroyed before the second phase", "aclnn",
             '            with activities.timed("run", name, queue, None, planning, values):\n',
-            '            destroy(handles)\n'
+            '            destroy(prepared.handles)\n'
             '            with activities.timed("run", name, queue, None, planning, values):\n', "views"),
-    Mistake("handles are not destroyed", "aclnn", "        finally:\n            destroy(handles)\n",
-            "        finally:\n            pass\n", "refusals"),
+    Mistake("handles of a call that fails are not destroyed", "aclnn",
+            "        except BaseException:\n            destroy(prepared.handles)\n",
+            "        except BaseException:\n            pass\n", "refusals"),
+    Mistake("handles are kept for ever", "aclnn", "    while _ready:\n", "    while False:\n", "handles"),
+    Mistake("handles that are used again describe the memory from before", "aclnn",
+            "        if addresses != self.addresses:\n", "        if False:\n", "handles"),
+    Mistake("handles are told of other memory between the phases", "aclnn", "            prepared.refresh(addresses)\n"
+            "            planning = activities.now()\n            code = call.plan(*prepared.args)\n",
+            "            planning = activities.now()\n            code = call.plan(*prepared.args)\n"
+            "            prepared.refresh(addresses)\n", "handles"),
     Mistake("the code of the second phase is not looked at", "aclnn",
             "        check(call.run(None, 0, executor, queue.handle), call.name, queue.runtime.name)\n",
             "        call.run(None, 0, executor, queue.handle)\n", "refusals"),

@@ -116,5 +116,26 @@ aclIntArray *aclCreateIntArray(const int64_t *values, uint64_t size) {
 DESTROY(aclDestroyTensor, TENSOR)
 DESTROY(aclDestroyScalar, SCALAR)
 DESTROY(aclDestroyIntArray, ARRAY)
-DESTROY(aclDestroyAclOpExecutor, EXECUTOR)
+void standin_unplanned(const aclOpExecutor *executor) {
+    for (int i = 0; i < 4; i++) {
+        aclTensor *tensor = executor->used[i];
+        if (tensor && tensor->magic == TENSOR) __sync_fetch_and_sub(&tensor->planned, 1);
+    }
+}
+int32_t aclDestroyAclOpExecutor(void *handle) {
+    int32_t code = standin_alive(handle, EXECUTOR, "aclDestroyAclOpExecutor's argument");
+    if (!code) { standin_unplanned(handle); *(int *)handle = DESTROYED; }
+    __sync_fetch_and_add(&standin_live, code ? 1000 : -1);
+    return code;
+}
+/* Before a first phase or after a second one, not between them; the address has to be a multiple of 32. */
+int32_t aclSetRawTensorAddr(aclTensor *tensor, void *data) {
+    int32_t code = standin_alive(tensor, TENSOR, "aclSetRawTensorAddr's tensor");
+    if (!code && (tensor->planned || (uintptr_t)data % 32)) {
+        standin_say(tensor->planned ? "the tensor is between two phases" : "the address is no multiple of 32");
+        code = 161002;
+    }
+    if (!code) tensor->data = data;
+    return code;
+}
 int64_t standin_count(void) { return standin_live; }

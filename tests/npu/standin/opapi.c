@@ -123,6 +123,7 @@ static int32_t planned(int kind, aclTensor *a, aclTensor *b, aclTensor *c, aclTe
     e->magic = EXECUTOR, e->kind = kind, e->alpha = alpha, e->beta = beta, e->out = *out;
     void *used[] = {a, b, c, out, extra, NULL};
     memcpy(e->used, used, sizeof used);
+    for (int i = 0; i < 4; i++) if (tensors[i]) __sync_fetch_and_add(&tensors[i]->planned, 1);
     if (a) e->a = *a;
     if (b) e->b = *b;
     if (c) e->c = *c;
@@ -148,6 +149,7 @@ static int32_t ran(char *workspace, uint64_t size, aclOpExecutor *e, void *strea
     if (e && e->magic == EXECUTOR) {
         aclOpExecutor *work = malloc(sizeof *work);
         *work = *e;
+        standin_unplanned(e);
         work->workspace = workspace;
         e->magic = DESTROYED;
         __sync_fetch_and_sub(&standin_live, 1);

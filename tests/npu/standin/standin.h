@@ -4,7 +4,14 @@
 #include <stdint.h>
 
 enum { TENSOR = 0x7E4501, SCALAR, ARRAY, EXECUTOR, DESTROYED };
-typedef struct { int magic; int64_t dims[8], strides[8], offset, room; uint64_t rank; int32_t dtype; char *data; } aclTensor;
+typedef struct {
+    int magic;
+    int planned;  /* how many executors were made of it that have not run yet */
+    int64_t dims[8], strides[8], offset, room;
+    uint64_t rank;
+    int32_t dtype;
+    char *data;
+} aclTensor;
 typedef struct { int magic; double value; } aclScalar;
 typedef struct { int magic; int64_t values[8]; uint64_t size; } aclIntArray;
 typedef struct {
@@ -23,6 +30,7 @@ int standin_inside(const void *first, uint64_t bytes, uint64_t tail);  /* in one
 int32_t standin_enqueue(void *stream, int32_t (*run)(void *), void *work, const char *name);
 int32_t standin_context(void);  /* 0, or the code of a thread without a context */
 /* libnnopbase.so */
+void standin_unplanned(const aclOpExecutor *executor);
 extern int64_t standin_live;
 int standin_size(int32_t dtype);
 int32_t standin_alive(const void *handle, int magic, const char *what);

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...._dtype import dtype_named
 from ..constants import ACL_ERROR_INVALID_PARAM, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, DTYPE_NAMES
-from . import errors, handles
+from . import errors, handles, watch
 from .errors import Fault
 from .memory import Memory
 
@@ -48,38 +48,42 @@ NUMPY = _NumpyTypes()
 
 
 class AclTensor:
-    """An aclTensor, a view of memory. ``stride`` and ``offset`` are in elements, ``strides`` in bytes."""
+    """An aclTensor, a view of memory. ``stride`` and ``offset`` are in elements, ``strides`` in bytes.
 
-    __slots__ = ("code", "data", "dtype", "format", "offset", "shape", "storage", "stride", "strides", "destroyed",
-                 "arrays")
+    Its address never changes, since queued work has it: ``aclSetRawTensorAddr`` puts another one in its place.
+    """
+
+    __slots__ = ("address", "arrays", "code", "data", "dtype", "format", "gone", "is_contiguous", "numel", "offset",
+                 "shape", "storage", "stride", "strides", "views")
     label = "aclTensor"
 
     def __init__(self, shape: tuple[int, ...], code: int, stride: tuple[int, ...], offset: int, format: int,
                  storage: tuple[int, ...], data: int | None):
         self.shape, self.code, self.stride, self.offset, self.format = shape, code, stride, offset, format
-        self.storage, self.data = storage, data or 0
-        self.destroyed: str | None = None  #: where it was, as the sanitizer knows
+        self.storage = storage
         self.dtype = dtype = NUMPY[code]
         size = dtype.itemsize
         self.strides = tuple([step * size for step in stride])
+        self.numel = prod(shape)
+        #: whether the elements follow each other without gaps, in the order of the indices
+        self.is_contiguous = has_no_gaps(shape, stride)
+        self._lie_at(data or 0)
 
-    @property
-    def address(self) -> int:
-        """Where the first element is."""
-        return self.data + self.offset * self.dtype.itemsize
+    def _lie_at(self, data: int) -> None:
+        self.data = data
+        self.address = data + self.offset * self.dtype.itemsize  #: where the first element is
+        self.gone: str | None = None  #: what became of it, and where, as the sanitizer knows
+        self.views: dict[int, np.ndarray] = {}  #: of the elements, by the identity of the buffer under them
 
-    @property
-    def numel(self) -> int:
-        return prod(self.shape)
-
-    def is_contiguous(self) -> bool:
-        """Whether the elements follow each other without gaps, in the order of the indices."""
-        expected = 1
-        for size, step in zip(reversed(self.shape), reversed(self.stride), strict=True):
-            if size != 1 and step != expected:
-                return not self.numel
-            expected *= size
-        return True
+    def at(self, data: int) -> AclTensor:
+        """The same description of other memory."""
+        moved = AclTensor.__new__(AclTensor)
+        moved.shape, moved.code, moved.stride, moved.offset, moved.format = (
+            self.shape, self.code, self.stride, self.offset, self.format)
+        moved.storage, moved.dtype, moved.strides, moved.numel, moved.is_contiguous = (
+            self.storage, self.dtype, self.strides, self.numel, self.is_contiguous)
+        moved._lie_at(data)
+        return moved
 
     def transposed(self) -> AclTensor:
         """The tensor with its last two dimensions exchanged; itself if it has fewer."""
@@ -104,13 +108,24 @@ class AclTensor:
         """
         if buffer is not None:
             try:
-                return np.ndarray(self.shape, self.dtype, buffer, self.address - memory.base, self.strides)
+                found = self.views[id(buffer)] = np.ndarray(self.shape, self.dtype, buffer, self.address - memory.base,
+                                                            self.strides)
+                return found
             except (TypeError, ValueError):
                 pass
         if 0 in self.shape:
             return np.empty(self.shape, self.dtype)
         low, high = self.extent()
         raise ValueError(f"{low:#x} to {high:#x} is not in the device's memory")
+
+
+def has_no_gaps(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    expected = 1
+    for size, step in zip(reversed(shape), reversed(stride), strict=True):
+        if size != 1 and step != expected:
+            return 0 in shape
+        expected *= size
+    return True
 
 
 class AclScalar:
@@ -146,13 +161,19 @@ class AclFloatArray(AclIntArray):
 class AclTensorList:
     """An aclTensorList, a list of tensors, or None. It owns them, and destroys them with it."""
 
-    __slots__ = ("members", "value")
+    __slots__ = ("handles", "members")
     label = "aclTensorList"
     of: type = AclTensor
 
     def __init__(self, members: Any):
-        self.members = [member for member in members if member]
-        self.value: Any = [member and handles.get(member, self.of, ACL_ERROR_INVALID_PARAM) for member in members]
+        self.handles = [member or None for member in members]
+        self.members = [member for member in self.handles if member is not None]
+        self.value  # noqa: B018  # which raises if one is no such handle
+
+    @property
+    def value(self) -> Any:
+        """The tensors as they are now."""
+        return [member and handles.get(member, self.of, ACL_ERROR_INVALID_PARAM) for member in self.handles]
 
 
 class AclScalarList(AclTensorList):
@@ -162,9 +183,10 @@ class AclScalarList(AclTensorList):
     label = "aclScalarList"
     of = AclScalar
 
-    def __init__(self, members: Any):
-        super().__init__(members)
-        self.value = tuple(scalar.value for scalar in self.value)
+    @property
+    def value(self) -> Any:
+        """The scalars."""
+        return tuple([handles.get(member, AclScalar, ACL_ERROR_INVALID_PARAM).value for member in self.members])
 
 
 DESCRIPTORS: tuple[Any, ...] = (AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList,
@@ -283,7 +305,13 @@ for kind in (AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarL
 
 @declared("aclnnStatus aclSetRawTensorAddr(aclTensor*, void*)")
 def set_raw_tensor_addr(handle: int | None, address: int | None) -> int:
-    _asked(handle, AclTensor).data = address or 0
+    """Have an aclTensor describe other memory, before a first phase that gets it or after a second one: what was
+    planned in between is no longer what the tensor says.
+    """
+    before = _asked(handle, AclTensor)
+    handles.objects[handle] = before.at(address or 0)  # type: ignore[index]
+    if watch.active is not None:
+        watch.active.tensor_moved(before)
     return 0
 
 

@@ -89,9 +89,9 @@ class Operator:
         """How many bytes the contiguous copies of operands take."""
         if self.name in STRIDED:
             return 0
-        gaps = [value for value in values if value.__class__ is AclTensor and not value.is_contiguous()]
+        gaps = [value for value in values if value.__class__ is AclTensor and not value.is_contiguous]
         if self.name in TRANSPOSING:
-            gaps = [tensor for tensor in gaps if not tensor.transposed().is_contiguous()]
+            gaps = [tensor for tensor in gaps if not tensor.transposed().is_contiguous]
         return sum(-(-(tensor.numel * tensor.dtype.itemsize + TAIL) // PIECE) * PIECE for tensor in gaps)
 
     def phase_two(self, workspace: int | None, size: int, executor: int | None, stream: int | None) -> int:
@@ -177,7 +177,9 @@ def view(tensor: AclTensor, stream: Stream, write: bool) -> np.ndarray:
         owner = machine.owner(tensor.data)
         if owner is not None and owner.number in stream.device.peers:
             memory = owner.memory
-    return tensor.view(memory, memory.writable if write else memory.readonly)
+    buffer = memory.writable if write else memory.readonly
+    found = tensor.views.get(id(buffer))
+    return tensor.view(memory, buffer) if found is None else found
 
 
 # -- reading the arguments of the first phase: a function for each parameter -----------------------------------------

@@ -9,7 +9,7 @@ uninitialised-read    bytes are read that nothing has written since they were al
 freed-while-pending   memory is given back that queued work needs, and the host has not waited for that
 race                  two streams, or a stream and the host, use the same bytes, one of them writes, and neither runs
                       after the other: ``clocks.py`` has the rules of what runs after what
-destroyed-handle      a handle is used after it was destroyed
+destroyed-handle      a handle is used after it was destroyed, or changed between the phases of a call
 leaked-handle         a handle was never destroyed
 host-pointer          a host pointer where a device pointer belongs, or the other way round
 """
@@ -152,7 +152,10 @@ class Sanitizer:
     def handle_destroyed(self, handle: int, thing: Any) -> None:
         self._made.pop(handle, None)
         if thing.__class__ is AclTensor:
-            thing.destroyed = site()
+            thing.gone = f"was destroyed, at {site()},"
+
+    def tensor_moved(self, tensor: AclTensor) -> None:
+        tensor.gone = f"was given another address, at {site()},"
 
     def look_for_leaks(self, objects: dict[int, Any], kinds: tuple[type, ...] | None = None) -> None:
         """Report the handles that are left, of these classes or of all, each once."""
@@ -221,9 +224,8 @@ class Sanitizer:
             use = Use(clock[stream.key], name, site(), perf_counter_ns())
             written = []
             for what, tensor, reads, writes in _operands(launch):
-                if tensor.destroyed is not None:
-                    self.report("destroyed-handle", name,
-                                f"{what} was destroyed, at {tensor.destroyed}, before the second phase")
+                if tensor.gone is not None:
+                    self.report("destroyed-handle", name, f"{what} {tensor.gone} before the second phase")
                 place = self._place(stream.device, name, what, tensor) if tensor.numel else None
                 if place is None:
                     continue

@@ -1,0 +1,242 @@
+"""Handles of ACLNN: from values of Python's to ``aclTensor``, ``aclScalar`` and the like, and back to nothing."""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from ..._dtype import DType, dtype_named
+from ..._tensor import Tensor
+from . import provider
+from .bindings import C_TYPES, Parameter
+from .constants import ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, DATA_TYPES
+from .errors import check, recent_message
+
+#: What makes a handle of each kind, as ``acl_meta.h`` declares it.
+CREATORS: dict[str, list[str]] = {
+    "Tensor": ["int64_t*", "uint64_t", "aclDataType", "int64_t*", "int64_t", "aclFormat", "int64_t*", "uint64_t",
+               "void*"],
+    "Scalar": ["void*", "aclDataType"],
+    "IntArray": ["int64_t*", "uint64_t"],
+    "BoolArray": ["bool*", "uint64_t"],
+    "FloatArray": ["float*", "uint64_t"],
+    "TensorList": ["aclTensor**", "uint64_t"],
+    "ScalarList": ["aclScalar**", "uint64_t"],
+}
+#: The functions that make and destroy handles: what they return, what they take.
+HANDLE_FUNCTIONS: dict[str, tuple[str, list[str]]] = {
+    **{f"aclCreate{kind}": (f"acl{kind}*", takes) for kind, takes in CREATORS.items()},
+    **{f"aclDestroy{kind}": ("aclnnStatus", [f"acl{kind}*"]) for kind in CREATORS},
+    "aclDestroyAclOpExecutor": ("aclnnStatus", ["aclOpExecutor*"]),
+    "aclSetRawTensorAddr": ("aclnnStatus", ["aclTensor*", "void*"]),
+    "aclGetViewShape": ("aclnnStatus", ["aclTensor*", "int64_t**", "uint64_t*"]),
+}
+
+
+def c_type(name: str) -> Any:
+    """The ctypes type for a C type; handles and all other pointers are addresses."""
+    return C_TYPES.get(name, ctypes.c_void_p)
+
+
+def prototype(address: int, returns: str, takes: list[str], short: bool = False) -> Callable[..., Any]:
+    """A C function at an address. ``short`` ones keep the GIL: giving it up would cost more than they do."""
+    make = ctypes.PYFUNCTYPE if short else ctypes.CFUNCTYPE
+    return make(c_type(returns), *map(c_type, takes))(address)
+
+
+#: The functions that destroy handles, by kind.
+DESTROYERS = {kind: f"aclDestroy{kind}" for kind in CREATORS}
+
+
+class _Functions(dict[str, Callable[..., Any]]):
+    """The handle functions, found on first use."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        returns, takes = HANDLE_FUNCTIONS[name]
+        function = self[name] = prototype(address_of(name), returns, takes, short=True)
+        return function
+
+
+def address_of(name: str) -> int:
+    """The address of a C function. Raises RuntimeError if no library exports it."""
+    address = provider.load().find(name)
+    if not address:
+        raise RuntimeError(f"{name} is in none of CANN's operator libraries: this release of CANN does not have it")
+    return address
+
+
+functions = _Functions()
+data_types = {dtype_named(name): code for name, code in DATA_TYPES.items()}
+
+
+class Handles(dict[int, Callable[[int], int]]):
+    """Handles that are to be destroyed, and what destroys them, in the order in which they were made. ``tensors`` are
+    those of tensors, with those that lists own.
+    """
+
+    __slots__ = ("tensors",)
+
+    def __init__(self) -> None:
+        self.tensors: list[int] = []
+
+
+@lru_cache(4096)
+def int_array(values: tuple[int, ...]) -> tuple[int, Any]:
+    """The address of a C array of int64, and the array, which has to live as long."""
+    array = (ctypes.c_int64 * max(len(values), 1))(*values)
+    return ctypes.addressof(array), array
+
+
+@lru_cache(4096)
+def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[int, int, int, int, int, Any]:
+    """The number of dimensions, the format that images and volumes of so many have, the addresses of C arrays of sizes,
+    strides and a storage's size, and the arrays.
+    """
+    arrays = [int_array(values) for values in (shape, stride, (room,))]
+    return len(shape), FORMATS.get(len(shape), ACL_FORMAT_ND), arrays[0][0], arrays[1][0], arrays[2][0], arrays
+
+
+#: What op-plugin calls tensors of so many dimensions, and ND all others: convolution and norms want to know.
+FORMATS = {3: ACL_FORMAT_NCL, 4: ACL_FORMAT_NCHW, 5: ACL_FORMAT_NCDHW}
+
+
+def keep(handles: Handles, kind: str, handle: int | None) -> int:
+    """Remember a new handle, so that it is destroyed once. Raises RuntimeError if it was not made."""
+    if not handle or handle in handles:
+        raise RuntimeError(f"aclCreate{kind} failed: {recent_message() or 'no message'}")
+    handles[handle] = functions[DESTROYERS[kind]]
+    return handle
+
+
+def tensor_handle(tensor: Tensor, handles: Handles) -> int:
+    """An ``aclTensor`` that describes a tensor: its sizes, strides and offset in the storage as they are."""
+    storage, dtype = tensor._storage, tensor._dtype
+    assert storage is not None
+    dims, form, sizes, strides, room, _ = layout(tensor.shape, tensor._strides(), storage._nbytes // dtype.itemsize)
+    address = storage._memory.address  # type: ignore[union-attr]
+    handle = functions["aclCreateTensor"](sizes, dims, data_types[dtype], strides, tensor._offset, form, room, 1,
+                                          address)
+    handles.tensors.append(keep(handles, "Tensor", handle))
+    return handle
+
+
+def input_handle(tensor: Tensor, handles: Handles) -> int:
+    """The same of a tensor that is read. Raises AclError if what should have computed it is known to have failed."""
+    tensor._storage._memory.check()  # type: ignore[union-attr]
+    return tensor_handle(tensor, handles)
+
+
+def scalar_handle(number: Any, handles: Handles) -> int:
+    """An ``aclScalar``: of a Python number, in the widest dtype of its category."""
+    if isinstance(number, Tensor):
+        number = number.item()
+    value: Any
+    if isinstance(number, bool):
+        value, dtype = ctypes.c_bool(number), "bool"
+    elif isinstance(number, int):
+        value, dtype = ctypes.c_int64(number), "int64"
+    elif isinstance(number, complex):
+        value, dtype = (ctypes.c_double * 2)(number.real, number.imag), "complex128"
+    else:
+        value, dtype = ctypes.c_double(number), "float64"
+    return keep(handles, "Scalar", functions["aclCreateScalar"](ctypes.addressof(value), DATA_TYPES[dtype]))
+
+
+def ints_handle(values: Any, handles: Handles) -> int:
+    values = (values,) if isinstance(values, int) else tuple(values)
+    address, _kept = int_array(values)
+    return keep(handles, "IntArray", functions["aclCreateIntArray"](address, len(values)))
+
+
+def _array_handle(kind: str, c_item: Any) -> Callable[[Any, Handles], int]:
+    def make(values: Any, handles: Handles) -> int:
+        array = (c_item * max(len(values), 1))(*values)
+        return keep(handles, kind, functions["aclCreate" + kind](ctypes.addressof(array), len(values)))
+
+    return make
+
+
+def _list_handle(kind: str, item_handle: Callable[[Any, Handles], int]) -> Callable[[Any, Handles], int]:
+    """Lists own their items: destroying the list destroys them."""
+
+    def make(values: Any, handles: Handles) -> int:
+        own = Handles()
+        try:
+            items = [0 if value is None else item_handle(value, own) for value in values]
+            array = (ctypes.c_void_p * max(len(items), 1))(*[item or None for item in items])
+            handle = keep(handles, kind, functions["aclCreate" + kind](ctypes.addressof(array), len(items)))
+        except BaseException:
+            destroy(own)
+            raise
+        handles.tensors += own.tensors
+        return handle
+
+    return make
+
+
+#: From a value to what the C function takes, by the kind of the table.
+CONVERTERS: dict[str, Callable[[Any, Handles], Any]] = {
+    "tensor": input_handle, "out": tensor_handle, "ref": tensor_handle,
+    "tensors": _list_handle("TensorList", input_handle), "outs": _list_handle("TensorList", tensor_handle),
+    "scalar": scalar_handle, "scalars": _list_handle("ScalarList", scalar_handle),
+    "ints": ints_handle, "bools": _array_handle("BoolArray", ctypes.c_bool),
+    "floats": _array_handle("FloatArray", ctypes.c_float),
+    **dict.fromkeys(("bool", "int", "int8", "int32", "int64", "uint64", "float", "double"), lambda number, _: number),
+    "dtype": lambda dtype, handles: DATA_TYPES[dtype.name] if isinstance(dtype, DType) else dtype,
+    "chars": lambda text, handles: text.encode(),
+}
+
+
+def converter(parameter: Parameter) -> Callable[[Any, Handles], Any]:
+    """From a value to what the C function takes for a parameter, a null pointer for None where that may be."""
+    convert = CONVERTERS[parameter.kind]
+    if not parameter.optional:
+        return convert
+    return lambda value, handles: None if value is None else convert(value, handles)
+
+
+def layout_of(tensor: Tensor | None) -> Any:
+    """All of a tensor that its handle depends on, but the address."""
+    return None if tensor is None else (tensor._dtype, tensor.shape, tensor._stride, tensor._offset,
+                                        tensor._storage._nbytes)  # type: ignore[union-attr]
+
+
+def exactly(number: Any) -> Any:
+    """A number with its type, and a zero with its sign: those differ that compare as equal."""
+    if isinstance(number, Tensor):
+        number = number.item()
+    return number.__class__, number if number and number.__class__ is not complex else repr(number)
+
+
+#: From a value to a key of what the C function takes, by the kind of the table.
+DESCRIBERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("tensor", "out", "ref"), layout_of),
+    **dict.fromkeys(("tensors", "outs"), lambda tensors: tuple(map(layout_of, tensors))),
+    **dict.fromkeys(("scalars", "floats"), lambda numbers: tuple(map(exactly, numbers))),
+    **dict.fromkeys(("scalar", "float", "double"), exactly),
+    **dict.fromkeys(("ints", "bools"), lambda numbers: numbers if numbers.__class__ is int else tuple(numbers)),
+}
+
+
+def describer(parameter: Parameter) -> Callable[[Any], Any]:
+    """From a value of a parameter to what its handle depends on: one handle serves values of which this is equal."""
+    describe = DESCRIBERS.get(parameter.kind, lambda value: value)
+    if not parameter.optional or describe is layout_of:
+        return describe
+    return lambda value: None if value is None else describe(value)
+
+
+def destroy(handles: Handles) -> None:
+    """Destroy handles, the last one first."""
+    while handles:
+        handle, free = handles.popitem()
+        free(handle)
+
+
+def view_shape(handle: int) -> tuple[int, ...]:
+    """The sizes that a tensor's descriptor has now (``aclGetViewShape``)."""
+    sizes, dims = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64()
+    ask = functions["aclGetViewShape"]
+    check(ask(handle, ctypes.addressof(sizes), ctypes.addressof(dims)), "aclGetViewShape")
+    return tuple(sizes[: dims.value])
