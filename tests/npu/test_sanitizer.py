@@ -464,6 +464,15 @@ def test_a_descriptor_that_is_destroyed_between_the_phases() -> None:
     assert kinds == {("destroyed-handle", "aclnnRelu")}
 
 
+def test_a_descriptor_that_is_told_another_address_between_the_phases() -> None:
+    one, other = array([1, 2]), array([3, 4])
+    with arguments("aclnnRelu", (one, one)) as given:
+        _, _, executor = plan("aclnnRelu", given)
+        assert c_function("aclSetRawTensorAddr")(given[0], other.address) == 0
+        assert phases("aclnnRelu")[1](None, 0, executor, 0) == 0
+    found("destroyed-handle", "aclnnRelu", "self was given another address")
+
+
 def test_an_executor_that_is_used_twice() -> None:
     one = array([1, 2])
     with arguments("aclnnRelu", (one, one)) as given:

@@ -92,7 +92,8 @@ def synchronize(device: Any = None) -> None:
 def restart_device(device: Any = None) -> None:
     """Give a device new streams after an operator failed, for in the failure mode "stop" all of its streams have
     stopped, and take nothing more (``torch_npu.npu.restart_device``). Streams are the same objects as before, empty;
-    values that had been computed stay; reading one that never was, is an error.
+    values that had been computed stay; reading one that never was, is an error. What another thread is about to put
+    into the old streams is an error there.
 
     Raises:
         RuntimeError: if the device does not come back.

@@ -4,13 +4,18 @@ from __future__ import annotations
 import ctypes
 
 from . import provider
-from .constants import ERROR_NAMES
+from .constants import ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_INVALID_HANDLE, ACL_ERROR_RT_STREAM_CONTEXT, ERROR_NAMES
 
 #: What helps after an operator failed in the failure mode "stop".
 RESTART = ("All streams of {0} stopped at that failure, and take nothing more. torch.npu.restart_device({0!r}) gives "
            "it new streams; what had been computed before stays.")
 #: The failures at which all streams of a device have stopped in the failure mode "stop", by the device's name.
 stopped: dict[str, AclError] = {}
+#: What explains a call of another thread that had the stream or the context from before.
+RESTARTED = ("Another thread has restarted {0} meanwhile. What this one had put into its streams has no result; what "
+             "is put there from now on runs.")
+LOST_HANDLE = (ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_INVALID_HANDLE, ACL_ERROR_RT_STREAM_CONTEXT)
+restarted: set[str] = set()  #: the devices, by name, that were restarted
 
 
 class AclError(RuntimeError):
@@ -45,11 +50,14 @@ def recent_message() -> str:
 def check(code: int, call: str, device: str = "npu") -> None:
     """Raise what a return code other than 0 means, an ``AclError`` with the call, the code and the device's message."""
     if code:
-        raise _failure(code, call, device)  # no local variable: its traceback would keep this frame, and that the error
+        # No local variable has it: its traceback would keep this frame, and that the error.
+        raise explained(AclError(call, code, device, recent_message()), device)
 
 
-def _failure(code: int, call: str, device: str) -> AclError:
-    error = AclError(call, code, device, recent_message())
-    if device in stopped and code == stopped[device].code:
+def explained(error: AclError, device: str) -> AclError:
+    """An error with a note of what helps, where its code says that the device has stopped, or was restarted."""
+    if device in stopped and error.code == stopped[device].code:
         error.add_note(RESTART.format(device))
+    elif device in restarted and error.code in LOST_HANDLE:
+        error.add_note(RESTARTED.format(device))
     return error

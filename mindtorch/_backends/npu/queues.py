@@ -15,7 +15,7 @@ from ..._interrupts import uninterrupted
 from . import activities
 from .constants import ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_STREAM_STATUS_COMPLETE
 from .ends import End
-from .errors import RESTART, AclError, check, recent_message
+from .errors import LOST_HANDLE, AclError, check, explained, recent_message
 
 if TYPE_CHECKING:
     from .runtime import _Runtime
@@ -136,15 +136,15 @@ class Queue:
             waiting = [queued for queued in tuple(self.log) if self.finished < queued.number <= last]
             failed = next((queued for queued in waiting if re.search(rf"\b{queued.name}\b", str(error))), None)
             self.failures.append((failed.number if failed else self.finished + 1, last, error))  # nor what follows it
-            self.runtime.stop(error)
+            if code not in LOST_HANDLE:
+                self.runtime.stop(error)
         self.settle(last)
         if error is not None:
             about(error, "late error of a device", device=self.runtime.name, said=recent,
                   code=f"{error.name} ({error.code})", stopped=self.runtime.stopped is not None)
             if failed is not None:
                 tell(error, failed.site, str(failed))
-            if self.runtime.stopped is not None:
-                error.add_note(RESTART.format(self.runtime.name))
+            explained(error, self.runtime.name)
             raise error.again()  # what is remembered is never raised, for a traceback would keep frames alive
         self.hear(last)
 
@@ -167,7 +167,7 @@ class Queue:
 
     def failure(self, number: int) -> AclError | None:
         """Why an operator has no result, as far as a synchronisation has told; None if it has one."""
-        return next((why for first, last, why in self.failures if first <= number <= last), None)
+        return next((why for first, last, why in tuple(self.failures) if first <= number <= last), None)
 
     def settle(self, last: int) -> None:
         """Note that all up to number ``last`` has run, and free, in order, what was deferred behind that. Raises the

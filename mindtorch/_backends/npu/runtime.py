@@ -274,6 +274,7 @@ class _Runtime:
         """
         with uninterrupted(), self._lock:
             self.activate()
+            errors.restarted.add(self.name)
             old = self.context
             why = self.stopped or AclError("aclrtDestroyContext", 0, self.name, "the device was restarted")
             for queue in self.queues:
@@ -326,6 +327,7 @@ class _Runtime:
             attempt(partial(acl.rt.destroy_context, self.context), "aclrtDestroyContext")
             attempt(partial(acl.rt.reset_device, self.device_id), "aclrtResetDevice")
             errors.stopped.pop(self.name, None)
+            errors.restarted.discard(self.name)
             self.initialized, self.context, thread.active = False, None, None
         if failed:
             raise failed[0]
@@ -399,6 +401,7 @@ def _after_fork() -> None:
             started.initialized = False
         _runtimes.clear()
         errors.stopped.clear()
+        errors.restarted.clear()
         _is_started = _is_owner = False
 
 
