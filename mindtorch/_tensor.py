@@ -870,9 +870,11 @@ def empty_tensor(spec: Spec, device: _device.device = _device.CPU) -> Tensor:
     if device.type == "cpu" and stride is None:
         return from_array(allocate(shape, dtype.np), dtype)
     out = new(Tensor)
-    out._device, out._dtype, out._shape, out._stride = device, dtype, Size(shape), stride
+    out._device, out._dtype, out._stride = device, dtype, stride
+    out._shape = shape if shape.__class__ is Size else Size(shape)
     out._keys = BACKEND_OF_DEVICE[device.type] if stride is None else BACKEND_OF_DEVICE[device.type] | NONCONTIGUOUS
-    out._storage = UntypedStorage(storage_size(shape, out._strides()) * dtype.itemsize, device=device)
+    elements = prod(shape) if stride is None else storage_size(shape, stride)
+    out._storage = UntypedStorage(elements * dtype.itemsize, device=device)
     out._storage.add_alias(out)
     out._refresh_array()
     return out

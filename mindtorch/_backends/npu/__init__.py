@@ -74,9 +74,15 @@ class NPUBackend(Backend):
         return f"{queue.runtime.name} stream {queue.number}"
 
 
+_parts: dict[str, Any] = {}
+
+
 def _part(module: str) -> Any:
     """A module of the backend, imported when it is needed first."""
-    return load_module(f"{__name__}.{module}")
+    found = _parts.get(module)
+    if found is None:
+        found = _parts[module] = load_module(f"{__name__}.{module}")
+    return found
 
 
 if not TYPE_CHECKING:

@@ -145,15 +145,13 @@ class Allocator:
         with self.changing():
             block = self._cached(size, queue) or self._new_segment(size, queue)
             if block is None:
-                self._count("num_ooms" if last else "num_alloc_retries", 1)
+                self._count(("num_ooms" if last else "num_alloc_retries", 1))
                 return None
             self._split(block, size)
             block.free, block.requested = False, nbytes
             block.owner = end(owner, self._returned.append, block)
             self.live[block.ptr] = block
-            self._count("allocation", 1)
-            self._count("allocated_bytes", block.size)
-            self._count("requested_bytes", nbytes)
+            self._count_block(block, 1)
             return block
 
     def record_stream(self, block: Block, queue: Queue) -> None:
@@ -268,8 +266,7 @@ class Allocator:
         check(code, "aclrtMalloc", self.device.name)
         block = Block(ptr, length, queue, ptr, small)
         self._segments[ptr] = block, length
-        self._count("segment", 1)
-        self._count("reserved_bytes", length)
+        self._count(("segment", 1), ("reserved_bytes", length))
         return block
 
     def _split(self, block: Block, size: int) -> None:
@@ -297,9 +294,7 @@ class Allocator:
             block = self._returned.popleft().of
             if self.live.pop(block.ptr, None) is None:
                 continue  # of a device that was finalized meanwhile, or found when the allocator was mended
-            self._count("allocation", -1)
-            self._count("allocated_bytes", -block.size)
-            self._count("requested_bytes", -block.requested)
+            self._count_block(block, -1)
             block.owner = None
             if block.users:
                 block.events = []
@@ -365,8 +360,7 @@ class Allocator:
         _, length = self._segments.pop(first.segment)
         self.device.activate()
         check(runtime.acl.rt.free(first.segment), "aclrtFree", self.device.name)
-        self._count("segment", -1)
-        self._count("reserved_bytes", -length)
+        self._count(("segment", -1), ("reserved_bytes", -length))
 
     # -- other streams -----------------------------------------------------------------------------------------------
 
@@ -403,12 +397,19 @@ class Allocator:
 
     # -- counting ----------------------------------------------------------------------------------------------------
 
-    def _count(self, name: str, step: int) -> None:
-        now = self._now[name] = self._now.get(name, 0) + step
-        if step > 0:
-            self._total[name] = self._total.get(name, 0) + step
-            if now > self._peak.get(name, 0):
-                self._peak[name] = now
+    def _count_block(self, block: Block, sign: int) -> None:
+        """Count a block that is used from now on (1), or no longer (-1)."""
+        self._count(("allocation", sign), ("allocated_bytes", sign * block.size),
+                    ("requested_bytes", sign * block.requested))
+
+    def _count(self, *steps: tuple[str, int]) -> None:
+        now, peak, total = self._now, self._peak, self._total
+        for name, step in steps:
+            value = now[name] = now.get(name, 0) + step
+            if step > 0:
+                total[name] = total.get(name, 0) + step
+                if value > peak.get(name, 0):
+                    peak[name] = value
 
     def _out_of_memory(self, nbytes: int) -> OutOfMemoryError:
         self.device.activate()

@@ -27,6 +27,7 @@ from ..._dispatch.schema import REQUIRED
 from ..._dtype import DType, dtypes, get_default_dtype
 from ..._layout import Spec
 from ..._random.generator import Generator
+from ..._size import Size
 from ..._tensor import Tensor, empty_tensor
 from ..common import inplace_and_out
 from ..common.inplace_and_out import check_writable
@@ -228,6 +229,8 @@ def remembered(meta: Callable[..., Any]) -> Callable[..., Any]:
         found = known.get(key)
         if found is None:
             found = meta(*args)
+            if found.__class__ is Spec and found.shape is not None:
+                found = found._replace(shape=Size(found.shape))  # which need not be made of every output then
             if len(known) < MOST_KNOWN:
                 known[key] = found
         return found

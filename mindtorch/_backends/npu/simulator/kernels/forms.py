@@ -36,6 +36,9 @@ def number(value: Any) -> Any:
 
 def store(out: Array, result: Any) -> None:
     """Write a result into an output: converted, broadcast, or with dimensions of size 1 more or less."""
+    if result.__class__ is Array and result.dtype is out.dtype and result.shape == out.shape:
+        out[...] = result
+        return
     result = np.asarray(result)
     if result.dtype.kind == "c" and out.dtype.kind != "c":
         result = result.real
