@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections import OrderedDict
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -101,7 +102,8 @@ _ready: OrderedDict[Any, Prepared] = OrderedDict()
 def release() -> None:
     """Destroy the handles that are kept for further calls."""
     while _ready:
-        destroy(_ready.popitem()[1].handles)
+        with suppress(KeyError):  # another thread took the last one
+            destroy(_ready.popitem()[1].handles)
 
 
 @cache

@@ -168,7 +168,8 @@ class AclTensorList:
     def __init__(self, members: Any):
         self.handles = [member or None for member in members]
         self.members = [member for member in self.handles if member is not None]
-        self.value  # noqa: B018  # which raises if one is no such handle
+        for member in self.members:
+            handles.get(member, self.of, ACL_ERROR_INVALID_PARAM)
 
     @property
     def value(self) -> Any:
