@@ -198,7 +198,7 @@ def converter(parameter: Parameter) -> Callable[[Any, Handles], Any]:
 
 def layout_of(tensor: Tensor | None) -> Any:
     """All of a tensor that its handle depends on, but the address."""
-    return None if tensor is None else (tensor._dtype, tensor.shape, tensor._stride, tensor._offset,
+    return None if tensor is None else (tensor._dtype, tensor.shape, tensor._strides(), tensor._offset,
                                         tensor._storage._nbytes)  # type: ignore[union-attr]
 
 

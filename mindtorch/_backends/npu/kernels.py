@@ -241,7 +241,7 @@ def remembered(meta: Callable[..., Any]) -> Callable[..., Any]:
 def described(value: Any) -> Any:
     """All of an argument that the layout of a result depends on, as a key of a dictionary."""
     if value.__class__ in TENSOR_TYPES:
-        return value._dtype, value.shape, value._stride
+        return value._dtype, value.shape, value._strides()
     if value.__class__ is list or value.__class__ is tuple:
         return (value.__class__, *map(described, value))
     return value.__class__, value
