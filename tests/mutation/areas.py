@@ -45,7 +45,8 @@ AREAS = {
     "autograd": Area("_autograd/[!v_]*.py",
                      "autograd/test_graph.py autograd/test_views.py autograd/test_hooks.py autograd/test_function.py "
                      "autograd/test_grad_mode.py autograd/test_backward_arguments.py autograd/test_random_graphs.py "
-                     "autograd/test_subsets.py autograd/test_modes.py func/test_forward_ad.py utils/test_checkpoint.py"),
+                     "autograd/test_subsets.py autograd/test_modes.py func/test_forward_ad.py "
+                     "utils/test_checkpoint.py"),
     # What pictures are drawn of; what explains errors (`why`) and finds mistakes (`checks`) has tests of its own.
     "facts": Area("introspect/tensor.py introspect/storage.py introspect/strides.py introspect/broadcast.py "
                   "introspect/graph.py introspect/folding.py introspect/module.py introspect/memory.py "
