@@ -5,7 +5,7 @@ import hashlib
 import sys
 from typing import Any
 
-from ..viz import course as pictures
+from ..viz import copyable, course as pictures
 from ..viz.html import Markup
 from .checking import judge
 from .compare import difference, shown
@@ -21,7 +21,7 @@ class Page:
         self.html = html
 
     def _repr_html_(self) -> str:
-        return self.html
+        return copyable(self.html)
 
     def __repr__(self) -> str:
         return self.html.plain.strip("\n")

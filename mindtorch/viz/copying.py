@@ -12,21 +12,21 @@ from .html import Markup, join, stylesheet, tag
 KINDS = {"png": "PNG", "svg": "SVG"}
 
 
-def copyable(picture: str) -> str:
-    """A picture with its buttons."""
-    return picture + _buttons()
+def copyable(picture: str, script: bool = True) -> Markup:
+    """A picture with its buttons. In a page in which another picture has brought the script it needs none."""
+    return Markup(picture + _buttons(script))
 
 
 def without_buttons(picture: str) -> str:
     """The picture alone, as it is saved."""
-    return picture.removesuffix(_buttons())
+    return picture.removesuffix(_buttons(True))
 
 
 @cache
-def _buttons() -> Markup:
+def _buttons(script: bool) -> Markup:
     buttons = (tag("button", type="button", value=kind, aria_label=f"copy {name}", title=f"copy this picture as {name}")
                for kind, name in KINDS.items())
     # JupyterLab leaves the keys alone that are pressed in here
     bar = tag("div", tag("span", tag("output"), *buttons), class_="mt-copy", data_lm_suppress_shortcuts="true")
-    script = Markup(f"<script>{Path(__file__).with_suffix('.js').read_text('utf-8')}</script>")
-    return join([bar, stylesheet("copying"), script])
+    code = Path(__file__).with_suffix(".js").read_text("utf-8") if script else ""
+    return join([bar, stylesheet("copying"), Markup(f"<script>{code}</script>") if script else None])

@@ -10,6 +10,7 @@ from IPython import get_ipython
 from IPython.display import display
 from ipywidgets import HTML, VBox, Widget
 
+from ..viz import copyable
 from ..viz.html import Markup, tag
 
 _marks = itertools.count()
@@ -51,7 +52,8 @@ class Explorer(VBox):
 
     def draw(self) -> None:
         """Draw the picture anew."""
-        self._picture.value = f"<style>.{self._mark} {{ display: none; }}</style>{self.page()}"
+        hiding = f"<style>.{self._mark} {{ display: none; }}</style>"
+        self._picture.value = f"{hiding}{copyable(self.page(), script=False)}"  # the still brings it: HTML's do not run
         if self._still is not None:
             self._still.update(self._still_bundle(), raw=True)
 
@@ -76,7 +78,10 @@ class Explorer(VBox):
         self.draw()
 
     def _still_bundle(self) -> dict[str, str]:
-        return {"text/html": str(tag("div", self.page(), class_=self._mark)), "text/plain": self.text()}
+        return {"text/html": str(tag("div", copyable(self.page()), class_=self._mark)), "text/plain": self.text()}
+
+    def _repr_html_(self) -> str:
+        return copyable(self.page())
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         return {**super()._repr_mimebundle_(**kwargs), **self._still_bundle()}

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..introspect import TrainingFacts, TrainingRecord, gradient_norms
-from ..viz import monitor_page, monitor_text, progress_page, progress_text
+from ..viz import copyable, monitor_page, monitor_text, progress_page, progress_text
 from ..viz.html import Markup
 
 SECONDS = 0.1  #: between two pictures, so that drawing takes little of the work's time
@@ -90,6 +90,9 @@ class _Shown:
     def text(self) -> str:
         """Draw the present state in one line."""
         raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return copyable(self.page())
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         return self._display.make()._repr_mimebundle_(**kwargs)

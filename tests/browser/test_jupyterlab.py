@@ -32,12 +32,13 @@ CELLS = {
     "sanitizer": "torch.npu.simulator.sanitizer(True)\n"
                  "shared = torch.ones(4, 4, device='npu')\ntorch.npu.synchronize()",
     "race": "%%timeline\nshared.mul_(2)\nwith torch.npu.stream(side):\n    seen = shared + 1",
+    "course": "from mindtorch import course\ncourse.progress()",
     "compact": "%compact on\nx",
     "saved": "%compact off\n%save_picture x.svg x",
     "unloaded": "%unload_ext mindtorch\nx",
 }
 PICTURES = ["card", "hostile", "wide", "tensors", "storage-page", "graph-page", "dispatch", "pending", "timeline",
-            "memory", "race", "compact"]
+            "memory", "race", "course", "compact"]
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 
 
@@ -127,7 +128,7 @@ def test_a_picture_is_copied_as_an_svg_by_keyboard(page, clipboard):
     assert int(root.attrib["width"]) > 200 and not [e for e in root.iter() if e.tag.endswith(("script", "button"))]
 
 
-@pytest.mark.parametrize("cell", ["card", "dispatch", "compact"])
+@pytest.mark.parametrize("cell", ["card", "dispatch", "compact", "course"])
 def test_a_picture_is_copied_as_a_png_by_keyboard(page, clipboard, cell, tmp_path):
     assert press(page, cell, "copy PNG") == "copied"
     pixels = page.evaluate("""async () => {

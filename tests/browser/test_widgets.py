@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
@@ -209,6 +210,18 @@ def test_every_text_is_legible(page, theme):
     for cell in WIDGETS:
         result = live(page, cell).evaluate(CONTRAST)
         assert result["looked"] > 0 and result["found"] == [], cell
+
+
+@pytest.mark.parametrize("cell", WIDGETS)
+def test_a_picture_that_moves_is_copied_as_it_is_now(page, cell):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button = output(page, cell).locator(".widget-html-content").get_by_role("button", name="copy SVG")
+    button.focus()
+    page.keyboard.press("Enter")
+    output(page, cell).locator(".widget-html-content output", has_text="copied").wait_for()
+    copied = "".join(ElementTree.fromstring(page.evaluate("navigator.clipboard.readText()")).itertext())
+    shown = live(page, cell).evaluate("e => e.textContent")
+    assert shown in copied and "copy SVG" not in copied
 
 
 def test_pictures_fit_and_their_stills_are_hidden(page):

@@ -34,8 +34,11 @@ def pictures():
 
 def test_what_a_notebook_shows_can_be_copied_and_what_it_saves_is_the_picture_alone(shell):
     shell.run_cell("x = torch.ones(2)")
-    for value in ("x", "[x]", "torch.nn.Linear(2, 2)", "x.untyped_storage()"):
-        shown = shell.display_formatter.format(shell.ev(value))[0]["text/html"]
+    shell.run_cell("from mindtorch import course, widgets")
+    for value in ("x", "[x]", "torch.nn.Linear(2, 2)", "x.untyped_storage()", "course.progress()",
+                  "widgets.stride_explorer(x)", "widgets.progress([])", "widgets.TrainingMonitor()"):
+        made, formatter = shell.ev(value), shell.display_formatter
+        shown = formatter.formatters["text/html"](made) or formatter.mimebundle_formatter(made)[0]["text/html"]
         picture = viz.without_buttons(shown)
         assert shown == viz.copyable(picture) and shown.count('class="mt-copy"') == shown.count("<script>") == 1
         assert "mt-copy" not in picture and "<script" not in picture
@@ -123,6 +126,12 @@ def test_options_stand_before_or_behind_the_file(shell, tmp_path, line):
         shell.run_line_magic("save_picture", line.format(tmp_path))
     page = (tmp_path / "p.html").read_text("utf-8")
     assert 'data-jp-theme-light="false"' in page and "float32[2]" in page
+
+
+def test_a_widget_is_saved_as_it_is_now(shell, tmp_path):
+    with capture_output():
+        shell.run_cell("from mindtorch import widgets\nexplorer = widgets.stride_explorer(torch.arange(12), (3, 4))")
+    assert 'class="mindtorch mt-strides"' in saved(shell, tmp_path / "p.html", "explorer")
 
 
 def test_a_saved_image_is_shown(shell, painter, tmp_path):
