@@ -4,7 +4,8 @@ from __future__ import annotations
 import inspect
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -83,6 +84,7 @@ class CompiledFunction:
     def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
         self.function, self.fullgraph = function, fullgraph
         self.entries: list[Entry] = []
+        self.unfinished: list[str] = []  #: the steps that were recorded of the last call, if that failed
         self.warned = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -149,7 +151,7 @@ class CompiledFunction:
 
         before: dict[int, Any] = {}
         grad_mode = local.grad_enabled
-        with first:
+        with self._noting_failure(first), first:
             try:
                 state.on_tensor = lambda tensor: give(tensor, state.tensors[-1][1])
                 guards.arguments(args, kwargs, _parameter_names(self.function))
@@ -193,9 +195,18 @@ class CompiledFunction:
         self.entries.append(entry)
         return result
 
+    @contextmanager
+    def _noting_failure(self, first: FirstCall) -> Iterator[None]:
+        self.unfinished = []
+        try:
+            yield
+        except BaseException:
+            self.unfinished = [*map(str, first.steps)]
+            raise
+
     def reset(self) -> None:
         """Forget all programs."""
-        self.entries, self.warned = [], False
+        self.entries, self.unfinished, self.warned = [], [], False
 
 
 def _plain_thread() -> bool:

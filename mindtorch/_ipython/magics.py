@@ -1,7 +1,6 @@
 """The magics: what there is of tensors, memory and errors, and what a cell did."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +206,8 @@ class MindtorchMagics(MagicGroup):
             value = value if isinstance(value, Picture) else self.last
         elif what:
             value = self._value(what, "save_picture")
-        html = self.shell.display_formatter.format(value, include={"text/html"})[0].get("text/html")
+        formatter = self.shell.display_formatter  # asked for HTML: a widget would display itself
+        html = formatter.formatters["text/html"](value) or formatter.mimebundle_formatter(value)[0].get("text/html")
         if html is None:
             raise UsageError(f"%save_picture: there is no picture of {what}, of type {type(value).__name__}")
         return viz.without_buttons(html)
@@ -234,17 +234,12 @@ class MindtorchMagics(MagicGroup):
     def compile(self, line: str, cell: str | None = None) -> Any:
         """Run a cell or statement, its last expression compiled: show guards, graphs, the program and times."""
         _, code = self._code(self.compile, line, cell)
-        facts = introspect.CompileFacts()
-
-        def compiled(expression: Callable[[], Any]) -> Any:
-            nonlocal facts
-            facts = introspect.compile_facts(expression)
-            return facts.value
-
+        found = introspect.CompileFacts()
         try:
-            return self._run(code, compiled)
+            with introspect.watch_compile() as found:
+                return self._run(code, lambda expression: introspect.compile_facts(expression, facts=found).value)
         finally:
-            self._show(Picture(viz.compile_page(facts)))
+            self._show(Picture(viz.compile_page(found)))
 
     @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
     def pipeline(self, line: str, cell: str | None = None) -> Any:

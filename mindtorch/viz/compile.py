@@ -11,24 +11,50 @@ from .palette import count_text, duration_text, mono, place_text, soft
 
 WIDTH = 240  #: pixels of the longest bar
 PASSES = ("forward", "backward")
+#: Why there is nothing to see, by whether the cell's last expression was called.
+NOTHING = ("There was nothing to compile: %%compile compiles the last expression of a cell, and this cell ends with a "
+           "statement.",
+           "Nothing was compiled: the expression ran as it is written, which the settings, the stance or a mode of "
+           "this thread (such as autocast) ask for.")
 
 
 def compile_page(facts: CompileFacts) -> Markup:
     """Draw what ``%%compile`` shows."""
-    one = facts.latest
+    one, failed = facts.latest, _failed(facts) if facts.failure else []
     if one is None:
-        return page(tag("div", "nothing was compiled", class_="mt-soft"), kind="compile", sheet="compile")
+        said = failed or [tag("div", NOTHING[facts.is_reached], class_="mt-soft")]
+        return page(*said, kind="compile", sheet="compile")
     parts = _broken(one) if one.graph_break is not None else [_summary(one), _race(facts), *_made(one)]
-    return page(*parts, _details("Guards: when this holds again, the program runs (TorchDynamo)",
-                                 tag("ul", *(tag("li", said) for said in one.guards))), kind="compile", sheet="compile")
+    return page(*failed, *parts, _details("Guards: when this holds again, the program runs (TorchDynamo)",
+                                          tag("ul", *(tag("li", said) for said in one.guards))),
+                kind="compile", sheet="compile")
+
+
+def _failed(facts: CompileFacts) -> list[Markup | None]:
+    """What failed, when, and what there was before."""
+    head = tag("div", tag("b", "✗ ", facts.failure, class_="mt-alert"), _at(facts.file, facts.line))
+    if not facts.is_reached:
+        said = "The cell failed before its last expression, which is what %%compile compiles: nothing was recorded."
+        return [head, tag("div", said, class_="mt-summary")]
+    if facts.latest is not None:
+        said = "The compiled program had run; it failed when it was called again, to be timed. This had been compiled:"
+        return [head, tag("div", said, class_="mt-summary")]
+    count = count_text(len(facts.unfinished), "operator")
+    said = ("The first call, which is recorded, failed, so there is no program. Until then "
+            + (f"{count} had been recorded:" if facts.unfinished else "no operator had been recorded."))
+    return [head, tag("div", said, class_="mt-summary"),
+            _code("\n".join(facts.unfinished)) if facts.unfinished else None]
+
+
+def _at(file: str, line: int) -> Markup | None:
+    """The place of something, behind it."""
+    return join([" at ", mono(place_text(file, line), place_of(file, line))]) if file else None
 
 
 def _broken(one: Compiled) -> list[Markup]:
     found = one.graph_break
     assert found is not None
-    place = mono(place_text(found.file, found.line), place_of(found.file, found.line))
-    where = join([" at ", place]) if found.file else ""
-    return [tag("div", tag("b", "graph break: ", class_="mt-alert"), found.reason, where),
+    return [tag("div", tag("b", "graph break: ", class_="mt-alert"), found.reason, _at(found.file, found.line)),
             tag("div", "With these guards the function runs as it is written.", class_="mt-summary")]
 
 

@@ -1,0 +1,74 @@
+"""``%%compile`` of cells that fail, or hold nothing to compile: what failed, where, and what there was before."""
+from __future__ import annotations
+
+import pytest
+from IPython.utils.capture import capture_output
+
+import mindtorch as torch
+from mindtorch import introspect, viz
+from mindtorch._compile.function import CompiledFunction
+
+FAILING = {
+    "y = 1 / 0\nx + 1": ("ZeroDivisionError: division by zero at cell 0, line 2", "before its last expression"),
+    "x +": ("SyntaxError: invalid syntax at cell 0, line 2", "before its last expression"),
+    "(x * 2).exp() @ (x + 1)": (
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) at cell 0, line 2",
+        "Until then 3 operators had been recorded:", "mul: float32[2, 3] = aten::mul.Tensor(x, 2)", "aten::exp(mul)"),
+    "def f():\n    y = x * 2\n    return (y + y.sum().item()) @ y\nf()": (
+        "at cell 0, line 4", "3 operators had been recorded", "aten::add.Tensor(mul, 12.0)"),
+    "x.foo": ("has no attribute 'foo' at cell 0, line 2", "no operator had been recorded"),
+    "(x - 1)[torch.tensor([5])]": ("IndexError: index 5 is out of bounds", "aten::sub.Tensor(x, 1)"),
+}
+
+
+def compiled(shell, cell):
+    with capture_output() as captured:
+        failed = shell.run_cell(f"%%compile\n{cell}").error_in_exec
+    return failed, repr(captured.outputs[0].data["text/plain"] if captured.outputs else captured.stdout)
+
+
+@pytest.mark.parametrize("cell", FAILING)
+def test_a_cell_that_fails_says_so_and_what_was_recorded_before(shell, cell):
+    shell.run_cell("x = torch.ones(2, 3)")
+    failed, text = compiled(shell, cell)
+    assert failed is not None
+    for said in FAILING[cell]:
+        assert said in text.replace("\\'", "'")
+    assert "Guards" not in text and "program runs" not in text
+
+
+def test_what_was_compiled_before_the_failure_is_shown():
+    x = torch.ones(2, 3)
+
+    def again():
+        if torch.compiler.is_compiling():
+            return x * 2
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError), introspect.watch_compile() as facts:
+        introspect.compile_facts(again, facts=facts)
+    text = viz.compile_text(facts)
+    assert facts.failure == "ValueError: no more" and facts.file == __file__
+    assert "had been compiled" in text and "1 operator recorded" in text and "numpy.multiply" in text
+
+
+def test_what_is_no_expression_and_what_is_not_compiled_are_told_apart(shell):
+    shell.run_cell("x = torch.ones(2, 3)")
+    assert "this cell ends with a statement" in compiled(shell, "y = x + 1")[1]
+    text = compiled(shell, "with torch.autocast('cpu'):\n    pass\nx + 1")[1]
+    assert "1 operator recorded" in text
+    shell.run_cell("torch.compiler.set_stance('force_eager')")
+    try:
+        assert "ran as it is written" in compiled(shell, "x + 1")[1]
+    finally:
+        shell.run_cell("torch.compiler.set_stance('default')")
+
+
+def test_a_call_that_works_after_one_that_failed_forgets_it():
+    x, sizes = torch.ones(2, 3), iter([3, 2])
+    compiled = CompiledFunction(lambda: (x + 1) @ torch.ones(next(sizes) + 1, 2))
+    with pytest.raises(RuntimeError):
+        compiled()
+    assert len(compiled.unfinished) == 2
+    compiled()
+    assert compiled.unfinished == []
