@@ -277,7 +277,7 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         finally:
             local.depth = depth
             duration = perf_counter_ns() - start
-            outputs = describe(result) if result.__class__ in (list, tuple) else (describe(result),)
+            outputs = describe(result) if isinstance(result, (list, tuple)) else (describe(result),)
             current, backend = threading.current_thread(), by_key.get(effective & BACKENDS)
             stream = None if backend is None else backend.stream_name()
             event = DispatchEvent(sequence, op.name, *path, inputs, outputs, called, start, duration,

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import asdict, fields, replace
 
 import pytest
@@ -178,30 +179,105 @@ def told(tensor, names):
     return re.sub(r"seen by \d+ tensors?|[^\S\n]+", " ", said)
 
 
-#: PyTorch assigns numbers by a copy, keeps gradients inside of nodes, makes its first sum of them anew, and has a few
-#: operators more inside others.
-DISPATCHED_OTHERWISE = ("written_in_place", "retained", "after_backward", "kept_graph", "several_outputs", "network",
-                        "trained")
+#: What only mindtorch runs, and only PyTorch: it assigns numbers by a copy, keeps gradients inside of nodes, makes its
+#: first sum of them and the buffers of momentum anew, and counts no batches in a kernel of batch normalisation.
+OTHERWISE = {
+    "written_in_place": ("fill_", "copy_"), "after_backward": ("add_", "add"), "kept_graph": ("add_", "add"),
+    "retained": ("", ""), "network": ("", "empty"), "trained": ("empty_like copy_ empty_like copy_", "clone clone"),
+}
+#: Operators by which PyTorch's engine, and a tensor made of a number, look at what is there: no program asked for them.
+UNASKED = {"alias", "detach", "lift_fresh"}
+programs = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+same_programs = pytest.mark.parametrize("program", [p for p in PROGRAMS if p.__name__ not in OTHERWISE],
+                                        ids=lambda program: program.__name__)
 
 
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.__name__ not in DISPATCHED_OTHERWISE],
-                         ids=lambda program: program.__name__)
+def watched(torch, program, watch):
+    """The facts of a program, run while it is watched."""
+    torch.manual_seed(0)
+    with watch() as facts:
+        program(torch)
+    return facts
+
+
+@same_programs
 def test_each_line_is_seen_to_run_the_same_operators(program):
     ours, theirs = (dispatched(torch, program) for torch in (mindtorch, pytorch))
     assert ours == theirs
 
 
 def dispatched(torch, program):
-    """The operators that no other operator is inside of: line, name, what came out, and the node that asked for it."""
-    torch.manual_seed(0)
-    with introspect.watch_dispatch() as trace:
-        program(torch)
-    ends = [(event.start, event.start + event.duration, event.depth) for event in trace]
-    inside = [any(start <= other.start and other.start + other.duration <= end and other.depth > depth
-                  for other in trace) for start, end, depth in ends]
-    return [(event.site[1], event.op.partition(".")[0], [str(meta) for meta in event.outputs],
-             trace.asked[event.sequence].node) for event, has_others in zip(trace, inside, strict=True)
-            if not has_others and not event.composite and event.op not in ("alias", "detach", "lift_fresh")]
+    """The operators that no other operator is inside of: line, name, what went in and came out, and what asked for it.
+    """
+    trace = watched(torch, program, introspect.watch_dispatch)
+    times = [(event.start, event.start + event.duration) for event in trace]
+    return [(event.site[1], event.op.partition(".")[0], tensors(event.inputs), tensors(event.outputs),
+             trace.asked[event.sequence])
+            for event, inner in zip(trace, innermost(times), strict=True)
+            if inner and not event.composite and event.op not in UNASKED]
+
+
+def innermost(times):
+    """For each (start, end), whether no other lies in it."""
+    return [not any(start <= first and last <= end and (first, last) != (start, end) for first, last in times)
+            for start, end in times]
+
+
+def tensors(values):
+    """What is said of the tensors among values."""
+    return sorted(str(meta) for value in values for meta in (value if isinstance(value, tuple) else (value,))
+                  if isinstance(meta, introspect.TensorMeta))
+
+
+@programs
+def test_a_profile_counts_the_same_operators(program):
+    ours, theirs = (Counter(profiled(torch, program)) for torch in (mindtorch, pytorch))
+    mine, its = OTHERWISE.get(program.__name__, ("", ""))
+    assert (ours - theirs, theirs - ours) == (Counter(mine.split()), Counter(its.split()))
+
+
+def profiled(torch, program):
+    """The operators of a profile that have no other inside, whose own time is all of theirs, as often as they ran."""
+    for share in watched(torch, program, introspect.profile).operators:
+        assert 0 <= share.self_time <= share.total_time
+        if share.self_time == share.total_time and share.name not in UNASKED:
+            yield from [share.name.partition(".")[0]] * share.calls
+
+
+@programs
+def test_a_profile_names_the_same_lines_and_modules(program):
+    ours, theirs = (watched(torch, program, introspect.profile) for torch in (mindtorch, pytorch))
+    assert {(share.file, share.line) for share in ours.lines} == {(share.file, share.line) for share in theirs.lines}
+    assert {share.name for share in ours.modules} == {share.name for share in theirs.modules}
+
+
+@pytest.mark.parametrize("torch", [mindtorch, pytorch], ids=["mindtorch", "pytorch"])
+@programs
+def test_a_profile_counts_what_a_trace_shows(torch, program):
+    watched(torch, program, introspect.profile)  # what a first call does is done
+    profile, trace = watched(torch, program, introspect.profile), watched(torch, program, introspect.watch_dispatch)
+    assert {share.name: share.calls for share in profile.operators} == Counter(event.op for event in trace)
+    assert {share.line: share.calls for share in profile.lines if share.calls} == Counter(
+        event.site[1] for event in trace if not event.depth)
+    assert {(share.name, share.file, share.line): share.calls for share in profile.kernels} == Counter(
+        (event.kernel, event.file, event.line) for event in trace)
+    assert sum(share.calls for share in profile.modules) == len(trace.events)
+    assert all(share.file == program.__code__.co_filename for share in profile.lines)
+
+
+@same_programs
+def test_a_timeline_has_the_same_spans(program):
+    ours, theirs = (spans(torch, program) for torch in (mindtorch, pytorch))
+    assert ours == theirs
+
+
+def spans(torch, program):
+    """What the host did, in its order: operators without others inside, their line, results and place."""
+    found = watched(torch, program, introspect.timeline)
+    assert found.lanes == (("host",) if found.spans else ()) and not found.arrows and not found.races
+    inner = innermost([(span.start, span.end) for span in found.spans])
+    return [(span.lane, span.kind, span.name.partition(".")[0], span.line, span.detail)
+            for span, is_inner in zip(found.spans, inner, strict=True) if is_inner and span.name not in UNASKED]
 
 
 def test_the_same_strides_are_explored(both):

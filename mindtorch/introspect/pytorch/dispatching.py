@@ -99,12 +99,13 @@ def asked() -> tuple[str, str]:
     if (node := torch._C._current_autograd_node()) is not None:
         return "backward", node.name().rpartition("::")[2]
     frame: Any = sys._getframe(1)
-    optimizers, engine = (os.path.join(library_path(), *below) for below in (("optim", ""), ("autograd", "graph.py")))
+    optimizers, *engine = (os.path.join(library_path(), *below) for below in (
+        ("optim", ""), ("autograd", "__init__.py"), ("autograd", "graph.py")))  # backward and grad, and what they call
     while frame is not None:
         code = frame.f_code
         if code.co_filename.startswith(optimizers) and code.co_name == "step":
             return f"step of {type(frame.f_locals['self']).__name__}", ""
-        if code.co_filename == engine:
+        if code.co_filename in engine:
             return "backward", ""
         frame = frame.f_back
     return "", ""
