@@ -26,8 +26,8 @@ ACCUMULATE = "torch::autograd::AccumulateGrad"  #: the node of a leaf that has n
 class Statistics:
     """``minimum``, ``maximum``, ``mean`` and ``std`` of the finite elements (None where there are none; of
     absolute values if complex), and how many are zero, NaN or infinite, in ``sampled`` of ``total`` elements.
-    ``histogram`` counts the finite elements in ``BINS`` equal steps from minimum to maximum; it is empty where all of
-    them are alike, and for bools.
+    ``histogram`` counts the finite elements in ``BINS`` equal steps from minimum to maximum, or each integer where all
+    are integers and less than ``BINS`` apart; it is empty where all of them are alike, and for bools.
     """
 
     minimum: Any
@@ -203,9 +203,11 @@ def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:
 
 
 def _histogram(values: np.ndarray) -> tuple[int, ...]:
-    """How many values lie in each of ``BINS`` equal steps between the ends."""
+    """How many values lie in each of ``BINS`` equal steps between the ends, or how often each integer occurs."""
     if not values.size or (low := values.min()) == (high := values.max()):
         return ()
+    if high - low < BINS and (values == np.rint(values)).all():  # such as labels: each has a step of its own
+        return tuple(np.bincount((values - low).astype(np.intp)).tolist())
     steps = (values / BINS - low / BINS) / (high / BINS / BINS - low / BINS / BINS)  # also where the range is infinite
     return tuple(np.bincount(np.minimum(steps, BINS - 1).astype(np.intp), minlength=BINS).tolist())
 

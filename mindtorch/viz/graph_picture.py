@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..introspect import Fold, GraphFacts, NodeFacts, modules_of
@@ -18,6 +18,7 @@ LINE, MONO = 14.0, 6.35  #: a formula's height, and about the width of a charact
 MOST_FORMULAS, MOST_ARROWS = 3, 4  #: formulas at most in a box, arrows at most from one box to another
 APART, AROUND = 12.0, 7.0  #: pixels between such arrows; from a box to the edge of its module's ground
 BESIDE, LETTER = 9.0, 6.8  #: pixels from an arrow to the name of a module, and a character of it, about
+TOLD = 24  #: boxes at most that a picture's text alternative tells of
 FEW = 48  #: nodes at most of a graph in which modules are drawn
 WORD = re.compile(r"(?<!\.)\b[a-z_]\w*")
 LAYOUT = re.compile(r", \w+_(shape|stride|dtype|device|offset)\b")  #: what a box leaves to the table
@@ -86,7 +87,8 @@ class Picture:
                 drawn.append(tag("path", d=curve, marker_end="url(#mt-arrow)"))
         drawn += [_draw(box, placed.boxes[key]) for key, box in boxes.items()]
         width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
-        return tag("svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=label, width=width, height=height,
+        told = f"{label}. {_told(boxes, edges)}"
+        return tag("svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=told, width=width, height=height,
                    style=f"--width:{width}", viewBox=f"0 0 {width} {height}")
 
     def _modules(self, placed: Layout, heights: dict[object, float]) -> Iterator[Markup]:
@@ -165,6 +167,16 @@ class Picture:
             yield f"ƒ {count_text(hooks, 'hook')}"
         if stale:
             yield f"⚠ {count_text(stale, 'saved tensor')} written since"
+
+
+def _told(boxes: Mapping[object, Box], edges: Sequence[tuple[object, object]]) -> str:
+    """A picture in words: what each box says, and where gradients go from there."""
+    said = []
+    for key, box in list(boxes.items())[:TOLD]:
+        goals = ", ".join(boxes[goal].first for start, goal in edges if start == key)
+        about = "; ".join([*([box.second] if box.second else []), *box.formulas])
+        said.append(f"{box.first}{f' ({about})' if about else ''}{f' sends gradients to {goals}' if goals else ''}")
+    return ". ".join([*said, *([f"And {len(boxes) - TOLD:,} more"] if len(boxes) > TOLD else [])])
 
 
 def fold_title(fold: Fold, room: int = 200) -> str:

@@ -53,7 +53,9 @@ def _bar(facts: MemoryFacts) -> Markup:
     drawn = [tag("span", f"{size_text(size)} {name}" if size > facts.total / 8 else None, class_=kind,
                  style=f"flex-grow:{size / facts.total:.4f}", title=f"{name}: {size_text(size)}")
              for kind, name, size in parts if size]
-    return tag("div", *drawn, class_=f"mt-whole {device_class(facts.device)}")
+    told = f"{size_text(facts.total)} of {facts.device}: " + ", ".join(
+        f"{size_text(size)} {name}" for _, name, size in parts if size)
+    return tag("div", *drawn, class_=f"mt-whole {device_class(facts.device)}", role="img", aria_label=told)
 
 
 def _segments(facts: MemoryFacts) -> Markup | None:

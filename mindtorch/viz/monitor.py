@@ -86,10 +86,22 @@ def plot(title: str, lines: Sequence[Series]) -> Markup:
     drawn = [_line(series, i, frame) for i, series in enumerate(chosen)]
     names = [_name(series, i, len(chosen) > 1) for i, series in enumerate(chosen)]
     names += [tag("span", f"and {len(lines) - LINES} smaller", class_="mt-soft")] if len(lines) > LINES else []
-    said = f"{title}: {', '.join(f'{s.name} {number_text(s.points[-1][1])}' for s in chosen)}"
+    said = "; ".join([title, *map(_told, chosen), *([f"and {len(lines) - LINES} smaller"] * (len(lines) > LINES))])
     svg = tag("svg", *_axes(frame), *drawn, class_="mt-plot", role="img", aria_label=said,
               viewBox=f"0 0 {WIDTH + LEFT + 6:.0f} {HEIGHT + BOTTOM + 10:.0f}")
     return tag("figure", tag("figcaption", tag("b", title), *names), svg)
+
+
+def _told(series: Series) -> str:
+    """A line in words: its ends, its extremes, and what is wrong with it."""
+    (first, begun), (last, ended) = series.points[0], series.points[-1]
+    finite = [(value, step) for step, value in series.points if math.isfinite(value)]
+    said = [f"{series.name} from {number_text(begun)} at step {first} to {number_text(ended)} at step {last}"]
+    if finite:
+        said += [f"{word} {number_text(value)} at step {step}"
+                 for word, (value, step) in (("least", min(finite)), ("most", max(finite)))]
+    broken = len(series.points) - len(finite)
+    return ", ".join([*said, *([f"{broken} not finite"] if broken else [])])
 
 
 def _size(series: Series) -> float:
@@ -103,7 +115,7 @@ def _name(series: Series, i: int, several: bool) -> Markup:
     sample = None
     if several:
         line = tag("line", x1="0", x2="26", y1="5", y2="5", stroke_dasharray=DASHES[i % len(DASHES)] or None)
-        sample = tag("svg", line, class_="mt-sample", viewBox="0 0 26 10")
+        sample = tag("svg", line, class_="mt-sample", viewBox="0 0 26 10", aria_hidden="true")
     broken = sum(not math.isfinite(value) for _, value in series.points)
     alert = tag("span", f"⚠ {broken} not finite", class_="mt-alert") if broken else None
     text = f"{series.name} {number_text(last)}" if several else number_text(last)

@@ -75,14 +75,14 @@ def _histogram(s: Statistics) -> Markup:
     bars = [tag("rect", x=f"{i * step:.1f}", y=f"{height - h:.1f}", width=f"{step - 0.7:.1f}", height=f"{h:.1f}")
             for i, count in enumerate(s.histogram) if (h := max(1.0, height * count / highest) if count else 0)]
     low, high = number_text(s.minimum), number_text(s.maximum)
-    part = (s.histogram.index(highest) + 0.5) / len(s.histogram)
+    part = s.histogram.index(highest) / (len(s.histogram) - 1)
     near = number_text(s.minimum * (1 - part) + s.maximum * part)
     said = f"how often each value occurs, from {low} to {high}; most often, {count_text(highest, 'time')}, near {near}"
     svg = tag("svg", tag("title", said), *bars, class_="mt-bars", role="img", aria_label=said,
               viewBox=f"0 0 {width} {height}", width=width, height=height)
     ends = tag("div", tag("span", low), tag("span", high), class_="mt-ends")
-    of = "" if s.sampled == s.total else f" of {s.sampled:,} sampled"
-    return tag("figure", svg, ends, tag("figcaption", f"how often each value{of} occurs"), class_="mt-figure")
+    of = "" if s.sampled == s.total else f", of {s.sampled:,} sampled"
+    return tag("figure", svg, ends, tag("figcaption", f"how often each value occurs{of}"), class_="mt-figure")
 
 
 def _pictures(tensor: Any, facts: TensorFacts, s: Statistics) -> Markup | None:
@@ -96,10 +96,23 @@ def _pictures(tensor: Any, facts: TensorFacts, s: Statistics) -> Markup | None:
     said = [f"read as [{', '.join(names[letter] for letter in layout)}]", f"{black} is black, {white} is white"]
     said += list(_left_out(found, facts, layout))
     size = ZOOM if len(found) == 1 else SMALL
-    images = [_image(pixels, f"picture {i} of {facts.name or 'the tensor'}", size) for i, pixels in enumerate(found)]
+    images = [_image(pixels, f"picture {i} of {facts.name or 'the tensor'}: {_shades(pixels)}", size)
+              for i, pixels in enumerate(found)]
     body = tag("div", *images, class_="mt-overview")
     noun = "a picture" if layout[0] != "N" else "pictures"
     return tag("details", tag("summary", f"as {noun}"), body, tag("div", " · ".join(said), class_="mt-soft"))
+
+
+def _shades(pixels: np.ndarray) -> str:
+    """A picture in words: its size, and how bright it is in which part."""
+    height, width = pixels.shape[:2]
+    shades = pixels[..., :3].mean(-1) / 255
+    parts = {f"{row} {column}": part.mean()
+             for row, rows in zip(("top", "bottom"), np.array_split(shades, 2), strict=True)
+             for column, part in zip(("left", "right"), np.array_split(rows, 2, 1), strict=True) if part.size}
+    brightest, darkest = max(parts, key=parts.__getitem__), min(parts, key=parts.__getitem__)
+    return (f"{height} by {width} pixels, on average {shades.mean():.0%} of white, brightest {brightest} "
+            f"({parts[brightest]:.0%}), darkest {darkest} ({parts[darkest]:.0%})")
 
 
 def _left_out(found: list[np.ndarray], facts: TensorFacts, layout: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ NPUS = 4  #: colours of NPUs in the style sheet; their numbers go on beyond
 LETTERS = 120  #: of a name that are written
 COLOURS = 8  #: storage colours in the style sheet; letters go on beyond
 UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
-HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10")
+HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10", aria_hidden="true")
 
 
 def storage_letter(number: int) -> str:

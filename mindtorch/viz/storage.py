@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from ..introspect import Sharer, StorageFacts
 from .html import Markup, join, page, tag
 from .palette import (
-    chip, count_text, device_badge, mono, name_text, shape_text, size_text, storage_chip, storage_class, tensor_name,
-    tuple_text,
+    chip, count_text, device_badge, mono, name_text, shape_text, size_text, storage_chip, storage_class, storage_letter,
+    tensor_name, tuple_text, type_text,
 )
 from .places import places
 
@@ -33,9 +33,21 @@ def strip(facts: StorageFacts, sharer: Sharer) -> Markup:
     marks = edges[1:-1] if facts.segments <= 64 else []
     ticks = [tag("line", class_="tick", x1=f"{x:.1f}", x2=f"{x:.1f}", y1="1", y2="15") for x in marks]
     bed = tag("rect", class_="bed", x="0", y="0.5", width=WIDTH, height="15")
-    text = f"stride {tuple_text(sharer.stride)}, offset {sharer.offset}: covers {covered:.0%} of the storage"
+    layout = f"{type_text(sharer.dtype, sharer.shape)}, stride {tuple_text(sharer.stride)}, offset {sharer.offset}"
+    of = f"{size_text(facts.bytes)} of storage {storage_letter(facts.number)}"
+    text = f"{_name(sharer)}: {layout}, covers {covered:.0%} of the {of}{_where(sharer)}"
     return tag("svg", tag("title", text), bed, *runs, *ticks, class_="mt-strip", role="img", aria_label=text,
                viewBox=f"0 0 {WIDTH:.0f} 16", preserveAspectRatio="none")
+
+
+def _where(sharer: Sharer) -> str:
+    """Which part of a storage is covered, where that is one piece of it, or how often there is a gap."""
+    marks = [index for index, part in enumerate(sharer.coverage) if part]
+    if not marks or len(marks) == len(sharer.coverage):
+        return ""
+    gaps = sum(b > a + 1 for a, b in pairwise(marks))
+    first, last = (place / len(sharer.coverage) for place in (marks[0], marks[-1] + 1))
+    return f", from {first:.0%} to {last:.0%} of its length, with {count_text(gaps, 'gap')}"
 
 
 def strips(facts: StorageFacts) -> Markup | None:

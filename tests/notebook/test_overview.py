@@ -80,7 +80,7 @@ def test_the_card_holds_the_pictures_behind_a_switch_and_numbers_stay():
     card = viz.tensor_card(x, {id(x): "scan"})
     before, after = card.split("<summary>as a picture</summary>")
     assert before.endswith("<details>") and 'class="mt-grid"' in before
-    data, = re.findall(r'src="data:image/png;base64,([^"]+)" alt="picture 0 of scan"', after)
+    data, = re.findall(r'src="data:image/png;base64,([^"]+)" alt="picture 0 of scan: 10 by 12 pixels', after)
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(base64.b64decode(data)))), x.numpy())
 
 

@@ -548,7 +548,8 @@ def test_each_gives_a_view_a_still_picture_and_a_text():
         bundle = widget._repr_mimebundle_()
         assert set(bundle) == {VIEW, "text/html", "text/plain"} and bundle[VIEW]["model_id"]
         page = Checker(bundle["text/html"])
-        assert "mindtorch" in bundle["text/html"] and "script" not in page.tags and len(page.text) > 5
+        assert "mindtorch" in bundle["text/html"] and len(page.text) > 5
+        assert page.tags.count("script") == 1  # that of the buttons
         assert bundle["text/plain"].strip() and "<div" not in bundle["text/plain"]
 
 
