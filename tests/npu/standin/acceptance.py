@@ -320,17 +320,19 @@ def finalizing() -> None:
 
     kept = [torch.ones(100, device="npu"), torch.ones(100, device="npu:1"), torch.ones(5 << 20, device="npu")]
     side = torch.npu.Stream()
-    events = [torch.npu.current_stream().record_event()]
+    events = [torch.npu.current_stream().record_event() for _ in range(2)]
     gc.collect()
     stand_in = acl()
-    events.clear()
+    del events[0]
+    torch.npu.synchronize()
+    same(stand_in.counts()["events"], 1)  # the one that is referred to, which goes with its device
     stand_in.faults["free"] = [507899]
     raises(torch.npu.AclError, "aclrtFree failed", finalize)
     kept.clear()
     found = stand_in.counts()
     same({name: found[name] for name in ("contexts", "streams", "events", "blocks")},
          {"contexts": 0, "streams": 0, "events": 0, "blocks": 1})  # the one that could not be freed
-    assert side
+    assert side and events
 
 
 def main(*names: str) -> list[str]:
