@@ -451,3 +451,14 @@ def test_logcumsumexp_of_complex_numbers_is_pytorchs_along_few_lines_and_many(sh
     for dim in range(len(shape)):
         ours = mindtorch.from_numpy(values.numpy()).logcumsumexp(dim)
         assert np.allclose(ours.numpy(), values.logcumsumexp(dim).numpy(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int64", "uint64"])
+def test_unique_integers_at_both_ends_of_the_dtype(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    near = np.array([info.max, info.max - 1, info.max - 2] * 200, dtype)
+    apart = np.array([info.min, info.max] * (70_000 if dtype == "int16" else 300), dtype)
+    for values in (near, apart):
+        results = [lib.unique(lib.from_numpy(values), return_inverse=True, return_counts=True)
+                   for lib in (mindtorch, torch)]
+        assert_same(*results)

@@ -29,10 +29,11 @@ def counted(flat: np.ndarray, return_inverse: bool) -> tuple[Any, Any, Any]:
     that lie close together are counted, without sorting.
     """
     if flat.dtype.kind in "iu" and flat.size and (span := int(flat.max()) - (low := int(flat.min()))) < 2 * flat.size:
-        places = np.subtract(flat, flat.dtype.type(low), dtype=flat.dtype).astype(np.int64)
+        differences = np.subtract(flat, flat.dtype.type(low), dtype=flat.dtype)  # which may wrap around
+        places = differences.view(f"u{flat.dtype.itemsize}").astype(np.int64)
         counts = np.bincount(places, minlength=span + 1)
         present = np.flatnonzero(counts)
-        values = (present + low).astype(flat.dtype)
+        values = present.astype(flat.dtype) + flat.dtype.type(low)
         inverse = (np.cumsum(counts > 0) - 1)[places] if return_inverse else places
         return values, inverse, counts[present]
     return deduplicated(flat, np.argsort(to_opmath(flat), kind="stable"))
