@@ -6,11 +6,16 @@ because Python's own locks on modules would never be given back in the child.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from importlib import import_module
+from importlib.util import resolve_name
 from time import monotonic, sleep
+from types import ModuleType
 from typing import Any
 from weakref import WeakSet
+
+from ._interrupts import signals_wait
 
 _locks: WeakSet[Any] = WeakSet()
 _importing: set[int] = set()  #: the threads that are importing a module of the library
@@ -25,15 +30,26 @@ def lock() -> Any:
 
 
 def load_module(name: str, package: str | None = None) -> Any:
-    """Import a module when it is needed first; no fork of another thread comes in between."""
+    """Import a module when it is needed first; no fork of another thread comes in between, and no handler of a signal,
+    which would find the module half done.
+    """
+    found = sys.modules.get(resolve_name(name, package))
+    if found is not None and is_complete(found):
+        return found
     me = threading.get_ident()
-    outermost = me not in _importing
-    _importing.add(me)
-    try:
+    if me in _importing:
         return import_module(name, package)
-    finally:
-        if outermost:
+    with signals_wait():
+        _importing.add(me)
+        try:
+            return import_module(name, package)
+        finally:
             _importing.discard(me)
+
+
+def is_complete(module: ModuleType) -> bool:
+    """Whether a module's import has come to its end."""
+    return not getattr(module.__spec__, "_initializing", False)
 
 
 def _wait_for_imports() -> None:

@@ -3,6 +3,9 @@
 Python calls the handler of a signal between two instructions of the main thread, wherever that is. Inside such a block
 SIGINT's handler only takes note; at the end of the outermost block the true one is called. Other threads are never
 interrupted by signals; for them a block does nothing.
+
+What must not even be seen half way, by a handler that computes, is done in a block ``with signals_wait():``, which has
+the handlers of all signals wait. It takes longer to begin and to end.
 """
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ import os
 import signal
 from _signal import getsignal, signal as exchange  # which make no enums of what they return: blocks are many, and short
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from threading import get_ident, main_thread
 from typing import Any
 
 _SIGINT = int(signal.SIGINT)
+_SIGNALS = [*map(int, signal.valid_signals())]
 _kept: list[Any] = []
 _keeping = False  #: whether the main thread is in a block
 _main = main_thread().ident  #: the thread whose signals they are
@@ -78,3 +82,36 @@ def give_way() -> None:
         frame = _kept[-1]
         _kept.clear()
         _handler(signal.SIGINT, frame)
+
+
+class signals_wait(AbstractContextManager[None]):
+    """A block at whose end the signals are handled that came meanwhile. It is not to be nested."""
+
+    __slots__ = ("handlers", "kept", "keeping")
+
+    def __init__(self) -> None:
+        self.handlers: dict[int, Callable[..., Any]] = {}
+        self.kept: list[int] = []
+        self.keeping = True
+
+    def __enter__(self) -> None:
+        if in_main_thread():
+            for number in _SIGNALS:
+                handler = getsignal(number)
+                if callable(handler):
+                    self.handlers[number] = handler
+                    exchange(number, self._keep)
+
+    def _keep(self, number: int, frame: Any) -> None:
+        if self.keeping:
+            self.kept.append(number)
+        else:  # a handler that raises has ended the block before this one was put back
+            self.handlers[number](number, frame)
+
+    def __exit__(self, *exc: object) -> None:
+        self.keeping = False
+        for number, handler in self.handlers.items():
+            exchange(number, handler)
+        with ExitStack() as stack:  # each is handled, even if the handler of one before it raises
+            for number in reversed(self.kept):
+                stack.callback(signal.raise_signal, number)

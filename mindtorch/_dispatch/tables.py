@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from .._forks import load_module
+from .._forks import is_complete, load_module
 
 if TYPE_CHECKING:
     from .registry import OpRegistry
@@ -37,8 +37,9 @@ class FamilyTable(MutableMapping[str, Any]):
     def _load(self, *modules: str) -> None:
         for module in modules:
             if module in self._unloaded:
-                load_module(f"{self.package}.{module}")  # where another thread is at it, this waits for that
-                self._unloaded.discard(module)
+                loaded = load_module(f"{self.package}.{module}")  # where another thread is at it, this waits for that
+                if is_complete(loaded):  # it is not where its own import comes here, which may fail yet
+                    self._unloaded.discard(module)
 
     def _load_all(self) -> None:
         self._load(*sorted(self._unloaded))

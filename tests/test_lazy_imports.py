@@ -1,0 +1,102 @@
+"""A module that is loaded when it is needed first is loaded whole: handlers of signals wait until it is."""
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from mindtorch import _forks
+from mindtorch._interrupts import signals_wait
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no such signals")
+
+
+@pytest.fixture
+def handlers():
+    """Puts handlers that a test sets back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """The name of a module that raises signals half way."""
+    (tmp_path / "half_way.py").write_text(
+        "import signal\nfor number in (signal.SIGUSR1, signal.SIGINT, signal.SIGUSR2):\n"
+        "    signal.raise_signal(number)\nvalue = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "half_way", raising=False)
+    yield "half_way"
+    sys.modules.pop("half_way", None)
+
+
+def test_handlers_find_the_module_whole(handlers, module) -> None:
+    found = []
+    for number in (signal.SIGUSR1, signal.SIGINT, signal.SIGUSR2):
+        signal.signal(number, lambda number, frame: found.append((number, _forks.load_module(module).value)))
+    assert _forks.load_module(module).value == 1
+    assert found == [(signal.SIGUSR1, 1), (signal.SIGINT, 1), (signal.SIGUSR2, 1)]
+
+
+def test_an_interrupt_comes_after_the_import_and_no_other_signal_is_lost(handlers, module) -> None:
+    found = []
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, lambda number, frame: found.append(number))
+    with pytest.raises(KeyboardInterrupt):
+        _forks.load_module(module)
+    assert found == [signal.SIGUSR1, signal.SIGUSR2] and not _forks._importing
+    assert sys.modules[module].value == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_that_raises_while_others_are_put_back_takes_none_of_them_away(handlers) -> None:
+    found = []
+    signal.signal(signal.SIGUSR1, lambda number, frame: found.append(number))
+    block = signals_wait()
+    block.__enter__()
+    block.keeping = False  # as it is when the first of the handlers is put back
+    signal.raise_signal(signal.SIGUSR1)
+    assert found == [signal.SIGUSR1]
+    block.__exit__(None, None, None)
+
+
+def test_an_import_that_failed_is_tried_again(tmp_path, monkeypatch) -> None:
+    (tmp_path / "fails_once.py").write_text("import builtins\nif builtins.fails.pop():\n    raise ValueError\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import builtins
+
+    monkeypatch.setattr(builtins, "fails", [False, True], raising=False)
+    with pytest.raises(ValueError):
+        _forks.load_module("fails_once")
+    assert _forks.load_module("fails_once") is sys.modules.pop("fails_once") and not _forks._importing
+
+
+HANDLER_COMPUTES = """
+import signal, sys
+import mindtorch as torch
+
+def handler(number, frame):
+    with torch.no_grad():
+        (torch.ones(2) + 1) * 2
+
+def each_line(frame, event, argument):
+    if event == "line" and frame.f_code.co_name == "<module>" and "/_backends/meta/ops/" in frame.f_code.co_filename:
+        sys.settrace(None)
+        signal.raise_signal(signal.SIGUSR1)
+    return each_line
+
+signal.signal(signal.SIGUSR1, handler)
+sys.settrace(each_line)
+print((torch.ones(2) * 3 + 1).tolist())
+assert sys.gettrace() is None, "no module was loaded"
+"""
+
+
+def test_a_handler_that_computes_may_come_while_the_first_operators_are_loaded() -> None:
+    done = subprocess.run([sys.executable, "-c", HANDLER_COMPUTES], capture_output=True, text=True, timeout=100)
+    assert (done.stdout, done.stderr) == ("[4.0, 4.0]\n", "")
