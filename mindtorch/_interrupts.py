@@ -1,8 +1,8 @@
 """Interrupts (Ctrl-C) that wait: what must not stop half way is done in a block ``with uninterrupted():``.
 
 Python calls the handler of a signal between two instructions of the main thread, wherever that is. Inside such a block
-SIGINT's handler only takes note; at the end of the outermost block the true one is called. Other threads are never
-interrupted by signals; for them a block does nothing.
+the handlers of signals that commonly raise an exception only take note; at the end of the outermost block the true ones
+are called. Other threads are never interrupted by signals; for them a block does nothing.
 
 What must not even be seen half way, by a handler that computes, is done in a block ``with signals_wait():``, which has
 the handlers of all signals wait. It takes longer to begin and to end.
@@ -12,21 +12,25 @@ from __future__ import annotations
 import os
 import signal
 from _signal import getsignal, signal as exchange  # which make no enums of what they return: blocks are many, and short
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 from threading import get_ident, main_thread
 from typing import Any
 
-_SIGINT = int(signal.SIGINT)
-_SIGNALS = [*map(int, signal.valid_signals())]
-_kept: list[Any] = []
+#: The signals whose handlers raise: of an interrupt, of a limit of time, of a polite end.
+_RAISING = [int(getattr(signal, name)) for name in ("SIGINT", "SIGALRM", "SIGTERM") if hasattr(signal, name)]
+_ALL = [*map(int, signal.valid_signals())]
+_handlers: dict[int, Callable[..., Any]] = {}  #: the true ones, of the signals that blocks have kept
+_kept: dict[int, Any] = {}  #: of each signal that waits, the frame in which it came
 _keeping = False  #: whether the main thread is in a block
 _main = main_thread().ident  #: the thread whose signals they are
-_handler: Callable[..., Any] = signal.default_int_handler  #: the true one, while a block keeps interrupts
 
 
 def _keep(number: int, frame: Any) -> None:
-    _kept.append(frame)
+    if _keeping:
+        _kept[number] = frame
+    else:  # a handler that raised has ended a block before this one was put back
+        _handlers[number](number, frame)
 
 
 def in_main_thread() -> bool:
@@ -50,68 +54,70 @@ def is_uninterrupted() -> bool:
 
 class uninterrupted(AbstractContextManager[None]):
     """A block at whose end interrupts are handled that came meanwhile; even its first and its last instruction are kept
-    from them, since the handler is exchanged before and after. An inner block does nothing.
+    from them, since the handlers are exchanged before and after. An inner block does nothing.
     """
 
-    __slots__ = ("before",)
+    __slots__ = ("numbers", "outermost")
 
     def __init__(self) -> None:
-        self.before: Any = None
+        self.numbers: Iterable[int] = _RAISING
+        self.outermost = False
 
     def __enter__(self) -> None:
-        global _handler, _keeping
+        global _keeping
         if not _keeping and get_ident() == _main:
-            handler = getsignal(_SIGINT)
+            self.numbers = self._exchange()
+            self.outermost = _keeping = True
+
+    def _exchange(self) -> list[int]:
+        """Have handlers take note only; return of which signals."""
+        exchanged = []
+        for number in self.numbers:
+            handler = getsignal(number)
             if handler is not _keep and callable(handler):
-                self.before = _handler = handler
-                exchange(_SIGINT, _keep)
-                _keeping = True
+                _handlers[number] = handler
+                exchange(number, _keep)
+                exchanged.append(number)
+        return exchanged
 
     def __exit__(self, *exc: object) -> None:
         global _keeping
-        if self.before is not None:
+        if self.outermost:
             _keeping = False
-            exchange(_SIGINT, self.before)
+            for number in self.numbers:
+                exchange(number, _handlers[number])
             if _kept:
                 give_way()
 
 
-def give_way() -> None:
-    """Handle interrupts that wait for the end of this thread's block: called where what takes long may be left."""
-    if _kept and in_main_thread():
-        frame = _kept[-1]
-        _kept.clear()
-        _handler(signal.SIGINT, frame)
+class signals_wait(uninterrupted):
+    """The same of all signals; inside a block of the other kind, those that came wait for its end."""
 
-
-class signals_wait(AbstractContextManager[None]):
-    """A block at whose end the signals are handled that came meanwhile. It is not to be nested."""
-
-    __slots__ = ("handlers", "kept", "keeping")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self.handlers: dict[int, Callable[..., Any]] = {}
-        self.kept: list[int] = []
-        self.keeping = True
+        super().__init__()
+        self.numbers = _ALL
 
     def __enter__(self) -> None:
-        if in_main_thread():
-            for number in _SIGNALS:
-                handler = getsignal(number)
-                if callable(handler):
-                    self.handlers[number] = handler
-                    exchange(number, self._keep)
-
-    def _keep(self, number: int, frame: Any) -> None:
-        if self.keeping:
-            self.kept.append(number)
-        else:  # a handler that raises has ended the block before this one was put back
-            self.handlers[number](number, frame)
+        global _keeping
+        if get_ident() == _main:
+            self.numbers = self._exchange()
+            self.outermost, _keeping = not _keeping, True
 
     def __exit__(self, *exc: object) -> None:
-        self.keeping = False
-        for number, handler in self.handlers.items():
-            exchange(number, handler)
+        if self.outermost:
+            super().__exit__(*exc)
+        elif get_ident() == _main:
+            for number in self.numbers:
+                exchange(number, _handlers[number])
+
+
+def give_way() -> None:
+    """Handle signals that wait for the end of this thread's block: called where what takes long may be left."""
+    if _kept and in_main_thread():
+        waiting = [(number, frame) for number, frame in _kept.items()]
+        _kept.clear()
         with ExitStack() as stack:  # each is handled, even if the handler of one before it raises
-            for number in reversed(self.kept):
-                stack.callback(signal.raise_signal, number)
+            for number, frame in reversed(waiting):
+                stack.callback(_handlers[number], number, frame)

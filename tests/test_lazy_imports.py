@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from mindtorch import _forks
-from mindtorch._interrupts import signals_wait
+from mindtorch import _forks, _interrupts
+from mindtorch._interrupts import signals_wait, uninterrupted
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no such signals")
 
@@ -54,15 +54,29 @@ def test_an_interrupt_comes_after_the_import_and_no_other_signal_is_lost(handler
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_handler_that_raises_while_others_are_put_back_takes_none_of_them_away(handlers) -> None:
+def test_a_signal_that_comes_while_handlers_are_put_back_is_handled(handlers, monkeypatch) -> None:
     found = []
     signal.signal(signal.SIGUSR1, lambda number, frame: found.append(number))
-    block = signals_wait()
-    block.__enter__()
-    block.keeping = False  # as it is when the first of the handlers is put back
-    signal.raise_signal(signal.SIGUSR1)
+    with signals_wait():
+        monkeypatch.setattr(_interrupts, "_keeping", False)
+        signal.raise_signal(signal.SIGUSR1)
+        assert found == [signal.SIGUSR1]
+        monkeypatch.undo()
     assert found == [signal.SIGUSR1]
-    block.__exit__(None, None, None)
+
+
+def test_a_block_inside_one_of_the_other_kind_waits_for_its_end(handlers) -> None:
+    found = []
+    for number in (signal.SIGINT, signal.SIGUSR1):
+        signal.signal(number, lambda number, frame: found.append(number))
+    with uninterrupted():
+        signal.raise_signal(signal.SIGUSR1)
+        assert found == [signal.SIGUSR1]
+        with signals_wait():
+            signal.raise_signal(signal.SIGUSR1)
+            signal.raise_signal(signal.SIGINT)
+        assert found == [signal.SIGUSR1]
+    assert found == [signal.SIGUSR1, signal.SIGUSR1, signal.SIGINT]
 
 
 def test_an_import_that_failed_is_tried_again(tmp_path, monkeypatch) -> None:

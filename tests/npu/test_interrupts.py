@@ -37,6 +37,10 @@ def timer():
     signal.signal(signal.SIGALRM, before)
 
 
+def out_of_time(number, frame):
+    raise KeyboardInterrupt("out of time")
+
+
 def test_an_interrupt_waits_for_the_end_of_the_outermost_block():
     done = []
     with pytest.raises(KeyboardInterrupt):
@@ -49,9 +53,12 @@ def test_an_interrupt_waits_for_the_end_of_the_outermost_block():
     assert done == ["inside", "outside"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.parametrize(("device", "turns"), [("cpu", 150), ("npu", 40)])
-def test_training_that_is_interrupted_anywhere_goes_on_rightly(device, turns, timer):
+@pytest.mark.parametrize(("device", "turns", "raises"), [
+    ("cpu", 150, "SIGINT"), ("npu", 40, "SIGINT"), ("npu", 40, "SIGALRM")])
+def test_training_that_is_interrupted_anywhere_goes_on_rightly(device, turns, raises, timer):
     drawn = random.Random(0)
+    if raises == "SIGALRM":  # its handler itself, as of a limit of time
+        signal.signal(signal.SIGALRM, out_of_time)
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1)).to(device)
     optimizer, x = torch.optim.Adam(model.parameters()), torch.randn(3, 4).to(device)
     bystanders = [torch.full((50,), float(i)).to(device) for i in range(4)]
