@@ -104,6 +104,7 @@ def break_npu(drawn: random.Random) -> None:
     faults.clear()
     with suppress(RuntimeError):  # of what had failed
         torch.npu.synchronize()
+    torch.npu.restart_device()  # at a failure all of its streams stop
     compute(drawn)
 
 
