@@ -116,7 +116,7 @@ class signals_wait(uninterrupted):
 def give_way() -> None:
     """Handle signals that wait for the end of this thread's block: called where what takes long may be left."""
     if _kept and in_main_thread():
-        waiting = [(number, frame) for number, frame in _kept.items()]
+        waiting = list(_kept.items())
         _kept.clear()
         with ExitStack() as stack:  # each is handled, even if the handler of one before it raises
             for number, frame in reversed(waiting):

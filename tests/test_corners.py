@@ -521,3 +521,62 @@ def test_a_multiple_is_added_in_half_precision_with_one_rounding(dtype: str) -> 
 
     for ours, theirs in zip(results(mindtorch), results(torch), strict=True):
         assert np.mean(np.asarray(ours.float()) != theirs.float().numpy()) < 0.005  # PyTorch fuses, which rounds less
+
+
+def many(values: list[float]) -> Program:
+    """What pooling and resampling make of these numbers, one of which must not spoil the others' places."""
+
+    def program(t: Any) -> Any:
+        line, functional = t.tensor([[values]]), t.nn.functional
+        square = line.reshape(1, 1, 2, -1)
+        return [functional.adaptive_avg_pool1d(line, n) for n in (1, 3, 5, 11)] + [
+            functional.adaptive_avg_pool2d(square, n) for n in ((2, 3), (3, 5))] + [
+            functional.interpolate(line, size=n, mode="linear") for n in (4, 8)] + [
+            functional.interpolate(square, size=n, mode="bilinear", align_corners=True) for n in ((3, 7), (2, 7))]
+
+    return program
+
+
+@corners(many([1, float("nan"), 3, 4, 5, 6, 7, 8]), many([1, 2, 3, 4, float("inf"), 6, 7, 8]))
+def test_a_number_that_is_not_finite_stays_in_its_region(program: Program) -> None:
+    check(program)
+
+
+@corners(*[lambda t, dtype=dtype, mode=mode, pair=pair: t.div(*(
+    t.tensor(v, dtype=getattr(t, dtype) if isinstance(v, list) else t.float64) for v in pair), rounding_mode=mode)
+    for dtype in ("float16", "bfloat16") for mode in (None, "floor", "trunc") for pair in (
+        ([2049.0, -777.5, 65504.0, 0.0, -0.0], [3.0, 0.7, -0.1, 5.0, 5.0]), ([2049.0, -777.5, 0.1], 3.3333),
+        (4099.7, [3.0, 0.7, -0.1, 0.0]))])
+def test_divisions_of_half_precision_round_each_step(program: Program) -> None:
+    check(program)
+
+
+@corners(
+    lambda t: t.floor_divide(2049, t.tensor([3.0, 0.5, -7.0], dtype=t.half)),
+    lambda t: 70000 // t.tensor([3.0], dtype=t.half),
+    lambda t: t.add(-1.5, t.tensor([2, 1], dtype=t.uint8), alpha=300),
+    lambda t: t.add(True, t.tensor([True, False]), alpha=2**62),
+    lambda t: t.addcmul(t.zeros(1), t.tensor([1e30]), t.zeros(1), value=2**62),
+    lambda t: t.addcdiv(t.zeros(2), t.tensor([1e30, 1e-30]), t.tensor([1e30, 1e30]), value=1e20),
+    lambda t: [t.logcumsumexp(t.zeros(*size, dtype=t.complex64), 1) for size in ((2, 0), (0, 2), (2, 0, 2))],
+    lambda t: [t.histc(t.tensor(values), 3) for values in ([1e30], [-1e30, -1e30], [1e8], [5.0])],
+    lambda t: t.ldexp(t.tensor(0.5), t.ones(3, 2).t()).stride(),
+    lambda t: t.ones(3, dtype=t.int64).index_add(0, t.tensor([0]), t.ones(1, dtype=t.int64), alpha=float("nan")),
+    lambda t: t.ones(3, dtype=t.half).index_add(0, t.tensor([0]), t.ones(1, dtype=t.half), alpha=1e30),
+    lambda t: t.ones(3).index_add(0, t.tensor([0]), t.ones(1), alpha=1j),
+    lambda t: t.tensor(2).index_add(0, t.tensor([], dtype=t.int64), t.tensor(3)),
+    lambda t: t.nn.functional.max_pool2d(t.ones(1, 2, 3), 3, padding=4, dilation=4, ceil_mode=True),
+    lambda t: t.nn.functional.max_pool3d(t.ones(1, 1, 9, 9, 9), (3, 3, 5), padding=(1, 2, 2), dilation=(1, 4, 1)),
+    lambda t: t.nn.functional.max_pool1d(t.ones(2, 3), 3, padding=1, dilation=9, ceil_mode=True),
+    lambda t: t.aminmax(t.tensor(0j), dim=-1),
+    lambda t: t.empty_strided((2,), (-1,)),
+    lambda t: [t.empty_strided(*layout).stride() for layout in (((1, 2), (-5, 1)), ((1,), (-1,)), ((0, 2), (-3, -1)))],
+    lambda t: t.ones(2).new_empty_strided((2, 2), (1, -2)),
+)
+def test_numbers_and_sizes_at_the_ends(program: Program) -> None:
+    check(program)
+
+
+def test_no_memory_is_made_with_negative_strides_on_an_npu() -> None:
+    with pytest.raises(RuntimeError, match=r"overflowed with sizes=\[2\] and strides=\[-1\]"):
+        mindtorch.empty_strided((2,), (-1,), device="npu")

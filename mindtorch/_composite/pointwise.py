@@ -82,8 +82,9 @@ def isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal
 
 def add_to_number(self: Any, other: Any, alpha: Any = 1) -> Any:
     """``torch.add`` of a number and a tensor."""
-    check_alpha(result_type((self, other)), alpha)
-    return (other if alpha == 1 else mul(other, alpha)).add(self)
+    dtype = result_type((self, other))
+    check_alpha(dtype, alpha)
+    return (other if alpha == 1 else mul(other.to(dtype), alpha).to(dtype)).add(self)
 
 
 def where(condition: Any) -> Any:

@@ -66,7 +66,7 @@ def max_pool1d(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = 
     check(dilation[0] > 0, lambda: f"max_pool1d() dilation must be greater than zero, but got {dilation[0]}")
     room = self.shape[-1] + 2 * padding[0] - reach
     check(room >= (0 if not ceil_mode else 1 - step), lambda: "max_pool1d() Invalid computed output size: "
-          f"{room // step + 1}")
+          f"{(-(-room // step) if ceil_mode else room // step) + 1}")
     if self.device.type == "cpu":
         check_real("max_pool1d_impl", self)
     return max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]

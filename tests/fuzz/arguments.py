@@ -89,8 +89,19 @@ EXPLAINED = [Explained(*row) for row in (
     ("histogram.bins_tensor", r"^value of \[0\]", "Where edges do not increase, it depends on the search what "
      "lies between them."),
     ("addmv", "^shape", "Without elements in the matrix PyTorch's result has the shape of what is added to it."),
-    ("floor_divide.Scalar_Tensor", "^value", "PyTorch rounds a number to half precision before it divides it."),
-    ("pairwise_distance", "^value", "PyTorch takes a power of a single difference, and its root, which round."),
+    ("pairwise_distance|norm.ScalarOpt_dim", r"^value: .* at \[\]", "Along a dimension of a tensor that has none, "
+     "PyTorch takes the power of a number and its root, which round and overflow; here it is the absolute value."),
+    (r"add_?\..*", r"^value.*\(inf\+nanj\)", "PyTorch multiplies by alpha, even by 1, which makes NaN of infinity "
+     "times 0."),
+    ("mode", r"value of \[0\].*torch nan", "PyTorch sorts by an order that NaNs have none in, which makes several "
+     "runs of equal elements one or not."),
+    ("put_?", "^value", "If an element is written twice, which comes last depends on the layout of the indices."),
+    ("take_along_dim", "view size is not compatible", "PyTorch refuses some strides of what is taken from."),
+    ("binary_cross_entropy_with_logits", "ComplexHalf|torch RuntimeError .(output with|result type)", "PyTorch "
+     "computes terms of complex targets and weights in place, where they do not fit."),
+    ("ldexp_.*", "not implemented for 'Bool'", "PyTorch looks at the shape before it looks at the dtype."),
+    (r"norm\..*", "Dimension out of range", "PyTorch counts dimensions, and looks for elements, before it looks "
+     "whether there are such dimensions."),
     ("pinverse", r"^value: .*\d{7}", "By rounding singular values are above rcond, or not, and are inverted."),
     ("histc|histogram.*", "to type uint8_t", "PyTorch makes edges around equal values before it looks at the dtype."),
     ("stft.*", "MKL FFT", "There is no FFT of half precision in PyTorch; here it is computed in float32."),

@@ -8,6 +8,7 @@ from ..._determinism import filled
 from ..._device import device as Device, resolve_device
 from ..._dispatch.aten import fill__Scalar as fill_
 from ..._dtype import DType, dtype_of_number, get_default_dtype
+from ..._errors import check
 from ..._layout import Ints, Spec, check_sizes, contiguous_strides
 from ..._tensor import Tensor, empty_tensor
 from .convert import strides_for, strides_in_format
@@ -30,6 +31,15 @@ def filled_by_operator(spec: Spec, value: Any, device: Device) -> Tensor:
     return out
 
 
+def without_negative(size: Ints, stride: Ints) -> Ints:
+    """The strides that PyTorch's tensors have where negative ones are asked for: those without gaps to the next."""
+    strides = list(stride)
+    for d in reversed(range(len(size))):
+        if strides[d] < 0:
+            strides[d] = max(size[d + 1], 1) * strides[d + 1] if d + 1 < len(size) else 1
+    return tuple(strides)
+
+
 def creation_kernels(kind: str, fill: Fill = filled_by_operator) -> dict[str, Callable[..., Any]]:
     """The kernels of factories on devices of a kind, the current one unless given; ``fill`` makes a tensor that is
     filled with a number.
@@ -46,6 +56,10 @@ def creation_kernels(kind: str, fill: Fill = filled_by_operator) -> dict[str, Ca
     def empty_strided(size: Ints, stride: Ints, dtype: DType | None = None, layout: Any = None,
                       device: Device | None = None, pin_memory: bool | None = None) -> Tensor:
         size, stride = check_sizes(size), tuple(stride)
+        if min(stride, default=0) < 0:
+            check(kind == "meta" or 0 in size or all(s >= 0 or n == 1 for n, s in zip(size, stride, strict=True)),
+                  lambda: f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+            stride = without_negative(size, stride)
         spec = Spec(size, dtype or get_default_dtype(), None if stride == contiguous_strides(size) else stride)
         return filled(empty_tensor(spec, resolve_device(device or own)))
 

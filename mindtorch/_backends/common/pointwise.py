@@ -101,16 +101,16 @@ class Pointwise:
     ``check(promoted, *args)`` raises what else has to be refused; unless ``fast`` is False, it concerns only calls
     that fast paths leave: other dtypes than theirs, mixed dtypes, or further arguments of a binary operator;
     ``fast_half`` is False where it concerns numbers that float16 does not hold.
-    ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``opmath_scalars``, that
-    a number beside them is not rounded to them before; ``scaled``, that a factor after the operands is, which it
-    otherwise is not; ``iterates_numbers``, that numbers are operands of ATen's
-    iterator too, which shows in the strides of odd outputs.
+    ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``opmath_scalars``, at which
+    positions a number beside them is not rounded to them before; ``scaled``, that a factor after the operands is, which
+    it otherwise is not; ``iterates_numbers``, that numbers are operands of ATen's iterator too, which shows in the
+    strides of odd outputs.
     """
 
     def __init__(self, kind: str = "default", count: int = 1, takes: str = "all", kernel: str = "", *,
                  unpromoted: tuple[int, ...] = (), check: Callable[..., None] | None = None, fast: bool = True,
-                 fast_half: bool = True, opmath: bool = True, opmath_scalars: bool = False, scaled: bool = False,
-                 iterates_numbers: bool = True):
+                 fast_half: bool = True, opmath: bool = True, opmath_scalars: tuple[int, ...] = (),
+                 scaled: bool = False, iterates_numbers: bool = True):
         self.kind = kind
         self.compute, self.output = KINDS[kind]
         self.count = count
@@ -125,6 +125,10 @@ class Pointwise:
         self.fast = FAST.get(kind, frozenset()) & self.takes if fast else frozenset()
         if not fast_half:
             self.fast -= {float16}
+
+    def widens(self, args: tuple[Any, ...]) -> bool:
+        """Whether float16 and bfloat16 are computed in float32 for these arguments."""
+        return self.opmath
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         """The output's specification, and the dtype in which to compute.

@@ -141,16 +141,16 @@ def is_own(array: np.ndarray, inputs: list[Any]) -> bool:
     return array.base is None or (array.flags.c_contiguous and not shares_memory(array, inputs))
 
 
-def operand_array(operand: Any, dtype: DType, wide: DType, opmath_scalars: bool) -> Any:
+def operand_array(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
     """An operand (tensor, number or None) as an array: of the promoted dtype, then of the one computed in."""
     if operand.__class__ in TENSOR_TYPES:
         array = operand._array
-        if operand._dtype is not dtype and not (opmath_scalars and not operand.ndim):
+        if operand._dtype is not dtype and not (unrounded and not operand.ndim):
             array = array.astype(dtype.np)
         return array if array.dtype == wide.np else converted(array, wide.np)
     if operand is None:
         return None
-    if wide is dtype or opmath_scalars:
+    if wide is dtype or unrounded:
         return number_array(operand, wide)
     return number_array(operand, dtype).astype(wide.np)
 
@@ -169,21 +169,21 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
 def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
     """The kernel for any operands: promotion, broadcasting and strides are those of the plan."""
     plan, count, unpromoted, opmath_scalars = meta.plan, meta.count, meta.unpromoted, meta.opmath_scalars
-    opmath = {float16: float32, bfloat16: float32} if meta.opmath else {}
-    scaled = meta.scaled
+    scaled, widens = meta.scaled, meta.widens
     ufunc = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
 
     def kernel(*args: Any) -> Any:
         spec, dtype = plan(args)
-        wide, rest = opmath.get(dtype, dtype), args[count:]
+        wide = float32 if (dtype is float16 or dtype is bfloat16) and widens(args) else dtype
+        rest = args[count:]
         if rest and scaled and wide is not dtype:
             rest = tuple(number_array(number, dtype) for number in rest)
         if wide is not dtype and is_ufunc and not rest and spec.stride is None and (
                 all_like(args[:count], spec.shape, dtype)):
             return in_wide_blocks(ufunc, [arg._array for arg in args[:count]], empty_tensor(spec))
         with np.errstate(all="ignore"):
-            arrays = [array_of(arg) if i in unpromoted else operand_array(arg, dtype, wide, opmath_scalars)
+            arrays = [array_of(arg) if i in unpromoted else operand_array(arg, dtype, wide, i in opmath_scalars)
                       for i, arg in enumerate(args[:count])]
             if not is_ufunc or rest:
                 return fit(op, computed(row, (*arrays, *rest)), spec, arrays)

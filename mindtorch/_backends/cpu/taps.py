@@ -12,12 +12,13 @@ Array = np.ndarray
 
 
 class Taps:
-    """``index`` and ``weight`` (outputs, taps) say which elements of ``size`` an output takes, times what. A tap of
-    weight 0 takes part in nothing.
+    """``index`` and ``weight`` (outputs, taps) say which elements of ``size`` an output takes, times what. Where
+    outputs have fewer taps than others, ``filled`` up with those of weight 0, these take part in nothing; of others
+    a weight of 0 makes NaN of infinity.
     """
 
-    def __init__(self, index: Array, weight: Array, size: int):
-        self.index, self.weight, self.size = index, weight, size
+    def __init__(self, index: Array, weight: Array, size: int, filled: bool = False):
+        self.index, self.weight, self.size, self.filled = index, weight, size, filled
 
     @cached_property
     def adjoint(self) -> Taps:
@@ -31,7 +32,7 @@ class Taps:
         shape = self.size, max(1, int(counts.max(initial=0)))
         index, weights = np.zeros(shape, np.intp), np.zeros(shape, self.weight.dtype)
         index[source, number], weights[source, number] = outs, weight
-        return Taps(index, weights, len(self.index))
+        return Taps(index, weights, len(self.index), filled=True)
 
     @cached_property
     def matrix(self) -> Array:
@@ -52,13 +53,19 @@ class Taps:
         if self.plain:
             return np.take(x, self.index[:, 0], axis)
         weight = self.weight.astype(x.dtype, copy=False)
-        if 2 * self.index.shape[1] > self.size:
+        finite = True
+        if self.filled or 2 * self.index.shape[1] > self.size:
+            with np.errstate(all="ignore"):
+                finite = bool(np.isfinite(x.sum()))  # if it overflows, the slower way is right, too
+        if finite and 2 * self.index.shape[1] > self.size:
             return np.moveaxis(np.tensordot(x, self.matrix.astype(x.dtype, copy=False), (axis, 1)), -1, axis)
         shape = [-1 if d == axis % x.ndim else 1 for d in range(x.ndim)]
         total: Any = None
         for index, factor in zip(self.index.T, weight.T, strict=True):
             part = np.take(x, index, axis)
             part *= factor.reshape(shape)
+            if self.filled and not finite:
+                np.copyto(part, 0, where=(factor == 0).reshape(shape))
             total = part if total is None else np.add(total, part, out=total)
         return total
 
@@ -67,7 +74,7 @@ class Taps:
 def regions(size: int, out: int) -> Taps:
     """The means of regions, as even as they can be: those of adaptive pooling."""
     index, inside = region_places(size, out)
-    return Taps(index, inside / inside.sum(1, keepdims=True), size)
+    return Taps(index, inside / inside.sum(1, keepdims=True), size, filled=True)
 
 
 def region_places(size: int, out: int) -> tuple[Array, Array]:

@@ -27,7 +27,9 @@ def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndar
     x = to_opmath(x)
     low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
     check_finite("torch.histc:", low, high)
-    low, high = (x.dtype.type(v) for v in ((low - 1, high + 1) if low == high else (low, high)))
+    if low == high:  # in the middle of a range around it
+        return np.bincount(np.full(np.count_nonzero(x == low), bins // 2), minlength=bins)
+    low, high = x.dtype.type(low), x.dtype.type(high)
     inside = x[(x >= low) & (x <= high)]
     places = ((inside - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)
     return np.bincount(np.minimum(places, bins - 1), minlength=bins)

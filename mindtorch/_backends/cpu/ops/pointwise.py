@@ -61,7 +61,20 @@ def trunc_divide(x: Any, y: Any) -> Any:
     return quotient + ((quotient < 0) & (quotient * y != x))
 
 
-floor_divide, remainder, fmod = map(divided_by, (np.floor_divide, np.remainder, np.fmod))
+def floor_divide(x: Any, y: Any) -> Any:
+    """Arrays of half precision are divided in steps that are rounded, as PyTorch's loops are."""
+    dtype = np.result_type(x, y)
+    if dtype.itemsize > 2 or dtype.kind in "biu":
+        return np.floor_divide(x, _divisor(x, y))
+    rest, exact = np.fmod(x, y), x / y
+    quotient = (x - rest) / y
+    quotient = np.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - dtype.type(1), quotient)
+    below = np.floor(quotient)
+    rounded = np.where(quotient - below > 0.5, below + dtype.type(1), below)
+    return np.where(y == 0, exact, np.where(quotient == 0, np.copysign(quotient, exact), rounded))
+
+
+remainder, fmod = map(divided_by, (np.remainder, np.fmod))
 DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}
 
 

@@ -38,6 +38,9 @@ def nearest(shift: float) -> Callable[..., Taps]:
 
 
 def linear(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -> Taps:
+    if out == size:
+        index, ones = np.arange(size), np.ones(size, dtype)
+        return Taps(np.stack([index, index], 1), np.stack([ones, ones - 1], 1), size)
     place = np.maximum(source(size, out, scale, corners, dtype), 0)
     first = np.minimum(place.astype(np.intp), size - 1)
     part = np.clip(place - first.astype(dtype), 0, 1).astype(dtype)

@@ -141,6 +141,8 @@ def logaddexp_of_numbers(x: complex, y: complex) -> complex:
 
 def logcumsumexp(x: np.ndarray, dim: int) -> Any:
     x, axis = lines(to_opmath(x), dim)
+    if not x.size:
+        return x
     if x.dtype.kind == "f":
         return np.logaddexp.accumulate(x, axis, np.float64)
     out = np.array(np.moveaxis(x, axis, 0), np.complex128, order="C")  # of which lines are views

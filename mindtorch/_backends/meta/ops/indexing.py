@@ -154,6 +154,8 @@ def index_add_like(name: str) -> Check:
         check(source.dim() or not self.dim(),
               lambda: f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
         count = source.shape[dim] if source.dim() else 1
+        check(source.dim() or index.numel() == count, lambda: f"Dimension specified as {dim} but tensor has no "
+              "dimensions", IndexError)  # PyTorch asks for the dimension's size in order to name it
         check(index.numel() == count, lambda: f"{name}(): Number of indices ({index.numel()}) should be equal to "
               f"source.size(dim): ({count}), for dim: {dim}")
         if source.dim():
@@ -165,7 +167,9 @@ def index_add_like(name: str) -> Check:
     return row
 
 
-index_add_ = index_add_like("index_add_")
+def index_add_(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> None:
+    index_add_like("index_add_")(self, dim, index, source)
+    check_number(self._dtype, alpha)
 
 
 def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, int32
 from ...._errors import NAMES, check, check_fits, check_half, check_number, check_takes
-from ...._layout import Spec, broadcast_shapes
+from ...._layout import Spec, broadcast_shapes, contiguous_strides, iterator_strides
 from ...common.pointwise import Pointwise, check_alpha
 from . import META_KERNELS
 
@@ -51,16 +51,28 @@ def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -
     return refuse
 
 
+class RoundedDivision(Pointwise):
+    """A division whose quotient is rounded to an integer: in half precision each of its steps is rounded, unless a
+    single number divides.
+    """
+
+    def widens(self, args: tuple[Any, ...]) -> bool:
+        return args[1].__class__ not in TENSOR_TYPES or not args[1].ndim
+
+
 #: What a rounding mode makes of a division: only true division has floating point results for integers.
 DIVISIONS = {
-    None: Pointwise("float", 2, kernel="div_cpu", opmath_scalars=True),
-    "floor": Pointwise("default", 2, "real", "div_floor_cpu", opmath_scalars=True),
-    "trunc": Pointwise("default", 2, "real", "div_trunc_cpu", opmath_scalars=True),
+    None: Pointwise("float", 2, kernel="div_cpu", opmath_scalars=(1,)),
+    "floor": RoundedDivision("default", 2, "real", "div_floor_cpu", opmath_scalars=(1,)),
+    "trunc": RoundedDivision("default", 2, "real", "div_trunc_cpu", opmath_scalars=(1,)),
 }
 
 
 class Division(Pointwise):
     """``div`` with a rounding mode."""
+
+    def widens(self, args: tuple[Any, ...]) -> bool:
+        return DIVISIONS[args[2]].widens(args)
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         mode = args[2]
@@ -131,6 +143,16 @@ class Contiguous(Pointwise):
         return super().layout(operands, dtype)[0], None
 
 
+class PowersOfTwo(Pointwise):
+    """``ldexp``, which puts the powers of two into memory of their own, in order."""
+
+    def layout(self, operands: Any, dtype: DType | None = None) -> Any:
+        first, powers = (tuple(operand.shape) for operand in operands)
+        layouts = (first, operands[0]._strides()), (powers, contiguous_strides(powers))
+        shape = broadcast_shapes(first, powers)
+        return shape, iterator_strides(shape, layouts)
+
+
 class Angle(Pointwise):
     """``angle``, whose output is contiguous for complex numbers."""
 
@@ -151,9 +173,9 @@ META_KERNELS.update({
     "sub.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub, scaled=True),
     "rsub.Tensor": Reversed("default", 2, "all|complex32", "add_stub", check=check_sub, scaled=True),
     "rsub.Scalar": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub, scaled=True),
-    "mul.Tensor": Pointwise("default", 2, "all|unsigned|complex32", "mul_cpu", opmath_scalars=True),
+    "mul.Tensor": Pointwise("default", 2, "all|unsigned|complex32", "mul_cpu", opmath_scalars=(0, 1)),
     "div.Tensor": DIVISIONS[None],
-    "div.Tensor_mode": Division("default", 2, fast=False),
+    "div.Tensor_mode": Division("default", 2, fast=False, opmath_scalars=(1,)),
     "floor_divide": DIVISIONS["floor"],
     "floor_divide.Scalar_Tensor": DIVISIONS["floor"],
     **{f"remainder.{overload}": Pointwise("default", 2, "real", "remainder_cpu")
@@ -189,7 +211,7 @@ META_KERNELS.update({
     "copysign.Tensor": Pointwise("float", 2, "bool|real", "copysign_cpu"),
     "copysign.Scalar": Pointwise("float", 2, "bool|real", "copysign_cpu"),
     "nextafter": Pointwise("default", 2, "reduced|floating", "nextafter_cpu", opmath=False),
-    "ldexp.Tensor": Pointwise("float", 2, check=check_ldexp),
+    "ldexp.Tensor": PowersOfTwo("float", 2, check=check_ldexp),
     "frexp.Tensor": frexp,
     "gcd": Pointwise("default", 2, "integral", "gcd_cpu"),
     "lcm": Pointwise("default", 2, "integral", "lcm_cpu"),

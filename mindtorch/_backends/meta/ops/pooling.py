@@ -65,6 +65,11 @@ def window(name: str, dims: int, kernel: Ints, stride: Ints, padding: Ints, dila
         if 2 * p > (k - 1) * d + 1:
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} "
                                f"and dilation={d}")
+    if any(p > k // 2 for k, p in zip(kernel, padding, strict=True)):
+        got = (f"padW = {padding[1]}, padH = {padding[0]}, kW = {kernel[1]}, kH = {kernel[0]}" if dims == 2 else
+               f"kT: {kernel[0]} kW: {kernel[2]} kH: {kernel[1]} padT: {padding[0]} padW: {padding[2]} "
+               f"padH: {padding[1]}")
+        raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got {got}")
     return [kernel, stride, padding, dilation]
 
 

@@ -188,6 +188,8 @@ def nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | Non
 
 def aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[Spec, Spec]:
     check_elements("aminmax", self, dim)
+    check(dim is None or self.ndim or self._dtype.category < COMPLEX,
+          lambda: f"aminmax not implemented for {NAMES[self._dtype.name]}")
     dtype = only("aminmax_cpu", range(COMPLEX))(self)
     spec = Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), dtype)
     return spec, spec
