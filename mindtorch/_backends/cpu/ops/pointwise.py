@@ -21,6 +21,7 @@ from . import CPU_KERNELS
 #: The factors with which exponents become those of 2, by sign.
 LOG2_E = {sign: np.float32(sign * log2(e)) for sign in (1, -1)}
 
+
 def _is_integer(x: Any) -> bool:
     return np.asarray(x).dtype.kind in "iu"
 

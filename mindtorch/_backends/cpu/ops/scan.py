@@ -17,7 +17,7 @@ from .pointwise import logaddexp
 from .reduction import converted, lines, to_opmath
 
 #: Elements of a block, and of a piece of a line; lines that are worth a call of NumPy's for each of their steps.
-BLOCK, PIECE, WIDE = 1 << 15, 16, 1 << 10
+BLOCK, PIECE, WIDE = 1 << 17, 16, 1 << 10
 #: What makes sums up to each element of a piece, and two numbers beside.
 TRIANGLE = np.concatenate([np.triu(np.ones((PIECE, PIECE), np.float32)), np.ones((2, PIECE), np.float32)])
 
