@@ -44,6 +44,7 @@ from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
 from ._warnings import warn_once
 
+ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of a tensor whose values are its array's
 new: Callable[..., Any] = object.__new__
 new_size: Callable[..., Any] = tuple.__new__
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -368,8 +369,9 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _alias(self, shape: Ints, stride: Ints | None, offset: int, dtype: DType | None = None) -> Tensor:
         """Another tensor on the same storage and version counter, without a place in the graph."""
-        out = new(Tensor)
-        storage = self._storage or self.untyped_storage()
+        out, storage = new(Tensor), self._storage
+        if storage is None:
+            storage = self.untyped_storage()
         if self._version_counter is None:
             self._version_counter = [0, storage]
         dtype = dtype or self._dtype
@@ -405,11 +407,15 @@ class Tensor(Methods, metaclass=_TensorType):
                     setattr(out, name, getattr(self, name))
         else:
             out = new(Tensor)
-        storage = self._storage or self.untyped_storage()
+        storage, offset = self._storage, self._offset
+        if storage is None:
+            storage = self.untyped_storage()
         if self._version_counter is None:
             self._version_counter = [0, storage]
-        out._array, out._dtype, out._keys, out._offset = self._array, self._dtype, self._keys & ~DERIVED, self._offset
+        out._array, out._dtype, out._keys = self._array, self._dtype, self._keys & ~DERIVED
         out._storage, out._version_counter = storage, self._version_counter
+        if offset:
+            out._offset = offset
         if self._stride is not None:
             out._stride = self._stride
         if self._array is None or self._pending is not None:
@@ -425,14 +431,16 @@ class Tensor(Methods, metaclass=_TensorType):
             out._keys = self._keys & ~(DERIVED | NONCONTIGUOUS)
         else:
             out._keys, out._stride = self._keys & ~DERIVED | NONCONTIGUOUS, stride
-        storage = out._storage = self._storage or self.untyped_storage()
-        if self._version_counter is None:
-            self._version_counter = [0, storage]
-        out._version_counter = self._version_counter
+        storage, cell, base = self._storage, self._version_counter, self._base
+        if storage is None:
+            storage = self.untyped_storage()
+            cell = self._version_counter
+        if cell is None:
+            cell = self._version_counter = [0, storage]
+        out._storage, out._version_counter, out._base = storage, cell, self if base is None else base
         storage.add_alias(out)
-        base = self._base
-        out._base = self if base is None else base
-        out._attr_version = out._version_counter[0]
+        if cell[0]:
+            out._attr_version = cell[0]
         if not local.grad_enabled or self._creation_meta is not None or self._view_func is not None:
             views.mark_view(out, self)
         return out
@@ -694,6 +702,9 @@ class Tensor(Methods, metaclass=_TensorType):
         Raises:
             RuntimeError: if the number of elements is not 1.
         """
+        array = self._array
+        if self._keys | AUTOGRAD | NONCONTIGUOUS == ON_CPU and not dispatcher.mode and array.size == 1:  # type: ignore[union-attr]
+            return array.item() if self._dtype.name not in WIDER else self._item()  # type: ignore[union-attr]
         if self._keys & PYTHON or (dispatcher.mode & THREAD_STATE and local.dispatch_modes):
             return _local_scalar_dense(self)
         return self._item()

@@ -254,7 +254,7 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     varargs = 1 if parameters and parameters[0].name == "self" else 0
     numbers = args[varargs:]
     if not kwargs and len(numbers) > 1 and _are_ints(numbers) and canonical[varargs] == numbers:  # x.view(2, 3)
-        return lambda given: (*given[:varargs], given[varargs:])
+        return _gathered if varargs else lambda given: (given,)
     if len(args) > len(canonical):
         return None
     where = [*range(len(args)), *(positions.get(name, positions.get(ALIASES.get(name, ""))) for name in kwargs)]
@@ -294,6 +294,10 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
 
 def _as_given(args: tuple[Any, ...]) -> Any:
     return args
+
+
+def _gathered(args: tuple[Any, ...]) -> Any:
+    return args[0], args[1:]
 
 
 _INT_LISTS = {tuple, list, Size}
@@ -368,6 +372,8 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
             call, shortcut, holds = found
             if shortcut is _as_given and holds is None:
                 return call(*given)
+            if shortcut is _gathered:
+                return call(given[0], given[1:])
             if holds is None or holds(given):
                 return call(*shortcut(given))
         asks = bool(dispatcher.mode & FUNCTION or overriding(given))  # then the types must not be remembered

@@ -123,6 +123,22 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
     """
     table = op.table
 
+    def call_alone(self: Any) -> Any:
+        keys = self._keys | mode
+        try:
+            return (table.get(keys) or resolve(op, keys, offer))(self)
+        except Exception as error:
+            note(error, op, (self,), site=call_site())
+            raise
+
+    def call_with(self: Any, setting: Any) -> Any:
+        keys = self._keys | mode
+        try:
+            return (table.get(keys) or resolve(op, keys, offer))(self, setting)
+        except Exception as error:
+            note(error, op, (self, setting), site=call_site())
+            raise
+
     def call_one(self: Any, *args: Any) -> Any:
         keys = self._keys | mode
         try:
@@ -175,7 +191,9 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
     kinds = [part.split()[0] for part in written.split(", ")[:3] if part]
     tensors = 0 if op.is_out else written.count("Tensor")
     if tensors == 1 and kinds[0].startswith("Tensor") and kinds[0][-1] not in "]?":
-        return call_one
+        if ", " not in written:  # a call of as many arguments as are named costs less than one of any number
+            return call_alone
+        return call_one if written.count(", ") > 1 or "=" in written or "*" in written else call_with
     if tensors == 2 and kinds[:2] == ["Tensor", "Tensor"]:
         return call_two
     if (tensors == 3 and "wrapped numbers" not in op.flags

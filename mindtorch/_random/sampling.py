@@ -77,7 +77,7 @@ def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if n < 16 or not contiguous:
-        return cast(_normal_pairs(generator, n, mean, std), dtype)
+        return _normal_pairs(generator, n, mean, std, dtype)
     return cast(affine(_normal_blocks(generator, n, dtype), std, mean), dtype)
 
 
@@ -105,8 +105,8 @@ def _normal_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
     return values
 
 
-def _normal_pairs(generator: Generator, n: int, mean: float, std: float) -> np.ndarray:
-    """Normals in float64, one after the other (``at::normal_distribution<double>``)."""
+def _normal_pairs(generator: Generator, n: int, mean: float, std: float, dtype: np.dtype = _FLOAT64) -> np.ndarray:
+    """Normals computed in float64, one after the other (``at::normal_distribution<double>``)."""
     with generator.lock:
         kept = [] if generator.next_normal is None else [generator.next_normal]
         missing = max(0, n - len(kept))
@@ -114,7 +114,9 @@ def _normal_pairs(generator: Generator, n: int, mean: float, std: float) -> np.n
             few = [*kept, *_pairs([(word & MASK) * 2.0**-53 for word in generator.few64(missing + missing % 2)])]
             if n:
                 generator.next_normal = few[n] if len(few) > n else None
-            return affine(np.array(few[:n]), std, mean)
+            if std == 1 and mean == 0 and dtype.kind == "f" and dtype.itemsize > 2:
+                return np.array(few[:n], dtype)
+            return cast(affine(np.array(few[:n]), std, mean), dtype)
         u = standard_uniform(generator, missing + missing % 2, _FLOAT64).reshape(-1, 2)
         radius = np.sqrt(-2 * libm(np.log1p, -u[:, 1], _FLOAT64))
         angle = box_muller.TWO_PI * u[:, 0]
@@ -122,7 +124,7 @@ def _normal_pairs(generator: Generator, n: int, mean: float, std: float) -> np.n
         values = np.concatenate((kept, pairs.ravel()))
         if n:
             generator.next_normal = float(values[n]) if len(values) > n else None
-    return affine(values[:n], std, mean)
+    return cast(affine(values[:n], std, mean), dtype)
 
 
 def _pairs(uniforms: list[float]) -> Iterator[float]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
-import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -166,20 +166,20 @@ class UntypedStorage(StorageBase):
             self._bytes = memory
         else:
             self._memory = memory
-        self._aliases: list[weakref.ref[Tensor]] = []
+        self._aliases: list[ref[Tensor]] = []
         self._typed: dict[DType, TypedStorage] = {}
 
     def add_alias(self, tensor: Tensor) -> None:
         """Remember a tensor that sees this storage, for as long as it lives."""
         aliases = self._aliases
-        aliases.append(weakref.ref(tensor))
+        aliases.append(ref(tensor))
         if len(aliases) > self._prune_at:
-            self._aliases = [ref for ref in aliases if ref() is not None]
+            self._aliases = [alias for alias in aliases if alias() is not None]
             self._prune_at = max(16, 2 * len(self._aliases))
 
     def aliases(self) -> list[Tensor]:
         """The live tensors that see this storage, oldest first."""
-        return [tensor for ref in self._aliases if (tensor := ref()) is not None and tensor._storage is self]
+        return [tensor for alias in self._aliases if (tensor := alias()) is not None and tensor._storage is self]
 
     def untyped(self) -> UntypedStorage:
         """The storage itself (``torch.UntypedStorage.untyped``)."""

@@ -5,7 +5,9 @@ the general kernel where their strides may be odd.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from .ops.reduction import MANY, of_lines
 from .ops.softmax import FEW as SMALL, log_softmax_grad, log_softmax_of, softmax_grad, softmax_of
 
 lowest, add, arange = np.minimum.reduce, np.add.reduce, np.arange  # type: Any, Any, Any
+FEW = 16  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
 #: The dtypes that BLAS multiplies.
 BLAS = {float32, float64}
 
@@ -100,8 +103,26 @@ def truth(reduce: Callable[..., Any]) -> Callable[[Row], Row]:
     return fast_path(lambda self: np.asarray(reduce(self._array, None)) if self._dtype is bool_ else None)
 
 
-def along(compute: Callable[..., None], count: int) -> Callable[[Row], Row]:
-    """Operators that compute along a dimension of ``count`` small tensors, of one shape and dtype."""
+def softmax_of_numbers(line: list[float]) -> list[float]:
+    """The softmax of a few numbers, for which Python takes less time than NumPy's calls."""
+    top = max(line)
+    powers = [exp(x - top) for x in line]
+    total = math.fsum(powers)
+    return [power / total for power in powers]
+
+
+def log_softmax_of_numbers(line: list[float]) -> list[float]:
+    """The logarithm of the softmax of a few numbers."""
+    top = max(line)
+    shift = top + math.log(math.fsum([exp(x - top) for x in line]))
+    return [x - shift for x in line]
+
+
+def along(compute: Callable[..., None], count: int,
+          of_numbers: Callable[[list[float]], list[float]] = list) -> Callable[[Row], Row]:
+    """Operators that compute along a dimension of ``count`` small tensors, of one shape and dtype; ``of_numbers``
+    computes a line of very small ones.
+    """
 
     def run(*args: Any) -> ndarray | None:
         first, dim, converts = args[0], args[count], args[count + 1]
@@ -111,10 +132,14 @@ def along(compute: Callable[..., None], count: int) -> Callable[[Row], Row]:
         if (dtype not in BLAS or not 0 < source.size <= SMALL or not -span <= dim < span
                 or (converts is not False and converts is not dtype)):
             return None
-        array: ndarray = np.empty(shape, dtype.np)
         if count == 1:
+            if source.size <= FEW and dim in (-1, span - 1):
+                return np.array([of_numbers(line) for line in source.reshape(-1, shape[-1]).tolist()],
+                                dtype.np).reshape(shape)
+            array: ndarray = np.empty(shape, dtype.np)
             compute(source, array, dim % span)
             return array
+        array = np.empty(shape, dtype.np)
         second = args[1]
         if second._dtype is not dtype or second._array.shape != shape:
             return None
@@ -186,7 +211,10 @@ def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: 
             or logs.ndim != 2 or chosen.shape != logs.shape[:1] or not chosen.size or lowest(chosen) < 0):
         return None
     count = len(chosen)
-    total = add(logs[arange(count), chosen])
+    if logs.size <= FEW:
+        total = math.fsum([line[i] for line, i in zip(logs.tolist(), chosen.tolist(), strict=True)])
+    else:
+        total = add(logs[arange(count), chosen])
     return fresh(np.array(-total / count, dtype.np), dtype), fresh(np.array(count, dtype.np), dtype)
 
 
@@ -330,8 +358,8 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "all": truth(np.logical_and.reduce),
     "any": truth(np.logical_or.reduce),
     "mean": whole(lambda x: total(x) / x.dtype.type(x.size)),
-    "_softmax": along(softmax_of, 1),
-    "_log_softmax": along(log_softmax_of, 1),
+    "_softmax": along(softmax_of, 1, softmax_of_numbers),
+    "_log_softmax": along(log_softmax_of, 1, log_softmax_of_numbers),
     "_softmax_backward_data": along(softmax_grad, 2),
     "_log_softmax_backward_data": along(log_softmax_grad, 2),
     "masked_fill.Scalar": masked_fill,

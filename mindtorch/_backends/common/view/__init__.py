@@ -90,7 +90,7 @@ KERNELS: dict[str, Row] = {
     "_unsafe_view": lambda self, size: self._alias(*layouts.view(self, size)),  # of what nothing else will refer to
     "unsafe_split.Tensor": pieces_apart(slicing.split),
     "unsafe_split_with_sizes": pieces_apart(slicing.split_with_sizes),
-    "detach": lambda self: self._shallow_copy_and_detach(),
+    "detach": Tensor._shallow_copy_and_detach,
     **{inplace_name(name): in_place(LAYOUTS[name])
        for name in ("as_strided", "squeeze", "squeeze.dim", "squeeze.dims", "unsqueeze")},
     "t_": in_place(layouts.t_),

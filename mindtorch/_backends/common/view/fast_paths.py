@@ -12,9 +12,10 @@ import numpy as np
 from ...._autograd.views import mark_multiple
 from ...._layout import contiguous_strides
 from ...._tensor import Tensor
-from ..fast_paths import Row, fast_path
+from ..fast_paths import REFUSALS, Row, fast_path
 
 WHOLE = slice(None)
+Maker = Callable[[Row], Row]
 
 
 def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
@@ -63,64 +64,125 @@ def as_view(self: Tensor, array: np.ndarray, offset: int, stride: Any) -> Tensor
     return self._fast_view(array, offset, None if canonical else stride)
 
 
-@fast_path
-def select_any(self: Tensor, dim: int, index: int) -> Tensor | None:
+#: How a view is made: what NumPy does with the array and its argument, how many elements further the view begins, its
+#: strides, which are None where it is contiguous.
+Step = tuple[Callable[[Any, Any], np.ndarray], Any, int, Any]
+#: Plans that an operator keeps.
+KEPT = 1 << 10
+
+
+def step_of(self: Tensor, view: Tensor | None, act: Callable[[Any, Any], np.ndarray], argument: Any) -> Step | None:
+    """How a view was made."""
+    return None if view is None else (act, argument, view._offset - self._offset, view._stride)
+
+
+def planned(plan: Callable[..., Step | None]) -> Maker:
+    """A fast path that keeps how a view is made, by the shape and strides of its tensor and the arguments, which are
+    all that the layout depends on: the next view like it is made in one step. ``plan`` is None for what is left to the
+    general kernel.
+    """
+
+    def make(general: Row) -> Row:
+        plans: dict[Any, Step] = {}
+
+        def fast(self: Tensor, *args: Any) -> Tensor:
+            array: Any = self._array
+            key = array.shape, self._stride, args
+            step = plans.get(key)
+            if step is None:
+                try:
+                    step = plan(self, *args)
+                except REFUSALS:
+                    step = None
+                if step is None:
+                    return general(self, *args)
+                if len(plans) >= KEPT:
+                    plans.clear()
+                plans[key] = step
+            act, argument, further, stride = step
+            return self._fast_view(act(array, argument), self._offset + further, stride)
+
+        return fast
+
+    return make
+
+
+def indexed(self: Tensor, index: tuple[Any, ...]) -> Step | None:
+    """What makes ``self[index]``."""
+    return step_of(self, basic_view(self, index), np.ndarray.__getitem__, index if Ellipsis in index else (*index, ...))
+
+
+@planned
+def select_any(self: Tensor, dim: int, index: int) -> Step | None:
     """An index of any dimension, of a tensor of any strides."""
-    return basic_view(self, (*(WHOLE,) * dim, index)) if dim >= 0 else None
+    return indexed(self, (*(WHOLE,) * dim, index)) if dim >= 0 else None
 
 
-@fast_path
-def slice_any(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor | None:
+@planned
+def slice_any(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Step | None:
     """A range of any dimension with any step, of a tensor of any strides."""
-    return basic_view(self, (*(WHOLE,) * dim, slice(start, end, step))) if dim >= 0 else None
+    return indexed(self, (*(WHOLE,) * dim, slice(start, end, step))) if dim >= 0 else None
 
 
-@fast_path
-def unsqueeze(self: Tensor, dim: int) -> Tensor | None:
+@planned
+def unsqueeze(self: Tensor, dim: int) -> Step | None:
     """A new dimension, counted from the first, in a tensor of any strides."""
-    return basic_view(self, (*(WHOLE,) * dim, None)) if dim >= 0 else None
+    return indexed(self, (*(WHOLE,) * dim, None)) if dim >= 0 else None
 
 
-def permuted(self: Tensor, dims: tuple[int, ...]) -> Tensor | None:
+def permuted(self: Tensor, dims: tuple[int, ...]) -> Step | None:
     """Dimensions in another order, all of them counted from the first, in a tensor of any strides."""
     array = self._array
-    if 0 in array.shape:  # type: ignore[union-attr]
+    if 0 in array.shape or min(dims, default=0) < 0:  # type: ignore[union-attr]
         return None
     part, steps = array.transpose(dims), self._stride or contiguous_strides(array.shape)  # type: ignore[union-attr]
-    return as_view(self, part, self._offset, tuple([steps[d] for d in dims])) if min(dims, default=0) >= 0 else None
+    view = as_view(self, part, self._offset, tuple([steps[d] for d in dims]))
+    return step_of(self, view, np.ndarray.transpose, dims)
 
 
-permute = fast_path(permuted)
+permute = planned(permuted)
 
 
-@fast_path
-def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor | None:
+@planned
+def transpose(self: Tensor, dim0: int, dim1: int) -> Step | None:
     """Two dimensions exchanged."""
     order = list(range(self._array.ndim))  # type: ignore[union-attr]
     order[dim0], order[dim1] = order[dim1], order[dim0]
     return permuted(self, tuple(order))
 
 
-@fast_path
-def split(self: Tensor, size: int, dim: int = 0) -> tuple[Tensor, ...] | None:
-    """Pieces of one size, but for the last, along any dimension of a tensor of any strides."""
-    shape = self._array.shape  # type: ignore[union-attr]
-    if size <= 0 or 0 in shape or not -len(shape) <= dim < len(shape):
-        return None
-    before = (WHOLE,) * (dim % len(shape))
-    pieces = [basic_view(self, (*before, slice(start, start + size))) for start in range(0, shape[dim], size)]
-    return mark_multiple(tuple(pieces))
-
-
-@fast_path
-def t(self: Tensor) -> Tensor | None:
+@planned
+def t(self: Tensor) -> Step | None:
     """A matrix of any strides; where one of its sizes is below 2, its strides say nothing about its memory."""
     rows, columns = self._array.shape  # type: ignore[union-attr]
-    if rows < 2 or columns < 2:
-        return None
-    first, second = self._stride or (columns, 1)
-    stride = None if first == 1 and second == rows else (second, first)
-    return self._fast_view(self._array.T, self._offset, stride)  # type: ignore[union-attr]
+    return permuted(self, (1, 0)) if rows > 1 < columns else None
+
+
+def split(general: Row) -> Row:
+    """Pieces of one size, but for the last, along any dimension of a tensor of any strides, by the same plans."""
+    plans: dict[Any, list[Step]] = {}
+
+    def plan(self: Tensor, size: int, dim: int = 0) -> list[Step] | None:
+        shape = self._array.shape  # type: ignore[union-attr]
+        if size <= 0 or 0 in shape or not -len(shape) <= dim < len(shape):
+            return None
+        before = (WHOLE,) * (dim % len(shape))
+        steps = [indexed(self, (*before, slice(start, start + size))) for start in range(0, shape[dim], size)]
+        return [step for step in steps if step is not None]
+
+    def split(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
+        array, offset = self._array, self._offset
+        key = array.shape, self._stride, args  # type: ignore[union-attr]
+        steps = plans.get(key) or plan(self, *args)
+        if not steps:
+            return general(self, *args)
+        if len(plans) >= KEPT:
+            plans.clear()
+        plans[key] = steps
+        return mark_multiple(tuple([self._fast_view(act(array, argument), offset + further, stride)
+                                    for act, argument, further, stride in steps]))
+
+    return split
 
 
 @fast_path
@@ -177,7 +239,6 @@ def slice_(general: Row) -> Row:
     return slice_
 
 
-Maker = Callable[[Row], Row]
 #: Of contiguous tensors; the rest goes to those of any strides.
 FAST_PATHS: dict[str, Maker] = {"expand": expand, "view": view, "select.int": select, "slice.Tensor": slice_}
 #: Of tensors of any strides.
