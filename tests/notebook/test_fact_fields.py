@@ -587,6 +587,12 @@ def test_objects_of_the_library_say_what_they_are() -> None:
     facts = introspect.container_facts(optimizer, {"w": w})
     assert facts.text == "1 parameters with state"
     assert [item.label for item in facts.children] == [".param_groups[0]", ".state[w]"]
+    several = torch.optim.SGD([{"params": [nn.Parameter(torch.ones(1))], "lr": 0.1 * i} for i in range(1, 7)])
+
+    def met_before(item: Any) -> list[str]:
+        return [item.same_as, *(place for child in item.children for place in met_before(child))]
+
+    assert set(met_before(introspect.container_facts(several))) == {""}  # what is made to be shown is not met twice
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(7, 2)), batch_size=2)
     facts = introspect.container_facts(loader)
     assert facts.text == "4" and [item.label for item in facts.children] == [
