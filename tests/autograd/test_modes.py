@@ -304,7 +304,18 @@ def test_a_function_does_with_its_context_what_it_does_in_pytorch(forward: str, 
         assert ours == theirs or (" of type " in ours and ours.startswith(theirs)), f"{ours}\nPyTorch: {theirs}"
 
 
+def part_of_parts(t: types.ModuleType) -> Any:
+    """A part of a view of another dtype follows a write to the base."""
+    z = t.tensor([1 + 2j, 3 + 4j], requires_grad=True)
+    base = z * 1
+    part = t.view_as_real(base)[1]
+    base.mul_(2)
+    (part * t.tensor([1.0, 10.0])).sum().backward()
+    return part.tolist(), z.grad.tolist()
+
+
 PROGRAMS: dict[str, Program] = {
+    "a part of the parts of complex numbers": part_of_parts,
     "a decorated class": decorated_class, "decorators without parentheses": without_parentheses,
     "modes at once": at_once,
     "inference tensors": inference, "hooks of saved tensors": packed, "hooks of one saved tensor": raw_saved,
