@@ -12,6 +12,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import nn
+from mindtorch._backends.npu import aclnn
 from mindtorch._dispatch import dispatcher
 from mindtorch._dispatch.local import local
 from mindtorch._interrupts import uninterrupted
@@ -87,6 +88,7 @@ def test_training_that_is_interrupted_anywhere_goes_on_rightly(device, turns, ra
     optimizer.zero_grad()
     if device == "npu":
         torch.npu.synchronize()
+        aclnn.release()  # what is kept for further calls
         kinds = set(simulator.live_handles())
         assert kinds <= {"aclrtContext", "aclrtStream", "aclrtEvent"}
     step()
