@@ -45,7 +45,7 @@ class Statistics:
 class Cell(NamedTuple):
     """One shown element: its index, its position in the storage (in elements), its address and its value."""
 
-    index: tuple[int, ...]
+    index: tuple[int, ...]  # type: ignore[assignment]  # in the place of the method of tuples
     position: int
     address: int
     value: Any

@@ -221,7 +221,8 @@ class Timer:
     def blocked_autorange(self, callback: Callable[[int, float], Any] | None = None,
                           min_run_time: float = 0.2) -> Measurement:
         """Measurements of as many runs as make the clock's share small, for ``min_run_time`` seconds in all."""
-        number, times = self._enough(min_run_time), []
+        number = self._enough(min_run_time)
+        times: list[float] = []
         while sum(times) < min_run_time:
             times.append(self._run(number))
             if callback is not None:
@@ -231,7 +232,8 @@ class Timer:
     def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
                            callback: Callable[[int, float], Any] | None = None) -> Measurement:
         """Measurements until the interquartile range is below ``threshold`` of the median, or the time is over."""
-        number, times = self._enough(min_run_time), []
+        number = self._enough(min_run_time)
+        times: list[float] = []
         while True:
             while sum(times) < min_run_time or len(times) < ENOUGH:
                 times.append(self._run(number))
@@ -252,7 +254,8 @@ class Compare:
     def __init__(self, results: Iterable[Measurement]):
         self._results: list[Measurement] = []
         self.extend_results(results)
-        self._trim = self._colour = self._warn = False
+        self._trim = self._warn = False
+        self._colour = ""  # or "row", "column": whose least time is green
 
     def __str__(self) -> str:
         merged = Measurement.merge(self._results)
@@ -272,7 +275,7 @@ class Compare:
 
     def colorize(self, rowwise: bool = False) -> None:
         """Print the least time of a column, or of a row, in bold green, and what takes twice as long in red."""
-        self._colour = "row" if rowwise else "column"  # type: ignore[assignment]
+        self._colour = "row" if rowwise else "column"
 
     def highlight_warnings(self) -> None:
         """Mark times whose measurements spread far."""
