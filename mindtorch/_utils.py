@@ -229,6 +229,16 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     return _rebuild_from_type_v2, (parts[0], type(self), parts[1], state)
 
 
+def set_within(self: Tensor, source: Any, offset: int, size: Any, stride: Any) -> None:
+    """``set_`` for layouts that files have. Raises RuntimeError for those that leave their storage, which ``set_`` lets
+    grow, and TypeError if there is no storage.
+    """
+    if not isinstance(source, (TypedStorage, UntypedStorage)):
+        raise TypeError(f"a tensor needs a storage, but got {type(source).__name__}")
+    check_layout(source.untyped(), self._dtype, index(offset), tuple(map(index, size)), tuple(map(index, stride)))
+    self.set_(source, offset, size, stride)
+
+
 @tensor_method("__setstate__")
 def _setstate(self: Tensor, state: Any) -> None:
     """Take the state that PyTorch's old files have of a tensor.
@@ -239,7 +249,7 @@ def _setstate(self: Tensor, state: Any) -> None:
     if not self.is_leaf:
         raise RuntimeError("__setstate__ can be only called on leaf Tensors")
     if len(state) == 4:
-        self.set_(*state)
+        set_within(self, *state)
         return
     if len(state) == 5:
         self.data = state[0]

@@ -575,6 +575,52 @@ def test_numbers_and_sizes_at_the_ends(program: Program) -> None:
     check(program)
 
 
+def set_in(t: Any, *layout: Any, device: str = "cpu") -> Any:
+    """What a tensor is, and one that shares its storage, after `set_` has given it a layout."""
+    x = t.arange(2.0, device=device)
+    y, storage = x.view(2), x.untyped_storage()
+    x.set_(storage, *layout)
+    y += 1
+    kept = [] if device == "meta" else y.tolist()
+    return tuple(x.shape), x.stride(), x._version, kept, storage.nbytes(), y.untyped_storage().nbytes()
+
+
+@corners(
+    lambda t: set_in(t, 0, (4,), (1,)),
+    lambda t: set_in(t, 1, (3,), (2,)),
+    lambda t: set_in(t, 5, (0,), (1,)),
+    lambda t: set_in(t, 100, (1,)),
+    lambda t: set_in(t, -1, (1,), (1,)),
+    lambda t: set_in(t, 1, (3,), (2,), device="meta"),
+    lambda t: (x := t.from_numpy(np.ones(2))).set_(x.untyped_storage(), 0, (4,), (1,)),
+)
+def test_a_storage_grows_with_the_layout_that_set_gives_a_tensor(program: Program) -> None:
+    check(program)
+
+
+def test_a_storage_grows_on_an_npu_too() -> None:
+    assert set_in(mindtorch, 1, (3,), (2,), device="npu") == set_in(mindtorch, 1, (3,), (2,))
+
+
+def test_a_tensor_of_a_file_does_not_grow_its_storage() -> None:
+    x = mindtorch.ones(2)
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 8"):
+        x.__setstate__((x.untyped_storage(), 0, (2**40,), (1,)))
+    assert x.tolist() == [1, 1] and x.untyped_storage().nbytes() == 8
+
+
+@corners(*(lambda t, args=args: t.nn.functional.rrelu(t.tensor([-1.0, 1.0]), *args) for args in (
+    (0.0, np.inf), (-np.inf, 0.0, True), (np.nan, 1.0, True), (2.0, 1.0, True), (0.0, 1.0))))
+def test_rrelu_has_finite_bounds(program: Program) -> None:
+    check(program)
+
+
+@pytest.mark.parametrize("make", [mindtorch.ones, mindtorch.empty, mindtorch.zeros])
+def test_more_dimensions_than_numpy_has_are_refused_by_name(make: Callable[..., Any]) -> None:
+    with pytest.raises(RuntimeError, match="a tensor of 65 dimensions: NumPy has at most 64"):
+        make([1] * 65)
+
+
 def test_no_memory_is_made_with_negative_strides_on_an_npu() -> None:
     with pytest.raises(RuntimeError, match=r"overflowed with sizes=\[2\] and strides=\[-1\]"):
         mindtorch.empty_strided((2,), (-1,), device="npu")

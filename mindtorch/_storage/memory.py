@@ -20,6 +20,7 @@ LINE, LARGE = 64, 1 << 15
 #: Free bytes that are kept, and from which on an array's pages are its own, and go back to the system with it.
 KEPT, OWN = 1 << 28, 1 << 25
 _BYTE = np.dtype(np.uint8)
+MAX_DIMS = 64  #: NumPy's
 
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -35,7 +36,9 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def out_of_host_memory(shape: tuple[int, ...], dtype: np.dtype) -> RuntimeError:
-    """PyTorch's error where the host has no memory for an array."""
+    """PyTorch's error where the host has no memory for an array, or NumPy's limit where it has too many dimensions."""
+    if len(shape) > MAX_DIMS:
+        return RuntimeError(f"a tensor of {len(shape)} dimensions: NumPy has at most {MAX_DIMS}")
     size = prod(shape) * dtype.itemsize
     return about(RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."),
                  "out of memory", asked=size, host=True)

@@ -248,7 +248,7 @@ class Unpickler(_Base):
         made = self.stack[-1]
         kind = type(made)
         if kind is Tensor:
-            made.set_(*state)
+            _utils.set_within(made, *state)
         elif kind is Parameter:
             made.__setstate__(state)
         elif kind is OrderedDict:

@@ -9,13 +9,12 @@ from ...._dtype import DType
 from ...._errors import CPP_NAMES, NAMES, check
 from ...._layout import Ints, contiguous_strides, storage_size
 from ...._storage import UntypedStorage
+from ...._storage.memory import MAX_DIMS
 from ...._tensor import Tensor
 
-MAX_DIMS = 64  #: NumPy's
 
-
-def check_layout(storage: UntypedStorage, dtype: DType, offset: int, size: Ints, stride: Ints) -> None:
-    """Raise RuntimeError for what is no layout, or leaves a storage."""
+def bytes_of_layout(dtype: DType, offset: int, size: Ints, stride: Ints) -> int:
+    """How many bytes a storage has at least that has this layout. Raises RuntimeError for what is no layout."""
     check(offset >= 0, lambda: f"Tensor: invalid storage offset {offset}")
     check(len(size) == len(stride), lambda: f"unequal size length ({len(size)}) and stride length ({len(stride)})")
     check(min(size, default=0) >= 0 and max(prod(size), offset, *size, *stride) * dtype.itemsize < 2**63,
@@ -23,7 +22,12 @@ def check_layout(storage: UntypedStorage, dtype: DType, offset: int, size: Ints,
     check(min(stride, default=0) >= 0,
           lambda: f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     check(len(size) <= MAX_DIMS, lambda: f"a tensor of {len(size)} dimensions: NumPy has at most {MAX_DIMS}")
-    needed = storage_size(size, stride, offset) * dtype.itemsize
+    return storage_size(size, stride, offset) * dtype.itemsize
+
+
+def check_layout(storage: UntypedStorage, dtype: DType, offset: int, size: Ints, stride: Ints) -> None:
+    """Raise RuntimeError for what is no layout, or leaves a storage."""
+    needed = bytes_of_layout(dtype, offset, size, stride)
     check(needed <= storage.nbytes(),
           lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
                   f"{dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
@@ -31,7 +35,10 @@ def check_layout(storage: UntypedStorage, dtype: DType, offset: int, size: Ints,
 
 
 def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
-    """This layout in a storage. Raises RuntimeError if it is none, or leaves the storage, or that is on another device.
+    """This layout in a storage, which grows if it is too small for that.
+
+    Raises:
+        RuntimeError: if it is no layout, the storage is on another device, or it would have to grow and cannot.
     """
     storage = source.untyped()
     check(source is storage or source.dtype is self._dtype,
@@ -41,7 +48,9 @@ def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Int
           lambda: f"Attempted to set the storage of a tensor on device \"{self._device}\" to a storage on different "
                   f"device \"{storage.device}\".  This is no longer allowed; the devices must match.")
     stride = stride or contiguous_strides(size)
-    check_layout(storage, self._dtype, storage_offset, size, stride)
+    needed = bytes_of_layout(self._dtype, storage_offset, size, stride)
+    if needed > storage.nbytes():
+        storage.resize_(needed)
     self.untyped_storage()
     self._set_layout(storage, size, stride, storage_offset)
     self._accumulator = None  # the graph knows another tensor
