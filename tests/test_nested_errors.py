@@ -290,3 +290,36 @@ def test_an_optimizer_names_the_shapes_of_a_parameter_that_has_changed(kind) -> 
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match .* tensor b \(4\)") as raised:
         optimizer.step()
     assert "in the step of" in str(raised.value.__notes__)
+
+
+def misfit(x):
+    return x.exp() + torch.ones(2)
+
+
+def loaded():
+    model = nn.Sequential(nn.Linear(3, 4))
+    model.load_state_dict({"0.weight": torch.ones(4, 5), "0.bias": torch.ones(4)})
+
+
+#: The program, the function of this file whose line its traceback names last, and what its message says of operands.
+PLAIN = {
+    "load_state_dict": (loaded, "loaded", r"size mismatch for 0\.weight: .*\[4, 5\].*\[4, 3\]"),
+    "a distribution's parameter": (
+        lambda: torch.distributions.Normal(torch.tensor([0.0, torch.nan]), 1.0), "<lambda>",
+        r"parameter loc \(Tensor of shape \(2,\)\) of distribution Normal"),
+    "a distribution's value": (
+        lambda: torch.distributions.Normal(torch.zeros(2), 1.0).log_prob(torch.ones(3)), "<lambda>",
+        r"not broadcastable with .*\[3\]\) vs torch\.Size\(\[2\]\)"),
+    "torch.compile": (lambda: torch.compile(misfit)(THREE), "misfit", r"tensor a \(3\) must match .* tensor b \(2\)"),
+    "a checkpoint": (
+        lambda: checkpoint(misfit, leaf(), use_reentrant=False), "misfit", r"tensor a \(3\) must match .* b \(2\)"),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_an_error_in_a_program_of_one_level_has_the_users_line_in_its_traceback(name):
+    program, function, message = PLAIN[name]
+    error = error_of(program)
+    mine = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == __file__]
+    assert mine[-1].name == function
+    assert re.search(message, str(error).replace("\n", " ")), str(error)
