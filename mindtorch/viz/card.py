@@ -146,11 +146,11 @@ def _waiting(facts: TensorFacts) -> Markup:
 
 def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:
     seen = count_text(len(sharing.sharers) + sharing.others, "tensor")
-    contiguous = ", contiguous" if facts.contiguous else ", not contiguous"
+    stride = join([mono(tuple_text(facts.stride)), ", contiguous" if facts.contiguous else ", not contiguous"])
     writes = f"{facts.version}, the number of writes in place so far"
     rows = [
         ("shape", mono(tuple_text(facts.shape)) if facts.materialized else "not known yet"),
-        ("stride", join([mono(tuple_text(facts.stride)), contiguous])),
+        ("stride", stride if facts.strided else "none: the layout is another one"),
         ("offset", mono(facts.offset)), ("position in storage", mono(_position(facts))),
         ("storage", f"{storage_letter(facts.storage)}: {size_text(facts.storage_bytes)}, seen by {seen}"),
         ("address", mono(f"{facts.address:#x}") if facts.address else "none"),
