@@ -21,14 +21,20 @@ def run(script: str, arguments: list[str]) -> None:
     install_as_torch()
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(Path(script).resolve().parent))
+    runpy.run_path(script, run_name="__main__")
+
+
+def told(script: str, arguments: list[str]) -> int:
+    """Run a program, and tell its error as Python does: from the program's first line on. Returns the exit status."""
     try:
-        runpy.run_path(script, run_name="__main__")
-    except Exception as error:  # told as Python tells it: from the program's first line on
+        run(script, arguments)
+    except Exception as error:
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename != script:
             frames = frames.tb_next
         sys.excepthook(type(error), error.with_traceback(frames), frames)
-        sys.exit(1)
+        return 1
+    return 0
 
 
 def tour(html: str | None, arguments: list[str]) -> int:
@@ -74,8 +80,7 @@ def main() -> int:
     commands.add_parser("npu", help="say what of CANN is found, what is missing, and what to do")
     options = parser.parse_args()
     if options.command == "run":
-        run(options.script, options.arguments)
-        return 0
+        return told(options.script, options.arguments)
     if options.command == "npu":
         from ._backends.npu.report import report
 

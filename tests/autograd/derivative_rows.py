@@ -168,6 +168,8 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
 
 # Formulas that nothing reaches: the row, and the inputs that they are for.
 UNREACHED = {
+    ("_scaled_dot_product_fused_attention_overrideable", "query, key, value"):
+        "is called on devices outside of PyTorch's tree; see tests/npu",
     ("_ctc_loss", "log_probs"): "has no second derivative, as in PyTorch; see tests/nn/test_sequence_losses.py",
     ("_standard_gamma", "self"): "the numbers drawn depend on the rate by rejection; see tests/distributions",
     ("_standard_gamma_grad", "self"): "refuses, as PyTorch's",

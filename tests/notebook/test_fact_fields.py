@@ -177,7 +177,8 @@ def test_statistics_count_and_measure(values: list[Any], dtype: str) -> None:
     expected = np.std(np.array(finite, float) / scale, ddof=1) * scale if len(finite) > 1 else None
     assert s.std == (None if expected is None else pytest.approx(expected, rel=1e-6))
     assert sum(s.histogram) == (len(finite) if len(set(finite)) > 1 and dtype != "bool" else 0)
-    assert len(s.histogram) in (0, tensors.BINS)
+    counted = finite and len(set(finite)) > 1 and all(v == round(v) for v in finite) and max(finite) - min(finite) < 40
+    assert len(s.histogram) in (0, max(finite) - min(finite) + 1 if counted else tensors.BINS)
 
 
 def test_a_histogram_has_forty_equal_steps() -> None:
@@ -185,7 +186,12 @@ def test_a_histogram_has_forty_equal_steps() -> None:
     assert s is not None and s.histogram[0] in (2, 3) and sum(s.histogram) == 80
     counts = np.histogram(np.arange(80.0), bins=40)[0]
     assert np.abs(np.array(s.histogram) - counts).max() <= 1
-    assert introspect.tensor_facts(torch.tensor([0.0, 1.0])).statistics.histogram == (1, *[0] * 38, 1)
+    assert introspect.tensor_facts(torch.tensor([0.0, 0.5])).statistics.histogram == (1, *[0] * 38, 1)
+
+
+def test_a_histogram_of_few_integers_counts_each() -> None:
+    assert introspect.tensor_facts(torch.tensor([0.0, 1.0])).statistics.histogram == (1, 1)
+    assert introspect.tensor_facts(torch.tensor([3, 7, 3, 5])).statistics.histogram == (2, 0, 1, 0, 1)
 
 
 # -- storages ----------------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def is_sound(allocator: Allocator) -> None:
                 assert (block.users, block.events, block.writer, block.owner) == (None, None, None, None)
                 free.setdefault((block.queue, block.small), []).append(block)
             elif id(block) not in waiting:
-                assert allocator.live[block.ptr] is block and block.owner is not None and block.owner.block is block
+                assert allocator.live[block.ptr] is block and block.owner is not None and block.owner.of is block
                 assert allocator.block_at(block.ptr) is allocator.block_at(block.ptr + block.size - 1) is block
     pools = {key: pool for key, pool in allocator._pools.items() if pool}
     assert pools == {key: sorted(pool, key=lambda block: (block.size, block.ptr)) for key, pool in free.items()}

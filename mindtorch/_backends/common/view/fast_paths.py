@@ -88,7 +88,11 @@ def planned(plan: Callable[..., Step | None]) -> Maker:
         def fast(self: Tensor, *args: Any) -> Tensor:
             array: Any = self._array
             key = array.shape, self._stride, args
-            step = plans.get(key)
+            try:
+                step = plans.get(key)
+            except TypeError:  # a list among the arguments, as the library's own calls may have
+                key = array.shape, self._stride, tuple([tuple(arg) if arg.__class__ is list else arg for arg in args])
+                step = plans.get(key)
             if step is None:
                 try:
                     step = plan(self, *args)
