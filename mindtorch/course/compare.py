@@ -10,8 +10,9 @@ import numpy as np
 
 from .._dispatch.dispatcher import TENSOR_TYPES
 
-#: Relative and absolute tolerance, by the size of a float in bytes.
-TOLERANCES = {2: (1e-2, 1e-3), 4: (1e-5, 1e-6), 8: (1e-9, 1e-12)}
+#: Relative and absolute tolerance, by the size of a float in bytes. PyTorch's own fused attention is 1.5e-6 from the
+#: formula in a gradient of which most cancels.
+TOLERANCES = {2: (1e-2, 1e-3), 4: (1e-5, 3e-6), 8: (1e-9, 1e-12)}
 
 
 @dataclass(frozen=True)

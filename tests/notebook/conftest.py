@@ -1,6 +1,7 @@
 """Shells of IPython, as a notebook has them: bare, and with the extension loaded."""
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -9,11 +10,13 @@ from IPython.core.interactiveshell import InteractiveShell
 
 @pytest.fixture
 def bare() -> Iterator[InteractiveShell]:
+    main = sys.modules["__main__"]
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance()
     shell.display_formatter.active_types = ["text/plain", "text/html"]
     yield shell
     InteractiveShell.clear_instance()
+    sys.modules["__main__"] = main  # whose place the shell's module took; processes that are spawned look there
 
 
 @pytest.fixture
