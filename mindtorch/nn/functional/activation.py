@@ -7,7 +7,6 @@ from typing import Any
 
 from ..._call_site import outside
 from ..._creation import empty_like, zeros_like
-from ..._errors import check
 from ..._functions import (
     celu as _celu, celu_, elu as _elu, elu_, gelu, glu, hardshrink, hardsigmoid as _hardsigmoid,
     hardsigmoid_ as _hardsigmoid_, hardswish as _hardswish, hardswish_ as _hardswish_, hardtanh as _hardtanh, hardtanh_,
@@ -81,7 +80,8 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
         RuntimeError: if a bound is not finite, or the lower one is above the upper one.
     """
     for name, bound in (("lower", lower), ("upper", upper)):
-        check(isfinite(bound), lambda name=name, bound=bound: f"rrelu: {name} bound must be finite, got {bound}")
+        if not isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     return (rrelu_ if inplace else _rrelu)(input, lower, upper, training)
 
 
