@@ -28,9 +28,9 @@ WRITTEN: dict[str, Callable[..., list[str]]] = {
                                               f"numpy.multiply({grad}, {out}, out={out})"],
     "reciprocal": lambda out, x: [f"numpy.divide(1, {x}, out={out})"],
     "rsqrt": lambda out, x: [f"numpy.sqrt({x}, out={out})", f"numpy.divide(1, {out}, out={out})"],
-    "addcmul": lambda out, x, first, second, value=1: [f"numpy.multiply({first}, {second}, out={out})",
-                                                       *([] if value == 1 else [f"{out} *= {value}"]),
-                                                       f"numpy.add({x}, {out}, out={out})"],
+    "addcmul": lambda out, x, first, second, value=1: [
+        *([] if value == 1 else [f"numpy.multiply({first}, {value}, out={out})"]),
+        f"numpy.multiply({first if value == 1 else out}, {second}, out={out})", f"numpy.add({x}, {out}, out={out})"],
     "ceil": lambda out, x: [f"numpy.ceil({x}, out={out})"],
     "floor": lambda out, x: [f"numpy.floor({x}, out={out})"],
     "trunc": lambda out, x: [f"numpy.trunc({x}, out={out})"],

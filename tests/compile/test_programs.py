@@ -137,6 +137,17 @@ def test_a_compiled_program_computes_what_its_function_does(name, grad) -> None:
         compare(function, *args)
 
 
+def test_addcmul_multiplies_by_its_value_first() -> None:
+    """As the operator does: in another order, these products overflow, or are rounded otherwise."""
+    for value in (1, 1e-30, 0.3):
+        x, first, second = torch.randn(64), torch.randn(64) * 1e25, torch.randn(64) * 1e25
+
+        def function(x: torch.Tensor, first: torch.Tensor, second: torch.Tensor, value: float = value) -> torch.Tensor:
+            return torch.addcmul(x, first, second, value=value) * 2
+
+        assert torch.equal(torch.compile(function)(x, first, second), function(x, first, second))
+
+
 def test_large_arrays_go_through_kernels_in_blocks() -> None:
     for shape, other in [((400, 1000), (400, 1000)), ((400, 1000), (1000,)), ((400, 1000), (400, 1)), ((300001,), ())]:
         x, y = torch.randn(shape, requires_grad=True), torch.randn(other)
