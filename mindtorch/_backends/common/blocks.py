@@ -22,6 +22,9 @@ from .blas import set_thread_count, thread_count
 #: asleep, and to wake it takes some 20 us of both: the calls in between should take as long at least. A block of a MiB
 #: of float32 leaves the second cache, but the third is nearly as fast.
 LARGE, BLOCK = 1 << 20, 1 << 18
+#: Elements of a block of kernels that keep more than their result between their calls, as indices and copies in float32
+#: are: they stay in the second cache together. Two such blocks are worth dividing.
+SMALL = 1 << 16
 #: Blocks at least, where several threads may compute them.
 PARTS = 2
 #: Elements of NumPy's buffer in blocks. What is broadcast along rows that are shorter, NumPy copies into its buffer for

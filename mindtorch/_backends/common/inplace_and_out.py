@@ -17,7 +17,7 @@ from ..._errors import CPP_NAMES, NAMES as NAMES, check, check_broadcast
 from ..._layout import Ints, overlaps_itself, storage_size, wrap_dim
 from ..._tensor import Tensor
 from .blas import add_scaled
-from .blocks import BLOCK, LARGE, compute, each_block
+from .blocks import LARGE, SMALL, compute, each_block
 from .fast_paths import fast_path
 from .pointwise import Pointwise, PreparedUfunc
 
@@ -156,7 +156,7 @@ def _writer(row: Any) -> Callable[..., None]:
                 if factor is None or not add_scaled(flat[part], values[part], factor):
                     row.ufunc(flat[part], row.prepare(values[part], *rest), out=flat[part])
 
-            each_block(work, flat.size, BLOCK // 4 if factor is None else LARGE // 2, flat.size)
+            each_block(work, flat.size, SMALL if factor is None else LARGE // 2, flat.size)
 
     return write
 

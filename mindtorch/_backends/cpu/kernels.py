@@ -19,7 +19,7 @@ from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bo
 from ..._layout import Spec, contiguous_strides
 from ..._storage import allocate, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
-from ..common.blocks import BLOCK, LARGE, compute, each_block
+from ..common.blocks import LARGE, SMALL, compute, each_block
 from ..common.fast_paths import REFUSALS, fast_path, fresh, ndarray
 from ..common.half import convert, converted
 from ..common.inplace_and_out import writing_kernel
@@ -196,7 +196,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
 
 def all_like(operands: Iterable[Any], shape: Any, dtype: DType) -> bool:
     """Whether operands are many contiguous elements each, of one shape and dtype."""
-    return prod(shape) >= BLOCK // 2 and all(
+    return prod(shape) >= 2 * SMALL and all(
         operand.__class__ in TENSOR_TYPES and operand._dtype is dtype and not operand._keys & NONCONTIGUOUS
         and operand._array.shape == shape for operand in operands)
 
@@ -213,7 +213,7 @@ def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
             convert(narrow, wide[-1])
         convert(ufunc(*wide, out=wide[0]), target[part])
 
-    each_block(work, target.size, BLOCK // 4, target.size)
+    each_block(work, target.size, SMALL, target.size)
     return out
 
 

@@ -12,7 +12,7 @@ from ...._about import about
 from ...._determinism import alert_not_deterministic
 from ...._errors import check
 from ...._storage import allocate
-from ...common.blocks import BLOCK, each_block
+from ...common.blocks import SMALL, each_block
 from . import CPU_KERNELS
 from .reduction import to_opmath
 
@@ -197,7 +197,7 @@ def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
 def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
-    if at.size <= BLOCK // 2 or at.ndim < 2 or not dim % at.ndim:
+    if at.size <= 2 * SMALL or at.ndim < 2 or not dim % at.ndim:
         x, key = grid(x, dim, at)
         return (x.take(key[0]) if len(key) == 1 else x[key]).reshape(at.shape)
     out = allocate(at.shape, x.dtype)
@@ -206,7 +206,7 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
         lines, key = grid(x[part], dim, at[part])
         out[part] = (lines.take(key[0]) if len(key) == 1 else lines[key]).reshape(at[part].shape)
 
-    each_block(work, len(at), max(BLOCK // 4 * len(at) // at.size, 1), at.size)
+    each_block(work, len(at), max(SMALL * len(at) // at.size, 1), at.size)
     return out
 
 
