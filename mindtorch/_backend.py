@@ -16,6 +16,10 @@ if TYPE_CHECKING:  # the build, which has no NumPy, imports this
     from ._tensor import Tensor
 
 
+#: Kernels of attention, by PyTorch's numbers (``nn.attention.SDPBackend``): in other operators, in blocks, a device's.
+MATH, FLASH, OVERRIDEABLE = 0, 1, 4
+
+
 class DeviceMemory(Protocol):
     """Memory that is not the host's, under a storage; it is given back when nothing refers to it."""
 
@@ -68,6 +72,12 @@ class Backend:
     def accelerates(self) -> bool:
         """Whether programs that take an accelerator where there is one are to take this device."""
         return False
+
+    def attention_kernel(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> int:
+        """Which kernel of attention the device has for tensors that kernels in blocks take (ATen's
+        ``_fused_sdp_choice_stub``).
+        """
+        return MATH
 
     def stream_type(self) -> type[Any] | None:
         """The class of the device's streams; None where operators run as they are called."""

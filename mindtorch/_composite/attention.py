@@ -4,6 +4,7 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import Any
 
+from .._backend import FLASH, MATH, OVERRIDEABLE, backends
 from .._creation import ones, scalar_tensor
 from .._dispatch.aten import (
     _safe_softmax, _scaled_dot_product_flash_attention_for_cpu as flash_attention,
@@ -11,12 +12,11 @@ from .._dispatch.aten import (
 )
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
-from .._dtype import FLOATING, bfloat16, bool_, float16, float32
+from .._dtype import FLOATING, bool_, float32
 from .._errors import C_NAMES, check
 from . import COMPOSITES
 
-MATH, FLASH, OVERRIDEABLE = 0, 1, 4
-#: The kernels that may be chosen; ``nn.attention.sdpa_kernel`` changes it. With ``FLASH`` an NPU's own may be, too.
+#: The kernels that may be chosen; ``nn.attention.sdpa_kernel`` changes it. With ``FLASH`` a device's own may be, too.
 enabled = {MATH, FLASH}
 
 
@@ -43,7 +43,9 @@ def kernel_for(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_
     check(enabled, "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off "
                    "both the math kernel and the fused kernels.")
     if FLASH in enabled and takes_blocks(query, key, value, attn_mask, dropout_p, enable_gqa):
-        return OVERRIDEABLE if query.device.type == "npu" else FLASH
+        kernel = backends[query.device.type].attention_kernel(query, key, value, attn_mask)
+        if kernel != MATH:
+            return kernel
     check(MATH in enabled, "No available kernel. Aborting execution.")
     return MATH
 
@@ -68,9 +70,7 @@ def check_inputs(query: Any, key: Any, value: Any, mask: Any) -> None:
 
 
 def takes_blocks(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, enable_gqa: bool) -> bool:
-    """Whether the kernel in blocks takes these tensors (ATen's ``use_flash_attention_cpp``), or that of an NPU."""
-    if query.device.type not in ("cpu", "meta") and not fits_npu(query, mask):
-        return False
+    """Whether a kernel in blocks may take these tensors (ATen's ``use_flash_attention_cpp``)."""
     if query.dim() != 4 or key.dim() != 4 or value.dim() != 4 or query._dtype.category != FLOATING or dropout_p > 0:
         return False
     (batch, heads, rows, width), shape = query.shape, key.shape
@@ -86,19 +86,6 @@ def takes_blocks(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, 
         return False
     fits = zip(reversed(mask.shape), (shape[2], rows, heads, batch), strict=False)
     return all(size in (1, whole) for size, whole in fits)
-
-
-#: The heads, and the widths of them, that Ascend's FlashAttentionScore takes at most (op-plugin; CANN's pages).
-MOST_HEADS, MOST_WIDTH = 256, 512
-
-
-def fits_npu(query: Any, mask: Any) -> bool:
-    """Whether op-plugin would have an Ascend's FlashAttentionScore take these, as far as it differs from the CPU's: its
-    masks are boolean, and the rows of float32 come in groups of four.
-    """
-    return (query.device.type == "npu" and query.dim() == 4 and query._dtype in (float16, bfloat16, float32)
-            and (mask is None or mask._dtype is bool_) and query.shape[1] <= MOST_HEADS
-            and query.shape[3] <= MOST_WIDTH and not (query._dtype is float32 and query.shape[3] % 4))
 
 
 def additive(mask: Any, query: Any) -> Any:

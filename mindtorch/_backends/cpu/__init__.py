@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._backend import Backend, register
+from ..._backend import FLASH, Backend, register
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._storage import allocate
@@ -38,6 +38,9 @@ class CPUBackend(Backend):
 
     def allocate(self, nbytes: int, where: Any) -> np.ndarray:
         return allocate((nbytes,), np.dtype(np.uint8))
+
+    def attention_kernel(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> int:
+        return FLASH
 
     def write(self, target: Tensor, source: Tensor, non_blocking: bool) -> None:
         values = source._host("copy")

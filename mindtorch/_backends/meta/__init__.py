@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._about import about
-from ..._backend import Backend, register
+from ..._backend import FLASH, Backend, register
 from ..._device import META
 from ..._dispatch.keys import META as META_KEY
 from ..._dispatch.registry import Kernel, Operator
@@ -43,6 +43,9 @@ class MetaBackend(Backend):
 
     def write(self, target: Tensor, source: Tensor, non_blocking: bool) -> None:
         """There is nothing to write to."""
+
+    def attention_kernel(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> int:
+        return FLASH
 
 
 def _describing(op: Operator, row: Any) -> Any:

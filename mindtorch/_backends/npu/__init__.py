@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._about import note
-from ..._backend import Backend, DeviceMemory, register
+from ..._backend import MATH, OVERRIDEABLE, Backend, DeviceMemory, register
 from ..._dispatch.keys import NPU
 from ..._forks import load_module
 
@@ -61,6 +61,10 @@ class NPUBackend(Backend):
         asked = provider.mode()
         found = asked == "sim" or (asked != "off" and provider.is_installed())
         return found and _part("devices").is_available()
+
+    def attention_kernel(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> int:
+        row = _part("ops").ACLNN_CALLS["_scaled_dot_product_fused_attention_overrideable"]
+        return OVERRIDEABLE if row.when(query, key, value, mask) else MATH
 
     def stream_type(self) -> type[Any]:
         return _part("streams").Stream

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import sqrt
 from typing import Any
 
-from ...._dtype import bool_, float32
+from ...._dtype import bfloat16, bool_, float16, float32
 from . import ACLNN_CALLS
 from .row import Call, Each
 
@@ -18,6 +18,17 @@ UNBOUNDED = 2**31 - 1
 CAUSAL, CAUSAL_MASK, EMPTY_ROWS = 2, 2048, 2
 #: How often the maximum and the sum of a row of scores are there: as many float32 as are 32 bytes.
 COPIES = 8
+#: The heads, and the widths of them, that aclnnFlashAttentionScore takes at most (op-plugin; CANN's pages).
+MOST_HEADS, MOST_WIDTH = 256, 512
+
+
+def fits(query: Any, key: Any, value: Any, seen: Any, *rest: Any) -> bool:
+    """Whether op-plugin would have aclnnFlashAttentionScore take these, as far as it differs from the CPU's kernel: its
+    masks are boolean, and the rows of float32 come in groups of four.
+    """
+    heads, width = query.shape[1], query.shape[3]
+    return (query._dtype in (float16, bfloat16, float32) and (seen is None or seen._dtype is bool_)
+            and heads <= MOST_HEADS and width <= MOST_WIDTH and not (query._dtype is float32 and width % 4))
 
 
 def is_long(query: Any, key: Any) -> bool:
@@ -69,6 +80,7 @@ def attention_backward(grad: Any, query: Any, key: Any, value: Any, seen: Any, w
 
 
 ACLNN_CALLS.update({
-    "_scaled_dot_product_fused_attention_overrideable": Each("", attention),
-    "_scaled_dot_product_fused_attention_overrideable_backward": Each("", attention_backward),
+    "_scaled_dot_product_fused_attention_overrideable": Each("", attention, when=fits),
+    "_scaled_dot_product_fused_attention_overrideable_backward": Each(
+        "", attention_backward, when=lambda grad, *args: fits(*args)),
 })
