@@ -1,0 +1,66 @@
+"""What numbers, sizes, functions and strings of Python's and NumPy's become, and tensors as Python's numbers."""
+from __future__ import annotations
+
+import numpy as np
+
+from tests.both import Program, assert_same_outcome, each_program
+
+
+@each_program(
+    lambda t: float(t.tensor(1 + 2j)),
+    lambda t: (float(t.tensor(1 + 0j)), int(t.tensor(2 + 0j)), complex(t.tensor(2))),
+    lambda t: int(t.tensor(1 + 2j)),
+    lambda t: int(t.ones(2)),
+    lambda t: float(t.tensor([])),
+    lambda t: t.ones(2).item(),
+    lambda t: (reversed(t.tensor([[1, 2], [3, 4]])), reversed(t.tensor(1))),
+)
+def test_conversions_of_python(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.tensor([1, 2]).apply_(lambda a: a + 1.5),
+    lambda t: t.ones(2, 2).t().map_(t.tensor([3.0, 4.0]), lambda a, b: a - b),
+    lambda t: t.zeros(2).map2_(t.ones(1), t.ones(2), lambda a, b, c: a + b + c),
+    lambda t: t.ones(2).map_(t.ones(3), lambda a, b: a),
+    lambda t: t.ones(2).map_(t.ones(2, dtype=t.double), lambda a, b: a),
+    lambda t: t.ones(2, requires_grad=True).apply_(lambda a: a),
+    lambda t: t.ones(2).map_(t.ones(2, requires_grad=True), lambda a, b: a),
+    lambda t: t.ones(2, device="meta").apply_(lambda a: a),
+)
+def test_functions_called_with_each_element(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.randn(2, dtype=float).dtype,
+    lambda t: (t.zeros(1, dtype=complex), t.tensor([1], dtype=int), t.full((1,), 1, dtype=bool)),
+    lambda t: (t.ones(1).to(float), t.ones(1).to("cpu", int), t.ones(1).sum(dtype=float), t.arange(3, dtype=float)),
+    lambda t: (t.as_tensor([1], dtype=float), t.asarray([1], dtype=float), t.ones(1).new_zeros(1, dtype=float)),
+    lambda t: t.zeros(1, dtype=str),
+    lambda t: t.zeros(1, dtype=np.float64),
+    lambda t: (t.ones((np.array(2), 1)), t.ones(4).view(np.array(4))),
+    lambda t: t.zeros(1).new(size=(2,)).shape,
+    lambda t: (t.arange(3).roll(1, dims=None), t.fft.fftshift(t.arange(3), None)),
+    lambda t: t.ones(2, 2).rot90(1, None),
+)
+def test_dtypes_and_sizes_given_as_other_types(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(lambda t: t.tensor(["a"]), lambda t: t.tensor([["ab"], 1]), lambda t: t.tensor(["a"], dtype=t.float32),
+         lambda t: t.as_tensor(["a"]), lambda t: t.tensor("a"), lambda t: t.tensor([1, "a"]), lambda t: t.tensor([""]))
+def test_no_tensor_is_made_of_strings(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.Size(t.ones(2)),
+    lambda t: t.Size(t.tensor([1, 2])),
+    lambda t: t.frombuffer([1], dtype=t.int),
+    lambda t: t.tensor([[1, np.float32(5)], [2, 3]]),
+    lambda t: t.tensor([1]).type(t.Tensor).dtype,
+)
+def test_sizes_buffers_and_nested_lists(program: Program) -> None:
+    assert_same_outcome(program)

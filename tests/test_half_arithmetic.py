@@ -1,0 +1,34 @@
+"""Arithmetic in half precision is rounded where PyTorch rounds."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch
+from tests.both import Program, assert_same_outcome, each_program
+from tests.support import torch
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_multiple_is_added_in_half_precision_with_one_rounding(dtype: str) -> None:
+    """The factor is rounded to half precision. What is left of whole vectors PyTorch rounds twice."""
+    x, y = np.random.default_rng(0).standard_normal((2, 64, 16), np.float32)
+
+    def results(lib: Any) -> list[Any]:
+        a, b = (lib.tensor(v).to(getattr(lib, dtype)) for v in (x, y))
+        return [lib.add(a, b, alpha=0.3), lib.sub(a, b, alpha=0.3), lib.rsub(a, b, alpha=0.3),
+                a.clone().add_(b, alpha=0.3), a.clone().sub_(b, alpha=0.3)]
+
+    for ours, theirs in zip(results(mindtorch), results(torch), strict=True):
+        assert np.mean(np.asarray(ours.float()) != theirs.float().numpy()) < 0.005  # PyTorch fuses, which rounds less
+
+
+@each_program(*[lambda t, dtype=dtype, mode=mode, pair=pair: t.div(*(
+    t.tensor(v, dtype=getattr(t, dtype) if isinstance(v, list) else t.float64) for v in pair), rounding_mode=mode)
+    for dtype in ("float16", "bfloat16") for mode in (None, "floor", "trunc") for pair in (
+        ([2049.0, -777.5, 65504.0, 0.0, -0.0], [3.0, 0.7, -0.1, 5.0, 5.0]), ([2049.0, -777.5, 0.1], 3.3333),
+        (4099.7, [3.0, 0.7, -0.1, 0.0]))])
+def test_divisions_of_half_precision_round_each_step(program: Program) -> None:
+    assert_same_outcome(program)

@@ -1,0 +1,134 @@
+"""Numbers that a dtype cannot hold or that are not finite, and sizes of nothing and of more than can be counted."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch
+from tests.both import Program, assert_same_outcome, each_program
+from tests.support import assert_same, torch
+
+
+@each_program(
+    lambda t: t.zeros(1, dtype=t.float16).fill_(70000), lambda t: t.zeros(2, dtype=t.float16).fill_(70000),
+    lambda t: t.full((2,), 70000, dtype=t.float16),
+    lambda t: t.zeros((), dtype=t.int8).fill_(300), lambda t: t.zeros(()).fill_(1e39),
+    lambda t: t.zeros(2, dtype=t.float16).clamp(70000, float("nan")),
+    lambda t: t.zeros(2, dtype=t.float16).clamp(70000, 80000),
+    lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(0, dtype=t.int64), 70000),
+    lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(1, 1, dtype=t.int64), 70000),
+    lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(0, dtype=t.int64), 70000, reduce="add"),
+    lambda t: t.addcmul(*[t.ones(2, dtype=t.float16)] * 3, value=1e39),
+    lambda t: t.addcmul(*[t.ones(2, dtype=t.int8)] * 3, value=300), lambda t: t.addcmul(*[t.ones(2)] * 3, value=1e39),
+    lambda t: t.addcdiv(*[t.ones(2)] * 3, value=-1e39), lambda t: t.addcdiv(*[t.ones(2)] * 3, value=float("inf")),
+    lambda t: t.addcdiv(*[t.ones(2, dtype=t.float16)] * 3, value=1e5),
+    lambda t: t.addcdiv(*[t.ones(2, dtype=t.float16)] * 3, value=1e39),
+    lambda t: t.nn.functional.interpolate(t.ones(1, 1, 2, 2), scale_factor=1e20, mode="bilinear"),
+    lambda t: t.hardshrink(t.ones(2, dtype=t.float16), 70000), lambda t: t.hardshrink(t.ones(2), float("inf")),
+    lambda t: t.histc(t.zeros(2), 5, 0, 1e39), lambda t: t.histc(t.zeros(2, dtype=t.bool), 5),
+    lambda t: t.histogram(t.zeros(2, dtype=t.int8), 3, range=(0.0, 300.0)),
+)
+def test_numbers_too_large_for_a_dtype(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@pytest.mark.filterwarnings("ignore:(overflow|divide by zero):RuntimeWarning")
+def test_infinity_comes_of_numbers_too_large_and_of_distances_of_zero() -> None:
+    assert_same(mindtorch.full((), 70000, dtype=mindtorch.float16), torch.full((), 70000, dtype=torch.float16))
+    ours, theirs = (lib.addcmul(*[lib.ones(2, dtype=lib.float16)] * 3, value=70000) for lib in (mindtorch, torch))
+    assert_same(ours, theirs)
+    ours, theirs = (lib.gradient(lib.tensor([2.0, 0, -1, 3]), spacing=0, edge_order=2) for lib in (mindtorch, torch))
+    assert_same(ours, theirs)
+
+
+@each_program(*(lambda t, args=args: t.nn.functional.rrelu(t.tensor([-1.0, 1.0]), *args) for args in (
+    (0.0, np.inf), (-np.inf, 0.0, True), (np.nan, 1.0, True), (2.0, 1.0, True), (0.0, 1.0))))
+def test_rrelu_has_finite_bounds(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+def many(values: list[float]) -> Program:
+    """What pooling and resampling make of these numbers, one of which must not spoil the others' places."""
+
+    def program(t: Any) -> Any:
+        line, functional = t.tensor([[values]]), t.nn.functional
+        square = line.reshape(1, 1, 2, -1)
+        return [functional.adaptive_avg_pool1d(line, n) for n in (1, 3, 5, 11)] + [
+            functional.adaptive_avg_pool2d(square, n) for n in ((2, 3), (3, 5))] + [
+            functional.interpolate(line, size=n, mode="linear") for n in (4, 8)] + [
+            functional.interpolate(square, size=n, mode="bilinear", align_corners=True) for n in ((3, 7), (2, 7))]
+
+    return program
+
+
+@each_program(many([1, float("nan"), 3, 4, 5, 6, 7, 8]), many([1, 2, 3, 4, float("inf"), 6, 7, 8]))
+def test_a_number_that_is_not_finite_stays_in_its_region(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(*[lambda t, dim=dim: t.logcumsumexp(t.arange(12.0).view(2, 3, 2).flip(dim).to(t.complex64), dim)  # type: ignore
+           for dim in range(3)])
+def test_complex_numbers_accumulate_along_any_dimension(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(*[lambda t, first=first: t.logcumsumexp(t.tensor([first]), 0)  # type: ignore[misc]
+           for first in (complex("nan"), complex(1, float("nan")), complex(float("nan"), 1), 1 + 1j)])
+def test_a_complex_sum_that_begins_with_nan_is_nan_in_both_parts(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.logaddexp(t.tensor(complex("inf")), t.tensor(complex("inf"))),
+    lambda t: t.log1p(t.tensor(1e-19 + 1e-18j, dtype=t.cdouble)),
+)
+def test_logarithms_of_complex_numbers_far_out_and_close_to_zero(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.floor_divide(2049, t.tensor([3.0, 0.5, -7.0], dtype=t.half)),
+    lambda t: 70000 // t.tensor([3.0], dtype=t.half),
+    lambda t: t.add(-1.5, t.tensor([2, 1], dtype=t.uint8), alpha=300),
+    lambda t: t.add(True, t.tensor([True, False]), alpha=2**62),
+    lambda t: [t.logcumsumexp(t.zeros(*size, dtype=t.complex64), 1) for size in ((2, 0), (0, 2), (2, 0, 2))],
+    lambda t: [t.histc(t.tensor(values), 3) for values in ([1e30], [-1e30, -1e30], [1e8], [5.0])],
+    lambda t: t.ldexp(t.tensor(0.5), t.ones(3, 2).t()).stride(),
+    lambda t: t.ones(3, dtype=t.int64).index_add(0, t.tensor([0]), t.ones(1, dtype=t.int64), alpha=float("nan")),
+    lambda t: t.ones(3, dtype=t.half).index_add(0, t.tensor([0]), t.ones(1, dtype=t.half), alpha=1e30),
+    lambda t: t.ones(3).index_add(0, t.tensor([0]), t.ones(1), alpha=1j),
+    lambda t: t.tensor(2).index_add(0, t.tensor([], dtype=t.int64), t.tensor(3)),
+    lambda t: t.nn.functional.max_pool2d(t.ones(1, 2, 3), 3, padding=4, dilation=4, ceil_mode=True),
+    lambda t: t.nn.functional.max_pool3d(t.ones(1, 1, 9, 9, 9), (3, 3, 5), padding=(1, 2, 2), dilation=(1, 4, 1)),
+    lambda t: t.nn.functional.max_pool1d(t.ones(2, 3), 3, padding=1, dilation=9, ceil_mode=True),
+    lambda t: t.aminmax(t.tensor(0j), dim=-1),
+    lambda t: t.empty_strided((2,), (-1,)),
+    lambda t: [t.empty_strided(*layout).stride() for layout in (((1, 2), (-5, 1)), ((1,), (-1,)), ((0, 2), (-3, -1)))],
+    lambda t: t.ones(2).new_empty_strided((2, 2), (1, -2)),
+)
+def test_numbers_and_sizes_at_the_ends(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    *[lambda t, call=call, p=p: call(t, p)  # type: ignore[misc]
+      for p in (-1.0, float("inf"), 2.0) for call in (
+        lambda t, p: t.pairwise_distance(t.zeros(2, 0), t.zeros(2, 0), p), lambda t, p: t.norm(t.zeros(2, 0), p),
+        lambda t, p: t.linalg.vector_norm(t.zeros(2, 0), p, dim=1), lambda t, p: t.zeros(0, 2).norm(p, 1))],
+    lambda t: t.renorm(t.zeros(2, 0), float("inf"), 0, 1.0), lambda t: t.renorm(t.zeros(2, 0), 2, 0, 1.0),
+    lambda t: t.index_select(t.zeros(0), 0, t.tensor([1])), lambda t: t.index_select(t.zeros(0, 2), 0, t.tensor([1])),
+    lambda t: t.mm(t.ones(3, 2, dtype=t.bool), t.ones(2, 0, dtype=t.bool)),
+    lambda t: t.mm(t.ones(3, 2, dtype=t.bool), t.ones(2, 2, dtype=t.bool)),
+    lambda t: t.bmm(t.ones(1, 3, 2, dtype=t.bool), t.ones(1, 2, 0, dtype=t.bool)),
+    lambda t: t.histogram(t.zeros(0), 3, range=(0.0, 1.0), weight=t.zeros(2, 0)),
+    lambda t: t.histogram(t.zeros(4), t.zeros(0)),
+)
+def test_operands_without_elements(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(lambda t: t.nn.functional.adaptive_max_pool1d(t.ones(4, 4, 4), 2**62 - 1))
+def test_more_regions_than_can_be_counted(program: Program) -> None:
+    assert_same_outcome(program)

@@ -1,0 +1,37 @@
+"""Calls as programs for older releases make them: numbers for tensors, other orders, defaults that will change."""
+from __future__ import annotations
+
+import pytest
+
+import mindtorch
+from tests.both import Program, assert_same_outcome, each_program, outcome
+from tests.support import torch
+
+
+@each_program(
+    lambda t: (t.add(True, True), t.add(1, 2.5), t.mul(2, 3), t.true_divide(3.0, 2.0), t.floor_divide(5, 2)),
+    lambda t: t.sub(True, False),
+    lambda t: t.ones(2).add(2, t.ones(2)),
+    lambda t: t.ones(2).add_(2, t.ones(2)),
+    lambda t: t.addmm(1, t.ones(2, 2), 3, t.ones(2, 2), t.ones(2, 2)),
+    lambda t: t.addmv(2, t.ones(2), t.ones(2, 2), t.ones(2)),
+    lambda t: t.addcdiv(t.ones(2), 2, t.ones(2), t.ones(2)),
+)
+def test_numbers_and_orders_that_operators_once_took(program: Program) -> None:
+    ours, theirs = outcome(program, mindtorch), outcome(program, torch)
+    assert ours[0] == theirs[0]
+    assert ours[1:] == theirs[1:] or not theirs[1:]  # PyTorch tells of each operator once
+
+
+def test_a_deprecated_order_of_arguments_is_told() -> None:
+    with pytest.warns(UserWarning, match=r"(?s)overload of addcmul is deprecated:.*Number value.*signatures instead"):
+        made = mindtorch.addcmul(mindtorch.ones(2), 2, mindtorch.ones(2), mindtorch.ones(2))
+    assert made.tolist() == [3.0, 3.0]
+
+
+@each_program(
+    lambda t: t.meshgrid(t.tensor([1]), t.tensor([2])),
+    lambda t: t.meshgrid(t.tensor([1]), t.tensor([2]), indexing=""),
+)
+def test_grids(program: Program) -> None:
+    assert_same_outcome(program)

@@ -1,0 +1,48 @@
+"""Dtypes that few operators take: unsigned integers, complex numbers of half precision, floats of eight bits."""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tests.both import Program, assert_same_outcome, each_program, outcome
+
+
+def rare(program: Program) -> Program:
+    """A program with a tensor of each dtype that few operators take; exceptions are part of what is compared."""
+
+    def run(t: Any) -> Any:
+        tensors = [t.tensor([1, 2], dtype=getattr(t, name)) for name in ("uint16", "uint32", "uint64", "complex32")]
+        return [outcome(functools.partial(program, x=x), t)[0] for x in tensors]
+
+    return run
+
+
+@each_program(*map(rare, (
+    lambda t, x: (x, x.dtype, x.type(), x.tolist(), x[1].item(), x.to(t.int8), x.clone(), x.element_size()),
+    lambda t, x: (t.cat([x, x]), t.zeros(2, dtype=x.dtype), x == x, x != 1, x.isnan(), x * x, x.fill_(3)),
+    lambda t, x: t.where(x == 1, x, x),
+    lambda t, x: x + x,
+    lambda t, x: -x,
+    lambda t, x: x & x,
+    lambda t, x: x.exp(),
+    lambda t, x: [t.promote_types(x.dtype, d) for d in (t.half, t.float, t.double)],
+    lambda t, x: t.promote_types(x.dtype, t.int8),
+    lambda t, x: t.promote_types(t.complex64, x.dtype),
+    lambda t, x: x.numpy().dtype.name if not x.is_complex() else "",
+    lambda t, x: (x.dtype.is_signed, x.dtype.to_real() if x.is_complex() else t.iinfo(x.dtype).max),
+)), lambda t: t.ones(1).half() * 1j,
+    lambda t: t.view_as_real(t.tensor([1 + 2j], dtype=t.chalf)),
+    lambda t: (t.view_as_complex(t.ones(1, 2).half()), t.complex(t.ones(1).half(), t.ones(1).half())),
+    lambda t: t.tensor([1 + 2j, 3], dtype=t.chalf).abs(),
+)
+def test_dtypes_that_few_operators_take(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.ones(2).to(t.float8_e5m2) + 1,
+    lambda t: t.promote_types(t.float8_e5m2, t.float),
+    lambda t: (t.ones(2).to(t.float8_e4m3fn), t.float8_e4m3fn.itemsize, t.tensor(1.5).to(t.float8_e5m2).item()),
+)
+def test_floats_of_eight_bits(program: Program) -> None:
+    assert_same_outcome(program)

@@ -1,0 +1,57 @@
+"""Arguments that do not go together are refused as by PyTorch: of several mistakes the same one, in the same words."""
+from __future__ import annotations
+
+from tests.both import Program, assert_same_outcome, each_program
+
+
+@each_program(
+    lambda t: t.zeros(2, 2, 3).permute(-1, -1, -7), lambda t: t.zeros(2, 2, 3).permute(-7, -1, -1),
+    lambda t: t.cdist(t.ones(2, 2, dtype=t.bfloat16), t.ones(2, 2)),
+    lambda t: t.cdist(t.ones(2, 2, dtype=t.float64), t.ones(2, 2)),
+    lambda t: t.group_norm(t.zeros(3, 3, dtype=t.complex64), 1, t.ones(3, dtype=t.uint8)),
+    lambda t: t.group_norm(t.zeros(3, 3, dtype=t.bfloat16), 1, t.ones(3), t.ones(3, dtype=t.float64)),
+    lambda t: t.layer_norm(t.zeros(3, 3, dtype=t.int64), (3,), t.ones(3)),
+    lambda t: t.layer_norm(t.zeros(3, 3, dtype=t.int64), (3,), t.ones(3, dtype=t.int64)),
+    lambda t: t.ldexp(t.zeros(2, 3), t.ones(2, dtype=t.bool)), lambda t: t.ldexp(t.zeros(2), t.ones(2, dtype=t.bool)),
+    lambda t: t.zeros(0, dtype=t.bool).clamp(t.ones(3, dtype=t.bool), t.zeros(0, dtype=t.bool)),
+    lambda t: t.zeros(3, dtype=t.bool).clamp(t.ones(3, dtype=t.bool), t.zeros(3, dtype=t.bool)),
+    lambda t: t.linalg.matrix_norm(t.ones(2, 3, dtype=t.int64), "fro", [0, 0]),
+    lambda t: t.linalg.matrix_norm(t.ones(2, 3, dtype=t.float16), "nuc", [2, -1]),
+    lambda t: t.linalg.matrix_norm(t.ones(2, 3, dtype=t.float16), 1, [2, -1]),
+    lambda t: t.histogram(t.zeros(4), t.zeros(2, 2)),
+    lambda t: t.histogram(t.zeros(4), 3, range=(0.0, 1.0), weight=t.zeros(3)),
+)
+def test_of_several_mistakes_the_one_that_pytorch_tells(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.cummin(t.tensor(3 + 1j), -1), lambda t: t.cummax(t.ones(1, dtype=t.complex64), 0),
+    lambda t: t.nansum(t.tensor([True, False]), dtype=t.complex64), lambda t: t.nansum(t.ones(2), dtype=t.complex64),
+    lambda t: t.gradient(t.tensor([2.0, 0, -1, 3]), spacing=0.5, edge_order=2),
+    lambda t: t.segment_reduce(t.tensor([3.0, 1]), "amax", lengths=t.tensor([2])),
+    lambda t: t.segment_reduce(t.tensor([3.0, 1]), "amin", offsets=t.tensor([0, 2])),
+    lambda t: t.segment_reduce(t.tensor([3.0, 1]), "sum", lengths=t.tensor([1, 9]), offsets=t.tensor([0, 2])),
+    lambda t: t.segment_reduce(t.tensor([3.0, 1]), "sum"),
+    lambda t: t.segment_reduce(t.tensor([3.0]), "max", lengths=t.tensor([1.0])),
+    lambda t: t.segment_reduce(t.tensor([3.0]), "max", offsets=t.tensor([0.0, 1])),
+)
+def test_what_only_a_single_number_or_an_integer_may_be(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(*[lambda t, shape=shape, dim=dim, i=i: t.zeros(shape).index_select(dim, t.tensor([0, i]))  # type: ignore[misc]
+           for shape in ((2, 3), (0, 3), (2, 2, 3)) for dim in range(-1, len(shape)) for i in (5, -1)
+           if shape[dim]])
+def test_what_an_index_out_of_range_raises_depends_on_the_dimension(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.bmm(t.ones(2, 2), t.ones(2, 2)), lambda t: t.bmm(t.ones(2, 2, 2), t.ones(2, 2)),
+    lambda t: t.addbmm(t.ones(2), t.ones(2, 2), t.ones(2, 2)), lambda t: t.multinomial(t.tensor([1.0, 0]), 3),
+    lambda t: t.multinomial(t.tensor([1.0, 0]), 0), lambda t: t.multinomial(t.ones(1, 1, 1), 1),
+    lambda t: t.multinomial(t.tensor([-1.0, 1]), 1), lambda t: t.multinomial(t.tensor([float("nan"), 1]), 1),
+)
+def test_the_words_for_operands_of_other_shapes_and_for_no_probabilities(program: Program) -> None:
+    assert_same_outcome(program)
