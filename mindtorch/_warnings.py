@@ -14,8 +14,8 @@ class Told:
     messages: ClassVar[set[str]] = set()
 
 
-def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn about the user's line, unless another line was warned about in these words."""
-    if Told.always or message not in Told.messages:
+def warn_once(message: str, category: type[Warning] = UserWarning, *, always: bool = False) -> None:
+    """Warn about the user's line, unless that was done in these words before, or do so ``always``."""
+    if always or Told.always or message not in Told.messages:
         Told.messages.add(message)
         warnings.warn(message, category, stacklevel=outside())

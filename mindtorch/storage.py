@@ -5,7 +5,7 @@ import io
 from typing import Any
 
 from ._storage import NAMES, TypedStorage, UntypedStorage
-from ._storage.typed import _Removal
+from ._storage.typed import Removal
 from .serialization import load
 
 __all__ = ["TypedStorage", "UntypedStorage"]
@@ -23,9 +23,9 @@ def _dtype_to_storage_type_map() -> dict[Any, str]:
 
 
 def _get_always_warn_typed_storage_removal() -> bool:
-    return _Removal.always
+    return Removal.always
 
 
 def _set_always_warn_typed_storage_removal(always_warn: bool) -> None:
     """Have every typed storage that is made warn that they are deprecated, not only the first."""
-    _Removal.always = always_warn
+    Removal.always = always_warn

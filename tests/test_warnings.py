@@ -93,7 +93,7 @@ def test_a_warning_is_told_once_unless_always_is_asked(monkeypatch) -> None:
 
 
 def test_a_storage_of_elements_is_deprecated(monkeypatch) -> None:
-    monkeypatch.setattr("mindtorch._storage.typed._Removal.told", False)
+    monkeypatch.setattr(Told, "messages", set())
     with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
         mindtorch.ones(2).storage()
     assert told(lambda lib: lib.ones(2).storage(), mindtorch) == []

@@ -2,15 +2,14 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _device, _errors as errors
-from .._call_site import outside
 from .._dtype import DTYPES, DType, get_default_dtype
+from .._warnings import warn_once
 from .untyped import StorageBase, UntypedStorage
 
 
@@ -165,20 +164,18 @@ class TypedStorage(StorageBase):
         return f"TypedStorage(dtype={self.dtype}, device={self.device}"
 
 
-class _Removal:
-    """Whether users were told that typed storages are deprecated, and whether to tell them each time."""
+class Removal:
+    """Whether all who make a typed storage are told that it is deprecated, or only the first."""
 
-    told = always = False
+    always = False
 
 
 def _warn_of_removal() -> None:
     """PyTorch's warning to who makes a typed storage."""
-    if _Removal.always or not _Removal.told:
-        _Removal.told = True
-        warnings.warn("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the "
-                      "only storage class. This should only matter to you if you are using storages directly.  To "
-                      "access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
-                      stacklevel=outside())
+    warn_once("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
+              "storage class. This should only matter to you if you are using storages directly.  To access "
+              "UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
+              always=Removal.always)
 
 
 def _made(data: Any, dtype: DType, device: Any) -> UntypedStorage:

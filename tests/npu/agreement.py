@@ -51,17 +51,21 @@ def noted() -> Iterator[tuple[set[str], set[str]]]:
     """A block after which it is known which ACLNN operators were launched, and which ATen operators fell back."""
     launched: set[str] = set()
     fallen: set[str] = set()
-    note = Queue.note
+    note, warn_once = Queue.note, kernels.warn_once
 
     def noting(self: Queue, name: str, values: Any = ()) -> int:
         launched.add(name)
         return note(self, name, values)
 
-    Queue.note, kernels._warned = noting, fallen  # type: ignore[method-assign]
+    def falling(message: str) -> None:
+        fallen.add(message.split()[0].removeprefix("aten::"))
+        warn_once(message, always=True)
+
+    Queue.note, kernels.warn_once = noting, falling  # type: ignore[method-assign,assignment]
     try:
         yield launched, fallen
     finally:
-        Queue.note = note  # type: ignore[method-assign]
+        Queue.note, kernels.warn_once = note, warn_once  # type: ignore[method-assign]
 
 
 def check(name: str, dtype: str) -> Result:

@@ -7,7 +7,6 @@ plans, goes to those others, or to the CPU and back, visibly: with a warning, on
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
 from math import prod
@@ -15,7 +14,6 @@ from typing import Any
 
 from ... import _device
 from ..._about import about
-from ..._call_site import call_site
 from ..._dispatch.dispatcher import (
     TENSOR_TYPES, call_on, flattened, has_derivative, is_seen, keys_of, outside_graph, registry,
 )
@@ -29,6 +27,7 @@ from ..._layout import Spec
 from ..._random.generator import Generator
 from ..._size import Size
 from ..._tensor import Tensor, empty_tensor
+from ..._warnings import warn_once
 from ..common import inplace_and_out
 from ..common.inplace_and_out import check_writable
 from ..common.pointwise import Pointwise
@@ -105,7 +104,7 @@ def launched(op: Operator, calls: Iterable[Call], device: _device.device) -> boo
         except AclError as error:
             if position or error.code not in REFUSALS or not error.call.endswith("GetWorkspaceSize"):
                 raise
-            warn_once(op, f"aten::{op.name} is refused by {error}: it runs without {name}")
+            warn_once(f"aten::{op.name} is refused by {error}: it runs without {name}")
             return False
     return True
 
@@ -394,23 +393,12 @@ def kernel_of(op: Operator) -> Kernel | None:
 
 # -- the CPU ---------------------------------------------------------------------------------------------------------
 
-_warned: set[str] = set()
-
-
-def warn_once(op: Operator, message: str) -> None:
-    """Say, the first time of an operator, why ACLNN does not compute it."""
-    if op.name not in _warned:
-        _warned.add(op.name)
-        file, line, _ = call_site()
-        warnings.warn_explicit(message, UserWarning, file, line)
-
-
 def fallback_of(op: Operator) -> Callable[..., Any]:
     """Run an operator on the CPU: copy what it reads there, and what it returns or wrote back."""
 
     def cpu_fallback(*args: Any) -> Any:
-        warn_once(op, f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and its operands "
-                      "are copied there and back")
+        warn_once(f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and its operands are "
+                  "copied there and back")
         device = device_of(args)
         moved: dict[int, Tensor] = {}
         result = call_on(op, "cpu", *[_to_host(arg, moved) for arg in args])
