@@ -32,11 +32,11 @@ AREAS = {
                        "dispatch/test_backends.py dispatch/test_foreach.py npu/test_tensors.py func/test_vmap.py "
                        "autograd/test_grad_mode.py notebook/test_states.py"),
     "allocator": Area("_backends/npu/allocator.py",
-                      "npu/test_memory.py npu/test_asynchrony.py npu/test_runtime.py npu/test_sanitizer.py "
+                      "npu/test_memory.py npu/test_asynchrony.py npu/test_runtime.py npu/test_sanitizer*.py "
                       "npu/test_simulator_faults.py npu/test_memory_model.py npu/test_return_codes.py "
                       "notebook/test_memory_magic.py"),
     "streams": Area("_backends/npu/streams.py",
-                    "npu/test_asynchrony.py npu/test_runtime.py npu/test_sanitizer.py npu/test_simulator_faults.py "
+                    "npu/test_asynchrony.py npu/test_runtime.py npu/test_sanitizer*.py npu/test_simulator_faults.py "
                     "npu/test_memory_model.py npu/test_return_codes.py notebook/test_timeline.py"),
     "optimizers": Area("optim/*.py", "optim/test_*.py test_amp.py"),
     "views": Area("_autograd/views.py _backends/common/view/*.py",
