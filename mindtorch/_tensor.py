@@ -809,6 +809,12 @@ class Tensor(Methods, metaclass=_TensorType):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
+# Python keeps the attributes of a class's first 30 objects or so without a dictionary for each, and of later ones only
+# those whose names it has met by then. A view made after 30 plain tensors would take half as long again.
+_first = new(Tensor)
+for _name in Tensor.__annotations__:
+    setattr(_first, _name, None)
+del _first
 OWN_TORCH_FUNCTION = vars(Tensor)["__torch_function__"]
 TENSOR_TYPES.add(Tensor)
 PLAIN.add(Tensor)
