@@ -56,5 +56,5 @@ AREAS = {
                   "notebook/test_memory_magic.py notebook/test_modules.py notebook/test_pipeline_magic.py "
                   "notebook/test_profile.py notebook/test_states.py notebook/test_timeline.py "
                   "notebook/test_dispatch_magic.py notebook/test_overview.py notebook/test_containers.py "
-                  "notebook/test_fact_fields.py"),
+                  "notebook/test_*_facts.py"),
 }
