@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..._about import about
 from ..._dtype import FLOATING, DType, promote_types
 from ..._errors import NAMES, check, check_takes
 from ..._layout import Ints, Spec, contiguous_strides
@@ -26,7 +27,8 @@ def check_floating(function: str, matrix: Any, low_precision: bool = True) -> No
     """Floating point or complex, and not of 16 bits unless they are allowed."""
     dtype = matrix._dtype
     check(dtype.category >= FLOATING,
-          lambda: f"{function}: Expected a floating point or complex tensor as input. Got {NAMES[dtype.name]}")
+          lambda: about(RuntimeError(f"{function}: Expected a floating point or complex tensor as input. Got "
+                                     f"{NAMES[dtype.name]}"), "not for this dtype", kernel=function, dtype=dtype.name))
     check(low_precision or dtype.itemsize > 2,
           lambda: f"{function}: Low precision dtypes not supported. Got {NAMES[dtype.name]}")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from . import absent, autograd, calls, data, devices, dtypes, indexing, layout, modules, program, shapes
+from . import absent, autograd, calls, data, devices, dtypes, indexing, layout, modules, program, settings, shapes
 from .explanation import (
     Bars, Call, Cell, Diagnosis, Explanation, Fields, Fix, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow,
     Shapes, Step, Steps, plain,
@@ -28,13 +28,15 @@ __all__ = ["Bars", "Call", "Cell", "Diagnosis", "EXPLANATIONS", "Explanation", "
 Explain = Callable[[Failure, Fields], "Diagnosis | None"]
 
 #: What is told from what the program wrote, in the order in which it is asked.
-RECOGNISED: dict[str, Explain] = {**calls.RECOGNISED, **program.RECOGNISED, **data.RECOGNISED}
+RECOGNISED: dict[str, Explain] = {**calls.RECOGNISED, **program.RECOGNISED, **data.RECOGNISED,
+                                  **settings.RECOGNISED}
 
 #: How to explain each kind of error; a function returns None for an error that it cannot make out.
 EXPLANATIONS: dict[str, Explain] = {
     **{kind: lambda failure, fields, row=row: row(fields) for kind, row in TEMPLATES.items()},  # type: ignore[misc]
     "in-place broadcast": shapes.grown, "broadcast": shapes.broadcast, "cat shapes": shapes.cat,
-    "cat dimensions": shapes.cat_ndim, "stack shapes": shapes.stack, "target shape": shapes.target_shape,
+    "cat dimensions": shapes.cat_ndim, "numbers to join": shapes.numbers_to_join,
+    "stack shapes": shapes.stack, "target shape": shapes.target_shape,
     "batched matmul shapes": shapes.batched, "linear shapes": shapes.linear, "matmul shapes": shapes.matmul,
     "matmul vectors": shapes.vectors, "matrices wanted": shapes.not_matrices,
     "view strides": layout.view_stride, "view elements": layout.view_elements, "expand": layout.expand,
@@ -42,7 +44,8 @@ EXPLANATIONS: dict[str, Explain] = {
     "index": indexing.out_of_range, "select": indexing.out_of_range, "index in self": indexing.out_of_range,
     "target class": indexing.target, "index type": indexing.wrong_type, "one_hot classes": indexing.one_hot,
     "probabilities": indexing.probabilities, "range": indexing.no_range,
-    "index dtype": dtypes.expected_index, "matmul dtypes": dtypes.product, "target dtype": dtypes.loss_target,
+    "index dtype": dtypes.expected_index, "matmul dtypes": dtypes.product,
+    "convolution dtypes": dtypes.product, "target dtype": dtypes.loss_target,
     "result cast": dtypes.cast, "loss dtype": dtypes.loss_dtype, "assigned dtype": dtypes.assigned_dtype,
     "not for this dtype": dtypes.not_implemented, "minus of bools": dtypes.of_bools, "ragged list": dtypes.ragged,
     "no number": dtypes.no_number, "no tensor": dtypes.no_tensor, "operands": dtypes.unsupported,

@@ -16,6 +16,7 @@ from .failure import Failure
 from .wrote import is_library, is_many, is_method, is_module, is_module_class, is_optimizer_class, is_tensor
 
 #: Functions that join several tensors, which they take in a list.
+WITH_INDICES = ("max", "min", "sort", "topk", "median", "mode", "kthvalue")  #: return values, and where they are
 JOINING = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack")
 
 
@@ -241,9 +242,60 @@ def legacy_function(failure: Failure, f: Fields) -> Diagnosis | None:
                 Step(f"{kind.__name__}.apply(…)", "runs forward, records backward", GOOD))),))
 
 
+def method_for_value(failure: Failure, f: Fields) -> Diagnosis | None:
+    """``round(loss.item, 2)``, ``"%.3f" % loss.item``: a method of a tensor in the place of what it returns."""
+    wrote = failure.wrote
+    if not isinstance(failure.error, TypeError) or is_module_class(wrote.function):
+        return None
+    nodes: list[Any] = list(wrote.call.args) if wrote.call else []
+    if isinstance(wrote.node, ast.BinOp):
+        nodes = [part for side in (wrote.node.left, wrote.node.right)
+                 for part in (side.elts if isinstance(side, ast.Tuple) else [side])]
+    text = next((wrote.text(node) for node in nodes if is_method(wrote.value(node))), None)
+    if text is None:
+        return None
+    return parentheses(text, text, f"{text}()", "is a method that was not called",
+                       "Without parentheses the method itself is meant, not what it returns.")
+
+
+def several_for_one(failure: Failure, f: Fields) -> Diagnosis | None:
+    """``x.max(dim=1) + 1``: an operator on what returned several results."""
+    wrote = failure.wrote
+    if not isinstance(failure.error, TypeError) or not isinstance(wrote.node, ast.BinOp):
+        return None
+    for side in (wrote.node.left, wrote.node.right):
+        name = side.func.attr if isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) else ""
+        if name in WITH_INDICES and isinstance(side, ast.Call) and (side.args or side.keywords):
+            text = wrote.text(side)
+            return Diagnosis(
+                f"{text} is two results in a tuple: the values, and where they are",
+                f"Without a dimension {name} gives one number; along one it gives values and indices, and a tuple "
+                "knows no arithmetic.",
+                (Fix("take the values", f"{text}.values"), Fix("or where they are", f"{text}.indices")),
+                (given([f"{text}: a tuple"], f"{text}.values"),))
+    return None
+
+
+def assigned_list(failure: Failure, f: Fields) -> Diagnosis | None:
+    """``x[0] = [1, 2, 3]``."""
+    found = re.match(r"can't assign an? (.+) to a (.+)", failure.message)
+    if not isinstance(failure.error, TypeError) or found is None:
+        return None
+    node = failure.wrote.node
+    line = next((part for part in ast.walk(failure.wrote.source) if isinstance(part, ast.Assign) and node is not None
+                 and any(ast.unparse(target) == ast.unparse(node) for target in part.targets)), None)
+    value = ast.unparse(line.value) if line else "values"
+    place = ast.unparse(line.targets[0]) if line else "x[0]"
+    return Diagnosis(
+        f"a {found[1]} was to be written into a tensor, which takes tensors and numbers",
+        "A part of a tensor is overwritten by a tensor whose shape fits, or by one number for all of its elements.",
+        (Fix("make a tensor of it", f"{place} = torch.tensor({value})"),), (given([found[1]], "Tensor", "number"),))
+
+
 #: In the order in which they are asked.
 RECOGNISED = {
     "module made with data": made_with_data, "loose tensors": loose_tensors, "not parameters": not_parameters,
     "not modules": not_modules, "dtype by name": dtype_by_name, "fractional size": fractional_size,
     "legacy function": legacy_function, "missing arguments": missing_arguments, "not called": not_called,
+    "method for value": method_for_value, "several for one": several_for_one, "assigned list": assigned_list,
 }

@@ -1,4 +1,4 @@
-"""Mistakes in how data are loaded: loaders, datasets, and the parts of a batch. They show in what the program wrote, as
+"""Mistakes in how data are loaded: loaders, datasets, batches and their parts. They show in what the program wrote, as
 those in ``program.py`` do.
 """
 from __future__ import annotations
@@ -103,8 +103,95 @@ def unpacked(failure: Failure, f: Fields) -> Diagnosis | None:
          Fix("or look at one first", f"next(iter({ast.unparse(loop.iter)}))")), (given([", ".join(names)], number),))
 
 
+def other_lengths(failure: Failure, f: Fields) -> Diagnosis | None:
+    """``random_split(data, [7, 2])`` of ten samples."""
+    wrote = failure.wrote
+    if wrote.name.rpartition(".")[2] != "random_split" or len(wrote.arguments) < 2:
+        return None
+    (text, dataset), (_, lengths) = wrote.arguments[:2]
+    known = hasattr(dataset, "__len__") and isinstance(lengths, (list, tuple)) and all(
+        isinstance(n, int) for n in lengths)
+    if not known or sum(lengths) == len(dataset):
+        return None
+    right = [*lengths[:-1], len(dataset) - sum(lengths[:-1])]
+    shares = [round(n / sum(lengths), 2) for n in lengths[:-1]]
+    return Diagnosis(
+        f"the parts have {sum(lengths)} samples in all, and {text} has {len(dataset)}",
+        "random_split deals out every sample once, so the parts' lengths add up to that of the dataset.",
+        (Fix("let the last part have what is left", f"{wrote.name}({text}, {right})") if right[-1] >= 0 else None,
+         Fix("or give shares, which add up to 1", f"{wrote.name}({text}, {[*shares, round(1 - sum(shares), 2)]})")),
+        (Groups((Group("asked for", (f"{' + '.join(map(str, lengths))} = {sum(lengths)}",), CLASH),
+                 Group("there are", (str(len(dataset)),), GOOD))),))
+
+
+def no_samples(failure: Failure, f: Fields) -> Diagnosis | None:
+    """A loader that is to shuffle a dataset without samples."""
+    wrote = failure.wrote
+    if "num_samples=0" not in failure.message or not wrote.arguments:
+        return None
+    text = wrote.arguments[0][0]
+    return Diagnosis(
+        f"{text} holds no samples: len({text}) is 0",
+        "What should have filled it found nothing: often a folder or a pattern of names that is not where the program "
+        "looks, or a filter that lets nothing through.",
+        (Fix("see what is there", "sorted(os.listdir(folder))[:5]"),
+         Fix("and stop where it is read, not where it is used", f"assert len({text}) > 0, folder")),
+        (Groups((Group(text, ("0 samples",), CLASH), Group("needed", ("1 or more",), GOOD))),))
+
+
+def collated(failure: Failure, f: Fields) -> Diagnosis | None:
+    """Samples of a dataset that do not make a batch: one is None, or their shapes differ."""
+    wrote, loader = failure.wrote, None
+    for part in [wrote.node, *(wrote.call.args if wrote.call else ())]:
+        found = part.iter if isinstance(part, ast.For) else part
+        found = found.args[0] if isinstance(found, ast.Call) and found.args else found
+        loader = loader or (found if is_loader(wrote.value(found)) else None)
+    if loader is None:
+        return None
+    text = wrote.text(loader)
+    pad = "lambda batch: nn.utils.rnn.pad_sequence(batch, batch_first=True)"
+    if "NoneType" in failure.message:
+        return Diagnosis(
+            "a sample of the dataset is None, and cannot go into a batch",
+            "The loader puts into a batch what __getitem__ returns for each number. A path through it that ends "
+            "without return gives None.",
+            (Fix("return the sample on every path of __getitem__", "return self.data[i]"),
+             Fix("or leave such samples out when a batch is made",
+                 "collate_fn=lambda batch: torch.utils.data.default_collate([x for x in batch if x is not None])")),
+            (Groups((Group("in the batch", ("None",), CLASH),
+                     Group("taken", ("tensors, arrays, numbers", "text, lists, dicts of them"), GOOD))),), ())
+    shapes = re.search(r"equal size, but got (\[.*?\]) at entry 0 and (\[.*?\]) at entry (\d+)", failure.message)
+    if shapes is None:
+        return None
+    return Diagnosis(
+        f"the samples of a batch have different shapes: {shapes[1]} and {shapes[2]}",
+        f"{text} lays the samples of a batch on top of each other, as one tensor, so all must have one shape.",
+        (Fix("of sequences, pad the shorter ones of each batch", f"DataLoader(…, collate_fn={pad})"),
+         Fix("of images, bring all to one size in __getitem__", "F.interpolate(image[None], size=(64, 64))[0]"),
+         Fix("or keep them apart", "DataLoader(…, collate_fn=list)")),
+        (Groups((Group("sample 0", (shapes[1],), GOOD), Group(f"sample {shapes[3]}", (shapes[2],), CLASH))),), ())
+
+
+def unsorted_lengths(failure: Failure, f: Fields) -> Diagnosis | None:
+    """``pack_padded_sequence`` of sequences that do not stand in the order of their lengths."""
+    wrote = failure.wrote
+    if "must be sorted in decreasing order" not in failure.message or not wrote.arguments:
+        return None
+    given_ = ", ".join(text for text, _ in wrote.arguments[:2])
+    rest = "".join(f", {word.arg}={wrote.text(word.value)}" for word in wrote.call.keywords) if wrote.call else ""
+    return Diagnosis(
+        "the sequences do not stand in the order of their lengths, the longest first",
+        "Packed sequences are read step by step, and at each step only as many as still go on: the first ones. They "
+        "are sorted for that, and put back in order afterwards, if that is allowed.",
+        (Fix("let them be sorted", f"{wrote.name}({given_}{rest}, enforce_sorted=False)"),),
+        (given([wrote.arguments[1][0]], "longest first", "enforce_sorted=False"),),
+        tuple(failure.involved(value, "input") for _, value in wrote.arguments[:1] if is_tensor(value)))
+
+
 #: In the order in which they are asked.
 RECOGNISED = {
     "loader misused": loader_misused, "two tensors for one dataset": two_for_one, "unequal samples": unequal_samples,
     "incomplete dataset": incomplete_dataset, "parts of a batch": unpacked,
+    "other lengths": other_lengths, "no samples": no_samples, "samples that differ": collated,
+    "unsorted lengths": unsorted_lengths,
 }

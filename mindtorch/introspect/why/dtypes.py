@@ -7,21 +7,25 @@ from .explanation import (
     CLASH, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, ShapeRow, Shapes, Step, Steps, by_dtype, given,
 )
 from .failure import Failure
+from .wrote import is_method
 
 ABSENT = "look where it should have come from: a function without return"
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "bool")
 
 
 def product(failure: Failure, f: Fields) -> Diagnosis:
+    """Operands of a product of matrices, or of a convolution, that differ in their dtypes."""
     first, dtypes = f.x, list(dict.fromkeys(t.dtype for t in f.tensors))
     other = next((t for t in f.tensors if t.dtype != first.dtype), first)
     fixes = [Fix(f"convert {first} to the dtype of {other}", f"{first}.to({other}.dtype)")]
-    if failure.packet == "linear" and first.dtype not in INTEGERS:  # a model cannot be of integers
+    if failure.packet.startswith(("linear", "conv")) and first.dtype not in INTEGERS:  # a model cannot be of integers
         fixes.append(Fix("or convert the whole model", f"model.to(torch.{first.dtype})"))
     if "float64" in dtypes:
         fixes.append(Fix("NumPy's floats are float64: convert where they come in", "torch.from_numpy(a).float()"))
-    return Diagnosis(f"{' and '.join(dtypes)} do not multiply as matrices",
-                     "Unlike +, - and *, products of matrices convert nothing: all operands must have one dtype.",
+    convolves = failure.kind == "convolution dtypes"
+    kind, several = ("in a convolution", "convolutions") if convolves else ("as matrices", "products of matrices")
+    return Diagnosis(f"{' and '.join(dtypes)} do not multiply {kind}",
+                     f"Unlike +, - and *, {several} convert nothing: all operands must have one dtype.",
                      fixes, (by_dtype(f.tensors, *dtypes),))
 
 
@@ -60,9 +64,10 @@ def not_implemented(failure: Failure, f: Fields) -> Diagnosis:
     if packet in ("cross_entropy_loss", "nll_loss_nd") and f.target.dtype not in INTEGERS:
         return swapped(failure, f)
     of_bits = packet.startswith(("bitwise", "__")) or floats
+    name = failure.wrote.name.rpartition(".")[2] if is_method(failure.wrote.function) else packet
     return Diagnosis(
-        f"{packet} does not exist for {dtype}",
-        f"{packet} works on bits: it is for integers or bools." if of_bits else f"{packet} is defined for floats.",
+        f"{name} does not exist for {dtype}",
+        f"{name} works on bits: it is for integers or bools." if of_bits else f"{name} is defined for floats.",
         (Fix("& and | bind tighter than comparisons: put those in parentheses", f"({label} > 0) & …")
          if of_bits and floats else None,
          Fix("or convert first", f"{label}.long()" if of_bits else f"{label}.float()")),

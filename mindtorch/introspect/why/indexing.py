@@ -17,8 +17,17 @@ FROM_ZERO = ("gather", "scatter", "scatter_", "scatter_add_", "index_select", "e
 
 def out_of_range(failure: Failure, f: Fields) -> Diagnosis:
     tensor, dim, size = f.indexed, f.dim, f.size
-    asked = _outside(failure, size) if f.kind == "index in self" else (f.index,)
     low = 0 if failure.called(*FROM_ZERO) else -size
+    asked = _outside(failure, size, low) if f.kind == "index in self" else (f.index,)
+    if asked and not low and all(-size <= index < 0 for index in asked):  # where negative ones are not counted
+        return Diagnosis(
+            f"{', '.join(map(str, asked))} is no index of {tensor}: here none counts from the end",
+            f"{tensor} {tensor.size} has indices 0 to {size - 1}. A tensor of indices is taken as it is; -1 often "
+            "marks what is missing, such as the padding of a sequence.",
+            (Fix("give what is missing a row of its own, and its number", "ids.masked_fill(ids < 0, 0)"),
+             Fix("or count from the end before", "ids % size")),
+            (Ruler(f"indices of dimension {dim}", 0, size - 1, asked),),
+            (tensor, *(t for t in failure.of_call(failure.innermost) if t.role.startswith("ind"))))
     return Diagnosis(
         f"{', '.join(map(str, asked)) or 'an index'} is no index of dimension {dim} of {tensor}: there are {size}",
         f"{tensor} {tensor.size} has indices 0 to {size - 1} there{f', or {low} to -1 from the end' if low else ''}.",
@@ -30,12 +39,12 @@ def out_of_range(failure: Failure, f: Fields) -> Diagnosis:
         (tensor, *(t for t in failure.of_call(failure.innermost) if t.role.startswith("ind"))))
 
 
-def _outside(failure: Failure, size: int) -> tuple[int, ...]:
+def _outside(failure: Failure, size: int, low: int) -> tuple[int, ...]:
     """The first wrong values in the index tensor of the call, if they can be read now."""
     call = failure.innermost
     for role, tensor in call.tensors() if call else ():
         if role.startswith(("index", "indices")) and (values := values_without_waiting(tensor)) is not None:
-            return tuple(values[(values < -size) | (values >= size)].ravel()[:ASKED].tolist())
+            return tuple(values[(values < low) | (values >= size)].ravel()[:ASKED].tolist())
     return ()
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from .explanation import Diagnosis, Fields, Fix, ShapeRow, Shapes, aside, cells, plain, whole
 from .failure import Failure
+from .wrote import is_tensor
 
 MEANT = {1: ("samples", "channels", "length"), 2: ("samples", "channels", "height", "width"),
          3: ("samples", "channels", "depth", "height", "width")}
@@ -148,7 +149,7 @@ def recurrent(failure: Failure, module: Any, x: Any) -> Diagnosis | None:
             (Fix("bring it into that shape", f"{x}.flatten(2)" if len(x.shape) > 3 else f"{x}[:, None, None]"),),
             (plain(x, note=lambda t: f"{len(t.shape)}-d"),))
     if x.shape[-1] == module.input_size:
-        return None
+        return _hidden(failure, module, x)
     return Diagnosis(
         f"{name} takes {module.input_size} features at each step, and {x} {x.size} has {x.shape[-1]}",
         "The last dimension of the input holds the features; the first counts the steps, or with batch_first=True the "
@@ -158,6 +159,34 @@ def recurrent(failure: Failure, module: Any, x: Any) -> Diagnosis | None:
          Fix("or make the layer for these features", f"nn.{name}({x.shape[-1]}, {module.hidden_size})")),
         (Shapes((ShapeRow(x.label, cells(x.shape, [len(x.shape) - 1])),
                  aside("the layer", len(x.shape) - 1, (module.input_size,), [0]))),))
+
+
+def _hidden(failure: Failure, module: Any, x: Any) -> Diagnosis | None:
+    """A hidden state of another shape than goes with the input."""
+    name, call = type(module).__name__, failure.outer[-1]
+    given_ = call.args[1] if len(call.args) > 1 else call.keywords.get("hx")
+    states = [given_] if is_tensor(given_) else list(given_ or ())
+    layers = module.num_layers * (2 if module.bidirectional else 1)
+    batch = () if len(x.shape) < 3 else (x.shape[0 if module.batch_first else 1],)
+    sizes = [(layers, *batch, size) for size in (module.proj_size or module.hidden_size, module.hidden_size)]
+    pairs = zip(states, sizes, strict=False)
+    wrong, size = next(((state, size) for state, size in pairs if tuple(state.shape) != size), (None, ()))
+    if wrong is None:
+        return None
+    state = failure.involved(wrong, "hidden")
+    first = "samples" if module.batch_first else "steps"
+    head = ("layers", *("samples",) * len(batch), "features")
+    clash = [d for d, n in enumerate(size) if state.shape[d:d + 1] != (n,)]
+    return Diagnosis(
+        f"the hidden state of {name} should have the shape {list(size)}, and {state} is {state.size}",
+        f"It has layers (twice as many where both directions are read), samples and features, in this order, also with "
+        f"batch_first. Of {x} {x.size} dimension 0 is read as {first}"
+        + (f", so there are {batch[0]} samples." if batch else ": it is one sample."),
+        (Fix("make it for this input", f"torch.zeros({', '.join(map(str, size))})"),
+         Fix(f"or, if dimension 0 of {x} counts the samples, say so", f"nn.{name}(…, batch_first=True)")
+         if batch and not module.batch_first else None,
+         Fix("or leave it out: it begins with zeros", f"{name.lower()}({x})")),
+        (Shapes((ShapeRow(state.label, cells(state.shape, clash)), ShapeRow("needed", cells(size, (), clash))), head),))
 
 
 def attention(failure: Failure, module: Any, x: Any) -> Diagnosis | None:

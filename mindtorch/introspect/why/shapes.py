@@ -247,6 +247,19 @@ def cat_ndim(failure: Failure, f: Fields) -> Diagnosis:
          Fix("or put equal shapes along a new dimension", "torch.stack([…])")), (Shapes(rows),), (involved[0], odd))
 
 
+def numbers_to_join(failure: Failure, f: Fields) -> Diagnosis:
+    """``cat`` of tensors without dimensions, such as losses."""
+    wrote = failure.wrote
+    items = wrote.arguments[0][0] if wrote.arguments else "[…]"
+    return Diagnosis(
+        f"{items} holds single numbers, and cat joins along a dimension, of which they have none",
+        "cat lays tensors next to each other along a dimension that all of them have. A tensor of shape [], such as a "
+        "loss, has none; stack makes a new one.",
+        (Fix("lay them along a new dimension", f"torch.stack({items})"),
+         Fix("or, of numbers to show, take them out of their tensors", f"torch.tensor([x.item() for x in {items}])")),
+        (Shapes(_some([ShapeRow(t.label, (Cell("[]", CLASH),), "one number") for t in _listed(failure)], 0)),))
+
+
 def stack(failure: Failure, f: Fields) -> Diagnosis:
     involved = _listed(failure)
     first, other = involved[0], involved[f.number]

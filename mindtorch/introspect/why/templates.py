@@ -236,11 +236,6 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
          Fix("or compute it where graphs may follow", "with torch.no_grad(): …")),
         (Steps((Step("inference_mode", "no versions, no graph", GONE), Step(f.x.label),
                 Step("autograd", "", CLASH))),))),
-    "deep copy": lambda f: Diagnosis(
-        f"{f.x} was computed: a deep copy would need a copy of its graph",
-        "Leaves can be deep-copied. A computed tensor belongs to the graph that made it, of which there is only one.",
-        (Fix("copy the values", f"{f.x}.detach().clone()"), Fix("copy inside the graph", f"{f.x}.clone()")),
-        (Steps((Step(f.x.node or "its graph", "cannot be copied", CLASH), Step(f.x.label))),)),
     # devices and values
     "meta data": of(lambda t: t.device == "meta", lambda f: Diagnosis(
         f"{f.x} is on the meta device: it has a shape, and no values",

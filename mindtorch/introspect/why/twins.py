@@ -74,7 +74,7 @@ class Twins:
                 (lambda value: isinstance(value, dict), lambda value: {k: self.of(v) for k, v in value.items()}),
                 (lambda value: type(value).__name__ == "dtype", lambda value: _known(DTYPES, str(value)[6:])),
                 (lambda value: type(value).__name__ == "device", self._device),
-                (lambda value: isinstance(value, np.ndarray) and value.size <= VALUES, np.array),
+                (lambda value: isinstance(value, np.ndarray) and value.size <= VALUES, _array),
                 (lambda value: isinstance(value, ModuleType), _space),
                 (callable, _function))
 
@@ -126,6 +126,12 @@ class Twins:
                 except NoTwin:  # an attribute of the program's own
                     continue
         return twin
+
+
+def _array(array: np.ndarray) -> np.ndarray:
+    """A copy of an array that runs through memory in the same directions."""
+    ways = tuple(slice(None, None, -1 if step < 0 else 1) for step in array.strides)
+    return np.array(array[ways])[ways]
 
 
 def _refused(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._about import about
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
 from ...._errors import (
@@ -51,8 +52,8 @@ def check_heaviside(promoted: DType, self: Any, values: Any) -> None:
 
 def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> None:
     check(condition._dtype in (bool_, uint8),
-          lambda: "where expected condition to be a boolean tensor, but got a tensor with dtype "
-                  f"{NAMES[condition._dtype.name]}")
+          lambda: about(RuntimeError("where expected condition to be a boolean tensor, but got a tensor with dtype "
+                                     f"{NAMES[condition._dtype.name]}"), "mask dtype", mask=condition))
     if condition._dtype is uint8:
         warn_once("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
                   "future version of PyTorch. Use a boolean condition instead.")

@@ -64,7 +64,8 @@ def check_dtypes(input: Any, weight: Any, bias: Any, transposed: bool) -> None:
     """One dtype, which the kernels take."""
     dtype, dims = input._dtype, weight.ndim - 2
     check(weight._dtype is dtype,
-          lambda: f"Input type ({type_string(input)}) and weight type ({type_string(weight)}) should be the same")
+          lambda: f"Input type ({type_string(input)}) and weight type ({type_string(weight)}) should be the same",
+          kind="convolution dtypes")
     check(bias is None or bias._dtype is dtype,
           lambda: f"Input type ({dtype.name}) and bias type ({bias._dtype.name}) should be the same")
     if transposed:

@@ -12,7 +12,7 @@ from ...._about import about
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, uint8
 from ...._errors import NAMES, check, check_takes
 from ...._layout import Ints, Spec, wrap_dim, wrap_dims
-from ...common.matrices import check_norm_dtype
+from ...common.matrices import check_floating, check_norm_dtype
 from . import META_KERNELS
 
 Rule = Callable[..., DType]  # from the input, and the dtype asked for, to the output's dtype
@@ -208,8 +208,7 @@ def check_norm_of_nothing(self: Any, ord: Any, dim: Any) -> None:
 def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False,
                        dtype: DType | None = None) -> Spec:
     have, where = self._dtype, "linalg.vector_norm"
-    check(have.category >= FLOATING,
-          lambda: f"{where}: Expected a floating point or complex tensor as input. Got {NAMES[have.name]}")
+    check_floating(where, self)
     check(not isinstance(ord, complex), lambda: f"{where}: Expected a non-complex scalar as the order of norm.")
     check_norm_dtype(where, have, dtype)
     check_norm_of_nothing(self, ord, dim)

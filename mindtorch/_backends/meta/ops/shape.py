@@ -23,7 +23,8 @@ def joined(layouts: list[Layout], dim: int, dtype: DType) -> Spec:
     """
     for i, (shape, _) in enumerate(layouts):
         if not shape:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+            raise about(RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated"),
+                        "numbers to join")
     kept = [(i, shape) for i, (shape, _) in enumerate(layouts) if shape != (0,)]
     if not kept:
         return Spec((0,), dtype)
