@@ -12,6 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import mindtorch as torch
 from mindtorch import introspect, viz
+from mindtorch._backends.npu import finalize
 from mindtorch._backends.npu.allocator import allocator_of
 from mindtorch._backends.npu.runtime import get_runtime
 
@@ -19,8 +20,9 @@ simulator = torch.npu.simulator
 
 
 @pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    torch.npu.empty_cache()
+def fresh() -> Iterator[None]:
+    """A device that was not used before, on no stream: what others left there would be in the facts, too."""
+    finalize()
     yield
     torch.npu.synchronize()
 
