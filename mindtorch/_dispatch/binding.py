@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from inspect import Signature
 from typing import Any
 
@@ -245,87 +246,83 @@ def out_form(op: Operator) -> Operator:
     return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"]
 
 
+#: What a remembered way to an operator returns for lists that hold something else than those that it was made for.
+OTHERWISE = object()
+_LISTS = {tuple, list, Size}
+
+
 def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[Any, ...],
               op: Operator) -> Callable[..., Any] | None:
-    """A quicker way to bind the next call whose arguments have the same names and types: a function of the positional
-    arguments followed by the others' values; None if the values matter.
+    """A quicker way to the operator for the next call whose arguments have the same names and types: a function of the
+    positional arguments followed by the others' values; None if the values matter.
     """
-    parameters, positions = op.schema.parameters, op.schema.positions
+    call, parameters, positions = op.call, op.schema.parameters, op.schema.positions
     varargs = 1 if parameters and parameters[0].name == "self" else 0
     numbers = args[varargs:]
     if not kwargs and len(numbers) > 1 and _are_ints(numbers) and canonical[varargs] == numbers:  # x.view(2, 3)
-        return _gathered if varargs else lambda given: (given,)
+        return (lambda self, *given: call(self, given)) if varargs else lambda *given: call(given)
     if len(args) > len(canonical):
         return None
-    where = [*range(len(args)), *(positions.get(name, positions.get(ALIASES.get(name, ""))) for name in kwargs)]
-    as_given = where == list(range(len(where)))
-    fills = []
+    where: Any = [*range(len(args)), *(positions.get(name, positions.get(ALIASES.get(name, ""))) for name in kwargs)]
+    in_order = where == list(range(len(where)))
+    lists: list[tuple[int, Callable[[Any], bool]]] = []  # which arguments hold what
+    changes: list[tuple[int, Callable[[Any], Any]]] = []  # which positions take something else than what is given
     for i, (position, given) in enumerate(zip(where, (*args, *kwargs.values()), strict=True)):
-        kind, bound, times = given.__class__, canonical[position], 0
-        if kind in _INT_LISTS:
-            base = parameters[position].base
-            if base == "Tensor" and parameters[position].is_list and given and kind is not Size:
-                times, as_given = -2, False
-            elif base != "int":
+        kind, bound, parameter = given.__class__, canonical[position], parameters[position]
+        if kind in _LISTS:
+            of_tensors = parameter.base == "Tensor" and parameter.is_list and kind is not Size
+            are = _are_tensors if of_tensors else _are_ints
+            if not (of_tensors or parameter.base == "int") or not are(given):
                 return None
-            elif kind is list:
-                times, as_given = -1, False
+            lists.append((i, are))
+            if of_tensors or kind is list:
+                changes.append((position, list if of_tensors else tuple))
         elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
             return None
         elif given is not bound:
             if bound.__class__ is not tuple or kind is not int:
                 return None
-            times, as_given = len(bound), False
-        fills.append((position, i, times))
-    if as_given:
-        return _as_given
+            changes.append((position, partial(_repeated, len(bound))))
+    if in_order and not lists and not changes:
+        return call
     template = [None if position in where else value for position, value in enumerate(canonical)]
 
-    def fill(given: tuple[Any, ...]) -> Any:
-        values = template.copy()
-        for position, i, times in fills:
-            value = given[i]
-            values[position] = (value if not times else (value,) * times if times > 0 else
-                                tuple(value) if times == -1 else list(value))
-        return values
+    def shortcut(*given: Any) -> Any:
+        for i, are in lists:
+            if not are(given[i]):
+                return OTHERWISE
+        if in_order:
+            if not changes:
+                return call(*given)
+            values = [*given]
+        else:
+            values = template.copy()
+            for position, value in zip(where, given, strict=True):
+                values[position] = value
+        for position, change in changes:
+            values[position] = change(values[position])
+        return call(*values)
 
-    return fill
+    return shortcut
 
 
-def _as_given(args: tuple[Any, ...]) -> Any:
-    return args
-
-
-def _gathered(args: tuple[Any, ...]) -> Any:
-    return args[0], args[1:]
-
-
-_INT_LISTS = {tuple, list, Size}
+def _repeated(times: int, number: int) -> tuple[int, ...]:
+    return (number,) * times
 
 
 def _are_ints(values: Any) -> bool:
-    return all(value.__class__ is int for value in values)
-
-
-def _holds_ints(args: tuple[Any, ...]) -> bool:
-    for arg in args:
-        if arg.__class__ in _INT_LISTS:
-            for item in arg:
-                if item.__class__ is not int:
-                    return False
+    for value in values:  # noqa: SIM110 (a generator takes thrice as long)
+        if value.__class__ is not int:
+            return False
     return True
 
 
-def _holds_tensors(args: tuple[Any, ...]) -> bool:
-    """Whether all lists hold tensors, of a class that nobody asks, and at least one."""
-    for arg in args:
-        if arg.__class__ in _INT_LISTS:
-            if not arg:
-                return False
-            for item in arg:
-                if (kind := item.__class__) is not Tensor and (kind not in TENSOR_TYPES or kind not in PLAIN):
-                    return False
-    return True
+def _are_tensors(values: Any) -> bool:
+    """Whether values are tensors of classes that nobody asks, and at least one."""
+    for value in values:
+        if (kind := value.__class__) is not Tensor and (kind not in TENSOR_TYPES or kind not in PLAIN):
+            return False
+    return bool(values)
 
 
 def _self_place(name: str) -> int:
@@ -349,33 +346,30 @@ def _as_method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
 def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     """The function, or the method, that a packet is called through.
 
-    What a combination of argument types led to is remembered in ``resolved``: the overload, and how its arguments are
-    made from those given. Lists count as resolved as long as they hold ints, or tensors, as they did then.
+    The way to an operator that a combination of argument types led to is remembered in ``resolved``: by the type of one
+    argument, as ``x.relu()`` has it, or by those of several and the names of the last ones.
     """
-    resolved: dict[tuple[Any, ...], tuple[Callable[..., Any], Callable[..., Any], Any]] = {}
-    # the same for one argument, as ``x.relu()`` has it: without building a key
-    resolved_unary: dict[Any, Callable[..., Any]] = {}
+    resolved: dict[Any, Callable[..., Any]] = {}
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs:
-            call_unary = resolved_unary.get(args[0].__class__)
-            if call_unary is not None:
-                return call_unary(args[0])
+        given: tuple[Any, ...] = args
+        kinds: Any
         if kwargs:
             given = (*args, *kwargs.values())
             kinds = (*[a.__class__ for a in given], *kwargs)
+        elif (count := len(args)) == 1:
+            kinds = args[0].__class__
+        elif count == 2:  # written out, a key costs a quarter of what ``map`` takes
+            kinds = args[0].__class__, args[1].__class__
+        elif count == 3:
+            kinds = args[0].__class__, args[1].__class__, args[2].__class__
         else:
-            given = args
             kinds = tuple(map(type, args))
-        found = resolved.get(kinds)
-        if found is not None:
-            call, shortcut, holds = found
-            if shortcut is _as_given and holds is None:
-                return call(*given)
-            if shortcut is _gathered:
-                return call(given[0], given[1:])
-            if holds is None or holds(given):
-                return call(*shortcut(given))
+        call = resolved.get(kinds)
+        if call is not None:
+            result = call(*given)
+            if result is not OTHERWISE:
+                return result
         asks = bool(dispatcher.mode & FUNCTION or overriding(given))  # then the types must not be remembered
         if asks and (whom := asked(args, kwargs)) is not None:
             return handle(made, whom, args, kwargs)
@@ -385,18 +379,11 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         if out is not None:
             return out_form(op).call(*canonical, out)
         if given and not asks and not names_out:
-            holds, quicker = None, None
-            if any(a.__class__ in _INT_LISTS for a in given):
-                holds = next((check for check in (_holds_ints, _holds_tensors) if check(given)), None)
-                quicker = None if holds is None else _shortcut(args, kwargs, canonical, op)
-            else:
-                quicker = _shortcut(args, kwargs, canonical, op)
-            if quicker is not None:
+            call = _shortcut(args, kwargs, canonical, op)
+            if call is not None:
                 if not resolved:
-                    remembered.extend((resolved, resolved_unary))
-                resolved[kinds] = (op.call, quicker, holds)
-                if len(kinds) == 1 and quicker is _as_given and holds is None and not kwargs:
-                    resolved_unary[kinds[0]] = op.call
+                    remembered.append(resolved)
+                resolved[kinds] = call
         return op.call(*canonical)
 
     place = _self_place(name) if method else 0
