@@ -45,6 +45,7 @@ from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
 from ._warnings import warn_once
 
 ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of a tensor whose values are its array's
+OF_VIEWS = ~(DERIVED | NONCONTIGUOUS)  #: the keys that a contiguous view has of its tensor
 new: Callable[..., Any] = object.__new__
 new_size: Callable[..., Any] = tuple.__new__
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -428,9 +429,9 @@ class Tensor(Methods, metaclass=_TensorType):
         out = new(Tensor)
         out._array, out._dtype, out._offset = array, self._dtype, offset
         if stride is None:
-            out._keys = self._keys & ~(DERIVED | NONCONTIGUOUS)
+            out._keys = self._keys & OF_VIEWS
         else:
-            out._keys, out._stride = self._keys & ~DERIVED | NONCONTIGUOUS, stride
+            out._keys, out._stride = self._keys & OF_VIEWS | NONCONTIGUOUS, stride
         storage, cell, base = self._storage, self._version_counter, self._base
         if storage is None:
             storage = self.untyped_storage()
@@ -441,7 +442,8 @@ class Tensor(Methods, metaclass=_TensorType):
         storage.add_alias(out)
         if cell[0]:
             out._attr_version = cell[0]
-        if not local.grad_enabled or self._creation_meta is not None or self._view_func is not None:
+        if not local.grad_enabled or (base is not None and (self._creation_meta is not None
+                                                            or self._view_func is not None)):
             views.mark_view(out, self)
         return out
 

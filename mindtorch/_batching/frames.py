@@ -105,7 +105,7 @@ def moved(value: Any, source: int, target: int) -> Any:
         return value
     order = [d for d in range(value.ndim) if d != source]
     order.insert(target, source)
-    return permute(value, order)
+    return permute(value, tuple(order))
 
 
 def lowered(value: Any, frame: Frame) -> Any:

@@ -76,6 +76,19 @@ def step_of(self: Tensor, view: Tensor | None, act: Callable[[Any, Any], np.ndar
     return None if view is None else (act, argument, view._offset - self._offset, view._stride)
 
 
+def learned(plans: dict[Any, Any], key: Any, plan: Callable[..., Any], self: Tensor, *args: Any) -> Any:
+    """A plan that is not among those kept, made and kept; None for a call that is left to the general kernel."""
+    try:
+        made = plan(self, *args)
+    except REFUSALS:
+        return None
+    if made is not None:
+        if len(plans) >= KEPT:
+            plans.clear()
+        plans[key] = made
+    return made
+
+
 def planned(plan: Callable[..., Step | None]) -> Maker:
     """A fast path that keeps how a view is made, by the shape and strides of its tensor and the arguments, which are
     all that the layout depends on: the next view like it is made in one step. ``plan`` is None for what is left to the
@@ -88,21 +101,9 @@ def planned(plan: Callable[..., Step | None]) -> Maker:
         def fast(self: Tensor, *args: Any) -> Tensor:
             array: Any = self._array
             key = array.shape, self._stride, args
-            try:
-                step = plans.get(key)
-            except TypeError:  # a list among the arguments, as the library's own calls may have
-                key = array.shape, self._stride, tuple([tuple(arg) if arg.__class__ is list else arg for arg in args])
-                step = plans.get(key)
+            step = plans.get(key) or learned(plans, key, plan, self, *args)
             if step is None:
-                try:
-                    step = plan(self, *args)
-                except REFUSALS:
-                    step = None
-                if step is None:
-                    return general(self, *args)
-                if len(plans) >= KEPT:
-                    plans.clear()
-                plans[key] = step
+                return general(self, *args)
             act, argument, further, stride = step
             return self._fast_view(act(array, argument), self._offset + further, stride)
 
@@ -164,25 +165,21 @@ def t(self: Tensor) -> Step | None:
 
 def split(general: Row) -> Row:
     """Pieces of one size, but for the last, along any dimension of a tensor of any strides, by the same plans."""
-    plans: dict[Any, list[Step]] = {}
+    plans: dict[Any, list[Any]] = {}
 
-    def plan(self: Tensor, size: int, dim: int = 0) -> list[Step] | None:
+    def plan(self: Tensor, size: int, dim: int = 0) -> list[Any] | None:
         shape = self._array.shape  # type: ignore[union-attr]
         if size <= 0 or 0 in shape or not -len(shape) <= dim < len(shape):
             return None
         before = (WHOLE,) * (dim % len(shape))
-        steps = [indexed(self, (*before, slice(start, start + size))) for start in range(0, shape[dim], size)]
-        return [step for step in steps if step is not None]
+        return [indexed(self, (*before, slice(start, start + size))) for start in range(0, shape[dim], size)]
 
     def split(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
         array, offset = self._array, self._offset
         key = array.shape, self._stride, args  # type: ignore[union-attr]
-        steps = plans.get(key) or plan(self, *args)
-        if not steps:
+        steps: Any = plans.get(key) or learned(plans, key, plan, self, *args)
+        if steps is None:
             return general(self, *args)
-        if len(plans) >= KEPT:
-            plans.clear()
-        plans[key] = steps
         return mark_multiple(tuple([self._fast_view(act(array, argument), offset + further, stride)
                                     for act, argument, further, stride in steps]))
 
