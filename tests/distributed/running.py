@@ -60,14 +60,15 @@ def processes_with(token: str) -> list[str]:
     return found
 
 
-def results(ended: Ended) -> dict[str, list[Any]]:
-    """For each check, what the ranks said: None, or the error."""
+def results(ended: Ended, ranks: int = 4) -> dict[str, list[Any]]:
+    """For each check, what the ranks said: None, or the error. It fails if a rank said nothing."""
     assert ended.status == 0, ended.output
     found: dict[str, list[Any]] = {}
     for line in ended.output.splitlines():
         if line.startswith("CHECKED "):
             name, error = json.loads(line.removeprefix("CHECKED "))
             found.setdefault(name, []).append(error)
+    assert {len(errors) for errors in found.values()} == {ranks}, ended.output
     return found
 
 

@@ -10,7 +10,7 @@ PROGRAM = "data_parallel.py"
 
 @pytest.fixture(scope="module", params=[2, 4])
 def found(request):
-    return request.param, results(launch(PROGRAM, ranks=request.param))
+    return request.param, results(launch(PROGRAM, ranks=request.param), request.param)
 
 
 @needs_mpi
