@@ -12,7 +12,7 @@ class OutOfMemoryError(RuntimeError):
     """The device has no memory left (``torch.OutOfMemoryError``)."""
 
 
-OutOfMemoryError.__module__ = "torch"
+OutOfMemoryError.__module__ = str(__package__)  # where pickles find it
 
 #: C++'s names of the types of numbers.
 C_NAMES = {"bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
@@ -30,10 +30,16 @@ _LEGACY = {"Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"}
 
 def type_string(tensor: Any) -> str:
     """A tensor's type as PyTorch's messages spell it: ``torch.FloatTensor``, ``CPUBoolType``."""
-    name, device = NAMES[tensor._dtype.name], tensor._device.type
-    if device == "cpu" and name in _LEGACY:
-        return f"torch.{name}Tensor"
-    return f"{'Meta' if device == 'meta' else device.upper()}{name}Type"
+    device = tensor._device.type
+    if device == "cpu":
+        return cpu_type(tensor._dtype)
+    return f"{'Meta' if device == 'meta' else device.upper()}{NAMES[tensor._dtype.name]}Type"
+
+
+def cpu_type(dtype: DType) -> str:
+    """The type of a CPU tensor of a dtype, so spelled."""
+    name = NAMES[dtype.name]
+    return f"torch.{name}Tensor" if name in _LEGACY else f"CPU{name}Type"
 
 
 def check(condition: Any, message: str | Callable[[], str | Exception], error: type[Exception] = RuntimeError,

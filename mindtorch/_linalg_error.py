@@ -12,7 +12,7 @@ class _LinAlgError(RuntimeError):
 
 
 LinAlgError = _LinAlgError
-LinAlgError.__module__ = "torch._C"
+LinAlgError.__module__, LinAlgError.__qualname__ = f"{__package__}.linalg", "LinAlgError"  # where pickles find it
 
 
 def first_failure(info: Any) -> tuple[str, int] | None:

@@ -102,6 +102,8 @@ class Tensor(Methods, metaclass=_TensorType):
     _grad_fn: Node | None = None
     _output_nr: int = 0
     _grad: Tensor | None = None
+    #: where ``detach_`` took it out of the graph: nodes with a smaller number had kept it with its history
+    _detached_at: int = 0
     _accumulator: Any = None  #: weak reference to the AccumulateGrad node of a leaf
     _base: Tensor | None = None
     _creation_meta: str | None = None  #: why a view must not be written in place, see ``_autograd.views``
@@ -514,6 +516,8 @@ class Tensor(Methods, metaclass=_TensorType):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if value.__class__ not in TENSOR_TYPES:
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if value._device.type != self._device.type and self._grad_fn is not None:
             raise RuntimeError("cannot assign data on another device to a tensor with history")
         if self._keys & AUTOGRAD and value._dtype.category < FLOATING:

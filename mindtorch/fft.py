@@ -6,14 +6,14 @@ from typing import Any
 
 from ._creation import arange
 from ._creation.factories import options_of
-from ._dispatch.binding import make_function
+from ._dispatch.binding import make_namespace
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType, get_default_dtype
 from ._tensor import Tensor
 
 PREFIX = "fft_"
-_functions = {packet.removeprefix(PREFIX): make_function(packet) for packet in registry.packets
-              if packet.startswith(PREFIX)}
+_functions = make_namespace(__name__, {packet.removeprefix(PREFIX): packet for packet in registry.packets
+                                       if packet.startswith(PREFIX)})
 globals().update(_functions)
 
 

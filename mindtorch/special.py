@@ -1,7 +1,7 @@
 """Special functions under PyTorch's names: ``torch.special``."""
 from __future__ import annotations
 
-from ._dispatch.binding import make_function
+from ._dispatch.binding import make_namespace
 from ._dispatch.schemas import registry
 
 #: Names that are other names of operators outside this namespace.
@@ -12,7 +12,7 @@ ALIASES = {"digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv
            "xlogy": "xlogy"}
 PREFIX = "special_"
 _packets = {packet.removeprefix(PREFIX): packet for packet in registry.packets if packet.startswith(PREFIX)}
-_functions = {name: make_function(packet) for name, packet in {**_packets, **ALIASES}.items()}
+_functions = make_namespace(__name__, {**_packets, **ALIASES})
 globals().update(_functions)
 __all__ = sorted(_functions)
 __dir__ = __all__.copy

@@ -188,3 +188,24 @@ def test_more_dimensions_than_numpy_has_are_refused_by_name(make: Callable[..., 
 def test_no_memory_is_made_with_negative_strides_on_an_npu() -> None:
     with pytest.raises(RuntimeError, match=r"overflowed with sizes=\[2\] and strides=\[-1\]"):
         mindtorch.empty_strided((2,), (-1,), device="npu")
+
+
+PARTS: dict[str, Program] = {
+    "an index that is the target": lambda t: (x := t.arange(3)).index_put_((x,), x),
+    "an index that is the target, in brackets": lambda t: (x := t.arange(3)).__setitem__(x, 0),
+    "values that are the target": lambda t: (x := t.arange(3)).index_put_((t.arange(3),), x),
+    "values that are the target, added": lambda t: (x := t.arange(3)).index_put_((t.arange(3),), x, True),
+    "values in a copy": lambda t: (x := t.arange(3)).index_put((x,), x),
+    "values beside gaps": lambda t: (x := t.arange(4))[::2].index_put_((t.tensor([0]),), x[1]),
+    "a column among a transpose": lambda t: (x := t.arange(4).view(2, 2)).t().index_put_((t.tensor([0]),), x[:, 0]),
+    "a mask that is the target": lambda t: (x := t.tensor([True, False])).masked_fill_(x, False),
+    "a mask that lies beside": lambda t: (x := t.tensor([True, False, True]))[:2].masked_fill_(x[1:], False),
+    "a source that lies beside": lambda t: (x := t.tensor([True, False, True]))[:2].masked_scatter_(x[1:], x[:2]),
+    "a number of the target": lambda t: (x := t.arange(4))[:2].index_fill_(0, t.tensor([0]), x[0]),
+    "an index of the target": lambda t: (x := t.arange(4)).index_fill_(0, x[:1], 9),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_memory_is_refused_that_is_read_while_it_is_written(name: str) -> None:
+    assert_same_outcome(PARTS[name])

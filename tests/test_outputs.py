@@ -1,7 +1,10 @@
 """Tensors that results are written into: of another dtype, with gaps, and none."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from tests.both import Program, assert_same_outcome, each_program
 
@@ -51,4 +54,59 @@ def spaced(name: str, *bounds: Any) -> Program:
     lambda t: [t.max(t.tensor([3, 4]), 0, keepdim=False, out=None) for _ in range(2)],
 )
 def test_outputs_with_gaps_and_outputs_that_are_none(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+DTYPES = ("int32", "int64", "float16", "float64", "complex64", "bool")
+Call = Callable[[Any, Any], Any]
+
+
+def indices(t: Any) -> Any:
+    return t.empty(0, dtype=t.int64)
+
+
+CALLS: dict[str, Call] = {
+    "clamp": lambda t, out: t.clamp(t.ones(2), 0, out=out),
+    "clamp of integers": lambda t, out: t.clamp(t.ones(2, dtype=t.int64), 0.5, out=out),
+    "clamp between tensors": lambda t, out: t.clamp(t.ones(2), t.ones(2), out=out),
+    "clip": lambda t, out: t.clip(t.ones(2), 0, 1, out=out),
+    "clamp_min": lambda t, out: t.clamp_min(t.ones(2), 0, out=out),
+    "clamp_max": lambda t, out: t.clamp_max(t.ones(2), 0, out=out),
+    "values of median": lambda t, out: t.median(t.ones(2), 0, out=(out, indices(t))),
+    "indices of median": lambda t, out: t.median(t.ones(2), 0, out=(t.empty(0), out)),
+    "values of nanmedian": lambda t, out: t.nanmedian(t.ones(2), 0, out=(out, indices(t))),
+    "values of mode": lambda t, out: t.mode(t.ones(2), 0, out=(out, indices(t))),
+    "indices of mode": lambda t, out: t.mode(t.ones(2), 0, out=(t.empty(0), out)),
+    "values of kthvalue": lambda t, out: t.kthvalue(t.ones(2), 1, out=(out, indices(t))),
+    "indices of kthvalue": lambda t, out: t.kthvalue(t.ones(2), 1, out=(t.empty(0), out)),
+    "exponents of frexp": lambda t, out: t.frexp(t.ones(2), out=(t.empty(0), out)),
+    "histc": lambda t, out: t.histc(t.ones(2), out=out),
+    "histogram": lambda t, out: t.histogram(t.ones(2), 2, out=(out, t.empty(0))),
+    "nan_to_num": lambda t, out: t.nan_to_num(t.ones(2), out=out),
+    "addbmm": lambda t, out: t.addbmm(t.ones(2, 2), t.ones(1, 2, 2), t.ones(1, 2, 2), out=out),
+    "searchsorted": lambda t, out: t.searchsorted(t.ones(2), t.ones(2), out=out),
+    "searchsorted into int32": lambda t, out: t.searchsorted(t.ones(2), t.ones(2), out_int32=True, out=out),
+    "bucketize": lambda t, out: t.bucketize(t.ones(2), t.ones(2), out=out),
+    "nanquantile": lambda t, out: t.nanquantile(t.ones(2), 0.5, out=out),
+    "diff": lambda t, out: t.diff(t.ones(3), n=2, out=out),
+    "cat": lambda t, out: t.cat([t.ones(2), t.ones(1)], out=out),
+    "stack": lambda t, out: t.stack([t.ones(2)], out=out),
+    "column_stack": lambda t, out: t.column_stack([t.ones(2)], out=out),
+    "logsumexp": lambda t, out: t.logsumexp(t.ones(2), 0, out=out),
+    "fft": lambda t, out: t.fft.fft(t.ones(4), out=out),
+    "ifft2": lambda t, out: t.fft.ifft2(t.ones(2, 2, dtype=t.complex64), out=out),
+    "rfft": lambda t, out: t.fft.rfft(t.ones(4), out=out),
+    "irfft": lambda t, out: t.fft.irfft(t.ones(4), out=out),
+    "hfftn": lambda t, out: t.fft.hfftn(t.ones(2, 2, dtype=t.complex64), out=out),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_dtype_is_refused_in_the_words_of_the_operator(name: str, dtype: str) -> None:
+    def program(t: Any) -> Any:
+        out = t.empty(0, dtype=getattr(t, dtype))
+        CALLS[name](t, out)
+        return out.dtype, out.shape
+
     assert_same_outcome(program)

@@ -24,6 +24,7 @@ PROGRAMS = {
     "new_tensor of a tensor": lambda lib: lib.ones(2).new_tensor(lib.ones(2)),
     "as_tensor of a tensor": lambda lib: lib.as_tensor(lib.ones(2), dtype=lib.float64),
     "tensor of arrays": lambda lib: lib.tensor([np.ones(2)] * 2),
+    "tensor of lists of arrays": lambda lib: lib.tensor([[np.ones(2)]] * 2),
     "where of bytes": lambda lib: lib.where(lib.tensor([1, 0], dtype=lib.uint8), 1., 2.),
     "cholesky": lambda lib: lib.cholesky(lib.eye(2)),
     "linalg.cholesky": lambda lib: lib.linalg.cholesky(lib.eye(2)),

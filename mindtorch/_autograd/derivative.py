@@ -31,7 +31,7 @@ from .._dtype import FLOATING
 from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
-from .saved import Saved, SavedTensor, freed, modified, save, twin, unwritten
+from .saved import Saved, SavedTensor, check_unchanged, freed, save, twin, unwritten
 
 Formula = Callable[..., Any]
 FACTS: dict[str, Callable[[Any], Any]] = {
@@ -434,9 +434,10 @@ class OperatorNode(Node):
             for value in saved:
                 if value.__class__ is Saved:
                     value = value.unpack(self)
-                elif (value.__class__ in TENSOR_TYPES and value._version_counter is not None
-                      and value._version_counter[0]):
-                    raise modified(value, 0, self)
+                elif value.__class__ in TENSOR_TYPES:
+                    cell = value._version_counter
+                    if cell is not None and (cell[0] or value._detached_at):
+                        check_unchanged(value, 0, self)
                 values.append(value)
             gradient = formula(*values)
         else:
@@ -476,14 +477,14 @@ class OperatorNode(Node):
             flat.extend([result] if length is None else [None] * length if result is None else result)
         return flat
 
-    def _unpacked(self, value: Any) -> Any:
-        """A kept value as a formula takes it."""
+    def _unpacked(self, value: Any, shown: bool = False) -> Any:
+        """A kept value as a formula takes it, or as it is ``shown``."""
         if value.__class__ is Saved:
             return value.unpack(self)
         if value.__class__ is list:
-            return [self._unpacked(item) for item in value]
-        if value.__class__ in TENSOR_TYPES and value._version_counter is not None and value._version_counter[0]:
-            raise modified(value, 0, self)
+            return [self._unpacked(item, shown) for item in value]
+        if value.__class__ in TENSOR_TYPES and value._version_counter is not None:
+            check_unchanged(value, 0, self, shown=shown)
         return value
 
     def release_variables(self) -> None:
@@ -554,7 +555,7 @@ class OperatorNode(Node):
             return tuple(items if raw else [item.unpack() for item in items])
         if raw:
             return SavedTensor(self, lambda: None if at is None else self._kept_tensor(at))
-        return value.unpack(self, True) if value.__class__ is Saved else self._unpacked(value)
+        return value.unpack(self, True) if value.__class__ is Saved else self._unpacked(value, True)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(f"_saved_{name}" for name in self._kept_names())]

@@ -45,14 +45,14 @@ class Saved:
         ``attach`` it.
 
         Raises:
-            RuntimeError: PyTorch's, if it was written in place since.
+            RuntimeError: PyTorch's, if it was written or detached in place since.
         """
         tensor = self.tensor
         if tensor is None:
             return self.packed.restore(node, self.output_nr)  # type: ignore[union-attr]
         cell = tensor._version_counter
-        if cell is not None and cell[0] != self.version:
-            raise modified(tensor, self.version, node, self.output_nr)
+        if cell is not None and (cell[0] != self.version or tensor._detached_at):
+            check_unchanged(tensor, self.version, node, self.output_nr, attach)
         if self.output_nr is not None:
             if is_seen(tensor):
                 tensor = detach(tensor)
@@ -81,6 +81,18 @@ class Saved:
 def freed(node: Any) -> RuntimeError:
     """PyTorch's error for a node that has freed what it kept."""
     return about(RuntimeError(FREED), "backward twice", node=node)
+
+
+def check_unchanged(tensor: Any, version: int, node: Any, output_nr: int | None = None, shown: bool = False) -> None:
+    """Raise PyTorch's RuntimeError if a tensor that ``node`` kept has changed since: it was detached in place, which
+    does not matter where it is only ``shown``, or written.
+    """
+    if node._order < tensor._detached_at and output_nr is None and not shown:
+        raise about(RuntimeError("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). "
+                                 "This is not supported, please use out-of-place `.detach()` instead"),
+                    "detached saved tensor", self=tensor, node=node.name())
+    if tensor._version != version:
+        raise modified(tensor, version, node, output_nr)
 
 
 def modified(tensor: Any, version: int, node: Any, output_nr: int | None = None) -> RuntimeError:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._about import about
+from .._autograd.node import next_sequence_nr
 from .._autograd.views import propagate_requires_grad
 from .._conversion import contiguous
 from .._dispatch.aten import (
@@ -336,7 +337,12 @@ def detach_(self: Any) -> Any:
     """``Tensor.detach_``: leave the graph. Raises RuntimeError for a view."""
     check(self._base is None, "Can't detach views in-place. Use detach() instead. If you are using "
           "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views "
-          "of DDP buckets, and hence detach_() cannot be called on these gradients.")
+          "of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to "
+          "the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
+    if self._grad_fn is not None:
+        self._detached_at = next_sequence_nr()
+        if self._version_counter is None:
+            self._version_counter = [0, self._storage]
     self._keys &= ~(AUTOGRAD | DUAL)
     self._grad_fn, self._output_nr, self._tangents = None, 0, None
     propagate_requires_grad(self)

@@ -194,7 +194,10 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     else:
         if not isinstance(data, (list, tuple)) and hasattr(data, "__len__") and hasattr(data, "__getitem__"):
             data = [data[i] for i in range(len(data))]
-        if data.__class__ is list and data and isinstance(data[0], np.ndarray):
+        first = data
+        while first.__class__ is list and first:
+            first = first[0]
+        if data.__class__ is list and isinstance(first, np.ndarray):
             warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
                           "converting the list to a single numpy.ndarray with numpy.array() before converting to a "
                           "tensor.", stacklevel=2)

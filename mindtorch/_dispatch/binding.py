@@ -397,6 +397,14 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     return made
 
 
+def make_namespace(module: str, packets: dict[str, str]) -> dict[str, Callable[..., Any]]:
+    """The functions of a module such as ``torch.linalg``, by the names that they have there, and are pickled by."""
+    functions = {name: make_function(packet) for name, packet in packets.items()}
+    for name, function in functions.items():
+        function.__module__, function.__qualname__ = module, name
+    return functions
+
+
 class LazySignature(Signature):
     """The signature of a packet's function, or method, made when it is looked into, which is rare."""
 

@@ -171,12 +171,14 @@ def offered(function: Callable[[], Any], swapped: bool = False) -> Callable[...,
 class _Method:
     """A method of tensors that asks first, also where it is fetched from the class."""
 
-    def __init__(self, function: Any):
+    def __init__(self, name: str, function: Any):
         @functools.wraps(function)
         def asking(*args: Any, **kwargs: Any) -> Any:
             found = asked(args, kwargs)
             return function(*args, **kwargs) if found is None else handle(asking, found, args, kwargs)
 
+        asking.__module__ = __name__.replace("_dispatch.torch_function", "_tensor")
+        asking.__qualname__ = f"Tensor.{name}"  # by which it is pickled
         self.function, self.asking = function, asking
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -240,7 +242,7 @@ def complete(tensor: type) -> None:
     """Give ``Overridable`` what tensors have got since."""
     for name, value in attributes(tensor).items():
         if name not in Overridable.__dict__:
-            setattr(Overridable, name, _Method(value) if isinstance(value, FunctionType) else _Attribute(value))
+            setattr(Overridable, name, _Method(name, value) if isinstance(value, FunctionType) else _Attribute(value))
 
 
 def of_class(name: str, function: Any) -> Any:
@@ -249,7 +251,7 @@ def of_class(name: str, function: Any) -> Any:
     if method is None or function not in (method.function, method.asking):  # a user has put another one there
         if not asks(name, function):
             return function
-        method = _Method(function)
+        method = _Method(name, function)
         setattr(Overridable, name, method)
     return method.asking
 

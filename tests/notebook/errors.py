@@ -65,6 +65,13 @@ def flag_of_result():
     y.requires_grad_(False)
 
 
+def detached():
+    y = torch.ones(2, requires_grad=True) * 2
+    z = y.sin().sum()
+    y.detach_()
+    z.backward()
+
+
 def out_of_a_graph():
     w = torch.ones(3, requires_grad=True)
     torch.add(w, 1, out=torch.zeros(3))
@@ -351,6 +358,7 @@ ERRORS = [
     ("unused input", unused, "w has no part in"),
     ("requires_grad of integers", lambda: INTEGERS.requires_grad_(), "only floats and complex numbers"),
     ("requires_grad of a result", flag_of_result, "y.detach()"),
+    ("detached saved tensor", detached, "y left the graph by detach_(), after an operator had kept it for backward"),
     ("modified saved tensor", weights_modified, "w was written in place after MmBackward0 kept it"),
     ("modified saved tensor", weights_modified, "loss.backward(); optimizer.step()"),
     ("backward twice", hidden_state, "a part of this graph was used up"),

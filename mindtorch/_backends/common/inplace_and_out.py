@@ -13,7 +13,7 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph,
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, DType, can_cast
-from ..._errors import CPP_NAMES, NAMES as NAMES, check, check_broadcast
+from ..._errors import CPP_NAMES, NAMES as NAMES, check, check_broadcast, cpu_type
 from ..._layout import Ints, overlaps_itself, storage_size, wrap_dim
 from ..._tensor import Tensor
 from .blas import add_scaled
@@ -33,47 +33,60 @@ def check_writable(target: Tensor, inputs: Any = ()) -> None:
         return
     if target._keys & NONCONTIGUOUS and overlaps_itself(target.shape, target._strides()):
         raise about(RuntimeError(OVERLAP), "overlapping write")
+    check_not_shifted(target, inputs)
+
+
+def check_not_shifted(target: Tensor, inputs: Any) -> None:
+    """Raise RuntimeError if a tensor among what is read meanwhile has the target's elements in other places (ATen's
+    ``assert_no_partial_overlap``).
+    """
     for other in inputs:
-        if (other.__class__ in TENSOR_TYPES and other is not target and other._storage is not None
-                and other._storage is target._storage and _overlaps_partly(target, other)):
+        if (other.__class__ in TENSOR_TYPES and other._storage is target._storage
+                and _overlap(target, other) == PARTIAL):
             raise RuntimeError(PARTIAL_OVERLAP)
 
 
 def check_disjoint(target: Tensor, inputs: Any) -> None:
-    """Raise RuntimeError if a tensor among what is read meanwhile has elements in the target's range of memory."""
+    """Raise RuntimeError if a tensor among what is read meanwhile has elements in the target's memory (ATen's
+    ``assert_no_overlap``).
+    """
     for other in inputs:
-        if other is target or (other._storage is not None and other._storage is target._storage):
-            (start, end), (first, last) = _range(target), _range(other)
-            if start < last and first < end:
-                raise RuntimeError(PARTIAL_OVERLAP)
+        if _overlap(target, other):
+            raise RuntimeError(PARTIAL_OVERLAP)
 
 
-def _range(tensor: Tensor) -> tuple[int, int]:
-    """The bytes of the storage between which a tensor's elements lie."""
-    size = tensor._dtype.itemsize
-    return tensor._offset * size, storage_size(tensor.shape, tensor._strides(), tensor._offset) * size
+PARTIAL, FULL = 1, 2
 
 
-def _overlaps_partly(a: Tensor, b: Tensor) -> bool:
-    """Whether two dense tensors on one storage cover ranges that overlap without being the same elements in order."""
-    if not a.numel() or not b.numel() or not a._is_dense() or not b._is_dense():
-        return False
+def _overlap(a: Tensor, b: Tensor) -> int:
+    """Whether two tensors are the same elements in the same order, or cover ranges of memory that overlap. Of tensors
+    with gaps this is not found out, as ATen does not.
+    """
+    if a is b:
+        return FULL
+    if (a._storage is None or a._storage is not b._storage or not a.numel() or not b.numel() or not a._is_dense()
+            or not b._is_dense()):
+        return 0
     start_a, start_b = a._offset * a._dtype.itemsize, b._offset * b._dtype.itemsize
     end_a, end_b = start_a + a.nbytes, start_b + b.nbytes
     if start_a == start_b and end_a == end_b:
-        return a._strides() != b._strides()
-    return start_a < end_b and start_b < end_a
+        return FULL if a._strides() == b._strides() else PARTIAL
+    return PARTIAL if start_a < end_b and start_b < end_a else 0
 
 
-def check_cast(result: DType, target: DType, error: type[Exception] = RuntimeError) -> None:
-    """Refuse to write a result into a dtype of a lower category.
+def check_cast(result: DType, target: DType, error: type[Exception] = RuntimeError, op: Operator | None = None) -> None:
+    """Refuse to write a result, of ``op`` if that is given, into a dtype of a lower category. The transforms write only
+    complex numbers, or only real ones.
 
     Raises:
         error: PyTorch's.
     """
-    if not can_cast(result, target):
+    if not can_cast(result, target) or (op is not None and op.packet[:4] == "fft_"
+                                        and target.is_complex is not result.is_complex):
+        words = NO_CAST.get(op.packet if op is not None else "")
         raise about(error(f"result type {NAMES[result.name]} can't be cast to the desired output type "
-                          f"{NAMES[target.name]}"), "result cast", result=result.name, target=target.name)
+                          f"{NAMES[target.name]}" if words is None or op is None else
+                          in_words(words, op, result, target)), "result cast", result=result.name, target=target.name)
 
 
 def _inplace(op: Operator, backend: int) -> Kernel | None:
@@ -276,8 +289,9 @@ def _out(op: Operator, backend: int) -> Kernel | None:
             raise TypeError(f"{op.packet}(): argument 'out' must be tuple of {len(result)} Tensors, not of {len(out)}")
         for target in out:
             check_writable(target, inputs)
-        written = [target if part is None else write_out(op, part, target, keep_strides)
-                   for part, target in zip(result, out, strict=True)]
+        names = getattr(result, "_fields", [""] * len(out))
+        written = [target if part is None else write_out(op, part, target, keep_strides, name=name)
+                   for part, target, name in zip(result, out, names, strict=True)]
         if functional.schema.returns_list:
             return None
         return type(result)(*written) if hasattr(result, "_fields") else type(result)(written)
@@ -286,13 +300,14 @@ def _out(op: Operator, backend: int) -> Kernel | None:
 
 
 #: In which words operators refuse an ``out`` of the wrong dtype, where they are not those of the others that take one
-#: dtype only: ``want`` and ``got`` as C++ has them, ``Want`` and ``Got`` as ATen. ``frexp.int32`` is
-#: its output of int32.
+#: dtype only: ``want`` and ``got`` as C++ has them, ``Want`` and ``Got`` as ATen, ``wanted`` and ``given`` as types of
+#: tensors. ``frexp.exponent`` is the output of that name.
 WRONG_DTYPE = {name: message for names, message in {
-    "abs ceil conj_physical frac floor softshrink hardshrink gelu neg round sign sgn trunc softplus bitwise_not":
+    "abs ceil conj_physical frac floor softshrink hardshrink gelu neg round sign sgn trunc softplus bitwise_not clamp "
+    "clip clamp_min clamp_max":
         "Found dtype {Got} but expected {Want}",
     "dot vdot matmul": "result dtype {Got} does not match input dtype {Want}",
-    "cummax cummin logcumsumexp diff": "expected scalar_type {Want} but found {Got}",
+    "cummax cummin logcumsumexp": "expected scalar_type {Want} but found {Got}",
     "signbit isposinf isneginf": "{name} does not support non-boolean outputs.",
     "masked_select index_select": "{name}(): self and result must have the same scalar type",
     "log_sigmoid linalg_solve_triangular": "expected scalar type {Want} but found {Got}",
@@ -301,14 +316,25 @@ WRONG_DTYPE = {name: message for names, message in {
                  "dtype.",
     "linalg_norm linalg_matrix_norm": "{name} expected out tensor dtype {Want} but got: {Got}",
     "complex polar": "Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'",
-    "frexp": "torch.frexp() expects mantissa to have dtype {want} but got {got}",
-    "frexp.int32": "torch.frexp() expects exponent to have {want} dtype but got {got}",
-    "kthvalue": "output values must be of same type as input",
-    "mode": "expected scalar type '{Want}' but got '{Got}' for values",
+    "frexp.mantissa": "torch.frexp() expects mantissa to have dtype {want} but got {got}",
+    "frexp.exponent": "torch.frexp() expects exponent to have {want} dtype but got {got}",
+    "kthvalue.values": "output values must be of same type as input",
+    "kthvalue.indices": "output indices must be of scalar type {Want}",
+    "median.values nanmedian.values":
+        "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type {given} does "
+        "not equal {wanted} (while checking arguments for median)",
+    "median.indices nanmedian.indices":
+        "Expected tensor for argument #1 'indices' to have scalar type {Want}; but got {given} instead (while checking "
+        "arguments for median)",
+    "mode.values mode.indices": "expected scalar type '{Want}' but got '{Got}' for {part} output",
+    "histc histogram": "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {want} "
+                       "and hist {got}",
+    "nan_to_num": "nan_to_num: dtype of out: {Got} should be same as input: {Want}",
+    "addbmm": "self and mat2 must have the same dtype, but got {Got} and {Want}",
     "searchsorted bucketize":
         "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
-        "whether out_int32 flag is True, but we got output tensor's dtype {Got}",
-    "quantile nanquantile": "{name}() out tensor must be same dtype as the input tensor",
+        "whether out_int32 flag is True, but we got output tensor's dtype {Got} and out_int32 flag is {small}",
+    "quantile nanquantile": "quantile() out tensor must be same dtype as the input tensor",
     "take": "take(): self and out expected to have the same dtype, but got self.dtype = {Want} and out.dtype = {Got}",
     "multinomial": "multinomial expects Long tensor out, got: {Got}",
     "inner tensordot": "tensordot: Expected the output tensor to have dtype {Want}, but got an output tensor with "
@@ -322,19 +348,38 @@ WRONG_DTYPE = {name: message for names, message in {
 }.items() for name in names.split()}
 
 
-def wrong_dtype(op: Operator, want: DType, got: DType) -> RuntimeError:
-    """PyTorch's error for an ``out`` of another dtype than the one that an operator writes."""
-    message = WRONG_DTYPE.get(f"{op.packet}.{want.name}") or WRONG_DTYPE.get(
+#: In which words operators refuse an ``out`` of a dtype that their result cannot be cast to; the fields are the same.
+NO_CAST = {name: message for names, message in {
+    "cat concat concatenate stack hstack vstack row_stack dstack column_stack":
+        "torch.cat(): input types can't be cast to the desired output type {Got}",
+    "logsumexp": "logsumexp(): Expected floating point type for result tensor, but got: {Got}",
+}.items() for name in names.split()}
+NO_CAST |= {f"fft_{name}": f"{written} expects a {kind} output tensor, but got {{Got}}" for kind, packets in {
+    "complex": {"fft": "fft", "ifft": "ifft", "rfft": "rfft", "ihfft": "ihfft", "fftn": "fft2 fftn ifft2 ifftn",
+                "rfftn": "rfft2 rfftn", "ihfftn": "ihfft2 ihfftn"},
+    "floating point": {"irfft": "irfft", "hfft": "hfft", "irfftn": "irfft2 irfftn", "hfftn": "hfft2 hfftn"},
+}.items() for written, names in packets.items() for name in names.split()}
+
+
+def wrong_dtype(op: Operator, want: DType, got: DType, part: str = "") -> RuntimeError:
+    """PyTorch's error for an ``out``, or the one called ``part``, of another dtype than what an operator writes."""
+    message = WRONG_DTYPE.get(f"{op.packet}.{part}") or WRONG_DTYPE.get(
         op.packet, "Expected out tensor to have dtype {want}, but got {got} instead")
-    return about(RuntimeError(message.format(name=op.packet.replace("linalg_", "linalg."), want=CPP_NAMES[want.name],
-                                             got=CPP_NAMES[got.name], Want=NAMES[want.name], Got=NAMES[got.name])),
-                 "result cast", result=want.name, target=got.name)
+    return about(RuntimeError(in_words(message, op, want, got, part)), "result cast", result=want.name, target=got.name)
+
+
+def in_words(message: str, op: Operator, want: DType, got: DType, part: str = "") -> str:
+    """A message with its fields filled in."""
+    return message.format(
+        name=op.packet.replace("linalg_", "linalg."), part=part, small=want.name == "int32", want=CPP_NAMES[want.name],
+        got=CPP_NAMES[got.name], Want=NAMES[want.name], Got=NAMES[got.name], wanted=cpu_type(want), given=cpu_type(got))
 
 
 def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = True, reads: Any = (),
-              inputs: Any = ()) -> Tensor:
+              inputs: Any = (), name: str = "") -> Tensor:
     """Write a result into the tensor given as ``out=``, resizing it if it has another shape: to the result's strides,
     or contiguous. It may then share no memory with ``reads``, and be no more than the same memory as one of ``inputs``.
+    Of several outputs, ``name`` says which it is.
 
     Raises:
         RuntimeError: if dtype or device do not allow it.
@@ -342,11 +387,11 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     if out._device != result._device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
     if not op.flags & {"exact dtype", "dtype of out"}:
-        check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError)
+        check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError, op)
     elif out._dtype is not result._dtype and not (  # what makes complex numbers real may write complex ones
             inputs and inputs[0].__class__ in TENSOR_TYPES and inputs[0]._dtype is out._dtype
             and out._dtype.to_real() is result._dtype):
-        raise wrong_dtype(op, result._dtype, out._dtype)
+        raise wrong_dtype(op, result._dtype, out._dtype, name)
     else:
         check_writable(out)
     if op.functional is not None and isinstance(registry.meta_rows.get(op.functional.name), Pointwise):
@@ -410,7 +455,9 @@ def deprecated_on(name: str, index: str = "mask") -> Callable[..., None]:
                           "performing this operation. This also applies to advanced indexing e.g. "
                           f"tensor[{index}] = {'scalar' if index == 'mask' else 'tensor'}", stacklevel=5)
         if name == "index_fill_":
-            check_disjoint(target, tensors_of(inputs))
+            check_disjoint(target, [inputs[1]])  # whose value is read before
+        elif name == "masked_fill_":
+            check_not_shifted(target, inputs[:1])
 
     return policy
 

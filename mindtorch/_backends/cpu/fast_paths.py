@@ -300,8 +300,8 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     """Write a number, or as many rows as there are indices, at int64 indices of the first dimension."""
     at = indices[0] if len(indices) == 1 else None
     if (accumulate or at is None or at._dtype is not int64 or values._dtype is not self._dtype
-            or (values._storage is not None and values._storage is self._storage)
-            or (at._storage is not None and at._storage is self._storage)):
+            or values is self or (values._storage is not None and values._storage is self._storage)
+            or at is self or (at._storage is not None and at._storage is self._storage)):
         return None
     array, given = self._array, values._array
     if given.ndim and given.shape != (*at._array.shape, *array.shape[1:]):

@@ -51,11 +51,12 @@ function, method, out:
     fmin(Tensor self, Tensor other) -> Tensor  # The lesser of the elements of `self` and `other`; where one is nan, the other.
 function, method, in-place, out:
     clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor  # Each element of `self`, limited to the range from `min` to `max`.
-    clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
     clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor  # Each element of `self`, limited to the range from `min` to `max`; another name for `clamp`.
-    clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
     clamp_min.Tensor(Tensor self, Tensor min) -> Tensor  # Each element of `self`, or `min` where it is less.
     clamp_max.Tensor(Tensor self, Tensor max) -> Tensor  # Each element of `self`, or `max` where it is greater.
+function, method, in-place, out, exact dtype:
+    clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+    clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 function, method, in-place, out, exact dtype, no overlap:
     clamp_min(Tensor self, Scalar min) -> Tensor
     clamp_max(Tensor self, Scalar max) -> Tensor

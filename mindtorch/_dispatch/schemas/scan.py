@@ -4,8 +4,9 @@ SCHEMAS = """
 function, method, in-place, out, dtype of out:
     cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor  # The sum of each element of `self` and those before it along `dim`.
     cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor  # The product of each element of `self` and those before it along `dim`.
-function, method, out, exact dtype:
+function, method, out:
     diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor  # The differences between neighbours along `dim` in `self`, between `prepend` and `append`, taken `n` times.
+function, method, out, exact dtype:
     logcumsumexp(Tensor self, int dim) -> Tensor  # The logarithm of the sum of the exponentials of each element of `self` and those before it along `dim`.
     cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)  # The greatest of each element of `self` and those before it along `dim`, and its position.
     cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)  # The least of each element of `self` and those before it along `dim`, and its position.

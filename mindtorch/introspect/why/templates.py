@@ -228,6 +228,14 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
         f"Its grad_fn is {f.x.node}. Only a leaf, which no operator made, can be told not to require grad.",
         (Fix("a tensor over the same values outside the graph", f"{f.x}.detach()"),),
         (Steps((Step("leaf", "may be set", GOOD), Step(f.x.node), Step(f.x.label, "follows", CLASH))),)),
+    "detached saved tensor": lambda f: Diagnosis(
+        f"{f.x} left the graph by detach_(), after an operator had kept it for backward",
+        f"{f.node} needs {f.x} as it was, with the history by which gradients go on; detach_() took that away, for "
+        "everybody who refers to this tensor.",
+        (Fix("make a second tensor outside the graph, and leave this one as it is", f"{f.x}.detach()"),
+         Fix("or detach before the operator that keeps it")),
+        (Steps((Step(f.node, "keeps it"), Step("detach_()", "takes its history", GONE),
+                Step("backward", "", CLASH))),)),
     "inference tensor": of(lambda t: t.version is None, lambda f: Diagnosis(
         f"{f.x} was made in inference mode, and cannot take part in autograd",
         "Tensors made in inference_mode count no writes and know no views, which makes them cheap, and unfit for "

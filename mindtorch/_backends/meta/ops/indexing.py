@@ -356,8 +356,9 @@ def target_only(self: Any, inputs: Any) -> None:
     check_writable(self)
 
 
-META_KERNELS.add(index_select, gather, take, masked_select, masked_scatter_)
+META_KERNELS.add(index_select, gather, take, masked_select)
 META_KERNELS.update({
+    "masked_scatter_": with_overlap(masked_scatter_, target_only),
     "index.Tensor": index,
     "index_put_": with_overlap(index_put_, index_put_memory),
     "index_add_": with_overlap(index_add_, check_separate),
