@@ -233,14 +233,11 @@ def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
     return result + top.reshape(result.shape)
 
 
-def of_length(x: np.ndarray) -> np.ndarray:
-    """The length of a vector of float32, its squares added up in PyTorch's order: in eight sums, one after the other.
-    What is small beside the sums so far is lost in them, as far as a thousandth of the norm of gradients, to which
-    ``clip_grad_norm_`` makes programs sensitive.
-    """
-    whole = x.size - x.size % 8
-    columns, rest = x[:whole].reshape(-1, 8), x[whole:]
-    return np.sqrt(np.add.accumulate(np.append(np.einsum("ij,ij->j", columns, columns), rest * rest))[-1])
+def of_squares(x: np.ndarray) -> Any:
+    """The sum of the squares of a vector: BLAS adds up those of pieces, so that rounding errors stay small."""
+    whole = x.size - x.size % PIECE
+    pieces, rest = x[:whole].reshape(-1, PIECE), x[whole:]
+    return add(np.vecdot(pieces, pieces)) + np.vecdot(rest, rest)
 
 
 def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> Any:
@@ -249,8 +246,8 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
         return total(x != 0, axis, keepdims)
     if count(x, axis) == 1:
         return maximum(np.abs(x), axis, keepdims=keepdims)
-    if p == 2 and x.dtype == np.float32 and x.size > FEW and len(axis) == x.ndim and x.flags.forc:
-        return of_length(x.ravel("K")).reshape((1,) * x.ndim if keepdims else ())
+    if p == 2 and x.dtype.kind == "f" and x.size > FEW and len(axis) == x.ndim and x.flags.forc:
+        return np.sqrt(of_squares(x.ravel("K"))).reshape((1,) * x.ndim if keepdims else ())
     if p == 2:
         return np.sqrt(total(np.square(x) if x.dtype.kind == "f" else x.real**2 + x.imag**2, axis, keepdims))
     x = np.abs(x)
