@@ -13,9 +13,10 @@ import numpy as np
 
 from .._backends.common.blocks import BLOCK
 from .._backends.cpu.ops.comparison import MANY
+from .._loops import numba
 from .fusion import PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
-from .loops import loop_of, numba
+from .loops import loop_of
 
 #: How steps are written whose kernel would otherwise make an array of its own: in statements that write into ``{out}``.
 WRITTEN: dict[str, Callable[..., list[str]]] = {

@@ -7,10 +7,8 @@ kernels with such functions stay NumPy's. A loop rounds as NumPy does, operator 
 """
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from math import isfinite
 from typing import Any
 
@@ -32,15 +30,6 @@ EXPRESSIONS = {
     "reciprocal": "{one} / {0}", "rsqrt": "{one} / numpy.sqrt({0})",
     "tanh_backward": "{0} * ({one} - {1} * {1})", "sigmoid_backward": "{0} * ({1} * ({one} - {1}))",
 }
-
-
-@cache
-def numba() -> Any:
-    """The module, where it is installed and takes this NumPy."""
-    try:
-        return importlib.import_module("numba")
-    except ImportError:
-        return None
 
 
 @dataclass

@@ -3,26 +3,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _loops
+from .._loops.coefficients import COSINE, FOUR_OVER_PI, LOG, LOG_2, PI_OVER_4, SINE, SQRT_HALF, TWO_PI
 from .numerics import libm
 
 f32 = np.float32
-TWO_PI = 2 * np.pi
+MANY = 1 << 10  #: elements that are worth the call of a loop
 _CHUNK = 4096  # blocks transformed together: their temporaries stay in the cache
-
-
-def _f32s(*values: float) -> tuple[f32, ...]:
-    return tuple(f32(value) for value in values)
-
-
-# Cephes' logf and sinf/cosf, which PyTorch's vectorised kernel evaluates.
-_SQRT_HALF = f32(0.707106781186547524)
-_LOG_2 = _f32s(-2.12194440e-4, 0.693359375)  # low and high part
-_LOG = _f32s(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-             -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
-_FOUR_OVER_PI = f32(1.27323954473516)
-_PI_OVER_4 = _f32s(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # high, middle and low part
-_SINE = _f32s(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-_COSINE = _f32s(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 
 
 def blocks(u: np.ndarray) -> np.ndarray:
@@ -31,6 +18,10 @@ def blocks(u: np.ndarray) -> np.ndarray:
     In each block the first eight uniforms give the radii, the last eight the angles
     (``at::native::templates::cpu::NormalFill16``).
     """
+    loop = _loops.box_muller.compiled(u.size) if u.dtype == f32 and u.size >= MANY else None
+    if loop is not None:
+        loop(u.reshape(-1))
+        return u
     radii_and_angles = _float32 if u.dtype == f32 else _float64
     halves = u.view(np.dtype((np.void, 8 * u.itemsize)))  # eight numbers move as one element
     for start in range(0, len(u), _CHUNK):
@@ -58,22 +49,22 @@ def _logf(x: np.ndarray) -> np.ndarray:
     bits = x.view(np.int32)  # of normal numbers above 0, which these are, np.frexp does the same one by one
     exponent = (bits >> 23) - 126
     x = (bits & 0x7FFFFF | 0x3F000000).view(f32)
-    small = x < _SQRT_HALF
+    small = x < SQRT_HALF
     exponent = (exponent - small).astype(f32)
     x = x - 1 + x * small
     z = x * x
-    y = _polynomial(x, _LOG) * x
-    y = _fma(y, z, exponent * _LOG_2[0]) - z * f32(0.5)
-    return x + y + exponent * _LOG_2[1]
+    y = _polynomial(x, LOG) * x
+    y = _fma(y, z, exponent * LOG_2[0]) - z * f32(0.5)
+    return x + y + exponent * LOG_2[1]
 
 
 def _sincosf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    octant = (x * _FOUR_OVER_PI).astype(np.int32) + 1 & ~1
-    for part in _PI_OVER_4:
+    octant = (x * FOUR_OVER_PI).astype(np.int32) + 1 & ~1
+    for part in PI_OVER_4:
         x = _fma(octant, -part, x)
     z = x * x
-    sine = _fma(_polynomial(z, _SINE) * z, x, x)
-    cosine = _fma(_polynomial(z, _COSINE) * z, z, z * f32(-0.5)) + 1
+    sine = _fma(_polynomial(z, SINE) * z, x, x)
+    cosine = _fma(_polynomial(z, COSINE) * z, z, z * f32(-0.5)) + 1
     # On the bits, because np.where is slow on random conditions: swap the two, then set the signs.
     sine_bits, cosine_bits = sine.view(np.int32), cosine.view(np.int32)
     swapped = (sine_bits ^ cosine_bits) & -(octant >> 1 & 1)

@@ -1,15 +1,19 @@
-"""float16 from and to float32, by integers: NumPy converts one element after the other.
+"""float16 and bfloat16 from and to float32: by loops, or by integers, since NumPy converts one element after the other.
 
-Both have a sign, an exponent and a mantissa, of which float16 has the upper bits, with another bias of the exponent.
-What that does not hold for (infinities, NaN, what overflows, and most of what is subnormal) is left to NumPy.
+Of float16 and float32 both have a sign, an exponent and a mantissa, of which float16 has the upper bits, with another
+bias of the exponent. What that does not hold for (infinities, NaN, what overflows, and most of what is subnormal) is
+left to NumPy, and so is bfloat16, if there are no loops.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ... import _loops
 from ..._storage import allocate
+from .blocks import LARGE, each_block
 
 #: Elements that are converted at a time: what is between stays in the cache. Fewer than FEW are NumPy's.
 BLOCK, FEW = 1 << 16, 1 << 10
@@ -20,21 +24,29 @@ _OVERFLOW, _SMALLEST = 0x477FF000, (BIAS + 1) << 23  # as float32: 65520, which 
 
 
 def convert(x: np.ndarray, out: np.ndarray) -> None:
-    """Write an array into another of the same shape, in that one's dtype. float16 is the nearest number, and of two as
-    near the even one.
+    """Write an array, broadcast, into another, in that one's dtype. Half precision is the nearest number, and of
+    two as near the even one.
     """
-    kernel = _KERNELS.get((x.dtype, out.dtype))
-    if kernel is None or x.size < FEW or not (x.flags.c_contiguous and out.flags.c_contiguous):
+    way = None if x.size < FEW else _WAYS[x.dtype, out.dtype]
+    if way is None or x.shape != out.shape or not (x.flags.c_contiguous and out.flags.c_contiguous):
         np.copyto(out, x, casting="unsafe")
         return
     x, out = x.reshape(-1), out.reshape(-1)
-    for start in range(0, len(x), BLOCK):
-        kernel(x[start:start + BLOCK], out[start:start + BLOCK])
+    loop = way.loop.compiled(x.size)
+    if loop is None:
+        for start in range(0, len(x), BLOCK):
+            way.by_numpy(x[start:start + BLOCK], out[start:start + BLOCK])
+        return
+    x, out = x.view(way.source), out.view(way.target)
+    if x.size < LARGE:
+        loop(x, out)
+    else:
+        each_block(lambda part: loop(x[part], out[part]), x.size, LARGE, x.size)
 
 
 def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """An array in another dtype."""
-    if x.size < FEW or (x.dtype, dtype) not in _KERNELS or not x.flags.c_contiguous:
+    if x.size < FEW or not x.flags.c_contiguous or _WAYS[x.dtype, dtype] is None:
         return x.astype(dtype)
     out = allocate(x.shape, dtype)
     convert(x, out)
@@ -71,6 +83,32 @@ def _narrow(x: np.ndarray, out: np.ndarray) -> None:
     out[small] = x[small]
 
 
-_FLOAT, _HALF = np.dtype(np.float32), np.dtype(np.float16)
-_KERNELS: dict[tuple[np.dtype, np.dtype], Callable[[np.ndarray, np.ndarray], None]] = {
-    (_HALF, _FLOAT): _widen, (_FLOAT, _HALF): _narrow}
+def _copy(x: np.ndarray, out: np.ndarray) -> None:
+    np.copyto(out, x, casting="unsafe")
+
+
+class Way(NamedTuple):
+    """From one dtype to another: NumPy's way, and the loop, for arrays that are looked at in these types."""
+
+    by_numpy: Callable[[np.ndarray, np.ndarray], None]
+    loop: _loops.Loop
+    source: Any
+    target: Any
+
+
+class _Ways(dict[tuple[np.dtype, np.dtype], Way | None]):
+    """The way from one dtype to another. They are found by name once: bfloat16 exists when it is used first."""
+
+    names: ClassVar = {
+        ("float16", "float32"): Way(_widen, _loops.widen_float16, np.uint16, np.float32),
+        ("float32", "float16"): Way(_narrow, _loops.narrow_float16, np.float32, np.uint16),
+        ("bfloat16", "float32"): Way(_copy, _loops.widen_bfloat16, np.uint16, np.float32),
+        ("float32", "bfloat16"): Way(_copy, _loops.narrow_bfloat16, np.float32, np.uint16),
+    }
+
+    def __missing__(self, pair: tuple[np.dtype, np.dtype]) -> Way | None:
+        self[pair] = way = self.names.get((pair[0].name, pair[1].name))
+        return way
+
+
+_WAYS = _Ways()

@@ -15,7 +15,7 @@ from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._storage import allocate
 from ..._tensor import Tensor
-from ..common import convert
+from ..common import convert, half
 from .creation import KERNELS
 from .fast_paths import OF_COPIES
 from .kernels import kernel_of
@@ -49,7 +49,7 @@ class CPUBackend(Backend):
             return
         real = values.dtype.kind == "c" and not target._dtype.is_complex
         with np.errstate(all="ignore"):
-            np.copyto(target._array, values.real if real else values, casting="unsafe")  # type: ignore[arg-type]
+            half.convert(values.real if real else values, target._array)  # type: ignore[arg-type]
 
 
 register(CPUBackend())

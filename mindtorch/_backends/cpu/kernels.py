@@ -17,6 +17,7 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
 from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32
 from ..._layout import Spec, contiguous_strides
+from ..._loops import ARITHMETIC, arithmetic
 from ..._storage import allocate, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
@@ -177,6 +178,8 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         spec, dtype = plan(args)
         wide = float32 if (dtype is float16 or dtype is bfloat16) and widens(args) else dtype
         rest = args[count:]
+        if ufunc is not row and rest == (1,):  # a factor that changes nothing
+            rest = ()
         if rest and scaled and wide is not dtype:
             rest = tuple(number_array(number, dtype) for number in rest)
         if wide is not dtype and is_ufunc and not rest and spec.stride is None and (
@@ -204,6 +207,10 @@ def all_like(operands: Iterable[Any], shape: Any, dtype: DType) -> bool:
 def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
     """Have a ufunc compute half precision in float32, block by block, so that what is wide stays in the cache."""
     target, flat = out._array.reshape(-1), [array.reshape(-1) for array in arrays]  # type: ignore[union-attr]
+    if ufunc.__name__ in ARITHMETIC and (loop := arithmetic[out._dtype.name].compiled(target.size)) is not None:
+        bits, operation = [array.view(np.uint16) for array in (*flat, target)], ARITHMETIC.index(ufunc.__name__)
+        each_block(lambda part: loop(*[array[part] for array in bits], operation), target.size, LARGE, target.size)
+        return out
 
     def work(part: slice) -> None:
         wide = []

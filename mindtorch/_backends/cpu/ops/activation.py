@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .... import _loops
+from ...._loops.coefficients import ARTANH_ERF
 from ...._random import sampling
 from ...._random.default import default_generator
 from ...._storage import allocate
@@ -17,9 +19,6 @@ from .reduction import to_opmath
 from .special import scipy_function
 
 ndtr = scipy_function("ndtr")
-#: The odd polynomial, highest power first, whose tanh is erf(x / sqrt(2)) to 6e-8.
-ARTANH_ERF = (1.7563183767534e-9, -1.3226761537608e-7, 3.9647882826494e-6, -5.5306390342718e-5, -3.2594590420638e-5,
-              3.6333084287575e-2, 0.7978849415133)
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by tanh
 
 
@@ -222,6 +221,7 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
     return grad * noise if training and upper - lower > 1e-6 else leaky(grad, x, (lower + upper) / 2)
 
 
+gelu_in_blocks = in_blocks(gelu, writes=True, loop=_loops.gelu)
 CPU_KERNELS.add(elu_backward, leaky_relu, log_sigmoid_backward, rrelu_with_noise)
 CPU_KERNELS.update({
     "relu": relu,
@@ -229,9 +229,9 @@ CPU_KERNELS.update({
     "hardtanh_backward": within,
     "elu": in_blocks(elu),
     "celu": lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha),
-    "gelu": in_blocks(gelu, writes=True),
+    "gelu": lambda x, approximate="none": gelu_in_blocks(x, *([] if approximate == "none" else [approximate])),
     "gelu_backward": in_blocks(gelu_backward, 2, writes=True),
-    "silu": in_blocks(silu, writes=True),
+    "silu": in_blocks(silu, writes=True, loop=_loops.silu),
     "silu_backward": in_blocks(silu_backward, 2),
     "mish": in_blocks(mish),
     "mish_backward": in_blocks(mish_backward, 2),

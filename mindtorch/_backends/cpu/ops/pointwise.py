@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.introspect import opt_func_info
 
+from .... import _loops
 from ...._errors import check
 from ...._storage import allocate
-from ...common.blocks import BLOCK, each_block
+from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
 
@@ -115,9 +116,11 @@ def sinc(x: Any) -> Any:
     return np.where(np.equal(x, 0), 1, np.sin(y) / y)
 
 
-def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False) -> Callable[..., Any]:
+def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False,
+              loop: _loops.Loop | None = None) -> Callable[..., Any]:
     """A row of many steps, through which large arrays (the first ``count`` arguments) go in blocks that fit in cache.
-    ``writes`` says that the function takes an ``out``, into which it computes: a pass, and memory, less.
+    ``writes`` says that the function takes an ``out``, into which it computes: a pass, and memory, less. A ``loop``
+    computes the same for an array of float32 without further arguments.
     """
     @wraps(function)
     def row(*args: Any) -> Any:
@@ -129,6 +132,10 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
             return function(*args)
         out = allocate(shape, arrays[0].dtype)
         target, flat = out.reshape(-1), [a.reshape(-1) for a in arrays]
+        compiled = loop.compiled(out.size) if loop and out.dtype == np.float32 and len(args) == count else None
+        if compiled is not None:
+            each_block(lambda part: compiled(flat[0][part], target[part]), out.size, LARGE, out.size)
+            return out
 
         def work(part: slice) -> None:
             blocks = [a[part] for a in flat]
@@ -245,7 +252,7 @@ CPU_KERNELS.update({
     "signbit": lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0),
     "reciprocal": lambda x: 1 / x,
     "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sigmoid": in_blocks(sigmoid, writes=True),
+    "sigmoid": in_blocks(sigmoid, writes=True, loop=_loops.sigmoid),
     "sigmoid_backward": lambda grad, output: grad * np.conj((1 - output) * output),
     "tanh_backward": lambda grad, output: grad * np.conj(1 - output * output),
     "ceil": unless_integer(np.ceil),

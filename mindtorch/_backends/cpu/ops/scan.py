@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .... import _loops
 from ...._storage import allocate
 from ...common.blocks import each_block
 from . import CPU_KERNELS
@@ -43,8 +44,10 @@ def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
             np.copyto(out, ufunc.accumulate(x, axis, wide), casting="same_kind")
         else:
             length = x.shape[axis]
-            by_products = ufunc is np.add and x.dtype == np.float32 and length > 4 * PIECE
-            along = sums_by_products if by_products else partial(one_by_one, ufunc)
+            of_float32 = ufunc is np.add and x.dtype == np.float32
+            by_products = of_float32 and length > 4 * PIECE
+            along = (_loops.cumsum.compiled(x.size) if of_float32 else None) or (
+                sums_by_products if by_products else partial(one_by_one, ufunc))
             source, target = (array.reshape(-1, length) for array in (x, out))
             each_block(lambda part: along(source[part], target[part]), len(source), max(BLOCK // length, 1), x.size)
         return out

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .... import _loops
 from ...._storage import allocate
-from ...common.blocks import BLOCK, each_block
+from ...common.blocks import BLOCK, LARGE, each_block
 from . import CPU_KERNELS
 from .pointwise import exp_of
 from .reduction import MANY, lines, maximum, to_opmath, total
@@ -45,16 +46,23 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
     np.subtract(grad, out, out=out)
 
 
-def blocked(compute: Callable[..., None], count: int) -> Callable[..., Any]:
+def blocked(compute: Callable[..., None], count: int, loop: _loops.Loop | None = None) -> Callable[..., Any]:
     """A row from a function that computes along an axis of ``count`` arrays into an output: it is called for
-    slices along the first axis, if that is another one.
+    slices along the first axis, if that is another one. A ``loop`` computes lines of float32.
     """
 
     def row(*args: Any) -> np.ndarray:
         arrays = [lines(to_opmath(array), args[count])[0] for array in args[:count]]
         axis = lines(arrays[0], args[count])[1]
         out = allocate(arrays[0].shape, arrays[0].dtype)
-        if out.size:
+        of_lines = None
+        if loop and axis == out.ndim - 1 and out.dtype == np.float32 and arrays[0].flags.c_contiguous:
+            of_lines = loop.compiled(out.size)
+        if of_lines is not None:
+            source, target = (array.reshape(-1, out.shape[-1]) for array in (arrays[0], out))
+            each_block(lambda part: of_lines(source[part], target[part]), len(source),
+                       max(LARGE // out.shape[-1], 1), out.size)
+        elif out.size:
             step = len(out) if axis == 0 else max(BLOCK * len(out) // out.size, 1)
             each_block(lambda part: compute(*[array[part] for array in arrays], out[part], axis), len(out), step,
                        out.size)
@@ -64,8 +72,8 @@ def blocked(compute: Callable[..., None], count: int) -> Callable[..., Any]:
 
 
 CPU_KERNELS.update({
-    "_softmax": blocked(softmax_of, 1),
-    "_log_softmax": blocked(log_softmax_of, 1),
+    "_softmax": blocked(softmax_of, 1, _loops.softmax),
+    "_log_softmax": blocked(log_softmax_of, 1, _loops.log_softmax),
     "_softmax_backward_data": blocked(softmax_grad, 2),
     "_log_softmax_backward_data": blocked(log_softmax_grad, 2),
 })

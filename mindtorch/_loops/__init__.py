@@ -1,0 +1,80 @@
+"""Loops over elements that NumPy lacks, or that take it many passes, compiled by numba where that is installed
+(``mindtorch[compile]``).
+
+``bodies.py`` is the table: a loop is a function of arrays. Its caller has a way by NumPy, too, and goes it where
+``Loop.compiled`` returns None: without numba, and for arrays that would not repay the compilation, which is the import
+of numba (half a second in each process) and, until it is on the disk, a tenth of a second a loop. Of loops that compute
+the same bits as NumPy's way, that is so until NumPy has computed ``REPAID`` elements; a loop that rounds otherwise
+computes all arrays from ``LARGE`` elements on and no smaller ones, so that results do not depend on what ran before.
+
+Loops let go of Python's lock, so that ``blocks`` may run them on several threads, and they write to given arrays alone.
+A signal waits until a loop is compiled; if that fails, a warning says so, and NumPy computes.
+"""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from math import inf
+from typing import Any
+
+from .. import _forks
+from .._interrupts import signals_wait
+
+#: Elements that NumPy computes in about the time that numba takes to be imported; elements of a large array.
+REPAID, LARGE = 1 << 25, 1 << 19
+
+_compiling = _forks.lock()
+
+
+@cache
+def numba() -> Any:
+    """The module, where it is installed and takes this NumPy."""
+    try:
+        return _forks.load_module("numba")
+    except ImportError:
+        return None
+
+
+class Loop:
+    """A loop of ``bodies.py``. If it is ``exact``, NumPy computes the same bits, but for those of NaN."""
+
+    def __init__(self, name: str, exact: bool = False):
+        self.name, self.exact = name, exact
+        self._function: Callable[..., None] | None = None
+        self._left: float = REPAID if exact else 0  # elements until it is compiled
+
+    def compiled(self, size: int) -> Callable[..., None] | None:
+        """The function of arrays, to compute so many elements in all; None where that is left to NumPy."""
+        if not self.exact and size < LARGE:
+            return None
+        if self._function is None:
+            self._left -= size
+            if self._left < 0:
+                with _compiling, signals_wait():
+                    self._function, self._left = self._compile(), inf
+        return self._function
+
+    def _compile(self) -> Callable[..., None] | None:
+        if self._function is not None or self._left == inf or numba() is None:
+            return self._function
+        make = _forks.load_module(f"{__name__}.bodies").LOOPS[self.name]
+        try:
+            try:
+                function: Callable[..., None] = make(True)
+            except RuntimeError:  # there is no place on the disk that may be written to
+                function = make(False)
+        except Exception as error:
+            warnings.warn(f"numba {numba().__version__} could not compile the loop {self.name}, which NumPy computes "
+                          f"now: {error}", RuntimeWarning, stacklevel=2)
+            return None
+        return function
+
+
+widen_float16, narrow_float16 = Loop("widen_float16", True), Loop("narrow_float16", True)
+widen_bfloat16, narrow_bfloat16 = Loop("widen_bfloat16", True), Loop("narrow_bfloat16", True)
+arithmetic = {"float16": Loop("arithmetic_float16", True), "bfloat16": Loop("arithmetic_bfloat16", True)}
+ARITHMETIC = ("add", "subtract", "multiply", "divide")  #: NumPy's names of what is counted in those
+box_muller = Loop("box_muller", True)
+sigmoid, silu, gelu = Loop("sigmoid"), Loop("silu"), Loop("gelu")
+softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsum")

@@ -1,0 +1,272 @@
+"""The loops, as numba compiles them: each for arrays of the types in its signature. Importing this imports numba.
+
+They are written so that LLVM makes vector instructions of them: without calls and branches, in float32 throughout (a
+bare number would make float64 of it), and with bits that become numbers, and numbers bits, in the register.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from .coefficients import ARTANH_ERF, COSINE, FOUR_OVER_PI, LOG, LOG_2, PI_OVER_4, SINE, SQRT_HALF, TWO_PI
+
+f32, f64, i32, u16, u32 = np.float32, np.float64, np.int32, np.uint16, np.uint32
+#: What compiles a loop, by its name: a function of whether it is to be kept on the disk.
+LOOPS: dict[str, Callable[[bool], Any]] = {}
+#: Sums may be added up in another order, since each step waits for the one before; all else rounds as it is written.
+SUMS = {"reassoc"}
+
+
+def loop(*arrays: str, fastmath: Any = False) -> Callable[[Any], Any]:
+    """A function of arrays, and numbers, of these types."""
+
+    def decorate(function: Any) -> Any:
+        LOOPS[function.__name__] = lambda cache: njit(
+            f"void({', '.join(arrays)})", nogil=True, error_model="numpy", fastmath=fastmath, cache=cache)(function)
+        return function
+
+    return decorate
+
+
+# -- what LLVM has and Python has not ----------------------------------------------------------------------------------
+
+def unary(result: Any, operand: Any, write: Callable[..., Any]) -> Any:
+    """A function of one number, which ``write`` makes by LLVM's builder."""
+    return intrinsic(lambda typing, value: (
+        result(operand), lambda context, builder, signature, values: write(builder, values[0])))
+
+
+bits_of = unary(types.int32, types.float32, lambda builder, x: builder.bitcast(x, ir.IntType(32)))
+float_of = unary(types.float32, types.int32, lambda builder, x: builder.bitcast(x, ir.FloatType()))
+widened = unary(types.float32, types.uint16, lambda builder, x: builder.fpext(
+    builder.bitcast(x, ir.HalfType()), ir.FloatType()))
+narrowed = unary(types.uint16, types.float32, lambda builder, x: builder.bitcast(
+    builder.fptrunc(x, ir.HalfType()), ir.IntType(16)))
+
+
+#: ``a * b + c`` in float32, rounded once.
+fma: Any = intrinsic(lambda typing, a, b, c: (
+    types.float32(types.float32, types.float32, types.float32),
+    lambda context, builder, signature, values: builder.fma(*values)))
+
+
+# -- half precision ----------------------------------------------------------------------------------------------------
+
+@njit
+def from_float16(bits: Any) -> Any:
+    return widened(bits)
+
+
+@njit
+def to_float16(x: Any) -> Any:
+    return narrowed(x)
+
+
+@njit
+def from_bfloat16(bits: Any) -> Any:
+    return float_of(i32(u32(bits) << u32(16)))
+
+
+@njit
+def to_bfloat16(x: Any) -> Any:
+    """The nearest, and of two as near the even one; NaN has its sign and one bit, as ml_dtypes makes it."""
+    bits = u32(bits_of(x))
+    upper = u32(bits >> u32(16))
+    rounded = u32(bits + u32(0x7FFF) + (upper & u32(1))) >> u32(16)
+    return u16(rounded) if x == x else u16((upper & u32(0x8000)) | u32(0x7FC0))
+
+
+@loop("uint16[::1]", "float32[::1]")
+def widen_float16(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = from_float16(x[i])
+
+
+@loop("float32[::1]", "uint16[::1]")
+def narrow_float16(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = to_float16(x[i])
+
+
+@loop("uint16[::1]", "float32[::1]")
+def widen_bfloat16(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = from_bfloat16(x[i])
+
+
+@loop("float32[::1]", "uint16[::1]")
+def narrow_bfloat16(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = to_bfloat16(x[i])
+
+
+@loop("uint16[::1]", "uint16[::1]", "uint16[::1]", "int64")
+def arithmetic_float16(x: Any, y: Any, out: Any, operation: Any) -> None:
+    """By the place of the operation in ``ARITHMETIC``."""
+    if operation == 0:
+        for i in range(len(x)):
+            out[i] = to_float16(from_float16(x[i]) + from_float16(y[i]))
+    elif operation == 1:
+        for i in range(len(x)):
+            out[i] = to_float16(from_float16(x[i]) - from_float16(y[i]))
+    elif operation == 2:
+        for i in range(len(x)):
+            out[i] = to_float16(from_float16(x[i]) * from_float16(y[i]))
+    else:
+        for i in range(len(x)):
+            out[i] = to_float16(from_float16(x[i]) / from_float16(y[i]))
+
+
+@loop("uint16[::1]", "uint16[::1]", "uint16[::1]", "int64")
+def arithmetic_bfloat16(x: Any, y: Any, out: Any, operation: Any) -> None:
+    """By the place of the operation in ``ARITHMETIC``."""
+    if operation == 0:
+        for i in range(len(x)):
+            out[i] = to_bfloat16(from_bfloat16(x[i]) + from_bfloat16(y[i]))
+    elif operation == 1:
+        for i in range(len(x)):
+            out[i] = to_bfloat16(from_bfloat16(x[i]) - from_bfloat16(y[i]))
+    elif operation == 2:
+        for i in range(len(x)):
+            out[i] = to_bfloat16(from_bfloat16(x[i]) * from_bfloat16(y[i]))
+    else:
+        for i in range(len(x)):
+            out[i] = to_bfloat16(from_bfloat16(x[i]) / from_bfloat16(y[i]))
+
+
+# -- normal numbers ----------------------------------------------------------------------------------------------------
+
+@njit(inline="always")
+def polynomial(x: Any, coefficients: Any) -> Any:
+    y = coefficients[0]
+    for coefficient in coefficients[1:]:
+        y = fma(y, x, coefficient)
+    return y
+
+
+@njit
+def log(x: Any) -> Any:
+    """Cephes' logf of a normal number, rounded where PyTorch's is."""
+    bits = bits_of(x)
+    x = float_of(i32((bits & i32(0x7FFFFF)) | i32(0x3F000000)))
+    small = x < SQRT_HALF
+    exponent = f32(i32((bits >> i32(23)) - i32(126) - i32(small)))
+    x = (x - f32(1)) + (x if small else f32(0))
+    z = x * x
+    y = fma(polynomial(x, LOG) * x, z, exponent * LOG_2[0]) - z * f32(0.5)
+    return x + y + exponent * LOG_2[1]
+
+
+@loop("float32[::1]")
+def box_muller(u: Any) -> None:
+    """Normal numbers from uniform ones, over which they are written, as ``_random.box_muller.blocks`` computes them."""
+    high, middle, low = PI_OVER_4
+    for block in range(len(u) // 16):
+        for i in range(8):
+            radius = np.sqrt(f32(-2) * log(f32(1) - u[16 * block + i]))
+            x = f32(TWO_PI) * u[16 * block + 8 + i]
+            octant = i32((i32(x * FOUR_OVER_PI) + i32(1)) & i32(~1))
+            x = fma(f32(octant), -low, fma(f32(octant), -middle, fma(f32(octant), -high, x)))
+            z = x * x
+            sine = bits_of(fma(polynomial(z, SINE) * z, x, x))
+            cosine = bits_of(fma(polynomial(z, COSINE) * z, z, z * f32(-0.5)) + f32(1))
+            swapped = i32((sine ^ cosine) & -(i32(octant >> i32(1)) & i32(1)))
+            cosine = i32(cosine ^ swapped ^ i32((i32(octant + i32(2)) & i32(4)) << i32(29)))
+            sine = i32(sine ^ swapped ^ i32((octant & i32(4)) << i32(29)))
+            u[16 * block + i], u[16 * block + 8 + i] = radius * float_of(cosine), radius * float_of(sine)
+
+
+# -- exponentials ------------------------------------------------------------------------------------------------------
+
+#: The factor of exponents of 2; the logarithm of 2 in two parts; a number beside which float32 holds integers only.
+LOG2_E, LN_2, INTEGERS = f32(math.log2(math.e)), (f32(math.log(2)), f32(math.log(2) - f64(f32(math.log(2))))), f32(
+    1.5 * 2**23)
+#: Exponents beyond which exp is infinite, and 0.
+HIGHEST, LOWEST = f32(89), f32(-104)
+#: Taylor's series, which is exact to 6e-9 up to half the logarithm of 2.
+EXP = tuple(f32(1 / math.factorial(k)) for k in range(7, -1, -1))
+
+
+@njit
+def exp(x: Any) -> Any:
+    x = HIGHEST if x > HIGHEST else x  # in this order NaN stays
+    x = LOWEST if x < LOWEST else x
+    shifted = fma(x, LOG2_E, INTEGERS)
+    whole = shifted - INTEGERS
+    rest = fma(whole, -LN_2[1], fma(whole, -LN_2[0], x))
+    exponent = i32(bits_of(shifted) - bits_of(INTEGERS))
+    half = i32(exponent >> i32(1))  # two factors, since one has not all exponents
+    first, second = i32((half + i32(127)) << i32(23)), i32((i32(exponent - half) + i32(127)) << i32(23))
+    return polynomial(rest, EXP) * float_of(first) * float_of(second)
+
+
+@loop("float32[::1]", "float32[::1]")
+def sigmoid(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = f32(1) / (f32(1) + exp(-x[i]))
+
+
+@loop("float32[::1]", "float32[::1]")
+def silu(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = x[i] / (f32(1) + exp(-x[i]))
+
+
+@loop("float32[::1]", "float32[::1]")
+def gelu(x: Any, out: Any) -> None:
+    """``x`` times the area under the normal density left of it, which is ``sigmoid`` of twice what its tanh is of."""
+    for i in range(len(x)):
+        out[i] = x[i] / (f32(1) + exp(f32(-2) * x[i] * polynomial(x[i] * x[i], ARTANH_ERF)))
+
+
+@njit
+def largest(x: Any) -> Any:
+    """The largest number, by integers of the same order, of which LLVM makes vectors; NaN is larger than all."""
+    top = i32(-2147483648)
+    for i in range(len(x)):
+        bits = bits_of(x[i])
+        top = max(top, i32(bits ^ (i32(bits >> i32(31)) & i32(0x7FFFFFFF))))
+    return float_of(i32(top ^ (i32(top >> i32(31)) & i32(0x7FFFFFFF))))
+
+
+@loop("float32[:,::1]", "float32[:,::1]", fastmath=SUMS)
+def softmax(x: Any, out: Any) -> None:
+    for row in range(len(x)):
+        line, result = x[row], out[row]
+        top, total = largest(line), f32(0)
+        for i in range(len(line)):
+            power = exp(line[i] - top)
+            result[i] = power
+            total += power
+        for i in range(len(line)):
+            result[i] /= total
+
+
+@loop("float32[:,::1]", "float32[:,::1]", fastmath=SUMS)
+def log_softmax(x: Any, out: Any) -> None:
+    for row in range(len(x)):
+        line, result = x[row], out[row]
+        top, total = largest(line), f32(0)
+        for i in range(len(line)):
+            total += exp(line[i] - top)
+        total = f32(math.log(total))
+        for i in range(len(line)):
+            result[i] = (line[i] - top) - total
+
+
+# -- scans -------------------------------------------------------------------------------------------------------------
+
+@loop("float32[:,::1]", "float32[:,::1]")
+def cumsum(x: Any, out: Any) -> None:
+    """The sums up to each element of each line, kept in float64, as PyTorch keeps them."""
+    for row in range(len(x)):
+        total = f64(0)
+        for i in range(x.shape[1]):
+            total += x[row, i]
+            out[row, i] = f32(total)

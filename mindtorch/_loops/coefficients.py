@@ -1,0 +1,27 @@
+"""Coefficients of the polynomials that loops share with the kernels of NumPy that compute the same."""
+from __future__ import annotations
+
+from math import pi
+
+import numpy as np
+
+f32 = np.float32
+
+
+def float32s(*values: float) -> tuple[f32, ...]:
+    return tuple(f32(value) for value in values)
+
+
+TWO_PI = 2 * pi
+# Cephes' logf and sinf/cosf, which PyTorch's vectorised kernel of normal numbers evaluates.
+SQRT_HALF = f32(0.707106781186547524)
+LOG_2 = float32s(-2.12194440e-4, 0.693359375)  # low and high part
+LOG = float32s(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+               -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
+FOUR_OVER_PI = f32(1.27323954473516)
+PI_OVER_4 = float32s(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # high, middle and low part
+SINE = float32s(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+COSINE = float32s(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+#: The odd polynomial, highest power first, whose tanh is erf(x / sqrt(2)) to 6e-8.
+ARTANH_ERF = float32s(1.7563183767534e-9, -1.3226761537608e-7, 3.9647882826494e-6, -5.5306390342718e-5,
+                      -3.2594590420638e-5, 3.6333084287575e-2, 0.7978849415133)

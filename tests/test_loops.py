@@ -1,0 +1,218 @@
+"""Loops that numba compiles compute what NumPy computes without them, on any number of threads."""
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import mindtorch
+from mindtorch import _loops
+from mindtorch._loops import LARGE, REPAID, Loop
+
+from .support import port
+
+pytestmark = pytest.mark.skipif(_loops.numba() is None, reason="numba is not installed")
+SPECIAL = [0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1e-45, -1e-40, 88.7, -88.8, -103.9, 65519.99, 65520.0, 3e38,
+           -1e38]
+
+
+@pytest.fixture
+def by_numpy(monkeypatch):
+    """Runs a function while no loop is compiled."""
+    def run(call):
+        with monkeypatch.context() as patched:
+            patched.setattr(Loop, "compiled", lambda self, size: None)
+            return call()
+
+    return run
+
+
+@pytest.fixture
+def used(monkeypatch):
+    """The names of the loops that run, all of which are taken to be repaid; afterwards they are as they were."""
+    names, compiled = set(), Loop.compiled
+    for loop in [*_loops.arithmetic.values(), *vars(_loops).values()]:
+        if isinstance(loop, Loop):
+            monkeypatch.setattr(loop, "_function", None)
+            monkeypatch.setattr(loop, "_left", loop._left)
+
+    def noted(self: Loop, size: int) -> Any:
+        found = compiled(self, size + REPAID if self.exact else size)
+        if found is not None:
+            names.add(self.name)
+        return found
+
+    monkeypatch.setattr(Loop, "compiled", noted)
+    return names
+
+
+def numbers(dtype: torch.dtype = torch.float32, scale: float = 3.0) -> torch.Tensor:
+    """Many numbers, special ones among them: in pairs, and between others."""
+    pairs = torch.stack(torch.meshgrid(*[torch.tensor(SPECIAL)] * 2, indexing="ij")).reshape(2, -1)
+    normal = torch.randn(2, LARGE, generator=torch.Generator().manual_seed(1)) * scale
+    return torch.cat([normal[:, :777], pairs, normal], 1).to(dtype)
+
+
+# -- the same bits -----------------------------------------------------------------------------------------------------
+
+EXACT = {
+    "float16 to float32": ("widen_float16", "float16", lambda t, x, y: x.exp2()),
+    "float32 to float16": ("narrow_float16", "float32", lambda t, x, y: x.half()),
+    "bfloat16 to float32": ("widen_bfloat16", "bfloat16", lambda t, x, y: x.sqrt()),
+    "float32 to bfloat16": ("narrow_bfloat16", "bfloat16", lambda t, x, y: x.sin()),
+    **{f"{name} of {dtype}": (f"arithmetic_{dtype}", dtype, lambda t, x, y, name=name: getattr(t, name)(x, y))
+       for dtype in ("float16", "bfloat16") for name in ("add", "sub", "mul", "div")},
+}
+
+
+@pytest.mark.parametrize(("name", "dtype", "call"), EXACT.values(), ids=EXACT)
+def test_loops_of_half_precision_have_the_bits_of_numpy(name, dtype, call, by_numpy, used) -> None:
+    x, y = (port(line, mindtorch) for line in numbers(getattr(torch, dtype)))
+    mine, other = call(mindtorch, x, y), by_numpy(lambda: call(mindtorch, x, y))
+    assert name in used
+    assert_same_bits(mine, other)
+
+
+def assert_same_bits(mine: Any, other: Any) -> None:
+    assert mine.dtype is other.dtype
+    nan = other.isnan()
+    assert mine.isnan().equal(nan)
+    integer = {2: mindtorch.int16, 4: mindtorch.int32}[mine.element_size()]
+    assert mine[~nan].view(integer).equal(other[~nan].view(integer))
+
+
+@pytest.mark.parametrize("call", [lambda t, x: x.to(t.float32), lambda t, x: x * x, lambda t, x: x - x.flip(0)],
+                         ids=["float", "mul", "sub"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_all_numbers_of_half_precision_agree_with_pytorch(call, dtype, used) -> None:
+    every = torch.arange(-1 << 15, 1 << 15, dtype=torch.int16).view(dtype).repeat(8)
+    assert_same_bits(call(mindtorch, port(every, mindtorch)), port(call(torch, every), mindtorch))
+
+
+@pytest.mark.parametrize("n", [1 << 14, (1 << 14) + 5])
+def test_normal_numbers_are_those_of_pytorch(n, used) -> None:
+    for lib in (mindtorch, torch):
+        lib.manual_seed(7)
+    mine, theirs = mindtorch.randn(n), torch.randn(n)
+    assert "box_muller" in used
+    np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
+
+
+# -- the same within PyTorch's tolerance -------------------------------------------------------------------------------
+
+def lines(x: Any) -> Any:
+    return x[: x.shape[0] // 640 * 640].reshape(-1, 640)
+
+
+ROUNDED = {
+    "sigmoid": lambda t, x: x.sigmoid(), "silu": lambda t, x: t.nn.functional.silu(x),
+    "gelu": lambda t, x: t.nn.functional.gelu(x), "softmax": lambda t, x: lines(x).softmax(1),
+    "log_softmax": lambda t, x: lines(x).log_softmax(-1), "cumsum": lambda t, x: lines(x).cumsum(1),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_other_loops_agree_with_numpy_and_pytorch(name, by_numpy, used) -> None:
+    x = numbers()[0]
+    x = x[(x.abs() < 1e38) | x.isnan()] if name == "gelu" else x  # of which PyTorch makes infinities and NaN
+    call, mine = ROUNDED[name], port(x, mindtorch)
+    result, without = call(mindtorch, mine), by_numpy(lambda: call(mindtorch, mine))
+    assert used == {name}
+    for other in (without, port(call(torch, x), mindtorch)):
+        mindtorch.testing.assert_close(result, other, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_results_do_not_depend_on_the_number_of_threads(name, used) -> None:
+    x, before, found = port(torch.randn(1 << 21), mindtorch), mindtorch.get_num_threads(), []
+    try:
+        for count in (1, 2, 3):
+            mindtorch.set_num_threads(count)
+            found.append(ROUNDED[name](mindtorch, x))
+    finally:
+        mindtorch.set_num_threads(before)
+    assert used == {name}
+    assert found[0].equal(found[1]) and found[0].equal(found[2])
+
+
+def test_what_no_loop_is_written_for_is_computed_by_numpy(used) -> None:
+    x = mindtorch.randn(LARGE + 640)
+    for y in (x.double(), x.to(mindtorch.complex64), x[::2]):
+        y.sigmoid()
+    lines(x.double()).softmax(1), lines(x).softmax(0), lines(x).t().softmax(1)
+    lines(x).cumsum(0), lines(x).cumprod(1), lines(x).t().cumsum(1)
+    mindtorch.nn.functional.gelu(x, approximate="tanh")
+    assert used <= {"box_muller"}
+
+
+# -- when they are compiled --------------------------------------------------------------------------------------------
+
+def test_small_tensors_and_few_large_ones_do_not_import_numba() -> None:
+    code = ("import sys, mindtorch as t; x = t.randn(100_000); y = x.half(); x.sigmoid(); x.view(100, -1).softmax(1)\n"
+            "x.cumsum(0), y * y, y.bfloat16() + 1, t.randn(1_000_000); assert 'numba' not in sys.modules")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_exact_loop_is_compiled_when_numpy_has_computed_as_much_as_repays_it() -> None:
+    loop = Loop("widen_bfloat16", exact=True)
+    assert loop.compiled(REPAID // 2) is None
+    assert loop.compiled(REPAID // 2) is None
+    assert loop.compiled(1) is loop.compiled(1) is not None
+
+
+def test_another_loop_computes_all_large_arrays_and_no_small_one() -> None:
+    loop = Loop("silu")
+    assert loop.compiled(LARGE - 1) is None
+    assert loop.compiled(LARGE) is not None
+    assert loop.compiled(LARGE - 1) is None
+
+
+def test_numpy_computes_where_numba_is_missing(monkeypatch) -> None:
+    monkeypatch.setattr(_loops, "numba", lambda: None)
+    loop = Loop("silu")
+    assert loop.compiled(LARGE) is loop.compiled(LARGE) is None
+
+
+def test_a_loop_that_cannot_be_compiled_is_told_once(monkeypatch) -> None:
+    from mindtorch._loops import bodies
+
+    def fail(cache: bool) -> None:
+        raise ValueError("no such instruction")
+
+    monkeypatch.setitem(bodies.LOOPS, "silu", fail)
+    loop = Loop("silu")
+    with pytest.warns(RuntimeWarning, match="could not compile the loop silu.*no such instruction"):
+        assert loop.compiled(LARGE) is None
+    assert loop.compiled(LARGE) is None
+
+
+def test_a_loop_that_cannot_be_kept_on_the_disk_is_compiled_all_the_same(monkeypatch) -> None:
+    from mindtorch._loops import bodies
+
+    def make(cache: bool, make: Any = bodies.LOOPS["silu"]) -> Any:
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return make(False)
+
+    monkeypatch.setitem(bodies.LOOPS, "silu", make)
+    assert Loop("silu").compiled(LARGE) is not None
+
+
+def test_an_interrupt_waits_until_a_loop_is_compiled(monkeypatch) -> None:
+    from mindtorch._loops import bodies
+
+    def make(cache: bool, make: Any = bodies.LOOPS["silu"]) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return make(cache)
+
+    monkeypatch.setitem(bodies.LOOPS, "silu", make)
+    loop = Loop("silu")
+    with pytest.raises(KeyboardInterrupt):
+        loop.compiled(LARGE)
+    monkeypatch.setitem(bodies.LOOPS, "silu", None)  # it need not be made again
+    assert loop.compiled(LARGE) is not None
