@@ -165,15 +165,20 @@ class Writer:
         self.lines.append((f"{target} = {call}" if target else call) + where)
 
     def _operator(self, step: Step) -> str:
-        """How an operator is called: ``aten.sum``, with its overload where another one has that name."""
+        """How an operator is called: ``aten.sum``, with its overload where another one has that name, and with a number
+        where its results have another layout.
+        """
         aten = self.names.setdefault("aten", SimpleNamespace())
-        for name in (step.op.packet, step.op.name.replace(".", "_"), f"{step.op.packet}_default"):
+        made = Extern(step)
+        names = step.op.packet, step.op.name.replace(".", "_"), f"{step.op.packet}_default"
+        base = next(name for name in names if not hasattr(aten, name) or getattr(aten, name).op is step.op)
+        for name in itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1))):
             known = getattr(aten, name, None)
             if known is None:
-                setattr(aten, name, Extern(step.op))
-            if known is None or known.op is step.op:
-                return f"aten.{name}"
-        raise AssertionError(step.op.name)
+                setattr(aten, name, made)
+            if known is None or (known.op is step.op and known.specs == made.specs):
+                break
+        return f"aten.{name}"
 
     def argument(self, value: Any) -> str:
         """An argument as it is written; what has no literal gets a name."""

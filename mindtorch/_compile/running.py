@@ -5,13 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import NONCONTIGUOUS
-from .._dispatch.registry import Operator
+from .._backends.common.pointwise import Pointwise
+from .._backends.cpu.kernels import fit, shares_memory
+from .._backends.cpu.ops import CPU_KERNELS
+from .._dispatch import dispatcher
+from .._dispatch.dispatcher import TENSOR_TYPES, registry
+from .._dispatch.keys import CPU, NONCONTIGUOUS
 from .._dtype import DTYPES, RARE, DType
-from .._layout import contiguous_strides
+from .._layout import Spec, contiguous_strides
 from .._storage import storage_of_array
 from .._tensor import Tensor, from_array
+from .graph import Step
 
 ndarray = np.ndarray
 BY_NUMPY: dict[Any, DType] = {dtype.np: dtype for dtype in (*RARE.values(), *DTYPES.values()) if dtype.np is not None}
@@ -54,14 +58,38 @@ def strided(array: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...])
 
 
 class Extern:
-    """An operator, called on arrays in the place of tensors."""
+    """An operator, called on arrays in the place of tensors.
 
-    __slots__ = ("op",)
+    The guards have seen to it that it is called as it was recorded: the operator's CPU row computes what ``specs`` says
+    of its outputs, without the dispatcher and the meta kernel, which would find the same again. What somebody observes,
+    what has no such row, and what raises goes through the dispatcher.
+    """
 
-    def __init__(self, op: Operator) -> None:
-        self.op = op
+    __slots__ = ("op", "specs", "row")
+
+    def __init__(self, step: Step) -> None:
+        self.op, self.specs, self.row = step.op, specs_of(step), row_of(step)
 
     def __call__(self, *args: Any) -> Any:
+        if self.row is None or dispatcher.mode:
+            return self.dispatched(args)
+        try:
+            made = self.row(*args)
+            if self.specs.__class__ is Spec:
+                return self.fitted(made, self.specs, args)
+            return [item if spec is None else self.fitted(item, spec, args)
+                    for item, spec in zip(made, self.specs, strict=True)]
+        except Exception:  # the operator raises the same, with what it says of its call
+            return self.dispatched(args)
+
+    def fitted(self, array: Any, spec: Spec, args: Any) -> np.ndarray:
+        """What a row made, as it was recorded."""
+        if (array.__class__ is ndarray and array.dtype is spec.dtype.np and array.shape == spec.shape
+                and spec.stride is None and array.flags.c_contiguous and not shares_memory(array, args)):
+            return array
+        return fit(self.op, array, spec, args)._array  # type: ignore[return-value]
+
+    def dispatched(self, args: Any) -> Any:
         result = self.op.call(*[wrapped(arg) for arg in args])
         if result.__class__ is Tensor:
             return result._array
@@ -80,3 +108,22 @@ def wrapped(value: Any) -> Any:
     if kind is list:
         return [wrapped(item) for item in value]
     return value
+
+
+def specs_of(step: Step) -> Any:
+    """What was recorded of a step's outputs: a ``Spec``, or one for each of them, None for what is no tensor."""
+    specs = [value and Spec(value.shape, value.dtype, None if value.is_contiguous else value.stride)
+             for value in step.outputs]
+    return tuple(specs) if step.is_list else specs[0] if len(specs) == 1 else ()
+
+
+def row_of(step: Step) -> Any:
+    """The function of arrays that computes a step, if there is no more to it: not for pointwise operators, whose
+    operands are converted before, nor for what writes, draws random numbers or makes a view.
+    """
+    op, kernel = step.op, step.op.kernel(CPU)
+    row = CPU_KERNELS.get(op.name)
+    if (kernel is None or kernel.registered or row is None or kernel.origin is not row or step.written
+            or step.is_random or step.makes_view or isinstance(registry.meta_rows.get(op.name), Pointwise)):
+        return None
+    return row

@@ -389,6 +389,37 @@ def test_errors_are_those_of_the_function() -> None:
             embed(torch.tensor([0, 7]))
 
 
+def test_an_operator_that_a_program_calls_raises_as_it_does_alone() -> None:
+    """Its row runs without the dispatcher, which is asked again for what it says of the call."""
+    def function(x, target):
+        return nn.functional.nll_loss(x.log_softmax(1), target)
+
+    compiled, x = torch.compile(function), torch.zeros(2, 3)
+    compiled(x, torch.tensor([0, 2]))
+    raised = []
+    for call in (compiled, function):
+        with pytest.raises(IndexError) as caught:
+            call(x, torch.tensor([0, 7]))
+        raised.append((str(caught.value), caught.value.__dict__.keys()))
+    assert raised[0] == raised[1] and len(entries(compiled)) == 1
+
+
+def test_an_operator_has_a_name_for_each_layout_of_its_results() -> None:
+    compiled = torch.compile(lambda x: (x.sum(0), x.sum(1), x.sum(), x.sum(0, True), (x + 1).sum(1)))
+    x = torch.arange(6.).view(2, 3)
+    for _ in range(2):
+        assert [part.tolist() for part in compiled(x)] == [[3, 5, 7], [3, 12], 15, [[3, 5, 7]], [6, 15]]
+    assert [line.split("aten.")[1].split("(")[0] for line in entries(compiled)[0].forward.source.splitlines()
+            if "aten." in line] == ["sum", "sum_1", "sum_default", "sum_2", "sum_1"]
+
+
+def test_a_kernel_that_a_library_has_put_in_its_place_runs_in_programs() -> None:
+    with torch.library._scoped_library("aten", "IMPL") as library:
+        library.impl("cumsum", lambda x, dim, dtype=None: torch.zeros_like(x), "CPU")
+        compiled = torch.compile(lambda x: x.cumsum(0) + 1)
+        assert [compiled(torch.ones(2)).tolist() for _ in range(2)] == [[1, 1], [1, 1]]
+
+
 def test_the_decorator_and_its_settings() -> None:
     @torch.compile(fullgraph=True)
     def function(x):
