@@ -51,6 +51,35 @@ def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: 
     return output, hidden.copy(), memory.copy(), workspace
 
 
+def shifted(states: array, first: array, reverse: bool) -> array:
+    """The states that each step begins with: those of the step before it, and the first ones."""
+    before = np.empty_like(states)
+    if reverse:
+        before[:-1], before[-1:] = states[1:], first
+    else:
+        before[1:], before[:1] = states[:-1], first
+    return before
+
+
+def slopes_of(workspace: array, before: array) -> tuple[array, array]:
+    """What the steps' gradients are multiplied by, for all steps at once, in planes: that of the output gate and, for
+    the others, that of the cell state, to get those of the sums that go into the gates; and that of the hidden state,
+    to get that of the cell state.
+    """
+    entering, _, leaving, candidate, memory = workspace
+    slopes, of_memory = np.empty_like(workspace[:4]), np.tanh(memory)
+    np.subtract(1, workspace[:3], out=slopes[:3])  # the derivative of a sigmoid y is y (1 - y)
+    slopes[:3] *= workspace[:3]
+    np.multiply(candidate, candidate, out=slopes[3])  # that of a tanh is 1 - y ** 2
+    np.subtract(1, slopes[3], out=slopes[3])
+    for slope, other in zip(slopes, (candidate, before, of_memory, entering), strict=True):
+        slope *= other
+    of_memory *= of_memory
+    np.subtract(1, of_memory, out=of_memory)
+    of_memory *= leaving
+    return slopes, of_memory
+
+
 def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array, hx: array, cx: array,
                               output: array, hy: array, cy: array, grad_output: array | None, grad_hy: array | None,
                               grad_cy: array | None, reverse: bool, *options: Any) -> tuple[array, ...]:
@@ -59,36 +88,21 @@ def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: arra
     size, dtype = hx.shape[1], input.dtype
     of_input, of_hidden = (swapped(weight).reshape(4 * size, -1) for weight in (w_ih, w_hh))
     gates = np.empty((steps, batch, 4, size), dtype)  # the gradients of the sums that go into the gates
-    before_hidden = np.empty_like(output)
-    slopes, squashed = np.empty((4, batch, size), dtype), np.empty((batch, size), dtype)
+    before_hidden = shifted(output, hx, reverse)
+    slopes, of_memory = slopes_of(workspace, shifted(workspace[4], cx, reverse))
+    fresh = np.empty((batch, size), dtype)
     grad_hidden, grad_memory = (np.zeros((batch, size), dtype) if grad is None else grad.astype(dtype)
                                 for grad in (grad_hy, grad_cy))
+    forget = workspace[1]
     for step in range(steps) if reverse else reversed(range(steps)):
-        before = step + 1 if reverse else step - 1
-        begins = not 0 <= before < steps
-        entering, forget, leaving, candidate, memory = workspace[:, step]
-        before_hidden[step] = hx if begins else output[before]
         if grad_output is not None:
             grad_hidden += grad_output[step]
-        np.subtract(1, workspace[:3, step], out=slopes[:3])  # the derivative of a sigmoid y is y (1 - y)
-        slopes[:3] *= workspace[:3, step]
-        np.multiply(candidate, candidate, out=slopes[3])  # that of a tanh is 1 - y ** 2
-        np.subtract(1, slopes[3], out=slopes[3])
-        np.tanh(memory, out=squashed)
-        slopes[2] *= squashed
-        slopes[2] *= grad_hidden
-        squashed *= squashed
-        np.subtract(1, squashed, out=squashed)
-        squashed *= leaving
-        squashed *= grad_hidden
-        grad_memory += squashed
-        for slope, other in ((slopes[0], candidate), (slopes[1], cx if begins else workspace[4, before]),
-                             (slopes[3], entering)):
-            slope *= other
-            slope *= grad_memory
-        grad_memory *= forget
-        here = gates[step]
-        here[...] = slopes.swapaxes(0, 1)
+        np.multiply(of_memory[step], grad_hidden, out=fresh)
+        grad_memory += fresh
+        here, by_gate = gates[step], gates[step].swapaxes(0, 1)
+        np.multiply(slopes[:, step], grad_memory, out=by_gate)
+        np.multiply(slopes[2, step], grad_hidden, out=by_gate[2])
+        grad_memory *= forget[step]
         np.matmul(here.reshape(batch, 4 * size), of_hidden, out=grad_hidden)
     flat = gates.reshape(steps * batch, 4 * size)
     rows = input.reshape(-1, features), before_hidden.reshape(-1, size)
