@@ -164,9 +164,10 @@ class KernelWriter:
         elif isinstance(row, np.ufunc):
             self.body.append(f"numpy.{row.__name__}({', '.join(spelled[:row.nin])}, out={target})")
         else:
-            rows = self.program.names.setdefault("kernels", SimpleNamespace())
-            setattr(rows, function := name.replace(".", "_"), row)
-            self.body.append(f"{target}[...] = kernels.{function}({', '.join(spelled)})")
+            rows, into = self.program.names.setdefault("kernels", SimpleNamespace()), getattr(row, "into", None)
+            setattr(rows, function := name.replace(".", "_"), into or row)
+            call = f"kernels.{function}({', '.join(spelled)})"
+            self.body.append(f"{target}[...] = {call}" if into is None else f"{call[:-1]}, out={target})")
 
     def _element(self, value: Value) -> str:
         """An argument of a loop: an array, or the number in one without dimensions."""

@@ -119,8 +119,9 @@ def sinc(x: Any) -> Any:
 def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False,
               loop: _loops.Loop | None = None) -> Callable[..., Any]:
     """A row of many steps, through which large arrays (the first ``count`` arguments) go in blocks that fit in cache.
-    ``writes`` says that the function takes an ``out``, into which it computes: a pass, and memory, less. A ``loop``
-    computes the same for an array of float32 without further arguments.
+    ``writes`` says that the function takes an ``out``, into which it computes: a pass, and memory, less; as ``into`` of
+    the row, compiled kernels call it, too. A ``loop`` computes the same for an array of float32 without further
+    arguments.
     """
     @wraps(function)
     def row(*args: Any) -> Any:
@@ -147,6 +148,7 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
         each_block(work, out.size, BLOCK, out.size)
         return out
 
+    row.into = function if writes else None  # type: ignore[attr-defined]
     return row
 
 
