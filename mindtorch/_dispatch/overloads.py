@@ -81,7 +81,7 @@ class FunctionSchema:
         self.name = f"{namespace}::{op.packet.rpartition('::')[2]}"
         kernel = op.kernel(CPU)
         self._is_view = kernel is not None and kernel.makes_view
-        written = {0} if op.is_inplace else set(op.writes)
+        written = set(op.writes)
         parameters = list(op.schema.parameters)
         if op.is_out:
             parameters += [Parameter("out", "Tensor", kwarg_only=True)]

@@ -135,16 +135,16 @@ class Pipeline:
         if not tensors_of(args) and (at := op.schema.positions.get("dtype", len(args))) < len(args):
             args = (*args[:at], result._dtype, *args[at + 1:])  # a factory's: the default dtype is that of now
         entry = Entry(op, args, backend, device, [], call_site(), self)
-        if op.is_inplace or op.is_out:
-            result = args[0] if op.is_inplace else args[-1]
-            for tensor in tensors_of([args[i] for i in op.writes] if op.writes_lists else (result,)):
-                self._mark_written(tensor, entry)
-                if op.is_inplace:
-                    tensor._bump()
+        written = [args[i] for i in op.writes] or [args[-1]] * op.is_out
+        for tensor in tensors_of(written):
+            self._mark_written(tensor, entry)
+        if op.is_inplace:
+            result = args[0]
+            for tensor in tensors_of(written if op.writes_lists else written[:1]):
+                tensor._bump()
+        elif op.is_out:
+            result = args[-1]
         else:
-            for i in op.writes:
-                for tensor in tensors_of((args[i],)):
-                    self._mark_written(tensor, entry)
             for tensor in tensors_of((result,)):
                 storage = tensor.untyped_storage()
                 storage.device = tensor._device = device

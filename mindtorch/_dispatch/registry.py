@@ -127,8 +127,9 @@ class Operator:
 
     @cached_property
     def writes(self) -> tuple[int, ...]:
-        """The positions of the arguments that are written to, by the schema."""
-        return tuple(i for i, parameter in enumerate(self.schema.parameters) if parameter.writes)
+        """The positions of the arguments that are written to: by the schema, and of an in-place form ``self``."""
+        return tuple(i for i, parameter in enumerate(self.schema.parameters)
+                     if parameter.writes or (self.is_inplace and i == 0))
 
     @property
     def is_inplace(self) -> bool:

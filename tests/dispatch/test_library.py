@@ -112,6 +112,16 @@ def test_opcheck_accepts_a_right_operator_and_refuses_a_wrong_one(t, namespace):
 
 
 @BOTH
+@pytest.mark.parametrize("name", ["mul_.Tensor", "copy_.default"])
+def test_opcheck_knows_that_a_form_in_place_writes_its_tensor_and_has_the_derivative_of_the_other(t, namespace, name):
+    packet, _, overload = name.partition(".")
+    x = t.ones(3, requires_grad=True) * 2
+    results = library(t).opcheck(getattr(getattr(t.ops.aten, packet), overload), (x, t.ones(3)), test_utils=(
+        "test_schema", "test_autograd_registration", "test_faketensor"))
+    assert set(results.values()) == {"SUCCESS"}
+
+
+@BOTH
 def test_schemas_are_inferred_from_annotations(t):
     def function(x, y, sizes, flag=True, name=None):
         raise NotImplementedError

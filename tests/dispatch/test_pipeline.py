@@ -305,3 +305,13 @@ def test_what_an_operator_writes_beside_its_result_is_pending_until_then() -> No
         assert is_pending(mean) and is_pending(variance) and is_pending(out)
         assert [entry.shapes[:2] for entry in p.pending if "batch_norm" in entry.op.name] == [[(2,), (2,)]]
     assert not is_pending(mean) and mean.tolist() == [2, 3] and variance.tolist() == [4, 4]
+
+
+def test_what_an_operator_in_place_writes_beside_its_tensor_is_pending_until_then() -> None:
+    """The noise of rrelu is: only the tensor itself counts the write, as in PyTorch."""
+    x, noise = torch.tensor([-1.0, 2.0]), torch.zeros(2)
+    with torch.pipeline():
+        torch.ops.aten.rrelu_with_noise_(x, noise, 0.25, 0.25, True)
+        assert is_pending(x) and is_pending(noise)
+    assert (x.tolist(), noise.tolist()) == ([-0.25, 2.0], [0.25, 1.0])
+    assert (x._version, noise._version) == (1, 0)

@@ -31,12 +31,12 @@ def on_math_bits(op: Operator, keys: int) -> Callable[..., Any]:
         return key_handlers[PYTHON](op, keys & ~PYTHON)  # and where nobody is asked, it is done below
     if op.name in OWN:
         return OWN[op.name](inner)
-    writes, python = (0,) if op.is_inplace else op.writes, keys & PYTHON
+    python = keys & PYTHON
 
     def call(*args: Any) -> Any:
         given = [_resolved_all(arg, python) for arg in args]
         result = inner(*given)
-        written = {len(args) - 1} if op.is_out else writes
+        written = {len(args) - 1} if op.is_out else op.writes
         for place in written:
             for target, values in zip(_listed(args[place]), _listed(given[place]), strict=True):
                 if target is not values:
