@@ -141,7 +141,7 @@ def _reason(frame: FrameType | None) -> tuple[str, str, int]:
     operator = ""
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         code, name = frame.f_code, frame.f_code.co_name
-        if name == "_run_now" and not operator:
+        if name == "_run_now":
             operator = f"the shape of aten::{frame.f_locals['op'].name} depends on values"
         if code.co_qualname == "Pipeline.__exit__":
             return REASONS[name], "", 0
