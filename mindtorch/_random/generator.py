@@ -4,7 +4,6 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from .. import _forks
 from .._device import CPU, device as Device
 from .._dtype import uint8
+from .._interrupts import contextmanager
 from .._tensor import Tensor, from_array
 
 DEFAULT_SEED = 67280421310721  # c10::detail's default_rng_seed_val
@@ -169,6 +169,7 @@ class Generator:
     def _mt19937(self) -> np.random.MT19937:
         if self._engine is None:
             self._engine = np.random.MT19937(0)
+            _forks.include(self._engine.lock)
         if self._reseed:
             np.random.RandomState(self._engine).seed(self._seed % 2**32)
             self._reseed = False
