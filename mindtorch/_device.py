@@ -8,12 +8,20 @@ from typing import Any
 
 from ._about import about
 from ._backend import backends
+from ._interrupts import attributes, leaving
 
 KINDS = ("cpu", "meta", "npu")
 #: Kinds that PyTorch knows. They have names here, so that programs can speak of them, and no backend.
 ELSEWHERE = ("cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
              "vulkan", "mps", "hpu", "mtia", "privateuseone")
 _SPELLING = re.compile(r"([a-z_]+)(?::(0|[1-9][0-9]*))?\Z")
+
+
+class _LocalStack(threading.local):
+    stack: tuple[device, ...] = ()
+
+
+_local = _LocalStack()
 
 
 class device:
@@ -77,15 +85,12 @@ class device:
         _local.stack = (*_local.stack, self)
         return self
 
+    @leaving(attributes(_local, "stack"))
     def __exit__(self, *exc: object) -> None:
         _local.stack = _local.stack[:-1]
 
 
-class _LocalStack(threading.local):
-    stack: tuple[device, ...] = ()
 
-
-_local = _LocalStack()
 CPU = device("cpu")
 META = device("meta")
 _default: device = CPU

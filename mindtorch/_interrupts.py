@@ -6,16 +6,26 @@ are called. Other threads are never interrupted by signals; for them a block doe
 
 What must not even be seen half way, by a handler that computes, is done in a block ``with signals_wait():``, which has
 the handlers of all signals wait. It takes longer to begin and to end.
+
+Blocks for programs, as ``no_grad``, cannot have interrupts wait. Their ``__exit__`` is decorated with ``leaving``, so
+that they are left wherever an interrupt comes.
 """
 from __future__ import annotations
 
 import os
 import signal
 from _signal import getsignal, signal as exchange  # which make no enums of what they return: blocks are many, and short
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, _GeneratorContextManager
+from functools import partial, wraps
 from threading import get_ident, main_thread
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+from weakref import ref
+
+Given = ParamSpec("Given")
+Yielded = TypeVar("Yielded")
+Leave = TypeVar("Leave", bound=Callable[..., Any])
+Undo = Callable[[Any], None]  #: called with a reference that is dead
 
 #: The signals whose handlers raise: of an interrupt, of a limit of time, of a polite end.
 _RAISING = [int(getattr(signal, name)) for name in ("SIGINT", "SIGALRM", "SIGTERM") if hasattr(signal, name)]
@@ -121,3 +131,85 @@ def give_way() -> None:
         with ExitStack() as stack:  # each is handled, even if the handler of one before it raises
             for number, frame in reversed(waiting):
                 stack.callback(_handlers[number], number, frame)
+
+
+# -- blocks that are left wherever an interrupt comes -----------------------------------------------------------------
+
+def leaving(undo_of: Callable[[Any], Undo]) -> Callable[[Leave], Leave]:
+    """Decorate the ``__exit__`` of a block. Handlers are called before the first instruction of a function, too: an
+    exception that is raised there leaves the ``with`` statement, but nothing of ``__exit__`` was done.
+
+    ``undo_of(block)`` is called before the block is entered; what it returns puts back what is so then. It is called
+    where ``__exit__`` has not come to its end.
+    """
+    return lambda leave: _Leaving(undo_of, leave)  # type: ignore[return-value]
+
+
+def attributes(holder: Any, *names: str, put: Callable[[Any, str, Any], None] = setattr) -> Callable[[Any], Undo]:
+    """For ``leaving``: what puts back these attributes of an object, as they were before the block."""
+
+    def undo_of(block: Any) -> Undo:
+        before = [(name, getattr(holder, name)) for name in names]
+
+        def undo(gone: Any) -> None:
+            for name, value in before:
+                put(holder, name, value)
+
+        return undo
+
+    return undo_of
+
+
+class _Leaving:
+    """The ``__exit__`` of a class of blocks. Python looks for it before it calls ``__enter__``, and lets go of what it
+    found when the ``with`` statement has been left, whatever happened. What it finds here is known to nobody else: not
+    even a traceback, which keeps the frames that were left and so the block itself, has it. So when it goes and has not
+    been called to the end, the block is left late.
+    """
+
+    def __init__(self, undo_of: Callable[[Any], Undo], leave: Callable[..., Any]):
+        self.undo_of, self.leave, self.__doc__ = undo_of, leave, leave.__doc__
+
+        def call(undo: list[Any], block: Any, *exc: Any) -> Any:
+            result = leave(block, *exc)
+            undo.clear()
+            return result
+
+        self.call = call
+
+    def __get__(self, block: Any, kind: type | None = None) -> Any:
+        if block is None:
+            return self.leave
+        undo: list[Any] = []
+        found = partial(self.call, undo, block)
+        undo.append(ref(found, self.undo_of(block)))
+        return found
+
+
+class _Block(_GeneratorContextManager[Yielded]):
+    """A block made of a generator. Interrupts wait while it tidies up; where one comes before, it is closed."""
+
+    def _closing(self) -> Undo:
+        generator: Any = self.gen
+        is_entered = generator.gi_suspended
+
+        def undo(gone: Any) -> None:
+            if generator.gi_suspended and not is_entered:
+                generator.close()
+
+        return undo
+
+    @leaving(_closing)
+    def __exit__(self, *exc: Any) -> bool | None:
+        with uninterrupted():
+            return super().__exit__(*exc)
+
+
+def contextmanager(function: Callable[Given, Iterator[Yielded]]) -> Callable[Given, _Block[Yielded]]:
+    """``contextlib.contextmanager``, whose blocks are left wherever an interrupt comes."""
+
+    @wraps(function)
+    def made(*args: Given.args, **kwargs: Given.kwargs) -> _Block[Yielded]:
+        return _Block(function, args, kwargs)  # type: ignore[arg-type]  # as in typeshed, its generator is an iterator
+
+    return made

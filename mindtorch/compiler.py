@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from ._compile.api import BACKENDS, compile, reset
 from ._compile.function import STANCES, stance as _stance
 from ._compile.recording import is_recording as _is_recording, recording as _recording
+from ._interrupts import leaving
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
            "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",
@@ -102,6 +103,7 @@ class set_stance(ContextDecorator):
     def __enter__(self) -> None:
         _stance.name = self.stance
 
+    @leaving(lambda block: lambda gone: block.__exit__())
     def __exit__(self, *exc: object) -> None:
         _stance.name = self.before
 

@@ -22,7 +22,6 @@ import inspect
 import json
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any
 
@@ -36,6 +35,7 @@ from ._dispatch.overloads import OpOverload, ops as ops
 from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
 from ._dtype import DType
+from ._interrupts import contextmanager
 from ._tensor import Tensor
 
 __all__ = ["CustomOpDef", "Library", "custom_op", "define", "derivative", "impl", "infer_schema", "kernel", "meta",

@@ -6,7 +6,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -14,6 +14,7 @@ from ._dispatch.dispatcher import switched
 from ._dispatch.local import local
 from ._dispatch.overloads import OpOverload, OpOverloadPacket
 from ._dispatch.torch_function import asked, attributes, check_plain_method, count_mode, handle, overriding, own
+from ._interrupts import contextmanager, leaving, uninterrupted
 from ._tensor import UNWRAPPED, Tensor
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -81,19 +82,28 @@ class TorchFunctionMode:
 
     def __enter__(self) -> Any:
         check_plain_method(self, "__torch_function__")
-        count_mode(Tensor, 1)
-        local.function_modes = (*local.function_modes, self)
+        with uninterrupted():
+            count_mode(Tensor, 1)
+            local.function_modes = (*local.function_modes, self)
         return self
 
+    @leaving(lambda mode: partial(_leave_modes, local.function_modes))
     def __exit__(self, *exc: Any) -> None:
-        local.function_modes = local.function_modes[:-1]
-        count_mode(Tensor, -1)
+        _leave_modes(local.function_modes[:-1])
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
         """An instance, to be entered."""
         warnings.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`", stacklevel=2)
         return cls(*args, **kwargs)
+
+
+def _leave_modes(outer: tuple[Any, ...], gone: Any = None) -> None:
+    """Have only the modes outside of a block be active."""
+    with uninterrupted():
+        for _ in local.function_modes[len(outer):]:
+            count_mode(Tensor, -1)
+        local.function_modes = outer
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):

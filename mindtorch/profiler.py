@@ -7,6 +7,7 @@ from pathlib import Path
 from time import time_ns
 from typing import Any
 
+from ._interrupts import leaving
 from .autograd.profiler import EventList, profile as _profile, record_function as record_function
 
 
@@ -115,6 +116,7 @@ class profile:
         self.start()
         return self
 
+    @leaving(lambda block: lambda gone: block.stop())
     def __exit__(self, *exc: object) -> None:
         self.stop()
 

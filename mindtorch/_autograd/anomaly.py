@@ -11,6 +11,7 @@ import numpy as np
 
 from .._about import about, tell
 from .._dispatch.local import local
+from .._interrupts import attributes, leaving
 
 #: Where the library's own machinery lives: its frames say nothing to the reader of a traceback.
 _MACHINERY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_")
@@ -43,6 +44,7 @@ class set_detect_anomaly:
     def __enter__(self) -> None:
         pass
 
+    @leaving(lambda block: lambda gone: block.__exit__())
     def __exit__(self, *exc: object) -> None:
         AnomalyMode.enabled, AnomalyMode.check_nan = self.before
 
@@ -61,6 +63,7 @@ class detect_anomaly:
         self.before = AnomalyMode.enabled, AnomalyMode.check_nan
         AnomalyMode.enabled, AnomalyMode.check_nan = True, self.check_nan
 
+    @leaving(attributes(AnomalyMode, "enabled", "check_nan"))
     def __exit__(self, *exc: object) -> None:
         AnomalyMode.enabled, AnomalyMode.check_nan = self.before
 

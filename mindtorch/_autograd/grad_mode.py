@@ -9,10 +9,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from .._dispatch.autocast import casting
-from .._dispatch.dispatcher import resolve, set_local, tensors_of
+from .._dispatch.dispatcher import resolve, set_local, state_of, tensors_of
 from .._dispatch.keys import AUTOGRAD, INFERENCE, PYTHON
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
+from .._interrupts import Undo, leaving
 
 
 class GradMode:
@@ -79,6 +80,16 @@ class _Mode(AbstractContextManager[Any]):
         return call
 
 
+def _grad_mode(block: Any) -> Undo:
+    """What puts back the grad mode of now."""
+    before = local.grad_enabled
+
+    def undo(gone: Any) -> None:
+        local.grad_enabled = before
+
+    return undo
+
+
 class _SetGrad(_Mode):
     enabled: bool
 
@@ -86,6 +97,7 @@ class _SetGrad(_Mode):
         self.before, local.grad_enabled = local.grad_enabled, self.enabled
         return self
 
+    @leaving(_grad_mode)
     def __exit__(self, *exc: object) -> None:
         local.grad_enabled = self.before
 
@@ -119,6 +131,10 @@ class set_grad_enabled(_SetGrad):
     def __enter__(self) -> Any:
         local.grad_enabled = self.enabled
         return self
+
+    @leaving(lambda block: lambda gone: block.__exit__())
+    def __exit__(self, *exc: object) -> None:
+        local.grad_enabled = self.before
 
     def clone(self) -> _Mode:
         """Return another context manager of the same mode (``torch.set_grad_enabled.clone``)."""
@@ -167,6 +183,7 @@ class inference_mode(_Mode):
         local.grad_enabled = not self.mode
         return self
 
+    @leaving(state_of("inference", "grad_enabled"))
     def __exit__(self, *exc: object) -> None:
         set_local("inference", self.before[0])
         local.grad_enabled = self.before[1]

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .._dispatch.aten import expand, permute
 from .._dispatch.dispatcher import TENSOR_TYPES, set_local
 from .._dispatch.keys import BACKENDS, BATCHED, MATH_BITS, NONCONTIGUOUS
 from .._dispatch.local import local
+from .._interrupts import contextmanager
 from .._layout import contiguous_strides
 from .._size import Size
 from .._tensor import Tensor, new

@@ -5,7 +5,6 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +14,7 @@ from .. import _forks
 from .._dispatch import dispatcher
 from .._dispatch.keys import ADDED, AUTOGRAD, FUNCTION, OBSERVED, THREAD_STATE
 from .._dispatch.local import local
+from .._interrupts import contextmanager
 from .breaks import CannotCompile, FailOnRecompileLimitHit, GraphBreak, break_here
 from .entry import Entry
 from .guards import Guards

@@ -17,6 +17,7 @@ from .._dispatch import pipeline
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import CPU, NONCONTIGUOUS, PIPELINE
 from .._dispatch.local import local
+from .._interrupts import leaving
 from .._layout import Spec, contiguous_strides
 from .._tensor import empty_tensor
 from .breaks import CannotCompile, GraphBreak
@@ -74,6 +75,7 @@ class Tracing(Recording):
     def stop(self, reason: str | GraphBreak) -> None:
         raise CannotCompile(str(reason))
 
+    @leaving(pipeline.Pipeline._leaving)
     def __exit__(self, *exc: object) -> None:
         pipeline.set_local("pipeline", self._outer)
 

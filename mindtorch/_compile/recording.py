@@ -18,6 +18,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES, key_handlers, registry, set_loc
 from .._dispatch.keys import AUTOGRAD, BACKENDS, CPU, MATH_BITS, NONCONTIGUOUS, PIPELINE
 from .._dispatch.local import local
 from .._dispatch.registry import Kernel, Operator
+from .._interrupts import leaving
 from .._tensor import Tensor
 from .breaks import GraphBreak, Unsupported, break_here, called_by_user
 from .graph import Step, Value
@@ -224,6 +225,7 @@ class FirstCall(Recording):
         self._marked.clear()
         self._written.clear()
 
+    @leaving(pipeline.Pipeline._leaving)
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         """Run what was recorded, also before an exception of the function's: what it wrote, it wrote."""
         set_local("pipeline", self._outer)

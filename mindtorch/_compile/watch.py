@@ -11,11 +11,13 @@ import os
 import sys
 import types
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._backends.npu import random as npu_random
+from .._interrupts import leaving
 from .._random import default as default_random
 from .._random.generator import Generator
 from .._tensor import Tensor
@@ -61,6 +63,12 @@ LOOKS = _codes(
 )
 
 
+def _end(profile: Any, collects: bool, gone: Any = None) -> None:
+    sys.setprofile(profile)
+    if collects:
+        gc.enable()
+
+
 class Watch:
     """A block whose Python calls are watched; ``on_break`` is told of the first that no guard can stand for."""
 
@@ -79,10 +87,9 @@ class Watch:
         sys.setprofile(self._told)
         return self
 
+    @leaving(lambda watch: partial(_end, sys.getprofile(), gc.isenabled()))
     def __exit__(self, *exc: object) -> None:
-        sys.setprofile(self._before)
-        if self._collects:
-            gc.enable()
+        _end(self._before, self._collects)
 
     def _break(self, reason: str, frame: Any) -> None:
         if not self._broken:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from .. import _forks
 from .._about import about, note
 from .._call_site import call_site
 from .._device import CPU as HOST, resolve_device
+from .._interrupts import Undo, attributes, contextmanager
 from .keys import (
     ADDED, AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, MATH_BITS, META,
     NONCONTIGUOUS, OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
@@ -63,6 +63,11 @@ def set_local(name: str, value: Any) -> None:
             _unusual.add(threading.get_ident())
         set_mode(THREAD_STATE, bool(_unusual))
         setattr(local, name, value)  # last: if anything before it is interrupted, the state is the one from before
+
+
+def state_of(*names: str) -> Callable[[Any], Undo]:
+    """For ``leaving``: what puts back this of the thread's state, as it was before the block."""
+    return attributes(local, *names, put=lambda holder, name, value: set_local(name, value))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter_ns
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from .. import _forks
 from .._backend import by_key
 from .._call_site import call_site
-from .._interrupts import uninterrupted
+from .._interrupts import contextmanager, uninterrupted
 from .dispatcher import TENSOR_TYPES, resolve, set_mode
 from .keys import ADDED, AUTOGRAD, BACKENDS, OBSERVED, THREAD_STATE, DispatchKeySet
 from .local import local
@@ -151,21 +151,15 @@ def _unsubscribe_activities(observer: ActivityObserver | None) -> None:
 
 @contextmanager
 def subscribed(observer: Observer, activities: ActivityObserver | None = None) -> Iterator[None]:
-    """A block in which an observer is subscribed, and one of activities. They are unsubscribed also where an interrupt
-    comes while the block is entered or left: at the latest, when this generator goes.
-    """
+    """A block in which an observer is subscribed, and one of activities."""
     try:
         subscribe(observer)
         if activities is not None:
             subscribe_activities(activities)
         yield
     finally:
-        try:
-            _unsubscribe(observer)
-            _unsubscribe_activities(activities)
-        finally:  # once more, where an interrupt came before that began
-            _unsubscribe(observer)
-            _unsubscribe_activities(activities)
+        _unsubscribe(observer)
+        _unsubscribe_activities(activities)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from .. import _device, _forks
 from .._about import about, note, place, sketch_operator, tell
 from .._backend import by_key
 from .._call_site import call_site, place_of
+from .._interrupts import Undo, leaving
 from .dispatcher import TENSOR_TYPES, key_handlers, keys_of, registry, resolve, set_local, tensors_of
 from .keys import AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, MATH_BITS, META, NONCONTIGUOUS, PIPELINE
 from .local import local
@@ -64,6 +65,17 @@ class Pipeline:
         set_local("pipeline", self)
         return self
 
+    def _leaving(self) -> Undo:
+        before = local.pipeline
+
+        def undo(gone: Any) -> None:
+            if local.pipeline is not before:
+                self.__exit__(KeyboardInterrupt)
+            set_local("pipeline", before)  # also where that was half done
+
+        return undo
+
+    @leaving(_leaving)
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         set_local("pipeline", self._outer)
         if kind is None:

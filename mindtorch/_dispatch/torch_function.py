@@ -17,9 +17,10 @@ from typing import Any
 from .. import _formats
 from .._device import device
 from .._dtype import DType
+from .._interrupts import leaving
 from .._size import Size
 from . import dispatcher
-from .dispatcher import TENSOR_TYPES, set_mode
+from .dispatcher import TENSOR_TYPES, set_mode, state_of
 from .keys import FUNCTION
 from .local import local
 
@@ -302,6 +303,7 @@ class _Off:
     def __enter__(self) -> None:
         self.before, local.function_off = local.function_off, max(local.function_off, self.state)
 
+    @leaving(state_of("function_off"))
     def __exit__(self, *exc: object) -> None:
         local.function_off = self.before
 

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from .._interrupts import contextmanager
 from .._tensor import Tensor
 from .generator import Generator
 

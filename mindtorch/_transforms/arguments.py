@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from .._about import sketch_call, tell
 from .._dispatch.local import local
+from .._interrupts import contextmanager
 from .._tensor import Tensor
 from .pytree import tree_leaves
 

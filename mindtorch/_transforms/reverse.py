@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from .._autograd.accumulate import AccumulateGrad, grad_accumulator
@@ -20,6 +19,7 @@ from .._creation import ones_like, zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
+from .._interrupts import contextmanager
 from .._tensor import Tensor
 from .arguments import Argnums, called, check_tensor_output, differentiating, replaced, selected, without_aux
 from .pytree import tree_flatten, tree_map, tree_unflatten

@@ -13,6 +13,7 @@ from .._device import device as Device
 from .._dispatch import autocast as casting
 from .._dispatch.local import local
 from .._dtype import DType, bfloat16, float16, float64
+from .._interrupts import Undo, leaving, uninterrupted
 from .._tensor import Tensor
 
 #: The dtypes to which autocast casts, by device type.
@@ -144,18 +145,30 @@ class autocast(_Mode):
         self._before: list[tuple[DType | None, bool]] = []
 
     def __enter__(self) -> autocast:
-        self._before.append(((local.autocast or {}).get(self.device), is_autocast_cache_enabled()))
-        autocast_increment_nesting()
-        set_autocast_cache_enabled(self._cache_enabled)
-        casting.switch(self.device, self.fast_dtype if self._enabled else None)
+        with uninterrupted():
+            self._before.append(((local.autocast or {}).get(self.device), is_autocast_cache_enabled()))
+            autocast_increment_nesting()
+            set_autocast_cache_enabled(self._cache_enabled)
+            casting.switch(self.device, self.fast_dtype if self._enabled else None)
         return self
 
+    def _leaving(self) -> Undo:
+        depth = len(self._before)
+
+        def undo(gone: Any) -> None:
+            if len(self._before) > depth:
+                self.__exit__()
+
+        return undo
+
+    @leaving(_leaving)
     def __exit__(self, *exc: object) -> None:
-        dtype, cached = self._before.pop()
-        if autocast_decrement_nesting() == 0:
-            clear_autocast_cache()
-        casting.switch(self.device, dtype)
-        set_autocast_cache_enabled(cached)
+        with uninterrupted():
+            dtype, cached = self._before.pop()
+            if autocast_decrement_nesting() == 0:
+                clear_autocast_cache()
+            casting.switch(self.device, dtype)
+            set_autocast_cache_enabled(cached)
 
     def clone(self) -> autocast:
         """Return the context manager itself: it may be entered again."""

@@ -14,6 +14,7 @@ from .._autograd.forward import Level, check_tangent, set_tangent, tangent_of
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.local import local
 from .._dtype import FLOATING
+from .._interrupts import Undo, leaving
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 __dir__ = __all__.copy
@@ -114,5 +115,15 @@ class dual_level(AbstractContextManager[Any]):
         self._level = enter_dual_level()
         return self._level
 
+    def _leaving(self) -> Undo:
+        before = local.dual_levels
+
+        def undo(gone: Any) -> None:
+            if local.dual_levels != before:
+                exit_dual_level()
+
+        return undo
+
+    @leaving(_leaving)
     def __exit__(self, *exc: object) -> None:
         exit_dual_level(level=self._level)

@@ -4,14 +4,15 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from .._autograd.hooks import RemovableHandle
 from .._autograd.node import GradientEdge as GradientEdge, Node as Node
 from .._autograd.saved import pop_hooks, push_hooks
+from .._dispatch.dispatcher import state_of
 from .._dispatch.keys import INFERENCE
 from .._dispatch.local import local
+from .._interrupts import contextmanager, leaving
 from .._tensor import Tensor
 
 __all__ = ["allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
@@ -51,6 +52,7 @@ class saved_tensors_hooks:
     def __enter__(self) -> None:
         push_hooks(self.pack_hook, self.unpack_hook)
 
+    @leaving(state_of("saved_tensor_hooks"))
     def __exit__(self, *exc: object) -> None:
         pop_hooks()
 

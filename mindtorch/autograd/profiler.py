@@ -16,6 +16,7 @@ from .._dispatch.keys import CPU
 from .._dispatch.local import local
 from .._dispatch.observers import DispatchEvent, TensorMeta, subscribe
 from .._dispatch.registry import Kernel
+from .._interrupts import leaving, uninterrupted
 
 _active: tuple[profile, ...] = ()
 _lock = _forks.lock()
@@ -136,19 +137,20 @@ class profile:
     def __enter__(self) -> profile:
         global _active
         if self.enabled:
-            with _lock:
+            with uninterrupted(), _lock:
                 _active = (*_active, self)
-            self._found, self._events = [], None
-            self._start = perf_counter_ns()
-            self._end = subscribe(self._note)
+                self._found, self._events = [], None
+                self._start = perf_counter_ns()
+                self._end = subscribe(self._note)
         return self
 
+    @leaving(lambda block: lambda gone: block.__exit__())
     def __exit__(self, *exc: object) -> None:
         global _active
         if self._end is not None:
-            self._end()
-            self._end = None
-            with _lock:
+            with uninterrupted(), _lock:
+                self._end()
+                self._end = None
                 _active = tuple(active for active in _active if active is not self)
 
     def _note(self, event: DispatchEvent) -> None:

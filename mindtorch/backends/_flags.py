@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
+
+from .._interrupts import contextmanager
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from .._autograd import engine
@@ -22,6 +22,7 @@ from .._dispatch.keys import ADDED, BACKEND_OF_DEVICE, BACKENDS, META, DispatchK
 from .._dispatch.local import local
 from .._dispatch.registry import Kernel, Operator
 from .._dispatch.schemas import registry
+from .._interrupts import contextmanager
 from .._layout import Spec
 from .said import Refused
 

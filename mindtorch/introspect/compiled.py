@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from traceback import walk_tb
@@ -11,6 +10,7 @@ from typing import Any
 from .._call_site import PACKAGE, cell_of
 from .._compile.explain import Compiled, Explanation, ProgramFacts, explanation_of
 from .._compile.function import CompiledFunction
+from .._interrupts import contextmanager
 
 LONGEST = 0.2  #: seconds that are spent on timing each
 

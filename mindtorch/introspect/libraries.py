@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 from .._autograd.node import Node
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.observers import ActivityObserver, Observer
+from .._interrupts import contextmanager
 from .library import Library
 from .native import Native
 from .pytorch import PyTorch, is_pytorchs, is_pytorchs_node, is_pytorchs_tensor, pytorch

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import AUTOGRAD, INFERENCE, MATH_BITS, META, PIPELINE, UNINITIALIZED
 from .._dispatch.local import local
 from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer, TensorMeta, subscribed, subscribed_values
+from .._interrupts import contextmanager
 from .._storage import UntypedStorage
 from .._tensor import Tensor
 from .formulas import formulas_of

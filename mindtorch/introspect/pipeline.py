@@ -4,7 +4,6 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 from types import FrameType
@@ -14,6 +13,7 @@ from .._call_site import PACKAGE, call_site
 from .._dispatch.observers import TensorMeta, describe
 from .._dispatch.pipeline import Entry, Pipeline
 from .._dispatch.registry import Kernel, Operator
+from .._interrupts import contextmanager
 
 #: What methods do that have the queue run; others are called by their names.
 REASONS = {"__exit__": "the block ended", "flush": "flush() was called", "__bool__": "a truth value was asked for",

@@ -9,7 +9,6 @@ import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from .._call_site import PACKAGE
 from .._dispatch.local import local
 from .._dispatch.observers import DispatchEvent
+from .._interrupts import contextmanager
 from .libraries import watching
 from .names import module_name
 from .pytorch import asked, library_path

@@ -5,13 +5,13 @@ import linecache
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
 from .._call_site import place_of
 from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta
+from .._interrupts import contextmanager
 from .libraries import watching
 from .npu import settle
 from .races import Race, RaceWatch, is_watched

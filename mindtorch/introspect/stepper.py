@@ -6,7 +6,7 @@ PyTorch's engine cannot be halted: hooks note what its nodes do in one run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
@@ -16,6 +16,7 @@ from .._autograd.engine import Task, _roots, add, fit, run_watched
 from .._autograd.node import Node, new
 from .._dispatch.dispatcher import set_local
 from .._dispatch.local import local
+from .._interrupts import contextmanager
 from .._tensor import Tensor
 from .graph import GraphFacts, Saved, graph_facts, nodes_behind
 from .libraries import library_of

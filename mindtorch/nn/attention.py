@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum, IntEnum
 
 from .._composite import attention as _kernels
+from .._interrupts import contextmanager
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 __dir__ = __all__.copy

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
+from .._interrupts import attributes, leaving
 from .._utils import loading
 from ..utils.serialization import config
 from . import weights_only
@@ -70,6 +71,7 @@ class set_default_mmap_options:
     def __enter__(self) -> None:
         pass
 
+    @leaving(lambda block: lambda gone: block.__exit__())
     def __exit__(self, *exc: object) -> None:
         config.load.mmap_flags = self.prev
 
@@ -100,6 +102,7 @@ class safe_globals:
     def __enter__(self) -> None:
         weights_only.add(self.safe_globals)
 
+    @leaving(lambda block: lambda gone: block.__exit__())
     def __exit__(self, *exc: object) -> None:
         weights_only.remove(self.safe_globals)
 
@@ -115,5 +118,6 @@ class skip_data:
     def __enter__(self) -> None:
         self._before, loading.skip_data = loading.skip_data, True
 
+    @leaving(attributes(loading, "skip_data"))
     def __exit__(self, *exc: object) -> None:
         loading.skip_data = self._before

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from .._dispatch.dispatcher import switched
+from .._interrupts import contextmanager
 
 
 def all_same_mode(modes: Sequence[Any]) -> bool:

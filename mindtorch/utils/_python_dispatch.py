@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from .._dispatch.dispatcher import set_local, switched
+from .._dispatch.dispatcher import set_local, state_of, switched
 from .._dispatch.local import local
 from .._dispatch.torch_dispatch import dispatches
 from .._dispatch.torch_function import check_plain_method
+from .._interrupts import contextmanager, leaving
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves
 
@@ -35,6 +35,7 @@ class TorchDispatchMode:
         set_local("dispatch_modes", (*local.dispatch_modes, self))
         return self
 
+    @leaving(state_of("dispatch_modes"))
     def __exit__(self, *exc: Any) -> None:
         set_local("dispatch_modes", local.dispatch_modes[:-1])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .._autograd.engine import backward as run_backward
@@ -12,6 +12,7 @@ from .._autograd.function import Function
 from .._autograd.grad_mode import enable_grad, no_grad
 from .._dispatch.dispatcher import set_local
 from .._dispatch.local import local
+from .._interrupts import contextmanager
 from .._random import fork_rng, get_rng_state, set_rng_state
 from .._tensor import Tensor
 from ..autograd.graph import saved_tensors_hooks

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from .._dispatch.overloads import OpOverloadPacket, ops
+from .._interrupts import leaving
 from .._tensor import Tensor
 from .._transforms.pytree import tree_map
 from ._python_dispatch import TorchDispatchMode
@@ -187,6 +188,7 @@ class FlopCounterMode:
         self._mode.__enter__()
         return self
 
+    @leaving(lambda block: lambda gone: block._mode and block.__exit__())
     def __exit__(self, *exc: Any) -> None:
         assert self._mode is not None
         self._mode.__exit__(*exc)

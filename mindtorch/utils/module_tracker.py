@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .._interrupts import leaving
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves
 from ..autograd.graph import register_multi_grad_hook
@@ -68,6 +69,7 @@ class ModuleTracker:
         self._handles = [register_module_forward_pre_hook(self._before), register_module_forward_hook(self._after)]
         return self
 
+    @leaving(lambda block: lambda gone: block.__exit__())
     def __exit__(self, *exc: object) -> None:
         for handle in self._handles:
             handle.remove()

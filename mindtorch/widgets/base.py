@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from IPython import get_ipython
 from IPython.display import display
 from ipywidgets import HTML, VBox, Widget
 
+from .._interrupts import contextmanager
 from ..viz import copyable
 from ..viz.html import Markup, tag
 

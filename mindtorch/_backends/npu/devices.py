@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..._interrupts import attributes, leaving
 from . import provider, runtime
 from .acl_loader import toolkit_homes
 from .allocator import allocator_of, memory_info
@@ -69,6 +70,7 @@ class device:
         set_device(self.idx)
         return self
 
+    @leaving(attributes(thread, "device"))
     def __exit__(self, *exc: object) -> None:
         thread.device = self._before
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import _streams
 from ..._device import device as Device, resolve_device
-from ..._interrupts import uninterrupted
+from ..._interrupts import Undo, leaving, uninterrupted
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
 from .ends import end
@@ -99,6 +99,16 @@ class Stream(_streams.Stream):
         """Let what is put in from now on wait for what is in another stream now (``torch.cuda.Stream.wait_stream``)."""
         self.wait_event(stream.record_event())
 
+    def _leaving(self) -> Undo:
+        index, depth = self.device_index, len(_entered.before)
+        before = thread.device, current_queue(index)
+
+        def undo(gone: Any) -> None:
+            thread.device, thread.queues[index] = before
+            del _entered.before[depth:]
+
+        return undo
+
     def __enter__(self) -> Stream:
         index = self.device_index
         _entered.before.append((thread.device, current_queue(index)))
@@ -106,6 +116,7 @@ class Stream(_streams.Stream):
         thread.device = index
         return self
 
+    @leaving(_leaving)
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         thread.device, thread.queues[self.device_index] = _entered.before.pop()

@@ -4,9 +4,9 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from ..._interrupts import contextmanager
 from ..limits import SECONDS, limited
 from ..tasks import Lab, Lesson, Mistake, Prediction
 from . import torch

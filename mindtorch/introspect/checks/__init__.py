@@ -6,9 +6,9 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
+from ..._interrupts import contextmanager
 from ..libraries import library_of
 from ..names import named_tensors
 from ..why.explanation import CLASH, GOOD, Fix, Step, Steps

@@ -10,12 +10,13 @@ import re
 import sys
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from ..._dispatch.observers import DispatchEvent
+from ..._interrupts import contextmanager
 from ..libraries import libraries, library_of
 from ..library import BackwardPass, Library
 from ..why.explanation import CLASH, GONE, GOOD, Fix, Group, Groups, Step, Steps

@@ -4,13 +4,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..._dispatch.observers import ActivityObserver, Observer
+from ..._interrupts import contextmanager
 from ..library import BackwardPass, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver, WriteObserver
 from ..off_host import Pending
 from ..sampling import sampling

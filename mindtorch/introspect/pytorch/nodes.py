@@ -5,10 +5,11 @@ import re
 import reprlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
+from ..._interrupts import contextmanager
 from ..library import Kept, NodeLook, hook_of
 from .loaded import quietly
 from .tensors import dtype_of, ints, layout_of

@@ -7,7 +7,6 @@ end of the pass the averages are put where the gradients were.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from ..._autograd.grad_mode import is_grad_enabled, no_grad
@@ -16,6 +15,7 @@ from ..._collectives.groups import ProcessGroup, resolve
 from ..._collectives.operations import all_reduce, broadcast
 from ..._creation import tensor as make_tensor
 from ..._dispatch.local import local
+from ..._interrupts import contextmanager
 from ..._tensor import Tensor
 from ..module import Module
 

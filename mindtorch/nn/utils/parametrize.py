@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
 from ..._autograd.grad_mode import no_grad
+from ..._interrupts import contextmanager
 from ..._swap import get_swap_module_params_on_conversion, swap_tensors
 from ..._tensor import Tensor
 from ..module import Module

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
+from ..._interrupts import contextmanager
 from ..._tensor import Tensor
 from ..module import Module
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import wraps
 from types import FunctionType
 from typing import Any
 from weakref import ref
 
+from ..._interrupts import contextmanager
 from ..._tensor import Tensor
 from ..optimizer import Optimizer
 

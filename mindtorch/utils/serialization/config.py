@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import mmap as mmap_module
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
+
+from ..._interrupts import contextmanager
 
 
 class load:

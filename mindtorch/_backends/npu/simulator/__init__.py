@@ -9,9 +9,9 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from ...._interrupts import contextmanager
 from . import faults, handles, sanitizer as _sanitizer, watch
 from .acl import acl
 from .costs import Costs, costs
