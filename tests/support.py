@@ -118,8 +118,7 @@ class Porter:
             return self.lib.empty(storage.nbytes() // theirs.itemsize, dtype=dtype, device="meta")
         if storage.data_ptr() not in self.storages or not storage.nbytes():
             content = torch.empty(0, dtype=theirs.dtype).set_(storage)
-            if theirs.dtype is torch.bfloat16:
-                content = content.view(torch.int16)
+            content = content.view(BITS.get(theirs.dtype, theirs.dtype))
             # A clone, as a storage that belongs to NumPy could not be resized.
             self.storages[storage.data_ptr()] = self.lib.from_numpy(content.numpy()).clone().to(device)
         flat = self.storages[storage.data_ptr()]
@@ -141,8 +140,14 @@ class Difference:
 
 
 def array(tensor: Any) -> np.ndarray:
-    """The values of a tensor of either library (bfloat16 widened to float32)."""
-    return (tensor.detach().float() if name_of(tensor.dtype) == "bfloat16" else tensor).numpy(force=True)
+    """The values of a tensor of either library (what NumPy has no dtype for, widened)."""
+    wider = WIDER_FOR_NUMPY.get(name_of(tensor.dtype))
+    return (getattr(tensor.detach(), wider)() if wider else tensor).numpy(force=True)
+
+
+#: What NumPy has no dtype for: the methods that widen it, and the integers of its size.
+WIDER_FOR_NUMPY = {"bfloat16": "float", "complex32": "cfloat"}
+BITS = {torch.bfloat16: torch.int16, torch.complex32: torch.int32}
 
 
 def is_conj(tensor: Any) -> bool:

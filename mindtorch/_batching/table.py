@@ -30,8 +30,8 @@ RULES: dict[str, Rule] = {
     **names(along_dimensions, """
         select.int slice.Tensor unsqueeze transpose.int squeeze.dim squeeze.dims permute unbind.int split.Tensor
         unsafe_split.Tensor split_with_sizes diagonal unfold flip roll
-        sum.dim_IntList mean.dim amax amin max.dim min.dim any.dim all.dim any.dims all.dims nansum var.correction
-        std.correction var_mean.correction std_mean.correction prod.dim_int logsumexp linalg_vector_norm
+        sum.dim_IntList mean.dim amax amin hash_tensor max.dim min.dim any.dim all.dim any.dims all.dims nansum
+        var.correction std.correction var_mean.correction std_mean.correction prod.dim_int logsumexp linalg_vector_norm
         norm.ScalarOpt_dim count_nonzero.dim_IntList median.dim nanmedian.dim mode kthvalue topk sort sort.stable
         cumsum cumprod cummax cummin logcumsumexp glu _softmax _log_softmax _safe_softmax
         _softmax_backward_data _log_softmax_backward_data linalg_cross _fft_r2c _fft_c2c _fft_c2r

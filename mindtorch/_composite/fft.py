@@ -143,8 +143,8 @@ def ihfftn(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str 
     check(dims, "ihfftn must transform at least one axis")
     check_points(*sizes)
     scale = normalization(norm, False)
-    result = r2c(resized(promoted(self), dims, sizes), dims[-1:], scale, True).conj_physical()
-    return result if len(dims) == 1 else c2c(result, dims[:-1], scale, False)
+    result = r2c(resized(promoted(self), dims, sizes), dims[-1:], scale, True)
+    return result.conj() if len(dims) == 1 else c2c(result.conj_physical(), dims[:-1], scale, False)
 
 
 def many_to_real(function: str, forward: bool) -> Callable[..., Any]:

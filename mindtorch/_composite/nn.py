@@ -50,8 +50,10 @@ def soft_margin_loss_backward(grad_output: Any, self: Any, target: Any, reductio
 
 def binary_cross_entropy_backward(grad_output: Any, self: Any, target: Any, weight: Any = None,
                                   reduction: int = MEAN) -> Any:
-    gradient = (self - target) / ((1 - self) * self).clamp(min=1e-12)
-    return scaled(gradient if weight is None else gradient * weight, grad_output, reduction)
+    gradient = grad_output * (self - target) / ((1 - self) * self).clamp(min=1e-12)
+    if weight is not None:
+        gradient = gradient * weight
+    return gradient / gradient.numel() if reduction == MEAN else gradient
 
 
 # -- losses written in operators ---------------------------------------------------------------------------------------

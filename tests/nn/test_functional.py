@@ -289,3 +289,17 @@ def test_broadcasting_in_a_loss_warns():
             return t.nn.functional.mse_loss(z(t, 2, 3), z(t, 3))
 
     same(program)
+
+
+@pytest.mark.parametrize("name", ["binary_cross_entropy", "binary_cross_entropy_with_logits"])
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+def test_losses_round_gradients_of_targets_and_inputs_where_pytorch_does(name, reduction):
+    """In half precision each of the steps shows: the order in which gradient, weight and number of elements come in."""
+    def program(t):
+        t.manual_seed(0)
+        input, target = ((t.rand(64) * 0.98 + 0.01).half().requires_grad_() for _ in range(2))
+        loss = getattr(t.nn.functional, name)(input, target, t.rand(64).half(), reduction=reduction)
+        return t.autograd.grad(loss, (input, target), t.rand(loss.shape).half())
+
+    for ours, theirs in zip(program(mindtorch), program(torch), strict=True):
+        assert ours.tolist() == theirs.tolist()

@@ -12,9 +12,9 @@ MEAN = 1
 
 def by_element(gradient: Any, grad: Any, weight: Any, reduction: int) -> Any:
     """The gradient of a weighted loss from that of its values by element."""
+    gradient = gradient * grad
     if weight is not None:
         gradient = gradient * weight
-    gradient = gradient * grad
     return gradient.div_(gradient.numel()) if reduction == MEAN else gradient
 
 
@@ -42,7 +42,7 @@ derivative("huber_loss", self=registry["huber_loss_backward"],
 derivative("soft_margin_loss", self=registry["soft_margin_loss_backward"])
 derivative("binary_cross_entropy", self=registry["binary_cross_entropy_backward"],
            target=lambda grad, self, weight, reduction:
-               by_element((1 - self).log() - self.log(), grad, weight, reduction))
+               by_element(-self.logit(), grad, weight, reduction))
 derivative("binary_cross_entropy_with_logits", self=of_logits, target=of_target_of_logits)
 derivative("nll_loss_forward", "NllLossBackward0", (0,), self=registry["nll_loss_backward"])
 derivative("nll_loss2d_forward", "NllLoss2DBackward0", (0,), self=registry["nll_loss2d_backward"])

@@ -147,4 +147,4 @@ derivative("logsumexp", self=lambda grad, self, result, dim, keepdim: (
     * (self - restored(result, self.shape, dim, keepdim)).exp().conj()))
 derivative("linalg_vector_norm", self=lambda grad, self, ord, result, dim, keepdim: (
     None if ord == 0 else norm_grad(grad, self, ord, result, dim, keepdim)))
-not_differentiable("all all.dim all.dims any any.dim any.dims count_nonzero.dim_IntList argmax argmin")
+not_differentiable("all all.dim all.dims any any.dim any.dims count_nonzero.dim_IntList argmax argmin hash_tensor")

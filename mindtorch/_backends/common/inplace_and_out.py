@@ -314,6 +314,7 @@ WRONG_DTYPE = {name: message for names, message in {
     "all any": "{name} only supports bool tensor for result, got: {Got}",
     "amax amin": "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Got} for out's "
                  "dtype.",
+    "hash_tensor": "Expected result to be of dtype uint64, but got {Got}",
     "linalg_norm linalg_matrix_norm": "{name} expected out tensor dtype {Want} but got: {Got}",
     "complex polar": "Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'",
     "frexp.mantissa": "torch.frexp() expects mantissa to have dtype {want} but got {got}",

@@ -47,6 +47,7 @@ function, method, out, exact dtype:
     any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
     amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor  # The greatest element of `self` over the dimensions `dim`; elements that are equally great share the gradient.
     amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor  # The least element of `self` over the dimensions `dim`; elements that are equally small share the gradient.
+    hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor  # The bits of the elements of `self`, as float64 or int64, combined by exclusive or over the dimensions `dim`; of `mode` there is only 0.
     aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)  # The least and the greatest element of `self`, over the dimension `dim` or over all.
     max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
     min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)

@@ -220,6 +220,11 @@ def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tup
     return minimum(x, axis, keepdims=keepdim), maximum(x, axis, keepdims=keepdim)
 
 
+def hash_tensor(x: np.ndarray, dim: Any = (), keepdim: bool = False, mode: int = 0) -> Any:
+    bits = x.astype(np.int64 if x.dtype.kind in "biu" else np.float64).view(np.uint64)
+    return np.bitwise_xor.reduce(bits, wrap_dims(dim, x.ndim), keepdims=keepdim)
+
+
 # -- norms ---------------------------------------------------------------------------------------------------
 
 def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
@@ -264,7 +269,7 @@ var, std = moments("var"), moments("std", np.sqrt)
 summed, averaged, multiplied = reduced(total), reduced(mean), reduced(product)
 every, some = reduced(truth(np.logical_and.reduce)), reduced(truth(np.logical_or.reduce))
 largest, smallest = reduced(extremum(maximum)), reduced(extremum(minimum))
-CPU_KERNELS.add(aminmax, linalg_vector_norm)
+CPU_KERNELS.add(aminmax, hash_tensor, linalg_vector_norm)
 CPU_KERNELS.update({
     "sum": whole(summed),
     "sum.dim_IntList": summed,

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from ...._about import about
-from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, uint8
+from ...._dtype import COMPLEX, FLOATING, RARE, DType, bool_, get_default_dtype, int64, uint8, uint64
 from ...._errors import NAMES, check, check_takes
 from ...._layout import Ints, Spec, wrap_dim, wrap_dims
 from ...common.matrices import check_floating, check_norm_dtype
@@ -195,6 +195,14 @@ def aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[S
     return spec, spec
 
 
+def hash_tensor(self: Any, dim: Any = (), keepdim: bool = False, mode: int = 0) -> Spec:
+    check(mode == 0, lambda: f"Unknown hash_tensor mode: {mode}")
+    check_elements("hash_tensor", self, dim)
+    shape = reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim)
+    check_takes(self._dtype.category < COMPLEX and self._dtype.name not in RARE, "xor_sum_cpu", self._dtype)
+    return Spec(shape, uint64)
+
+
 def check_norm_of_nothing(self: Any, ord: Any, dim: Any) -> None:
     """Refuse a norm that is an extremum, along a dimension without elements."""
     empty = next((d for d in wrap_dims(dim, self.ndim) if self.ndim and not self.shape[d]), None)
@@ -217,7 +225,7 @@ def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
 
 total, averages, truths = reduction(summed), reduction(averaged), reduction(truth)
 variance = deviation(reduction(real_dtype_of("std and var")))
-META_KERNELS.add(nansum, aminmax, linalg_vector_norm)
+META_KERNELS.add(nansum, aminmax, hash_tensor, linalg_vector_norm)
 META_KERNELS.update({
     "sum": whole(total),
     "sum.dim_IntList": total,
