@@ -150,7 +150,7 @@ def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEA
     shape = self.shape
     ndim = len(shape)
     if ndim != 1:
-        check(ndim, lambda: f"Expected 1 or more dimensions (got {ndim})", ValueError)
+        check(ndim, "Expected 1 or more dimensions (got 0)", ValueError)
         targets = target.shape[0] if target.ndim else 0
         if shape[0] != targets:
             raise about(ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({targets})."),

@@ -20,6 +20,10 @@ from . import CPU_KERNELS
 #: Elements up to which rows are added up one after the other, however many, and if they are not many; sums of more have
 #: PyTorch's cascade, of so many levels.
 FEW, SOME, LEVELS = 512, 1 << 13, 4
+#: Rows up to which they are added up one after the other.
+SHORT = 128
+#: So many ones, by the letter of the dtype and the number.
+ONES = {kind: [np.ones(FEW, kind)[:count] for count in range(FEW + 1)] for kind in "fd"}
 #: Elements from which on lines that are not shorter are added up in vectors, in pieces of this length.
 MANY, LINE, PIECE = 1 << 15, 64, 1 << 11
 #: Variances of float32 that are smaller, or infinite, may be those of squares that float32 cannot hold.
@@ -70,6 +74,17 @@ def count(x: np.ndarray, axis: Ints) -> int:
 
 # -- sums ----------------------------------------------------------------------------------------------------
 
+def by_ones(x: np.ndarray, axis: int) -> Any:
+    """The sums along an axis of few numbers of float32 or float64 as a product with ones, which takes BLAS a quarter of
+    the time of NumPy's reductions: along the last axis, or the first of a matrix; None along any other.
+    """
+    count, last = x.shape[axis], x.ndim - 1
+    if axis == last and count <= FEW:
+        ones = ONES[x.dtype.char][count]
+        return x.dot(ones) if last < 2 else x.reshape(-1, count).dot(ones).reshape(x.shape[:-1])
+    return ONES[x.dtype.char][count].dot(x) if last == 1 and count <= SHORT else None
+
+
 def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
     """The sum. NumPy adds in pairs along the innermost axis only; long other axes are summed in PyTorch's cascade."""
     if x.size <= FEW and x.dtype.kind == "f":
@@ -82,7 +97,7 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
             return out.reshape((1,) * x.ndim) if keepdims else out
         if axis == (x.ndim - 1,) and x.shape[-1] >= LINE:
             return of_lines(x).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
-    short = 16 if x.size > SOME else 128
+    short = 16 if x.size > SOME else SHORT
     for a in axis:
         if x.shape[a] > short and x.strides[a] != x.itemsize:
             x = cascade(x, a)

@@ -22,6 +22,32 @@ def exp(x: np.ndarray, out: np.ndarray) -> np.ndarray:
     return exp_of(x, out) if x.size >= MANY else np.exp(x, out)
 
 
+#: Numbers in a line up to which BLAS adds it up once for each of them, in the product with a matrix of ones.
+SHORT = 16
+SQUARES = {kind: [np.ones((n, n), kind) for n in range(SHORT + 1)] for kind in "fd"}
+#: Below such a sum of squares no exponential is too large or too small for the sum of all, and below the other the
+#: logarithm of that sum is known to a millionth: there is no need to subtract the largest number first.
+FOR_SUMS, FOR_LOGARITHMS = 6400.0, 1024.0
+
+
+def softmax_of_few(x: np.ndarray) -> np.ndarray | None:
+    """Softmax of short lines of moderate numbers, contiguous, of float32 or float64; None of others."""
+    flat, count = x.ravel(), x.shape[-1]
+    if count > SHORT or not flat.dot(flat) < FOR_SUMS:
+        return None
+    powers = np.exp(x)
+    return np.divide(powers, powers.dot(SQUARES[x.dtype.char][count]), powers)
+
+
+def log_softmax_of_few(x: np.ndarray) -> np.ndarray | None:
+    """The logarithm of that."""
+    flat, count = x.ravel(), x.shape[-1]
+    if count > SHORT or not flat.dot(flat) < FOR_LOGARITHMS:
+        return None
+    sums = np.exp(x).dot(SQUARES[x.dtype.char][count])
+    return np.subtract(x, np.log(sums, sums), sums)
+
+
 def softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
     """Compute softmax after a shift by the largest element, so that nothing overflows."""
     np.subtract(x, maximum(x, axis, None, None, True), out)
