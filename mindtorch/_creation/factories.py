@@ -38,12 +38,16 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
         raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
+    plain = True
     for n in size:
-        if n.__class__ is not int and (isinstance(n, bool) or not (isinstance(n, (int, np.integer, Tensor)) or (
+        if n.__class__ is int:
+            continue
+        plain = False
+        if (isinstance(n, bool) or not (isinstance(n, (int, np.integer, Tensor)) or (
                 isinstance(n, np.ndarray) and not n.ndim and n.dtype.kind in "iu"))):
             raise TypeError(f"{function}(): argument 'size' must be tuple of ints, but found element of type "
                             f"{type(n).__name__}")
-    return tuple([int(n) for n in size])
+    return size if plain else tuple([int(n) for n in size])
 
 
 def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any = None) -> Tensor:

@@ -172,6 +172,16 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             note(error, op, (self, second, third, *args), site=call_site())
             raise
 
+    def call_list(tensors: Any, *args: Any) -> Any:
+        keys = mode
+        for tensor in tensors:
+            keys |= tensor._keys
+        try:
+            return (table.get(keys) or resolve(op, keys, offer))(tensors, *args)
+        except Exception as error:
+            note(error, op, (tensors, *args), site=call_site())
+            raise
+
     def call_any(*args: Any) -> Any:
         keys = keys_of(args) | mode
         try:
@@ -199,6 +209,8 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
         if ", " not in written:  # a call of as many arguments as are named costs less than one of any number
             return call_alone
         return call_one if written.count(", ") > 1 or "=" in written or "*" in written else call_with
+    if tensors == 1 and kinds[0] == "Tensor[]":
+        return call_list
     if tensors == 2 and kinds[:2] == ["Tensor", "Tensor"]:
         return call_two
     if (tensors == 3 and "wrapped numbers" not in op.flags

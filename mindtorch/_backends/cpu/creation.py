@@ -7,9 +7,9 @@ from typing import Any
 
 from ..._device import device as Device
 from ..._dispatch.keys import NONCONTIGUOUS
-from ..._dtype import INTEGER, bool_, float16
+from ..._dtype import INTEGER, DType, bool_, float16, get_default_dtype
 from ..._errors import check_number
-from ..._layout import Spec
+from ..._layout import Ints, Spec, check_sizes
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array
 from ..common.creation import creation_kernels
@@ -35,6 +35,18 @@ def fill(spec: Spec, value: Any, device: Device) -> Tensor:
 KERNELS = creation_kernels("cpu", fill)
 
 
+def of(value: int) -> Callable[..., Tensor]:
+    """``ones`` and ``zeros``: every dtype holds the number."""
+
+    def kernel(size: Ints, dtype: DType | None = None, *options: Any) -> Tensor:
+        dtype = dtype or get_default_dtype()
+        array = allocate(check_sizes(size), dtype.np)
+        array.fill(value)
+        return from_array(array, dtype)
+
+    return kernel
+
+
 def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """``ones_like`` and ``zeros_like``, in a few steps where all is as in the tensor: each backward pass begins so."""
 
@@ -49,4 +61,5 @@ def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return kernel
 
 
-KERNELS.update({"zeros_like": like(0, KERNELS["zeros_like"]), "ones_like": like(1, KERNELS["ones_like"])})
+KERNELS.update({"zeros": of(0), "zeros_like": like(0, KERNELS["zeros_like"]),
+                "ones": of(1), "ones_like": like(1, KERNELS["ones_like"])})

@@ -284,7 +284,7 @@ def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
 def stacked(arrays: list[ndarray], dim: int) -> ndarray:
     """``np.stack``, which along the first dimension is to put one array behind the other."""
     shape = arrays[0].shape
-    if dim or not shape or any(array.shape != shape for array in arrays):
+    if dim or not shape or [array.shape for array in arrays].count(shape) < len(arrays):
         return np.stack(arrays, dim)
     return np.concatenate(arrays).reshape(len(arrays), *shape)
 
