@@ -127,6 +127,51 @@ def test_other_loops_agree_with_numpy_and_pytorch(name, by_numpy, used) -> None:
         mindtorch.testing.assert_close(result, other, equal_nan=True)
 
 
+def normalised(t: Any, x: Any, affine: bool, same: bool) -> list[Any]:
+    """Lines normalised, and the gradients; ``same`` for each line or not."""
+    x, weight, bias = (part.detach().clone().requires_grad_() for part in (lines(x) * 2 + 9, x[:640], x[640:1280]))
+    out = t.nn.functional.layer_norm(x, (640,), *([weight, bias] if affine else []))
+    (out.sum() if same else (out * lines(x.reshape(-1).detach())).sum()).backward()
+    return [out.detach(), x.grad, *([weight.grad, bias.grad] if affine else [])]
+
+
+@pytest.mark.parametrize("same", [False, True], ids=["gradients", "one gradient"])
+@pytest.mark.parametrize("affine", [False, True], ids=["plain", "affine"])
+def test_normalised_lines_and_their_gradients_agree_with_numpy_and_pytorch(affine, same, by_numpy, used) -> None:
+    x = torch.randn(LARGE + 640, generator=torch.Generator().manual_seed(1))
+    if not affine:  # else these lines reach all elements of the gradients of weight and bias
+        x[2048:2050], x[4096] = torch.inf, torch.nan
+    mine, settings = port(x, mindtorch), (affine, same)
+    results, without = normalised(mindtorch, mine, *settings), by_numpy(lambda: normalised(mindtorch, mine, *settings))
+    assert used == {"layer_norm", "layer_norm_backward"}
+    for others in (without, [port(other, mindtorch) for other in normalised(torch, x, *settings)]):
+        for result, other in zip(results, others, strict=True):
+            assert result.isfinite().any()
+            mindtorch.testing.assert_close(result, other, equal_nan=True, rtol=1e-4, atol=1e-4)
+
+
+def test_lines_that_may_not_be_written_to_are_normalised(used) -> None:
+    array = np.random.default_rng(1).standard_normal((LARGE // 64, 64), np.float32)
+    array.flags.writeable = False
+    row = mindtorch._backends.cpu.ops.CPU_KERNELS["native_layer_norm"]
+    found = row(array, (64,), None, None, 1e-5)[0]
+    np.testing.assert_allclose(found, (array - array.mean(1)[:, None]) / array.std(1)[:, None], rtol=1e-3, atol=1e-4)
+    assert not used
+
+
+def test_normalised_lines_do_not_depend_on_the_number_of_threads(used) -> None:
+    x, before, found = port(torch.randn(1 << 21), mindtorch), mindtorch.get_num_threads(), []
+    try:
+        for count in (1, 2, 3):
+            mindtorch.set_num_threads(count)
+            found.append(normalised(mindtorch, x, True, False))
+    finally:
+        mindtorch.set_num_threads(before)
+    assert used == {"layer_norm", "layer_norm_backward"}
+    for first, *others in zip(*found, strict=True):
+        assert all(first.equal(other) for other in others)
+
+
 @pytest.mark.parametrize("name", ROUNDED)
 def test_results_do_not_depend_on_the_number_of_threads(name, used) -> None:
     x, before, found = port(torch.randn(1 << 21), mindtorch), mindtorch.get_num_threads(), []

@@ -78,3 +78,4 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide")  #: NumPy's names of what
 box_muller = Loop("box_muller", True)
 sigmoid, silu, gelu = Loop("sigmoid"), Loop("silu"), Loop("gelu")
 softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsum")
+layer_norm, layer_norm_backward = Loop("layer_norm"), Loop("layer_norm_backward")

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .... import _loops
 from ...._groups import Groups, by_channel, by_group, by_row
 from ...._storage import allocate
 from ...common.blas import add_product
-from ...common.blocks import BLOCK, each_block
+from ...common.blocks import BLOCK, LARGE, each_block
 from . import CPU_KERNELS
 from .reduction import mean, to_opmath, total
 
@@ -129,10 +130,22 @@ SHORT = 8
 LONG = 1 << 16
 
 
-def each_rows(work: Callable[[slice], None], x: Array) -> None:
-    """Call ``work`` with some rows of a matrix at a time."""
+def each_rows(work: Callable[[slice], None], x: Array, size: int = BLOCK) -> None:
+    """Call ``work`` with some rows of a matrix at a time, of so many elements."""
     rows, columns = x.shape
-    each_block(work, rows, max(BLOCK // max(columns, 1), 1), x.size)
+    each_block(work, rows, max(size // max(columns, 1), 1), x.size)
+
+
+def compiled(loop: _loops.Loop, x: Array, *others: Array) -> Any:
+    """A loop for rows, if it takes these arrays, and the rows repay it."""
+    if x.size < _loops.LARGE or any(given.dtype != np.float32 or not given.flags.carray for given in (x, *others)):
+        return None
+    return loop.compiled(x.size)
+
+
+def in_line(values: Any, number: int, x: Array) -> Array:
+    """Weight or bias in memory that loops take; without them, this number for each column."""
+    return np.full(x.shape[1], number, x.dtype) if values is None else np.require(values, requirements="CW")
 
 
 def pairs(first: Any, second: Any, block: Array) -> Array:
@@ -148,6 +161,10 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
     """``normalised`` for rows of one kind of number that is computed in as it is."""
     rows, columns = x.shape
     out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
+    if (loop := compiled(_loops.layer_norm, x)) is not None:
+        factor, shift = in_line(weight, 1, x), in_line(bias, 0, x)
+        each_rows(lambda at: loop(x[at], factor, shift, np.float32(eps), out[at], middle[at], rstd[at]), x, LARGE)
+        return out, middle, rstd
     part = x.dtype.type(1 / columns)
     parts = np.full(columns, part)
     lines = None  # weight and bias, where they are finite: 0 times infinity would be NaN
@@ -183,6 +200,8 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
 def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, mask: Any) -> list[Any]:
     """``gradients`` for such rows."""
     columns = x.shape[1]
+    if mask[0] and (loop := compiled(_loops.layer_norm_backward, x, middle, rstd)) is not None:
+        return gradients_by_loop(loop, grad, x, middle, rstd, in_line(weight, 1, x), mask)
     part, factor = x.dtype.type(1 / columns), np.ones(columns, x.dtype) if weight is None else weight
     parts = factor * part
     of_input = allocate(x.shape, x.dtype) if mask[0] else None
@@ -220,6 +239,26 @@ def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any
         weighed, along_all = row * factor, row @ parts
         lines = np.array([weighed - along_all, np.ones_like(row)])
         each_rows(work_of_same, x)
+    return wanted_of(mask, of_input, sums)
+
+
+def gradients_by_loop(loop: Any, grad: Array, x: Array, middle: Array, rstd: Array, weight: Array,
+                      mask: Any) -> list[Any]:
+    """``row_gradients`` by a loop."""
+    of_input = allocate(x.shape, x.dtype)
+    sums: dict[int, list[Array]] = {}
+    grad = np.require(grad if grad.strides[0] else grad[:1], requirements="CW")  # one row that is the same for all
+
+    def work(at: slice) -> None:
+        sums[at.start] = [np.zeros_like(weight), np.zeros_like(weight)]
+        loop(grad[at] if len(grad) > 1 else grad, x[at], middle[at], rstd[at], weight, of_input[at], *sums[at.start])
+
+    each_rows(work, x, LARGE)
+    return wanted_of(mask, of_input, sums)
+
+
+def wanted_of(mask: Any, of_input: Any, sums: dict[int, list[Array]]) -> list[Any]:
+    """The gradients that are asked for, those of weight and bias from their sums by block, in order."""
     totals = [reduce(np.add, parts) for parts in zip(*[sums[start] for start in sorted(sums)], strict=True)]
     return [found if wanted else None
             for found, wanted in zip((of_input, *(totals or (None, None))), mask, strict=True)]
