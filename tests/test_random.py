@@ -343,6 +343,25 @@ def test_states_of_either_library_continue_in_the_other(drawn: int) -> None:
                      torch.randn(1, dtype=torch.float64, generator=from_ours), within_ulps=1)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_that_few_normals_are_computed_ahead_shows_neither_in_other_draws_nor_in_the_state(seed: int) -> None:
+    g, h = pair(seed)
+    chosen = np.random.default_rng(seed)
+    for _ in range(300):
+        n = int(chosen.choice([1, 2, 3, 8, 15, 100]))
+        kind = chosen.integers(4)
+        if kind == 0:
+            assert_equal(sampling.uniform(g, n, np.dtype("float32")), torch.rand(n, generator=h))
+        elif kind == 1:
+            assert_equal(sampling.normal(g, n, np.dtype("float64"), 2.0, 3.0),
+                         torch.empty(n, dtype=torch.float64).normal_(2.0, 3.0, generator=h), within_ulps=1)
+        elif kind == 2:
+            assert_equal(sampling.normal(g, n, np.dtype("float32")), torch.randn(n, generator=h), within_ulps=1)
+        else:
+            assert_same_state(g, h)
+            g._set_state_array(h.get_state().numpy())
+
+
 def test_pytorchs_kept_float_normal_survives() -> None:
     state = torch.Generator().get_state()
     state[5048:5052] = torch.from_numpy(np.array([0.25], np.float32).view(np.uint8))

@@ -19,19 +19,16 @@ Options = Any  # what all factories take, and the memory format of a tensor like
 
 # -- factories -----------------------------------------------------------------------------------------------
 
-def drawn(fill: Callable[..., Any], *parameters: float) -> dict[str, Callable[..., Any]]:
-    """The four forms of a factory that fills new memory by an operator: of a size or like a tensor, from the default
-    generator or a given one.
+def drawn(fill: Callable[..., Any], first: float, second: float) -> dict[str, Callable[..., Any]]:
+    """The four forms of a factory that fills new memory by an operator with two parameters: of a size or like a tensor,
+    from the default generator or a given one.
     """
 
-    def of_size(size: Any, generator: Any, *options: Options) -> Any:
-        return fresh(fill(empty(size, *options), *parameters, generator))
+    def by(make: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        return (lambda like, *options: fresh(fill(make(like, *options), first, second)),
+                lambda like, generator, *options: fresh(fill(make(like, *options), first, second, generator)))
 
-    def like(self: Any, generator: Any, *options: Options) -> Any:
-        return fresh(fill(empty_like(self, *options), *parameters, generator))
-
-    return {"": lambda size, *options: of_size(size, None, *options), ".generator": of_size,
-            "_like": lambda self, *options: like(self, None, *options), "_like.generator": like}
+    return dict(zip(("", ".generator", "_like", "_like.generator"), (*by(empty), *by(empty_like)), strict=True))
 
 
 def _randint(low: int, high: int, size: Any, generator: Any, dtype: Any = None, *options: Options) -> Any:

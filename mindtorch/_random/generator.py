@@ -37,6 +37,17 @@ STATE_LAYOUT = np.dtype([
 ], align=True)
 
 
+def of_64_bits(words: np.ndarray) -> np.ndarray:
+    """Words of 64 bits from twice as many of 32 bits, of which the high half was drawn first; it is written over them
+    where that can be.
+    """
+    words = words.astype("<u4", copy=False).view("<u8")  # with the half drawn first below
+    high = words << np.uint64(32)
+    words >>= np.uint64(32)
+    words |= high
+    return words
+
+
 #: The class of the generators of a device, by device type.
 kinds: dict[str, type[Generator]] = {}
 
@@ -65,6 +76,10 @@ class Generator:
         self.next_normal: float | None = None  # second number of a Box-Muller pair, kept for the next draw
         self._next_float_normal: float | None = None  # kept for PyTorch; no CPU kernel uses it
         self._engine: np.random.MT19937 | None = None
+        #: All words of the engine's state, if they were drawn ahead of their use; and what was made of those from a
+        #: place on, see :meth:`ahead`.
+        self._words: np.ndarray | None = None
+        self._made: tuple[int, np.ndarray] | None = None
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
@@ -82,6 +97,8 @@ class Generator:
         with self.lock:
             self._seed = seed % 2**64
             self._reseed = True  # done by the first draw: numpy.random takes 10 ms to import
+            self._at = _WORDS  # the place of the next word in the state, wherever the engine stands
+            self._words = None
             self._untwisted = True  # PyTorch's ``next`` is 0 until the first draw, NumPy's ``pos`` 624
             self.next_normal = self._next_float_normal = None
         return self
@@ -120,26 +137,39 @@ class Generator:
         if n == 0:
             return np.empty(0, np.uint32)
         with self.lock:
+            at, before = self._at, None
+            if self._words is not None:
+                before = self._words[at:at + n].copy()
+                if len(before) == n:
+                    self._at, self._untwisted = at + n, False
+                    return before
+                at, n = _WORDS, n - len(before)  # where the engine stands
             engine = self._mt19937()
             words = (engine.random_raw(n).astype(np.uint32) if n <= FEW else
                      np.random.Generator(engine).integers(0, 1 << 32, n, np.uint32))
-            self._untwisted = False
-        return words
+            self._at, self._untwisted, self._words = (at + n - 1) % _WORDS + 1, False, None
+        return words if before is None else np.concatenate((before, words))
+
+    def ahead(self, n: int, pairs: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
+        """What ``pairs`` makes of the next ``n`` words, a multiple of four: two numbers of each four. It is called with
+        all words that are left in the state, and what it makes of them is kept for the next calls, also if multiples of
+        four words are drawn otherwise between them. None if fewer words are left. The caller holds the lock.
+        """
+        at, words, made = self._at % _WORDS, self._words, self._made
+        if at + n > _WORDS:
+            return None
+        if words is None or self._at == _WORDS:
+            words, made = np.empty(_WORDS, np.uint32), None
+            words[at:] = self._mt19937().random_raw(_WORDS - at)
+        if made is None or (at - made[0]) % 4:
+            made = at, pairs(words[at:_WORDS - (_WORDS - at) % 4])
+        self._words, self._made, self._at, self._untwisted = words, made, at + n, False
+        first = (at - made[0]) // 2
+        return made[1][first:first + n // 2]
 
     def random64(self, n: int) -> np.ndarray:
         """``n`` words of 64 bits, the high half drawn first (``at::CPUGeneratorImpl::random64``)."""
-        words = self.random(2 * n).astype("<u4", copy=False).view("<u8")  # with the half drawn first below
-        high = words << np.uint64(32)
-        words >>= np.uint64(32)
-        words |= high
-        return words
-
-    def few64(self, n: int) -> list[int]:
-        """The same as Python's integers, which is quicker for a few."""
-        with self.lock:
-            words = self._mt19937().random_raw(2 * n).tolist()
-            self._untwisted = self._untwisted and not n
-        return [high << 32 | low for high, low in zip(words[::2], words[1::2], strict=True)]
+        return of_64_bits(self.random(2 * n))
 
     @contextmanager
     def one_by_one(self, transform: Callable[[np.ndarray], np.ndarray], bulk: int) -> Iterator[Callable[[], Any]]:
@@ -203,8 +233,8 @@ class Generator:
         with self.lock:
             engine = self._mt19937().state["state"]
             state["initial_seed"], state["seeded"] = self._seed, 1
-            state["next"] = 0 if self._untwisted else engine["pos"]
-            state["left"] = _WORDS + 1 - engine["pos"]
+            state["next"] = 0 if self._untwisted else self._at
+            state["left"] = _WORDS + 1 - self._at
             state["state"] = engine["key"]
             if self.next_normal is not None:
                 state["normal_y"], state["normal_is_valid"] = self.next_normal, 1
@@ -230,8 +260,9 @@ class Generator:
             raise RuntimeError(f"Invalid mt19937 state: seeded={state['seeded']}, left={left}, next={following}")
         with self.lock:
             self._seed, self._untwisted = int(state["initial_seed"]), untwisted
+            self._at, self._words = _WORDS + 1 - left, None
             self._mt19937().state = {"bit_generator": "MT19937", "state": {
-                "key": state["state"].astype(np.uint32), "pos": _WORDS + 1 - left}}
+                "key": state["state"].astype(np.uint32), "pos": self._at}}
             self.next_normal = float(state["normal_y"]) if state["normal_is_valid"] else None
             self._next_float_normal = (float(state["next_float_normal_sample"])
                                        if state["is_next_float_normal_sample_valid"] else None)

@@ -18,6 +18,7 @@ _FLOATS = {
 _SCALAR: dict[Any, Any] = {np.log: math.log, np.log1p: math.log1p, np.exp: math.exp, np.tan: math.tan}
 _LARGEST_EXPONENT = 709.782712893384  # of math.exp, which raises where the C function returns infinity
 _FLOAT32 = np.dtype(np.float32)
+_MASK, _STEP = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)  # of uniform numbers of float32
 _SPLITTER = 2.0**27 + 1  # halves a float64's 53 bits (Veltkamp)
 _BLOCK = 1 << 16  # elements that stay in the cache from one step to the next
 _SAFE = 2.0**900  # splitting a larger number could overflow
@@ -44,8 +45,8 @@ def unit_interval(words: np.ndarray) -> np.ndarray:
     if words.dtype == np.uint32:
         out = np.empty(words.shape, np.float32)
         for start in range(0, len(words), _BLOCK):
-            out[start:start + _BLOCK] = (words[start:start + _BLOCK] & np.uint32(2**24 - 1)).view(np.int32)
-            out[start:start + _BLOCK] *= np.float32(2.0**-24)
+            out[start:start + _BLOCK] = (words[start:start + _BLOCK] & _MASK).view(np.int32)
+            out[start:start + _BLOCK] *= _STEP
         return out
     return (words & np.uint64(2**53 - 1)).view(np.int64) * 2.0**-53
 

@@ -6,17 +6,15 @@ them into an output of any strides. Docstrings name the ``at::`` distribution or
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from . import box_muller
-from .generator import Generator
+from .generator import Generator, of_64_bits
 from .numerics import affine, cast, compute_dtype, float_facts, libm, unit_interval
 
-#: Up to so many normals, calls of NumPy count for more than what they do.
+#: Up to so many normals, calls of NumPy count for more than what they do: they are computed ahead, many at once.
 FEW = 16
-MASK = 2**53 - 1  #: the bits of a word of which a uniform number of float64 is made
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -24,7 +22,7 @@ def fill(out: np.ndarray, values: np.ndarray) -> None:
     """Write ``values`` into ``out`` in the order of its memory, as ``TensorIterator`` visits an output."""
     if not out.flags.c_contiguous:
         out = out.transpose(memory_order(out))
-    out[...] = values.reshape(out.shape)
+    out[...] = values if out.ndim == 1 else values.reshape(out.shape)
 
 
 def memory_order(out: np.ndarray) -> list[int]:
@@ -58,6 +56,8 @@ def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, hig
         raise RuntimeError(f"uniform_ expects to-from <= std::numeric_limits<{name}>::max(), but found"
                            f" to={high:g} and from={low:g} which result in to-from to exceed the limit")
     compute = compute_dtype(dtype)
+    if compute is dtype and low == 0 and high == 1:
+        return standard_uniform(generator, n, dtype)
     start, stop = compute.type(low), compute.type(high)
     values = cast(affine(standard_uniform(generator, n, compute), stop - start, start), dtype)
     np.copyto(values, dtype.type(start), where=values == dtype.type(stop))  # rounded up to the open bound
@@ -108,31 +108,28 @@ def _normal_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
 def _normal_pairs(generator: Generator, n: int, mean: float, std: float, dtype: np.dtype = _FLOAT64) -> np.ndarray:
     """Normals computed in float64, one after the other (``at::normal_distribution<double>``)."""
     with generator.lock:
-        kept = [] if generator.next_normal is None else [generator.next_normal]
-        missing = max(0, n - len(kept))
-        if missing <= FEW:
-            few = [*kept, *_pairs([(word & MASK) * 2.0**-53 for word in generator.few64(missing + missing % 2)])]
-            if n:
-                generator.next_normal = few[n] if len(few) > n else None
-            if std == 1 and mean == 0 and dtype.kind == "f" and dtype.itemsize > 2:
-                return np.array(few[:n], dtype)
-            return cast(affine(np.array(few[:n]), std, mean), dtype)
-        u = standard_uniform(generator, missing + missing % 2, _FLOAT64).reshape(-1, 2)
-        radius = np.sqrt(-2 * libm(np.log1p, -u[:, 1], _FLOAT64))
-        angle = box_muller.TWO_PI * u[:, 0]
-        pairs = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
-        values = np.concatenate((kept, pairs.ravel()))
-        if n:
-            generator.next_normal = float(values[n]) if len(values) > n else None
-    return cast(affine(values[:n], std, mean), dtype)
+        kept = generator.next_normal
+        missing = n - (kept is not None)
+        missing += missing % 2
+        values = generator.ahead(2 * missing, _pairs) if 0 < missing <= FEW else None
+        if values is None:
+            values = _pairs(generator.random(2 * max(missing, 0)))
+        if kept is not None:
+            values = np.concatenate(([kept], values))
+        if len(values) > n:
+            values, generator.next_normal = values[:n], float(values[n])
+        elif kept is not None:
+            generator.next_normal = None
+    if std == 1 and mean == 0 and dtype.kind == "f" and dtype.itemsize > 2:
+        return values.astype(dtype)
+    return cast(affine(values, std, mean), dtype)
 
 
-def _pairs(uniforms: list[float]) -> Iterator[float]:
-    """The normals of a few pairs of uniforms, by the C library's functions."""
-    for angle, radius in zip(uniforms[::2], uniforms[1::2], strict=True):
-        radius, angle = math.sqrt(-2 * math.log1p(-radius)), box_muller.TWO_PI * angle
-        yield radius * math.cos(angle)
-        yield radius * math.sin(angle)
+def _pairs(words: np.ndarray) -> np.ndarray:
+    """Normals of float64, in pairs that are made of four words of 32 bits each."""
+    u = unit_interval(of_64_bits(words.copy())).reshape(-1, 2)
+    radius, angle = np.sqrt(-2 * libm(np.log1p, -u[:, 1], _FLOAT64)), box_muller.TWO_PI * u[:, 0]
+    return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1).ravel()
 
 
 # -- from one uniform each ------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from ..._determinism import filled
 from ..._device import device as Device
 from ..._dispatch.keys import NONCONTIGUOUS
 from ..._dtype import INTEGER, DType, bool_, float16, get_default_dtype
@@ -61,5 +62,18 @@ def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return kernel
 
 
-KERNELS.update({"zeros": of(0), "zeros_like": like(0, KERNELS["zeros_like"]),
-                "ones": of(1), "ones_like": like(1, KERNELS["ones_like"])})
+def empty(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """``empty`` of a contiguous tensor."""
+
+    def kernel(size: Ints, dtype: DType | None = None, layout: Any = None, device: Any = None,
+               pin_memory: bool | None = None, memory_format: Any = None) -> Tensor:
+        if memory_format is not None:
+            return general(size, dtype, layout, device, pin_memory, memory_format)
+        dtype = dtype or get_default_dtype()
+        return filled(from_array(allocate(check_sizes(size), dtype.np), dtype))
+
+    return kernel
+
+
+KERNELS.update({"empty.memory_format": empty(KERNELS["empty.memory_format"]), "zeros": of(0), "ones": of(1),
+                "zeros_like": like(0, KERNELS["zeros_like"]), "ones_like": like(1, KERNELS["ones_like"])})

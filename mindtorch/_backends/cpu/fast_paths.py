@@ -329,6 +329,27 @@ def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
     return array if array.size else None
 
 
+# -- random numbers ----------------------------------------------------------------------------------------------------
+
+def drawing(name: str) -> Callable[[Row], Row]:
+    """An operator that draws a few numbers into a tensor. What is drawn must not be drawn a second time: an error is
+    raised as it is.
+    """
+
+    def make(general: Row) -> Row:
+        draw = CPU_KERNELS[name]
+
+        def fast(self: Any, *args: Any) -> Any:
+            if self._dtype not in BLAS or self._array.size > reduction.FEW:
+                return general(self, *args)
+            draw(self._array, *args)
+            return self
+
+        return fast
+
+    return make
+
+
 # -- lists -------------------------------------------------------------------------------------------------------------
 
 def on_lists(name: str, count: int) -> Callable[[Row], Row]:
@@ -382,6 +403,7 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "index.Tensor": index,
     "index_put_": index_put_,
     "index_select": index_select,
+    **{name: drawing(name) for name in ("normal_", "uniform_")},
     **{name: on_lists(name, count) for name, count in (("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6),
                                                      ("_fused_adagrad_", 4))},
 }
