@@ -30,11 +30,20 @@ def strides_of_sums(t: Any) -> Any:
     return [(a + b).stride() for a, b in pairs]
 
 
+def strides_of_single_places(t: Any) -> Any:
+    """Of tensors whose dimensions of size 1 have strides that no layout would give them."""
+    odd = [t.ones(20).as_strided(*layout) for layout in (
+        ((3, 2, 1, 3), (6, 1, 2, 2)), ((3, 2, 2, 1), (4, 1, 2, 3)), ((1, 3, 3, 2), (0, 1, 6, 3)))]
+    return [(x.is_contiguous(memory_format=t.channels_last), x.neg().stride(), (x + x).stride(),
+             (x + x.contiguous(memory_format=t.channels_last)).stride()) for x in odd]
+
+
 def strides_like(t: Any) -> Any:
     return [(t.empty_like(x).stride(), (x + 1).stride()) for x in (
         t.empty(2, 0, 3).permute(2, 0, 1), t.empty(0, 3).t(), t.empty(2, 3, 0).transpose(0, 1),
         t.empty(3, 1, 0, 2).permute(3, 1, 0, 2), t.empty(4, 0, 1).transpose(0, 2), t.ones(4, 6)[::2, ::3].t(),
-        t.ones(4, 3, 2)[::2].permute(2, 0, 1), t.ones(4, 3).as_strided((2, 3), (1, 1)))]
+        t.ones(4, 3, 2)[::2].permute(2, 0, 1), t.ones(4, 3).as_strided((2, 3), (1, 1)),
+        t.empty(0).as_strided((3, 0, 2), (3, 2, 5)), t.empty(0).as_strided((0, 2), (0, 5)))]
 
 
 def resized(t: Any) -> Any:
@@ -60,13 +69,14 @@ def unfolded(t: Any) -> Any:
 
 def folded(t: Any) -> Any:
     return [t.nn.functional.fold(t.arange(4.0 * n).view(1, 4, n), (4, 5), (2, 2), dilation=d, padding=p)
-            for n, d, p in ((8, (2, 1), 0), (9, (1, 2), 0), (24, (2, 1), 1))]
+            for n, d, p in ((8, (2, 1), 0), (9, (1, 2), 0), (24, (2, 1), 1), (20, (1, 1), (1, 0)))]
 
 
 def drawn_in_bounds(t: Any) -> Any:
     t.manual_seed(0)
     return [t.nn.init.trunc_normal_(t.empty(5), *bounds) for bounds in (
-        (0, 1, -2, 2), (0, 1, -0.1, 0.1), (0, 1, 3.0, 4.0), (5, 1, -2, 2), (0, 1, -2.0, -1.5), (0, 1, 1.5, 8.0))]
+        (0, 1, -2, 2), (0, 1, -0.1, 0.1), (0, 1, 3.0, 4.0), (5, 1, -2, 2), (0, 1, -2.0, -1.5), (0, 1, 1.5, 8.0),
+        (0, 1, -0.38, 0.38), (0, 1, -0.39, 0.39))]  # of which the last hold a little less and more than 0.3 of all
 
 
 def clipped(norm: float) -> Callable[[Any], Any]:
@@ -78,19 +88,23 @@ def clipped(norm: float) -> Callable[[Any], Any]:
     return case
 
 
-def gaussian_nll(eps: float) -> Callable[[Any], Any]:
+def gaussian_nll(**eps: float) -> Callable[[Any], Any]:
     return lambda t: t.nn.functional.gaussian_nll_loss(t.tensor([1.0, 2.0]), t.tensor([0.0, 2.0]),
-                                                       t.tensor([0.0, 1e-9]), full=True, eps=eps)
+                                                       t.tensor([0.0, 1e-9]), full=True, **eps)
 
 
 CASES: dict[str, Callable[[Any], Any]] = {
     "int8 and large numbers": compared("int8", [0, 127, -128], 127, 128, 300, -300, 2**40, -(2**40), 2.5, float("inf")),
     "uint8 and large numbers": compared("uint8", [0, 255], -1, 255, 256, 300),
     "int32 and large numbers": compared("int32", [0, 2**31 - 1], 2**31 - 1, 2**31, -(2**40)),
+    "int64 and what wraps around": compared("int64", [0, 3], 2**63, 2**64 - 1),
+    **{f"{dtype} and {number}": compared(dtype, [0, 3], number)
+       for dtype in ("int64", "float32") for number in (2**64, -(2**63) - 1)},
     "argmax of all, kept": lambda t: [f(t.arange(6.0).view(2, 3), keepdim=keep)
                                       for f in (t.argmax, t.argmin) for keep in (True, False)],
     "sums of half precision": half_sums,
     "strides of sums of channels_last": strides_of_sums,
+    "strides of channels_last with odd strides of single places": strides_of_single_places,
     "strides like those of empty tensors and of tensors with gaps": strides_like,
     "resize_as_ takes the format": resized,
     "view_as_complex at an odd offset": lambda t: t.view_as_complex(t.arange(9.0)[1:].view(4, 2)),
@@ -105,8 +119,8 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "trunc_normal_ of near and far bounds": drawn_in_bounds,
     "clip_grad_norm_ to almost nothing": clipped(1e-6),
     "clip_grad_norm_ to more than there is": clipped(2.0),
-    "gaussian_nll_loss of almost no variance": gaussian_nll(1e-6),
-    "gaussian_nll_loss of less than eps": gaussian_nll(1e-2),
+    "gaussian_nll_loss of almost no variance": gaussian_nll(),
+    "gaussian_nll_loss of less than eps": gaussian_nll(eps=1e-2),
 }
 
 

@@ -221,7 +221,6 @@ def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replace
 def _multinomial_with_replacement(generator: Generator, probabilities: np.ndarray, n: int) -> np.ndarray:
     cumulative = np.cumsum(probabilities, axis=1, dtype=compute_dtype(probabilities.dtype))
     cumulative /= cumulative[:, -1:].copy()
-    cumulative[:, -1] = 1
     u = standard_uniform(generator, len(cumulative) * n, _FLOAT64).reshape(len(cumulative), n)
     samples = np.empty(u.shape, np.int64)
     for row, row_cumulative, row_u in zip(samples, cumulative.astype(np.float64), u, strict=True):

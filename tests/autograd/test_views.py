@@ -68,7 +68,29 @@ def made_without_grad_mode(t: Any) -> Any:
     return inside.mul_(2)
 
 
+def turned(t: Any) -> Any:
+    """A view whose layout is changed in place has the node of that, and not one of its base."""
+    base, view = base_and_view(t)
+    view.unsqueeze_(0).t_()
+    node = view.grad_fn
+    return node.name(), node is view.grad_fn, node.next_functions[0][0].name(), t.autograd.grad(view.sum(), base)
+
+
+def made_after_writes(device: str) -> Case:
+    """A view of what was written has its own node, though the version is not 0."""
+
+    def case(t: Any) -> Any:
+        base = t.ones(2, 2, requires_grad=True, device=device) * 1
+        base.add_(1).mul_(2)
+        return [view.grad_fn.name() for view in (base[0], base.t(), base.t()[0], base.select(0, 1).unsqueeze(0))]
+
+    return case
+
+
 CASES: dict[str, Case] = {
+    "turned in place": turned,
+    "made after writes": made_after_writes("cpu"),
+    "made after writes, without values": made_after_writes("meta"),
     "history": history,
     "retained": retained(lambda base, view: None),
     "retained, the base is written": retained(lambda base, view: base.mul_(2)),

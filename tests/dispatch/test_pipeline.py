@@ -315,3 +315,21 @@ def test_what_an_operator_in_place_writes_beside_its_tensor_is_pending_until_the
         assert is_pending(x) and is_pending(noise)
     assert (x.tolist(), noise.tolist()) == ([-0.25, 2.0], [0.25, 1.0])
     assert (x._version, noise._version) == (1, 0)
+
+
+def test_a_meta_kernel_may_be_written_in_operators(restored):  # noqa: F811
+    """They see tensors of the meta device, in the layouts that the operator was called with."""
+    layouts = []
+
+    def meta(x):
+        layouts.append((x.device.type, x.stride(), x.is_contiguous()))
+        return (x * 2).t()
+
+    library.kernel("turned(Tensor self) -> Tensor", "cpu")(lambda self: (self * 2).t())
+    library.meta("turned", meta)
+    x = torch.arange(6.0).view(2, 3)
+    with torch.pipeline():
+        out, again = torch.turned(x), torch.turned(x.t())
+        assert is_pending(out) and (out.shape, out.stride()) == ((3, 2), (1, 3)) and again.stride() == (3, 1)
+    assert out.tolist() == [[0, 6], [2, 8], [4, 10]] and again.tolist() == [[0, 2, 4], [6, 8, 10]]
+    assert layouts == [("meta", (3, 1), True), ("meta", (1, 3), False)]

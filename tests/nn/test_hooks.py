@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+import weakref
 
 import pytest
 
@@ -216,6 +217,20 @@ def test_full_backward_hooks_without_inputs_that_require_grad():
         with pytest.warns(UserWarning, match="no inputs require gradients"):
             model(t.ones(1, 2)).sum().backward()
         return seen
+
+    same(program)
+
+
+@pytest.mark.filterwarnings("ignore:Full backward hook is firing")
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_full_backward_hooks_keep_no_gradient_after_backward(requires_grad):
+    def program(t):
+        seen = []
+        model = t.nn.Linear(2, 2)
+        model.register_full_backward_hook(lambda module, inputs, outputs: seen.append(weakref.ref(outputs[0])))
+        out = model(t.ones(1, 2, requires_grad=requires_grad))
+        out.sum().backward(retain_graph=True)
+        return [reference() is None for reference in seen], out.requires_grad
 
     same(program)
 
