@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._backends.common.blocks import BLOCK
+from .._backends.common.blocks import BLOCK, LARGE
 from .._backends.cpu.ops.comparison import MANY
 from .._loops import numba
 from .fusion import PRODUCTS, Group, pointwise_row
@@ -96,7 +96,7 @@ class KernelWriter:
             return "\n".join([*head, *[f"    {line}" for line in self.body]]), [(shape, d) for d in self.scratch]
         rows = prod(shape) if flat else shape[0]
         inner = prod(shape) // rows
-        step = max(BLOCK // inner, 1)
+        step = max((BLOCK if loop is None else LARGE) // inner, 1)  # a loop keeps nothing in the cache
         head = [f"def {name}({', '.join(names)}):", f'    """{said}, in blocks that stay in the cache"""']
         if flat:
             wide = [n for v, n in places.items() if v.shape and len(shape) > 1]

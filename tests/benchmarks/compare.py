@@ -24,6 +24,11 @@ from .rows import ROWS
 from .shares import shares
 
 
+#: Seconds before each round. The threads of PyTorch (GNU's OpenMP) wait for more work without sleep, some four
+#: milliseconds long: as long as these take the processors, they are not there for the other library's threads.
+REST = 0.008
+
+
 def time_once(function: Callable[[], Any], repeats: int) -> float:
     """Seconds a call, over ``repeats`` calls."""
     start = time.perf_counter()
@@ -42,6 +47,7 @@ def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) 
     rounds: tuple[list[float], list[float]] = ([], [])
     for _ in range(20 if max(repeats) > 1 else 6):
         for times, function, count in zip(rounds, (ours, theirs), repeats, strict=True):
+            time.sleep(REST)
             times.append(time_once(function, count))
     return statistics.median(rounds[0]), statistics.median(rounds[1])
 
