@@ -179,6 +179,19 @@ def share(work: Callable[[slice], None], starts: range, helpers: int) -> None:
         job.wait(helpers)
 
 
+def by_parts(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+    """What a function makes of parts of a large array, which are slices along the first axis, one after the other."""
+    if x.size < LARGE:
+        return function(x)
+    found = {}
+
+    def work(at: slice) -> None:
+        found[at.start] = function(x[at])
+
+    each_block(work, len(x), max(LARGE * len(x) // x.size, 1), x.size)
+    return np.concatenate([found[start] for start in sorted(found)])
+
+
 # -- ufuncs ------------------------------------------------------------------------------------------------------------
 
 def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:

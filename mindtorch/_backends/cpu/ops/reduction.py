@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...._layout import Ints, wrap_dims
+from ...common.blocks import LARGE, by_parts
 from ...common.half import converted as as_dtype
 from . import CPU_KERNELS
 
@@ -52,7 +53,10 @@ def reduced(function: Reduce) -> Callable[..., Any]:
     """A row for ``op(self, dim, keepdim, dtype)``."""
 
     def row(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-        return function(to_opmath(converted(x, dtype)), wrap_dims(dim, x.ndim), keepdim)
+        x, axis = to_opmath(converted(x, dtype)), wrap_dims(dim, x.ndim)
+        if x.size < LARGE or 0 in axis or not x.ndim:
+            return function(x, axis, keepdim)
+        return by_parts(lambda part: function(part, axis, keepdim), x)  # of which each has some of the results
 
     return row
 
@@ -100,7 +104,7 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
     short = 16 if x.size > SOME else SHORT
     for a in axis:
         if x.shape[a] > short and x.strides[a] != x.itemsize:
-            x = cascade(x, a)
+            x = cascade(x, a) if a else by_parts(lambda part: cascade(part, 0), x)
     return add(x, axis, keepdims=keepdims)
 
 
@@ -131,7 +135,8 @@ def of_lines(x: np.ndarray) -> np.ndarray:
         return np.asarray(np.einsum("...i->...", x))
     whole = length - length % PIECE
     pieces = x[..., :whole].reshape(*x.shape[:-1], -1, PIECE)
-    return np.asarray(add(of_lines(pieces), -1) + of_lines(x[..., whole:]))
+    sums = by_parts(of_lines, pieces) if x.ndim == 1 else of_lines(pieces)
+    return np.asarray(add(sums, -1) + of_lines(x[..., whole:]))
 
 
 def nansum(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
@@ -194,7 +199,15 @@ def truth(reduce: Any) -> Reduce:
 
 def extremum(reduce: Any) -> Reduce:
     """The extremum of all elements, where NaN wins."""
-    return lambda x, axis, keepdims: reduce(x, axis, keepdims=keepdims)
+
+    def found(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
+        if x.size >= LARGE and len(axis) == x.ndim and x.flags.c_contiguous:
+            x = by_parts(lambda part: reduce(part, keepdims=True), x.reshape(-1)).reshape(-1, *[1] * (x.ndim - 1))
+        elif x.size >= LARGE and 0 in axis:
+            x = by_parts(lambda part: reduce(part, 0, keepdims=True), x)
+        return reduce(x, axis, keepdims=keepdims)
+
+    return found
 
 
 def lines(x: np.ndarray, dim: int) -> tuple[np.ndarray, int]:
