@@ -199,6 +199,12 @@ PROGRAMS = {
     "gradients of norm": gradients(norm),
     "attention": attention,
     "gradients of attention": gradients(attention),
+    "sums": lambda x, y: torch.cat([x.sum(0), x.sum(1), x.sum()[None], x.t().sum(0), x.view(2, 700, 1000).sum(1)[0]]),
+    "extrema": lambda x, y: torch.cat([x.amax(0), x.amin(1), x.amax()[None], x.t().amax(1)]),
+    "powers": lambda x, y: x**2 + x**3 + x.abs() ** -0.5,
+    "copies": lambda x, y: x.double() + y.clone().copy_(x.half()),
+    "a choice": lambda x, y: torch.where(x > 0, x, y).masked_fill(y > 1, 3.0),
+    "running sums": lambda x, y: x.cumsum(0) + y.cumsum(1),
 }
 
 
@@ -209,6 +215,36 @@ def test_results_do_not_depend_on_the_number_of_threads(program):
         torch.set_num_threads(count)
         results.append(program(x, y))
     assert results[0].equal(results[1]) and results[0].equal(results[2])
+
+
+def test_parts_make_the_reduction_of_the_whole():
+    values = np.random.default_rng(0).integers(-9, 9, (3, 701, 700)).astype(np.float32)  # whose sums are exact
+    values[1, 600, 333] = np.nan
+    x = torch.from_numpy(values)
+    for dim in (0, 1, 2, (0, 1), (1, 2), (0, 2), (0, 1, 2)):
+        for keep in (False, True):
+            for mine, theirs in ((x.sum(dim, keep), values.sum(dim, keepdims=keep)),
+                                 (x.amax(dim, keep), values.max(dim, keepdims=keep)),
+                                 (x.isnan().any(dim, keep), np.isnan(values).any(dim, keepdims=keep))):
+                np.testing.assert_array_equal(mine.numpy(), theirs)
+    np.testing.assert_array_equal(x.mT.amin(1).numpy(), values.min(2))
+    assert torch.arange(LARGE + 5).sum().item() == (LARGE + 5) * (LARGE + 4) // 2
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.float32, torch.float64, torch.complex64], ids=str)
+def test_choices_among_many_are_those_of_numpy(dtype):
+    random = np.random.default_rng(0)
+    mask = random.random((300, 333)) < 0.5
+    x, y = (random.standard_normal((300, 333)).astype(dtype.np) for _ in range(2))
+    if dtype.is_floating_point:
+        x[:3, :4], y[:2, :4] = [np.nan, np.inf, -0.0, 0.0], [-0.0, np.nan, -np.inf, 1e-40]
+    one = np.asarray(y[0, 1])
+    for first, second in ((x, y), (x, one), (one, x), (x.T.copy().T, y), (x, y[0]), (one, one)):
+        chosen = torch.where(*map(torch.from_numpy, (mask, first, second))).numpy()
+        expected = np.where(mask, first, second)
+        assert chosen.dtype == expected.dtype and chosen.tobytes() == expected.tobytes()
+    filled = torch.from_numpy(x).masked_fill(torch.from_numpy(mask), 7).numpy()
+    assert filled.tobytes() == np.where(mask, x.dtype.type(7), x).tobytes()
 
 
 def test_ufuncs_take_what_broadcasts():

@@ -23,7 +23,6 @@ from .programs import IMPORT_RATIO, PROGRAMS
 from .rows import ROWS
 from .shares import shares
 
-
 #: Seconds before each round. The threads of PyTorch (GNU's OpenMP) wait for more work without sleep, some four
 #: milliseconds long: as long as these take the processors, they are not there for the other library's threads.
 REST = 0.008

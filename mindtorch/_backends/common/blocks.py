@@ -192,6 +192,15 @@ def by_parts(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.
     return np.concatenate([found[start] for start in sorted(found)])
 
 
+def copy(out: np.ndarray, x: np.ndarray) -> None:
+    """Write an array into another, whatever its dtype; if both are large and contiguous, part by part."""
+    if out.size < LARGE or x.shape != out.shape or not (x.flags.c_contiguous and out.flags.c_contiguous):
+        np.copyto(out, x, casting="unsafe")
+        return
+    source, target = x.reshape(-1), out.reshape(-1)
+    each_block(lambda at: np.copyto(target[at], source[at], casting="unsafe"), out.size, LARGE, out.size)
+
+
 # -- ufuncs ------------------------------------------------------------------------------------------------------------
 
 def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:

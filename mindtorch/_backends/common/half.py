@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import _loops
 from ..._storage import allocate
-from .blocks import LARGE, each_block
+from .blocks import LARGE, copy, each_block
 
 #: Elements that are converted at a time: what is between stays in the cache. Fewer than FEW are NumPy's.
 BLOCK, FEW = 1 << 16, 1 << 10
@@ -29,7 +29,7 @@ def convert(x: np.ndarray, out: np.ndarray) -> None:
     """
     way = None if x.size < FEW else _WAYS[x.dtype, out.dtype]
     if way is None or x.shape != out.shape or not (x.flags.c_contiguous and out.flags.c_contiguous):
-        np.copyto(out, x, casting="unsafe")
+        copy(out, x)
         return
     x, out = x.reshape(-1), out.reshape(-1)
     loop = way.loop.compiled(x.size)

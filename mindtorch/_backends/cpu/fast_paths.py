@@ -16,8 +16,10 @@ from ..._dispatch.return_types import named_tuple
 from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
 from ..._layout import wrap_dims
 from ..._storage import allocate
+from ..common.blocks import copy
 from ..common.fast_paths import Row, fast_path, fresh, ndarray
 from .ops import CPU_KERNELS, reduction
+from .ops.comparison import chosen
 from .ops.reduction import MANY, by_ones, of_lines
 from .ops.softmax import (
     FEW as SMALL, log_softmax_grad, log_softmax_of, log_softmax_of_few, softmax_grad, softmax_of, softmax_of_few,
@@ -160,7 +162,7 @@ def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
     dtype = self._dtype
     if not is_plain(dtype) or mask._dtype is not bool_ or value.__class__ not in (int, float):
         return None
-    return np.where(mask._array, dtype.np.type(value), self._array)
+    return chosen(mask._array, dtype.np.type(value), self._array)
 
 
 @fast_path
@@ -171,7 +173,7 @@ def where(condition: Any, self: Any, other: Any) -> Any:
     dtype = self._dtype
     if condition._dtype is not bool_ or other._dtype is not dtype or not is_plain(dtype):
         return None
-    return fresh(np.where(condition._array, self._array, other._array), dtype)
+    return fresh(chosen(condition._array, self._array, other._array), dtype)
 
 
 # -- products ----------------------------------------------------------------------------------------------------------
@@ -249,7 +251,7 @@ def clone(self: Any, memory_format: Any = None) -> ndarray | None:
     if memory_format is not None:
         return None
     array = allocate(self._array.shape, self._dtype.np)
-    np.copyto(array, self._array)
+    copy(array, self._array)
     return array
 
 
@@ -259,7 +261,7 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     if (src._dtype is not self._dtype or src._array.shape != self._array.shape
             or (src._storage is not None and src._storage is self._storage)):
         return None
-    np.copyto(self._array, src._array)
+    copy(self._array, src._array)
     return self
 
 

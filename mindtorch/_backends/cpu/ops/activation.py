@@ -13,7 +13,7 @@ from ...._random import sampling
 from ...._random.default import default_generator
 from ...._storage import allocate
 from . import CPU_KERNELS
-from .comparison import MANY, clamped
+from .comparison import INTEGERS, MANY, clamped
 from .pointwise import exp_of, in_blocks, sigmoid
 from .reduction import to_opmath
 from .special import scipy_function
@@ -23,7 +23,6 @@ TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by ta
 
 
 FEW = 100  #: up to so many elements, one call of NumPy counts for more than what it does
-_INTEGERS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 class _Zeros(dict[np.dtype, np.ndarray]):
@@ -47,7 +46,7 @@ def zeroed(values: Any, mask: Any) -> Any:
         out = values.copy()
         out[mask] = 0
         return out
-    integer = _INTEGERS[values.itemsize]
+    integer = INTEGERS[values.itemsize]
     kept = mask.view(np.int8)
     kept -= 1  # all bits set where the mask is not
     out = allocate(values.shape, np.dtype(integer))

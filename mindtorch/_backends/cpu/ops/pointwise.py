@@ -90,14 +90,15 @@ def power(x: Any, y: Any) -> Any:
 
 #: Exponents whose powers are not rounded as ``exp(y * log(x))`` would be.
 EXACT_POWERS: dict[Any, Callable[..., Any]] = {
-    0.5: np.sqrt, 2: np.square, 3: lambda x: x * x * x, -0.5: lambda x: 1 / np.sqrt(x), -1: lambda x: 1 / x,
-    -2: lambda x: 1 / (x * x),
+    0.5: np.sqrt, 2: np.square, 3: lambda x, out: np.multiply(np.multiply(x, x, out), x, out),
+    -0.5: lambda x, out: np.divide(1, np.sqrt(x, out), out), -1: lambda x, out: np.divide(1, x, out),
+    -2: lambda x, out: np.divide(1, np.multiply(x, x, out), out),
 }
 
 
-def power_of_number(x: Any, y: Any) -> Any:
+def power_of_number(x: Any, y: Any, out: Any = None) -> Any:
     exact = EXACT_POWERS.get(np.asarray(y).item())
-    return np.power(x, y) if exact is None or _is_integer(x) else exact(x)
+    return np.power(x, y, out) if exact is None or _is_integer(x) else exact(x, out)
 
 
 def sign(x: Any) -> Any:
@@ -247,7 +248,7 @@ CPU_KERNELS.update({
     "fmod.Tensor": fmod,
     "fmod.Scalar": fmod,
     "pow.Tensor_Tensor": power,
-    "pow.Tensor_Scalar": power_of_number,
+    "pow.Tensor_Scalar": in_blocks(power_of_number, writes=True),
     "pow.Scalar": power,
     "neg": np.negative,
     "abs": np.absolute,
