@@ -39,7 +39,7 @@ def used(monkeypatch):
     for loop in [*_loops.arithmetic.values(), *vars(_loops).values()]:
         if isinstance(loop, Loop):
             monkeypatch.setattr(loop, "_function", None)
-            monkeypatch.setattr(loop, "_left", loop._left)
+            monkeypatch.setattr(loop, "_left", 0)
 
     def noted(self: Loop, size: int) -> Any:
         found = compiled(self, size + REPAID if self.exact else size)
