@@ -42,6 +42,8 @@ CASES = {
     "min of all with ties": first(lambda t, x: x.min(), [1.0, 2.0, 1.0]),
     "amax with NaN": first(lambda t, x: x.amax(0), [1.0, NAN, 3.0, NAN]),
     "0 to the power of 0": first(lambda t, x, e: x.pow(e), [0.0, 0.0, 0.0, 2.0], [0.0, 1.0, -1.0, 0.0]),
+    "0 to the power of complex numbers": first(lambda t, x, e: x.pow(e), [0j, 0j, 0j, 2j], [0j, 1j, 1 + 1j, 0j]),
+    "0 to complex powers, the exponent's alone": first(lambda t, e: t.pow(0.0, e), [0j, 1j, 1 + 1j, 2 + 0j]),
     "0 to powers, the exponent's alone": first(lambda t, e: t.pow(0.0, e), [0.0, 1.0, -1.0]),
     "elu, twice": second(lambda t, x: t.nn.functional.elu(x, 2.0), [-1.0, 0.0, 1.0]),
     "celu, twice": second(lambda t, x: t.nn.functional.celu(x, 2.0), [-1.0, 0.0, 1.0]),

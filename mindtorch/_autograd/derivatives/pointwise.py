@@ -98,7 +98,11 @@ def power_in_exponent(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
 
 
 def _is_positive(exponent: Any) -> Any:
-    return real(exponent) >= 0 if exponent._dtype.is_complex else exponent >= 0
+    """Where 0 to this power is a number that does not change with it: at no power that turns in the complex plane."""
+    if not exponent._dtype.is_complex:
+        return exponent >= 0
+    is_real = imag(exponent) == 0
+    return is_real.logical_and(real(exponent) >= 0)
 
 
 def by_tensor(grad: Any, self: Any, other: Any) -> Any:
