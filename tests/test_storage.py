@@ -129,5 +129,7 @@ def test_a_storage_knows_the_live_tensors_that_see_it_and_keeps_none_alive():
         for _ in range(1000):
             t.view(-1)
         assert len(storage._aliases) < 64
+        kept = [t[i:] for i in range(6) for _ in range(20)]
+        assert [id(x) for x in storage.aliases()] == [id(t), *map(id, kept)]
     finally:
         gc.enable()

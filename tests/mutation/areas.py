@@ -40,8 +40,8 @@ AREAS = {
                     "npu/test_memory_model.py npu/test_return_codes.py notebook/test_timeline.py"),
     "optimizers": Area("optim/*.py", "optim/test_*.py test_amp.py"),
     "views": Area("_autograd/views.py _backends/common/view/*.py",
-                  "test_views.py test_view_layouts.py test_boundaries.py autograd/test_views.py autograd/test_graph.py "
-                  "autograd/test_function.py"),
+                  "test_views.py test_view_layouts.py test_boundaries.py test_memory.py test_math_bits.py "
+                  "autograd/test_views.py autograd/test_graph.py autograd/test_function.py"),
     "autograd": Area("_autograd/[!v_]*.py",
                      "autograd/test_graph.py autograd/test_views.py autograd/test_hooks.py autograd/test_function.py "
                      "autograd/test_grad_mode.py autograd/test_backward_arguments.py autograd/test_random_graphs.py "

@@ -136,3 +136,15 @@ def test_objects_of_the_library_say_what_they_are() -> None:
     assert [item.label for item in introspect.container_facts(layer.parameters()).children] == ["0", "1"]
     assert len(list(listing)) == 2
     assert weakref.ref(layer)() is layer
+
+
+@pytest.mark.parametrize("what", ["parameters", "buffers", "modules", "children"])
+@pytest.mark.parametrize("named", ["named_", ""])
+def test_what_lists_a_modules_contents_is_shown_and_not_used_up(what: str, named: str) -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    listing, same = getattr(model, named + what)(), list(getattr(model, named + what)())
+    facts = introspect.container_facts(listing)
+    assert facts.text == f"what Module.{named}{what} will yield"
+    assert [item.label for item in facts.children] == [
+        repr(item[0]) if named else str(i) for i, item in enumerate(same)]
+    assert len(list(listing)) == len(same) > 1
