@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import wraps
@@ -50,7 +51,12 @@ def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[
             if line.strip() in HELP:
                 print(parsed.parser.format_help().removeprefix("::").strip())
                 return None
-            found = parsed(self, line) if cell is None else parsed(self, line, cell)
+            try:
+                found = parsed(self, line) if cell is None else parsed(self, line, cell)
+            except UsageError as error:  # of arguments, IPython does not say whose they are
+                said = re.sub(r"^argument \w+: ", "", str(error))
+                name = parsed.__name__
+                raise UsageError(said if said.startswith(f"%{name}") else f"%{name}: {said}") from None
             self.last = found if isinstance(found, Picture) else self.last
             return found
 
@@ -94,8 +100,12 @@ class MagicGroup(Magics):
         return value
 
     def _value(self, expression: str, magic: str) -> Any:
+        if expression.startswith("--"):
+            raise UsageError(f"%{magic} has no option {expression.split()[0]}: %{magic} --help lists them")
         try:
             return self.shell.ev(expression)
+        except SyntaxError as error:
+            raise UsageError(f"%{magic}: {expression!r} is no expression: {error.msg}") from None
         except Exception as error:
             raise UsageError(f"%{magic}: cannot evaluate {expression!r}: {type(error).__name__}: {error}") from None
 

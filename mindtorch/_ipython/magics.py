@@ -152,7 +152,7 @@ class MindtorchMagics(MagicGroup):
             try:
                 facts = introspect.check(*values, names=written)
             except TypeError as error:
-                raise UsageError(f"%check: {error}") from None
+                raise UsageError(f"%{error}") from None  # which names the function
             return Picture(viz.check_page(facts))
         _, code = self._code(self.check, line, cell)
         found = introspect.Checking()

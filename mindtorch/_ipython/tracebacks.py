@@ -1,19 +1,23 @@
 """Tracebacks on one screen: the libraries' frames are folded to a line, and an error that ``%why`` explains says so."""
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from types import TracebackType
 from typing import Any
 
-from IPython.core.ultratb import AutoFormattedTB, FrameInfo
+import IPython
+from IPython.core.ultratb import AutoFormattedTB, FrameInfo, SyntaxTB
 
 from .. import introspect
+from .._call_site import PACKAGE
 
 LIBRARIES = {__name__.partition(".")[0], "torch"}  #: mindtorch's, and PyTorch's
 #: What a library calls: its frames belong to the library's that called them.
 CALLED = {"numpy", "scipy", "ml_dtypes", *sys.stdlib_module_names}
+INSIDE = PACKAGE, os.path.join(os.path.dirname(IPython.__file__), "")  #: files of mindtorch's and of IPython's
 HINT = "%why explains this error"
 
 
@@ -70,17 +74,38 @@ class FoldingTB(AutoFormattedTB):
         return [entry if isinstance(entry, str) else next(written) for entry in extracted_list]
 
 
+class FoldingSyntaxTB(SyntaxTB):
+    """How IPython writes that a program could not be read: of the calls that led there, which are those of a magic,
+    only the program's own.
+    """
+
+    def structured_traceback(self, etype: Any, evalue: BaseException | None, etb: Any = None, *args: Any,
+                             **options: Any) -> list[str]:
+        if isinstance(etb, list) and any(entry.filename.startswith(PACKAGE) for entry in etb):
+            etb = [entry for entry in etb if not entry.filename.startswith(INSIDE)]
+        return super().structured_traceback(etype, evalue, etb, *args, **options)
+
+
+#: What writes a shell's tracebacks, by the shell's names for it.
+FOLDING: dict[str, tuple[type, type]] = {"InteractiveTB": (AutoFormattedTB, FoldingTB),
+                                         "SyntaxTB": (SyntaxTB, FoldingSyntaxTB)}
+
+
 def fold_tracebacks(ip: Any) -> None:
     """Have a shell's tracebacks folded; what writes them stays, with its mode and its class's own methods."""
-    own = type(ip.InteractiveTB)
-    if issubclass(own, AutoFormattedTB):
-        ip.InteractiveTB.__class__ = type(own.__name__, (FoldingTB, own), {})
+    for name, (known, folding) in FOLDING.items():
+        writer = getattr(ip, name, None)
+        own = type(writer)
+        if issubclass(own, known):
+            writer.__class__ = type(own.__name__, (folding, own), {})
 
 
 def unfold_tracebacks(ip: Any) -> None:
     """Leave a shell's tracebacks to its own class again."""
-    if isinstance(ip.InteractiveTB, FoldingTB):
-        ip.InteractiveTB.__class__ = type(ip.InteractiveTB).__bases__[1]
+    for name, (_, folding) in FOLDING.items():
+        writer = getattr(ip, name, None)
+        if isinstance(writer, folding):
+            writer.__class__ = type(writer).__bases__[1]
 
 
 def _folded_line(library: str, count: int) -> str:

@@ -8,14 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from .._call_site import place_of
 from ..introspect import Asked, DispatchEvent, EventRun, LineCalls, NodeCalls, argument_text, by_line
 from .html import Markup, in_text, join, page, row, table, tag
-from .palette import DEVICES, chip, count_text, duration_text, mono, pending_mark, place_text, short, soft
+from .palette import DEVICES, breakable, chip, count_text, duration_text, mono, pending_mark, place_text, short, soft
 
 MAX_ROWS = 300  #: operators at most that are drawn
 COLUMNS = 5
 OPERATORS = 4  #: at most that are named of what is folded
 TYPE = re.compile(r"\b([a-z]+\d+|bool)\[")
 SHAPE = re.compile(r"(\w*\[[\d, ]*\])")
-WORD = re.compile(r"[a-z.](?=[A-Z:])")  #: the end of a word in the name of a file, where a line may end
 BAR = 24  #: pixels of the longest bar
 LEGEND = ("Operators stand below the line that asked for them and, where it runs backward, below the graph's node. "
           "└ is called inside the operator above. ↻ counts what was repeated. A dtype is written where it changes.")
@@ -106,9 +105,8 @@ class _Body:
 
     def row(self, event: DispatchEvent) -> Markup:
         bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(BAR * event.duration / self.longest))}px")
-        words = WORD.sub(lambda found: f"{found[0]}\n", place_text(event.file, event.line)).split("\n")
-        where = tag("span", join(words, tag("wbr")), class_="mt-soft", plain="".join(words),
-                    title=f"{event.kernel} at {place_of(event.file, event.line)}")
+        where = breakable(place_text(event.file, event.line), "mt-soft",
+                          title=f"{event.kernel} at {place_of(event.file, event.line)}")
         is_first = event.sequence in self.first
         self.cold = self.cold or is_first
         mark = tag("b", "¹", title=FIRST) if is_first else None

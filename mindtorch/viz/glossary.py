@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 from ..introspect import Term
 from .html import Markup, in_text, page, row, table, tag
-from .palette import mono
+from .palette import breakable
 
 
 def glossary_page(terms: Sequence[Term]) -> Markup:
     """Draw what ``%glossary`` shows."""
     if not terms:
         return page(tag("div", "no entry of the glossary has this word", class_="mt-soft"), kind="glossary")
-    rows = [row(mono(term.cann), mono(term.cuda), mono(term.torch), tag("span", term.meaning, class_="mt-wrap"))
-            for term in terms]
+    rows = [row(*(breakable(name, "mt-mono") for name in (term.cann, term.cuda, term.torch)),
+                tag("span", term.meaning, class_="mt-wrap")) for term in terms]
     head = ("Ascend NPU, CANN", "GPU, CUDA", "PyTorch and mindtorch", "what it is")
     return page(table(head, rows, "one thing, three names"), kind="glossary", sheet="glossary")
 

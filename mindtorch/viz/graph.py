@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ..introspect import Fold, GraphFacts, NodeFacts, folded, modules_of, unfolded
 from .graph_picture import FEW, Picture, fold_title, formula_lines, hook_lines, kept_lines, node_lines
 from .html import Markup, join, page, row, table, tag
-from .palette import count_text, mono, soft, type_text
+from .palette import breakable, count_text, mono, soft, type_text
 
 BOXES = 240  #: at most that the pictures of one page have
 MAX_ROWS = 80  #: at most of the table of nodes
@@ -108,15 +108,18 @@ def _nodes(facts: GraphFacts) -> Markup:
     for node in facts.nodes[:MAX_ROWS]:
         types = ", ".join(map(type_text, node.dtypes, node.shapes))
         goals = (names[edge[0]] for edge in node.edges if edge is not None and edge[0] in names)
-        kept = join(tag("div", mono(line)) for line in kept_lines(node))
-        formulas = join(tag("div", mono(line)) for line in formula_lines(node))
+        kept = join(tag("div", mono(line), class_="mt-breaks") for line in kept_lines(node))
+        formulas = join(tag("div", mono(line), class_="mt-breaks") for line in formula_lines(node))
         hooks = join(tag("div", mono(line.removeprefix("hook "))) for line in hook_lines(node))
-        rows.append(row(tag("b", names[node.identity]), mono(types), formulas, kept, hooks, ", ".join(goals)))
+        rows.append((tag("b", names[node.identity]), mono(types), formulas, kept, hooks,
+                     breakable(", ".join(goals))))
     count = count_text(len(facts.nodes), "node")
     if len(rows) < len(facts.nodes):
         count += f", of which the latest {len(rows)} are listed"
     head = ("node", "of", "computes", "kept for backward", "hooks", "gradients go to")
-    return tag("details", tag("summary", "the nodes as a table"), table(head, rows, count))
+    told = [i for i in range(len(head)) if any(cells[i] for cells in rows)]  # PyTorch's nodes tell no formulas
+    body = [row(*(cells[i] for i in told)) for cells in rows]
+    return tag("details", tag("summary", "the nodes as a table"), table([head[i] for i in told], body, count))
 
 
 def graph_text(facts: GraphFacts) -> str:

@@ -1,17 +1,19 @@
 """What stands for what: one look for a device, a storage, pending work, a number, wherever they appear."""
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
 from .._call_site import cell_of, place_of
-from .html import Markup, tag
+from .html import Markup, join, tag
 
 DEVICES = ("cpu", "meta", "npu")
 NPUS = 4  #: colours of NPUs in the style sheet; their numbers go on beyond
 LETTERS = 120  #: of a name that are written
 COLOURS = 8  #: storage colours in the style sheet; letters go on beyond
+WORD = re.compile(r"[a-z.](?=[A-Z:])|[._](?=[a-z_]{4})")  #: the end of a word in a name, where a line may end
 UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10", aria_hidden="true")
 
@@ -87,6 +89,12 @@ def mono(text: object, title: str | None = None) -> Markup:
 def soft(text: object, title: str | None = None) -> Markup:
     """Text that is less important."""
     return tag("span", text, class_="mt-soft", title=title)
+
+
+def breakable(text: str, look: str | None = None, title: str | None = None) -> Markup:
+    """A long name, of a file, a node or a function, in which a line may end between two words."""
+    words = WORD.sub(lambda found: f"{found[0]}\n", text).split("\n")
+    return tag("span", join(words, tag("wbr")), plain=text, class_=f"{look or ''} mt-breaks".strip(), title=title)
 
 
 def shape_text(shape: Sequence[int]) -> str:

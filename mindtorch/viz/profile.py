@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from .._call_site import place_of
 from ..introspect import Profile, Share
 from .html import Markup, in_text, join, page, row, table, tag
-from .palette import count_text, duration_text, mono, place_text, soft
+from .palette import breakable, count_text, duration_text, mono, place_text, soft
 
 MAX_ROWS = 16  #: shares at most that have a row of their own
 WIDTH = 130  #: pixels of the longest bar
@@ -70,7 +70,8 @@ def _line(share: Share) -> Markup:
 
 
 def _kernel(share: Share) -> Markup:
-    return join([mono(share.name), " ", soft(place_text(share.file, share.line), place_of(share.file, share.line))])
+    return join([mono(share.name), " ", breakable(place_text(share.file, share.line), "mt-soft",
+                                                   place_of(share.file, share.line))])
 
 
 def _folded(what: str, shares: Sequence[Share], name: Callable[[Share], Markup], program: int) -> Markup:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ..introspect import TensorFacts
 from .html import SPANNED, Markup, in_text, join, page, row, table, tag
 from .palette import (
-    count_text, device_badge, invalid_mark, layout_text, mono, name_text, pending_mark, short, size_text, soft,
-    storage_chip, type_of,
+    breakable, count_text, device_badge, invalid_mark, layout_text, mono, name_text, pending_mark, short, size_text,
+    soft, storage_chip, type_of,
 )
 
 MAX_ROWS, OPEN = 300, 40  #: at most that are drawn, and that are not folded
@@ -51,7 +51,7 @@ def _clipped(name: str, text: str) -> Markup:
     return tag(name, short(text), class_="mt-clip", title=short(text))
 
 
-def _autograd(facts: TensorFacts) -> str:
+def _autograd(facts: TensorFacts) -> Markup | str:
     if not facts.requires_grad:
         return ""
-    return (short(facts.history[0]) if facts.history else "leaf") + (", has grad" if facts.has_grad else "")
+    return breakable((short(facts.history[0]) if facts.history else "leaf") + (", has grad" if facts.has_grad else ""))

@@ -11,7 +11,8 @@ from ..introspect.why import (
 from ..introspect.why.explanation import CLASH, GONE, GOOD
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import (
-    device_badge, layout_text, mono, place_text, size_text, soft, storage_chip, storage_class, tensor_name, type_text,
+    breakable, device_badge, layout_text, mono, place_text, size_text, soft, storage_chip, storage_class, tensor_name,
+    type_text,
 )
 
 SIGNS = {CLASH: "✗", GOOD: "✓", GONE: "✂"}  #: so that no mark is told by colour alone
@@ -62,7 +63,7 @@ def _tensors(tensors: Sequence[Involved]) -> Markup | None:
     rows = [row(tensor_name(t.name or (f"view of {t.of}" if t.of else "")), soft(t.role),
                 mono(type_text(t.dtype, t.shape)), mono(layout_text(t.stride, t.offset)), device_badge(t.device),
                 storage_chip(t.storage), "–" if t.version is None else t.version,
-                t.node or ("leaf, requires grad" if t.requires_grad else ""))
+                breakable(t.node or ("leaf, requires grad" if t.requires_grad else "")))
             for t in tensors]
     shown = table(head, rows, None)
     return tag("details", tag("summary", "the tensors involved"), shown, plain=f"\n{shown.plain}")

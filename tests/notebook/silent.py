@@ -86,6 +86,45 @@ BUGS = [
     ("large learning rate", "lr=0.001", "opt = optim.Adam(net.parameters(), lr=1.0)\n"
      f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
     ("large inputs", "x / 255", f"x = torch.rand(16, 3) * 255\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    # losses, states and layers that are not what they seem
+    ("loss without history", "nothing computed",
+     f"{LOOP}    loss = torch.tensor(F.mse_loss(net(x)[:, 0], y).item(), requires_grad=True)\n{STEP}"),
+    ("loss without history", "loss_function(model(x), y)",
+     f"{LOOP}    loss = (classes(x).argmax(1).float() - t).abs().mean().requires_grad_()\n{CSTEP}"),
+    ("growing history", "losses.append(loss.item())",
+     f"losses = []\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    losses.append(loss)"),
+    ("kept by reference", "copy.deepcopy(net.state_dict())",
+     f"best, least = None, 1e9\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    if loss.item() < least:\n"
+     "        least, best = loss.item(), net.state_dict()"),
+    ("kept by reference", "a second name", f"least = 1e9\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"
+     "    if loss.item() < least:\n        best = net"),
+    ("comparison broadcasts", "256 pairs", f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"
+     "    correct = ((net(x) > 0) == (y > 0)).sum().item()"),
+    ("comparison broadcasts", "accuracy", f"{LOOP}    loss = F.cross_entropy(classes(x), t)\n{CSTEP}"
+     "    accuracy = (classes(x).argmax(1, keepdim=True) == t).float().mean()"),
+    ("one layer again", "net.1, net.3, net.5 are one Linear",
+     "net = nn.Sequential(nn.Linear(3, 8), *[nn.Linear(8, 8), nn.ReLU()] * 3, nn.Linear(8, 1))\n"
+     f"opt = optim.SGD(net.parameters(), 0.01)\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("made in each pass", "self.layer = nn.Linear",
+     "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.f = nn.Linear(3, 8)\n"
+     "    def forward(self, x): return nn.Linear(8, 1)(self.f(x).relu())[:, 0]\n"
+     f"net = Net(); opt = optim.SGD(net.parameters(), lr=0.1)\n{LOOP}    loss = F.mse_loss(net(x), y)\n{STEP}"),
+    ("out of reach", "8 of the 16 targets",
+     f"net.append(nn.ReLU())\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("out of reach", "sigmoid gives 0 to 1",
+     f"net.append(nn.Sigmoid()); y = y * 3\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("parameters stay", "with torch.no_grad(): p -= lr * p.grad",
+     f"{LOOP}    net.zero_grad(); loss = F.mse_loss(net(x)[:, 0], y); loss.backward()\n    with torch.no_grad():\n"
+     "        for p in net.parameters(): p = p - 0.1 * p.grad"),
+    ("softmax of one", "always 0",
+     f"{LOOP}    loss = F.cross_entropy(net(x), torch.zeros(16, dtype=torch.long))\n{STEP}"),
+    ("clipped too late", "between backward and step",
+     f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    nn.utils.clip_grad_norm_(net.parameters(), 1.0)"),
+    ("learning rate faded", "once an epoch", "sched = optim.lr_scheduler.StepLR(opt, 1, 0.01)\nfor _ in range(8):\n"
+     f"    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    sched.step()"),
+    ("samples as steps", "batch_first=True", "rnn, head, s = nn.LSTM(3, 5), nn.Linear(5, 1), torch.randn(16, 7, 3)\n"
+     "opt = optim.Adam([*rnn.parameters(), *head.parameters()])\n"
+     f"{LOOP}    out, _ = rnn(s); loss = F.mse_loss(head(out[:, -1])[:, 0], y)\n{STEP}"),
     ("sorted batches", "shuffle=True", "for c in range(4):\n"
      f"    loss = F.cross_entropy(classes(x), torch.full((16,), c))\n{CSTEP}"),
 ]
@@ -149,4 +188,25 @@ CLEAN = [
     "total = 0\nfor part in x.split(4):\n    total = total + net(part).mean()\n"
     "opt.zero_grad(); total.backward(); opt.step()",
     "parts = [row.clone() for row in x]; pairs = [x[i:i + 2] for i in range(4)]",
+    # states that are copied or written to a file; numbers that are kept; all pairs of labels
+    "import copy\nbest, least = None, 1e9\n"
+    f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    if loss.item() < least:\n"
+    "        least, best = loss.item(), copy.deepcopy(net.state_dict())",
+    f"least = 1e9\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    if loss.item() < least:\n"
+    "        least, state = loss.item(), {k: v.clone() for k, v in net.state_dict().items()}",
+    f"losses = []\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    losses.append(loss.detach())",
+    f"{LOOP}    loss = F.cross_entropy(classes(x), t)\n{CSTEP}    same = t[:, None] == t\n"
+    "    accuracy = (classes(x).argmax(1) == t).float().mean()",
+    # one function in several places; a layer for each fold; outputs and targets that are 0 or more
+    "relu = nn.ReLU(); net = nn.Sequential(nn.Linear(3, 8), relu, nn.Linear(8, 8), relu, nn.Linear(8, 1))\n"
+    f"opt = optim.SGD(net.parameters(), 0.01)\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}",
+    "for fold in range(3):\n    f = nn.Linear(3, 1); o = optim.SGD(f.parameters(), lr=0.1)\n    for _ in range(2):\n"
+    "        o.zero_grad(); F.mse_loss(f(x)[:, 0], y).backward(); o.step()",
+    f"net.append(nn.Softplus()); y = y.abs()\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}",
+    # steps first, with targets for each; gradients that are clipped in time
+    "rnn, head, s = nn.LSTM(3, 5), nn.Linear(5, 1), torch.randn(16, 7, 3)\n"
+    "opt = optim.Adam([*rnn.parameters(), *head.parameters()])\n"
+    f"{LOOP}    out, _ = rnn(s); loss = F.mse_loss(head(out)[..., 0], s[..., 0])\n{STEP}",
+    f"{LOOP}    opt.zero_grad(); loss = F.mse_loss(net(x)[:, 0], y); loss.backward()\n"
+    "    nn.utils.clip_grad_value_(net.parameters(), 1.0); opt.step()",
 ]

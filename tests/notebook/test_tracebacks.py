@@ -98,6 +98,13 @@ def test_errors_without_a_frame_of_the_library_are_as_without_the_extension(shel
     assert with_extension == without
 
 
+@pytest.mark.parametrize("magic", ["dispatch", "compile", "check"])
+def test_of_a_cell_that_cannot_be_read_the_line_is_shown_and_not_how_a_magic_read_it(shell, magic):
+    text = shown(shell, f"%%{magic}\ntorch.ones(2) +")
+    assert "torch.ones(2) +" in text and "SyntaxError: invalid syntax" in text
+    assert "site-packages" not in text and "mindtorch/" not in text
+
+
 def test_an_error_that_nothing_explains_does_not_say_so(shell):
     shown(shell, "from mindtorch import nn\n"
                  "class Model(nn.Module):\n    def forward(self, x):\n        raise KeyError(3)")

@@ -3,21 +3,17 @@
 """
 from __future__ import annotations
 
-import ast
-import linecache
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..._interrupts import contextmanager
 from ..libraries import library_of
-from ..names import named_tensors
-from ..why.explanation import CLASH, GOOD, Fix, Step, Steps
 from ..why.wrote import is_module, is_optimizer, is_tensor
-from ..writes import is_cell
-from .finding import CheckFacts, Finding, line_of
+from .finding import CheckFacts, Finding
 from .graph import Graph, findings as of_graph
 from .recording import Recording, recording
 from .state import of_containers, of_gradients, of_losses, of_models, of_modes, of_optimizers, unreached
+from .text import of_text
 
 __all__ = ["CheckFacts", "Checking", "Finding", "check", "checking"]
 
@@ -115,13 +111,20 @@ def _after(record: Recording, namespace: Mapping[str, Any]) -> CheckFacts:
         learnt |= aside
         found += unreached(reached, learnt, optimizers or waiting)  # type: ignore[arg-type]
         found += of_models(learnt)
-        found += of_optimizers(learnt, optimizers or waiting, reached.leaves)
+        found += of_optimizers(learnt, optimizers or _of(learnt, waiting), reached.leaves)
         found += of_gradients(learnt, frozenset({"nan"} if "first NaN" in kinds else ()))
     found += of_containers(namespace)
-    found += _of_text(record, namespace)
+    found += of_text(record, namespace, models)
     counts = [(record.passes, "backward pass", "es"), (record.steps, "step", "s")]
     done = [f"{count} {what}{ending * (count != 1)}" for count, what, ending in counts if count]
     return CheckFacts((*_words(models, {}, optimizers), *done), _once(found))
+
+
+def _of(models: Found, optimizers: Found) -> Found:
+    """The optimizers that change something of these models."""
+    theirs = {id(p) for model in models.values() for p in model.parameters()}
+    return {name: optimizer for name, optimizer in optimizers.items()
+            if any(id(p) in theirs for group in optimizer.param_groups for p in group["params"])}
 
 
 class _Reached:
@@ -129,71 +132,3 @@ class _Reached:
 
     def __init__(self, leaves: list[Any]):
         self.leaves = leaves
-
-
-def _of_text(record: Recording, namespace: Mapping[str, Any]) -> Iterator[Finding]:
-    """Tensors that carry their history along: ``w = w - lr * grad``, ``total += loss``."""
-    computed = {name for name, value in named_tensors(namespace) if value.requires_grad and not value.is_leaf
-                and "." not in name and "[" not in name}
-    if not record.passes:
-        return
-    for file in sorted(file for file in record.files if is_cell(file) or file.startswith("<")):
-        parsed = _parsed(file)
-        backward = {"backward"} | {part.name for part in ast.walk(parsed) if isinstance(part, ast.FunctionDef)
-                                   and _calls(part, {"backward"})}
-        for loop in ast.walk(parsed):
-            if isinstance(loop, (ast.For, ast.While)) and _calls(loop, backward):  # not over a sequence's steps
-                for name, statements in _assigned(loop).items():
-                    if name in computed and all(_uses(name, statement) for statement in statements):
-                        yield _history(name, ast.unparse(statements[0]), file, statements[0].lineno)
-
-
-def _assigned(loop: ast.AST) -> dict[str, list[Any]]:
-    """The statements of a loop that give a tensor a name, by name."""
-    found: dict[str, list[Any]] = {}
-    for inner in ast.walk(loop):
-        targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target] if isinstance(
-            inner, (ast.AugAssign, ast.For, ast.AnnAssign, ast.NamedExpr)) else []
-        for part in (part for target in targets for part in ast.walk(target)):
-            if isinstance(part, ast.Name):
-                found.setdefault(part.id, []).append(inner)
-    return found
-
-
-def _calls(part: ast.AST, names: set[str]) -> bool:
-    functions = (call.func for call in ast.walk(part) if isinstance(call, ast.Call))
-    return any(getattr(function, "attr", None) in names or getattr(function, "id", None) in names
-               for function in functions)
-
-
-def _uses(name: str, statement: Any) -> bool:
-    """Whether a statement computes the tensor of this name from the one before, with its history."""
-    if isinstance(statement, ast.AugAssign):
-        return True
-    if isinstance(statement, ast.For):
-        return False
-    parts = list(ast.walk(statement.value)) if statement.value is not None else []
-    return (any(isinstance(part, ast.Name) and part.id == name for part in parts)
-            and not any(isinstance(part, ast.Attribute) and part.attr in ("detach", "detach_", "data", "item")
-                        for part in parts))
-
-
-def _history(name: str, statement: str, file: str, line: int) -> Finding:
-    updates = any(word in statement for word in ("grad", "lr", " - "))
-    fixes = (Fix("change the leaf in place, recording nothing", f"with torch.no_grad(): {name} -= lr * {name}.grad"),
-             Fix("or let an optimizer do it", f"optim.SGD([{name}], lr=0.1)")) if updates else (
-        Fix("add numbers", f"{statement}.item()"),
-        Fix("or cut the history", f"{name} = {name}.detach()"))
-    return Finding(
-        "growing history", f"{name} carries the graphs of all passes of the loop along",
-        f"{statement} computes a new tensor from the old one, and is recorded: the graph grows with each pass, keeps "
-        f"all its tensors in memory{', and the new tensor is no leaf, which would get a gradient' * updates}.",
-        fixes, (Steps((Step(name, "pass 1", GOOD), Step(name, "pass 2, on top of pass 1"),
-                       Step(name, "pass 3, on top of both", CLASH))),), line_of(file, line))
-
-
-def _parsed(file: str) -> ast.AST:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
-        return ast.Module([], [])

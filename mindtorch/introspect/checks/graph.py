@@ -19,6 +19,9 @@ DEAD = 0.9  #: of a layer's units
 #: Losses and differences that compare scores with targets.
 COMPARING = ("MseLoss", "SmoothL1Loss", "HuberLoss", "Sub", "Rsub")
 REDUCING = ("Mean", "Sum", "Pow", "Abs", "Mul", "Div", "Sqrt", "Square", "Neg", *COMPARING)
+#: What functions at the end of a model can give.
+REACH = {"Relu": (0.0, np.inf), "Sigmoid": (0.0, 1.0), "Softmax": (0.0, 1.0), "Tanh": (-1.0, 1.0)}
+FEW = 0.05  #: of the targets that may lie beyond, by chance or noise
 SHAPING = ("Expand", "View", "Unsafeview", "Squeeze", "Unsqueeze", "Clone", "Alias", "Slice", "Select")
 
 
@@ -89,7 +92,7 @@ class Graph:
 def findings(graph: Graph) -> Iterator[Finding]:
     """All that the graph tells."""
     for seen in graph.nodes.values():
-        for rule in (broadcast, normalised_twice, not_logarithms, one_score, over_samples, dead):
+        for rule in (broadcast, normalised_twice, not_logarithms, out_of_reach, one_score, over_samples, dead):
             found = rule(graph, seen)
             if found is not None:
                 yield found
@@ -168,6 +171,29 @@ def not_logarithms(graph: Graph, seen: Seen) -> Finding | None:
          Fix("or take the logarithms first", "F.nll_loss(F.log_softmax(scores, 1), target)")),
         (Groups((Group("given", (f"sum of exp: {sums.flat[0]:.3g}",), CLASH),
                  Group("log_softmax gives", ("sum of exp: 1",), GOOD))),), seen.place)
+
+
+def out_of_reach(graph: Graph, seen: Seen) -> Finding | None:
+    """Targets that the model's last function cannot reach: negative ones after relu, 3 after a sigmoid."""
+    target = seen.values("target") if seen.operator in COMPARING else None
+    if target is None or not target.size or target.dtype.kind != "f" or not np.isfinite(target).all():
+        return None
+    for given in graph.below(seen, SHAPING):
+        low, high = REACH.get(given.operator, (-np.inf, np.inf))
+        beyond = int(((target < low) | (target > high)).sum())
+        if beyond <= FEW * target.size:
+            continue
+        name, reach = given.operator.lower(), "0 or more" if high == np.inf else f"{low:g} to {high:g}"
+        return Finding(
+            "out of reach", f"{name} gives {reach}, and {beyond} of the {target.size} targets lie beyond",
+            f"The targets go from {target.min():.3g} to {target.max():.3g}. What {name} gives can come no nearer to "
+            "them than its own limit, where its slope is 0, so nothing is learnt from these samples.",
+            (Fix(f"end the model with the linear layer, without {name}", "nn.Sequential(…, nn.Linear(8, 1))"),
+             Fix("or bring the targets to where the outputs are",
+                 "y = (y - y.min()) / (y.max() - y.min())" if high != np.inf else "y = y.clamp(min=0)")),
+            (Groups((Group(f"{name} gives", (reach,)),
+                     Group("targets", (f"{target.min():.3g} … {target.max():.3g}",), CLASH))),), given.place)
+    return None
 
 
 def _dim(seen: Seen) -> int | None:

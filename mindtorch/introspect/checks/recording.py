@@ -19,13 +19,14 @@ from ..._dispatch.observers import DispatchEvent
 from ..._interrupts import contextmanager
 from ..libraries import libraries, library_of
 from ..library import BackwardPass, Library
-from ..why.explanation import CLASH, GONE, GOOD, Fix, Group, Groups, Step, Steps
+from ..why.explanation import CLASH, GONE, GOOD, Fix, Group, Groups, ShapeRow, Shapes, Step, Steps, cells
 from ..why.wrote import is_optimizer, is_tensor
 from .finding import Finding, called_at, line_of
 from .graph import Graph, findings as of_graph
 from .state import MOODY
 
-GRAPHS = 3  #: backward passes whose graphs are looked at
+FLAT = ("softmax of one", "dead units", "out of reach")  #: findings that tell why all gradients are 0
+GRAPHS = 3  #: backward passes whose graphs are looked at, besides those of models that come later
 #: Operators that compare scores with class numbers, their second argument.
 CLASSIFYING = ("cross_entropy_loss", "nll_loss_nd", "nll_loss", "nll_loss_forward")
 #: Operators of a first layer, and which of their arguments its input is.
@@ -64,6 +65,9 @@ class Recording:
         self._added: dict[int, Any] = {}
         self._classes: list[frozenset[Any]] = []  # in the targets of each batch
         self._modes: list[tuple[str, bool]] = []  # of the modules called since the last backward
+        self._called: dict[Any, tuple[weakref.ref[Any], int]] = {}  # the last module of a kind called at a line
+        self._is_new = False  # whether a model was called that no pass has gone through yet
+        self._sequences: list[tuple[str, tuple[int, ...]]] = []  # read with the steps first, since the last backward
         self._infinite: Finding | None = None  # what made the first infinity, which may be meant
 
     def found(self, finding: Finding) -> None:
@@ -90,14 +94,23 @@ class Recording:
             self._targets(args[1])
         if task is None and packet in LAYERS and event.depth == 0:
             self._scale(event, args[LAYERS[packet]])
+        if task is None and packet in ("eq", "ne") and len(args) > 1:
+            self._compared(event, args[0], args[1])
         if not library.is_grad_enabled() and library.drops(packet, args):
             self._dropped(event)
 
     def call(self, library: Library, module: Any, args: Any) -> None:
         """A module is called."""
-        if next(iter(module.parameters()), None) is not None:
-            self.models.setdefault(id(module), weakref.ref(module))
         recorded = library.is_grad_enabled()
+        if next(iter(module.parameters()), None) is not None:
+            known = self.models.get(id(module))
+            if known is None or known() is None:
+                self.models[id(module)], self._is_new = weakref.ref(module), True
+            if recorded and module._parameters:
+                self._made_anew(module)
+        if recorded and getattr(module, "batch_first", True) is False and args and is_tensor(args[0]) and len(
+                args[0].shape) == 3 and hasattr(module, "hidden_size"):
+            self._sequences.append((type(module).__name__, tuple(args[0].shape)))
         if recorded:
             self._modes.append((type(module).__name__, module.training))
         if recorded or not module.training or type(module).__name__ not in MOODY:
@@ -117,8 +130,11 @@ class Recording:
             return
         grads = [(p, library_of(p).grad(p)) for group in optimizer.param_groups for p in group["params"]]
         there = [g for _, g in grads if g is not None]
-        if not there or (self._since_step and all(_is_zero(g) for g in there)):
-            after = self._since_step
+        after = self._since_step
+        ours = {id(p) for p, _ in grads}
+        unreached = bool(after) and not there and not ours & set(self.leaves)  # which is told by itself
+        flat = any(finding.kind in FLAT for finding in self.findings)
+        if not unreached and not flat and (not there or (after and all(_is_zero(g) for g in there))):
             self.found(Finding(
                 "step without gradients", "the optimizer takes a step, and there are no gradients",
                 "They were thrown away between backward and step: zero_grad stands in the wrong place." if after else
@@ -173,11 +189,14 @@ class Recording:
                 (Steps((Step("model.eval()", "called before, and never undone"),
                         Step("training", "as if predicting", CLASH))),), place))
         self._modes = []
-        if self.passes <= GRAPHS and (roots := list(task.roots())):
+        if (self.passes <= GRAPHS or self._is_new) and (roots := list(task.roots())):
             graph = Graph(roots, library)
             self.leaves |= {id(leaf): leaf for leaf in graph.leaves}
             for finding in of_graph(graph):
                 self.found(finding)
+            self._begins_at_leaf(graph, place)
+            self._steps_first(graph)
+        self._sequences, self._is_new = [], False
 
     def _first_nan(self, event: DispatchEvent, args: tuple[Any, ...], result: Any,
                    task: BackwardPass | None) -> None:
@@ -213,6 +232,76 @@ class Recording:
             self.found(finding)
         else:
             self._infinite = self._infinite or finding
+
+    def _begins_at_leaf(self, graph: Graph, place: Any) -> None:
+        """``torch.tensor(loss.item(), requires_grad=True)``, ``loss.requires_grad_()``."""
+        if len(graph.nodes) > 1 or not graph.leaves or any(id(p) == id(graph.leaves[0]) for p in self._parameters()):
+            return
+        self.found(Finding(
+            "loss without history", "backward begins at a tensor that nothing computed",
+            "It was made anew from a number, or told to require grad afterwards: by torch.tensor(loss), .item(), "
+            "requires_grad_(), or after argmax, a comparison or NumPy. Its graph is that one tensor, so no gradient "
+            "reaches a parameter.",
+            (Fix("go back from what the loss function returned", "loss = loss_function(model(x), y); loss.backward()"),
+             Fix("of several losses, add the tensors", "loss = sum(losses)")),
+            (Steps((Step("model(x)", "has a graph", GOOD), Step("a number", "the graph is lost", GONE),
+                    Step("loss", "a new leaf", CLASH), Step("backward", "ends where it begins", CLASH))),), place))
+
+    def _parameters(self) -> Iterator[Any]:
+        for ref in self.models.values():
+            if (model := ref()) is not None:
+                yield from model.parameters()
+
+    def _steps_first(self, graph: Graph) -> None:
+        """A recurrent layer that reads samples as steps: the loss has a target for each of what it took for steps."""
+        targets = [seen.kept("target") for seen in graph.nodes.values() if "Loss" in seen.operator]
+        counts = {t.shape[0] for t in targets if is_tensor(t) and (len(t.shape) == 1 or tuple(t.shape[1:]) == (1,))}
+        for kind, (steps, samples, features) in self._sequences:
+            if steps in counts and samples > 1 and samples != steps:
+                self.found(Finding(
+                    "samples as steps",
+                    f"{kind} reads [{steps}, {samples}, {features}] as {steps} steps of {samples} samples",
+                    f"There is a target for each of {steps}, so dimension 0 seems to count the samples. Without "
+                    "batch_first the layer goes from sample to sample as from step to step, and mixes them.",
+                    (Fix("say that samples come first", f"nn.{kind}(…, batch_first=True)"),
+                     Fix("or exchange the dimensions", "x.transpose(0, 1)")),
+                    (Shapes((ShapeRow("read as", cells((steps, samples, features), (0, 1))),),
+                            ("steps", "samples", "features")),)))
+
+    def _made_anew(self, module: Any) -> None:
+        """A layer that is made where it is called: the one of the pass before is gone."""
+        place = self._here()
+        key = type(module).__name__, place and (place.file, place.line)
+        before, calls = self._called.get(key, (None, 0))
+        if before is not None and before() is None and calls == 1:
+            self.found(Finding(
+                "made in each pass", f"a new {key[0]} is made in each pass, with new random weights",
+                "It is made where it is called. What one pass would teach it is thrown away with it, no optimizer "
+                "knows it, and the same input gives another result each time.",
+                (Fix("make it once, in __init__", f"self.layer = nn.{key[0]}(…)"),
+                 Fix("and call it in forward", "x = self.layer(x)")),
+                (Steps((Step("pass 1", f"{key[0]} with random weights"), Step("pass 2", "another one", CLASH),
+                        Step("pass 3", "another one", CLASH))),), place))
+        same = before is not None and before() is module
+        self._called[key] = weakref.ref(module), calls + 1 if same else 1
+
+    def _compared(self, event: DispatchEvent, left: Any, right: Any) -> None:
+        """``(model(x) > 0) == y`` of [N, 1] and [N]: an accuracy beyond 100 %."""
+        if not is_tensor(left) or not is_tensor(right):
+            return
+        shapes = tuple(left.shape), tuple(right.shape)
+        n = max(shapes[0][:1] + shapes[1][:1], default=0)
+        if n < 2 or set(shapes) != {(n,), (n, 1)} or _identity(left) == _identity(right):
+            return  # of one tensor, all pairs are meant
+        self.found(Finding(
+            "comparison broadcasts", f"{list(shapes[0])} and {list(shapes[1])} are compared in all {n * n} pairs",
+            f"Broadcasting makes [{n}, {n}] of them. Counted as right answers, they make an accuracy that may be "
+            "beyond 100 %, and says nothing.",
+            (Fix("give both one shape", "(pred.squeeze(-1) == y).float().mean()"), Fix("or", "pred.view_as(y) == y")),
+            (Shapes((ShapeRow("one", cells(shapes[0], [d for d, k in enumerate(shapes[0]) if k == 1])),
+                     ShapeRow("the other", cells(shapes[1])),
+                     ShapeRow("compared", cells((n, n), (0, 1)), f"{n * n} pairs instead of {n}"))),),
+            line_of(*event.site)))
 
     def _targets(self, target: Any) -> None:
         values = library_of(target).values(target) if is_tensor(target) else None

@@ -14,6 +14,7 @@ from .graph import Graph
 
 HUGE = 1e4  #: of a gradient's norm by parameter
 FADING = 1e-7  #: of the mean gradient of a layer, beside that of the layer where it is largest
+FADED = 1e-8  #: of the first learning rate: nothing is learnt with that
 #: Modules that do something else while they train.
 MOODY = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "BatchNorm1d",
          "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm")
@@ -62,6 +63,7 @@ def of_models(models: Mapping[str, Any]) -> Iterator[Finding]:
                         (Groups((Group("a plain tensor", (f"{where}.{key}",), CLASH),
                                  Group("parameters", tuple(n for n, _ in model.named_parameters())[:4] or ("none",),
                                        GOOD))),))
+        yield from _repeated(name, model)
     matrices = [(path, p) for path, p in parameters(models).values() if len(p.shape) > 1 and p.shape[0] > 1]
     alike = [(path, p) for path, p in matrices if _alike(p)]
     if any(_alike(p, but_zero=True) for _, p in alike) or (alike and len(alike) == len(matrices)):
@@ -72,6 +74,24 @@ def of_models(models: Mapping[str, Any]) -> Iterator[Finding]:
             (Fix("begin at random", f"nn.init.kaiming_uniform_({alike[0][0]})"),
              Fix("zeros are for biases", "nn.init.zeros_(layer.bias)")),
             (Groups((Group("equal rows", tuple(_names(alike)[:4]), CLASH),)),))
+
+
+def _repeated(name: str, model: Any) -> Iterator[Finding]:
+    """``[nn.Linear(8, 8)] * 3``: one layer in several places of a container."""
+    for path, holder in model.named_modules():
+        places: dict[int, list[str]] = {}
+        for key, part in getattr(holder, "_modules", {}).items():
+            if key.isdecimal() and next(iter(part.parameters()), None) is not None:
+                places.setdefault(id(part), []).append(".".join(filter(None, (name, path, key))))
+        for same in (same for same in places.values() if len(same) > 1):
+            kind = type(holder._modules[same[0].rpartition(".")[2]]).__name__
+            yield Finding(
+                "one layer again", f"{numbers(same)} are one {kind}, with one set of weights",
+                "A list times a number repeats what is in it, and makes nothing new. What the layer learns in one "
+                "place it does in all, and the model has fewer parameters than it seems.",
+                (Fix("make a layer for each place", f"[nn.{kind}(…) for _ in range({len(same)})]"),
+                 Fix("or copy it", "copy.deepcopy(layer)")),
+                (Groups((Group(f"one {kind}", tuple(same[:4]), CLASH),)),))
 
 
 def _hidden(where: str, value: Any, hidden: list[Any]) -> Finding:
@@ -144,6 +164,19 @@ def of_optimizers(models: Mapping[str, Any], optimizers: Mapping[str, Any], leav
                           "Each step adds the learning rate times a direction: nothing changes.",
                           (Fix("choose one", "optim.SGD(model.parameters(), lr=0.1)"),),
                           (Groups((Group("lr", ("0",), CLASH), Group("often", ("0.1 (SGD)", "0.001 (Adam)"), GOOD))),))
+        faded = [(group["initial_lr"], rate) for group, rate in zip(optimizer.param_groups, rates, strict=True)
+                 if isinstance(rate, float) and 0 < rate < FADED * group.get("initial_lr", 0)]
+        if faded:
+            begin, rate = faded[0]
+            yield Finding(
+                "learning rate faded",
+                f"the learning rate of {name or 'the optimizer'} has fallen from {begin} to {rate:.0e}",
+                "A scheduler multiplies it at each of its steps. Called for each batch instead of each epoch, it takes "
+                "as many steps in one epoch as it was meant to take in all: after that nothing changes.",
+                (Fix("call it once an epoch, after the loop over the batches", "scheduler.step()"),
+                 Fix("or give it the number of all batches", "CosineAnnealingLR(optimizer, epochs * len(loader))")),
+                (Steps((Step("lr at first", f"{begin}", GOOD), Step("scheduler.step()", "again and again"),
+                        Step("lr now", f"{rate:.0e}", CLASH))),))
         rate = max((rate for rate in rates if isinstance(rate, (int, float))), default=0)
         if rate > 0.3 and "Adam" in type(optimizer).__name__:
             yield Finding(

@@ -18,7 +18,10 @@ from .tensors import dtype_of, ints, layout_of
 @quietly
 def root_of(tensor: Any) -> Any:
     """The node behind a tensor that requires grad; of a leaf, the one that accumulates its gradient."""
-    return sys.modules["torch"].autograd.graph.get_gradient_edge(tensor).node
+    torch = sys.modules["torch"]
+    included, none = torch._C._dispatch_tls_local_include_set(), torch._C.DispatchKeySet.from_raw_repr(0)
+    with torch._C._ForceDispatchKeyGuard(included, none):  # a mode is told below autograd, where no node is made
+        return torch.autograd.graph.get_gradient_edge(tensor).node
 
 
 @quietly

@@ -1,0 +1,195 @@
+"""Silent mistakes that show in the text of the program: what its loops do with losses, parameters and states.
+
+Text alone accuses nobody: what its names mean once it has run must bear it out.
+"""
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ..libraries import library_of
+from ..names import named_tensors
+from ..why.explanation import CLASH, GOOD, Fix, Step, Steps
+from ..why.wrote import is_module, is_tensor
+from ..writes import is_cell
+from .finding import Finding, line_of
+
+if TYPE_CHECKING:
+    from .recording import Recording
+
+
+def of_text(record: Recording, namespace: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Finding]:
+    """What the text of the cells that ran tells."""
+    computed = {name for name, value in named_tensors(namespace) if value.requires_grad and not value.is_leaf
+                and "." not in name and "[" not in name}
+    if not record.passes:
+        return
+    for file in sorted(file for file in record.files if is_cell(file) or file.startswith("<")):
+        parsed = _parsed(file)
+        backward = {"backward"} | {part.name for part in ast.walk(parsed) if isinstance(part, ast.FunctionDef)
+                                   and _calls(part, {"backward"})}
+        for loop in ast.walk(parsed):
+            if not isinstance(loop, (ast.For, ast.While)):
+                continue
+            if isinstance(loop, ast.For):
+                yield from _rebound(loop, file)
+            if _calls(loop, backward):  # not over a sequence's steps
+                for name, statements in _assigned(loop).items():
+                    if name in computed and all(_uses(name, statement) for statement in statements):
+                        yield _history(name, ast.unparse(statements[0]), file, statements[0].lineno)
+                yield from _collected(loop, namespace, file)
+                yield from _clipped_late(loop, file)
+            if record.steps and _calls(loop, backward | {"step"}):
+                yield from _kept(loop, namespace, models, file)
+
+
+def _assigned(loop: ast.AST) -> dict[str, list[Any]]:
+    """The statements of a loop that give a tensor a name, by name."""
+    found: dict[str, list[Any]] = {}
+    for inner in ast.walk(loop):
+        targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target] if isinstance(
+            inner, (ast.AugAssign, ast.For, ast.AnnAssign, ast.NamedExpr)) else []
+        for part in (part for target in targets for part in ast.walk(target)):
+            if isinstance(part, ast.Name):
+                found.setdefault(part.id, []).append(inner)
+    return found
+
+
+def _calls(part: ast.AST, names: set[str]) -> bool:
+    functions = (call.func for call in ast.walk(part) if isinstance(call, ast.Call))
+    return any(getattr(function, "attr", None) in names or getattr(function, "id", None) in names
+               for function in functions)
+
+
+def _uses(name: str, statement: Any) -> bool:
+    """Whether a statement computes the tensor of this name from the one before, with its history."""
+    if isinstance(statement, ast.AugAssign):
+        return True
+    if isinstance(statement, ast.For):
+        return False
+    parts = list(ast.walk(statement.value)) if statement.value is not None else []
+    return (any(isinstance(part, ast.Name) and part.id == name for part in parts)
+            and not any(isinstance(part, ast.Attribute) and part.attr in ("detach", "detach_", "data", "item")
+                        for part in parts))
+
+
+def _history(name: str, statement: str, file: str, line: int) -> Finding:
+    updates = any(word in statement for word in ("grad", "lr", " - "))
+    fixes = (Fix("change the leaf in place, recording nothing", f"with torch.no_grad(): {name} -= lr * {name}.grad"),
+             Fix("or let an optimizer do it", f"optim.SGD([{name}], lr=0.1)")) if updates else (
+        Fix("add numbers", f"{statement}.item()"),
+        Fix("or cut the history", f"{name} = {name}.detach()"))
+    return Finding(
+        "growing history", f"{name} carries the graphs of all passes of the loop along",
+        f"{statement} computes a new tensor from the old one, and is recorded: the graph grows with each pass, keeps "
+        f"all its tensors in memory{', and the new tensor is no leaf, which would get a gradient' * updates}.",
+        fixes, (Steps((Step(name, "pass 1", GOOD), Step(name, "pass 2, on top of pass 1"),
+                       Step(name, "pass 3, on top of both", CLASH))),), line_of(file, line))
+
+
+def _rebound(loop: ast.For, file: str) -> Iterator[Finding]:
+    """``for p in model.parameters(): p = p - lr * p.grad``."""
+    names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    if not _calls(loop.iter, {"parameters", "named_parameters"}):
+        return
+    for part in ast.walk(loop):
+        target = part.targets[0] if isinstance(part, ast.Assign) else None
+        if isinstance(target, ast.Name) and target.id in names and isinstance(part, ast.Assign) and any(
+                isinstance(inner, ast.Name) and inner.id == target.id for inner in ast.walk(part.value)):
+            name, statement = target.id, ast.unparse(part)
+            yield Finding(
+                "parameters stay", f"{statement} leaves the parameter as it is",
+                f"It computes a new tensor and calls that {name}; the model keeps the parameter that was called "
+                "so before. Only what writes in place changes the parameter itself.",
+                (Fix("write into the parameter, recording nothing",
+                     f"with torch.no_grad(): {name} -= lr * {name}.grad"),
+                 Fix("or let an optimizer do it", "optim.SGD(model.parameters(), lr=0.1)")),
+                (Steps((Step("the model's parameter", "as before", CLASH), Step(f"{name} = …", "a new tensor"),
+                        Step("end of the loop", "thrown away", CLASH))),), line_of(file, part.lineno))
+
+
+def _collected(loop: ast.AST, namespace: Mapping[str, Any], file: str) -> Iterator[Finding]:
+    """``losses.append(loss)``."""
+    for call in ast.walk(loop):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "append":
+            continue
+        if not isinstance(call.func.value, ast.Name) or len(call.args) != 1:
+            continue
+        name, what = call.func.value.id, ast.unparse(call.args[0])
+        kept = namespace.get(name)
+        if isinstance(kept, list) and len(kept) > 1 and all(
+                is_tensor(item) and item.requires_grad and not item.is_leaf and not item.shape for item in kept):
+            yield Finding(
+                "growing history", f"{name} keeps the graphs of all {len(kept)} passes",
+                f"{what} is a tensor, and behind it stands the graph that made it. The list keeps each of them, with "
+                "what their nodes hold, as long as it lives: memory grows with every pass.",
+                (Fix("keep the numbers", f"{name}.append({what}.item())"),
+                 Fix("or, for tensors, without their history", f"{name}.append({what}.detach())")),
+                (Steps((Step(f"{name}[0]", "and the graph of pass 1", CLASH), Step("…"),
+                        Step(f"{name}[{len(kept) - 1}]", f"and the graph of pass {len(kept)}", CLASH)), arrow=""),),
+                line_of(file, call.lineno))
+
+
+def _clipped_late(loop: ast.For | ast.While, file: str) -> Iterator[Finding]:
+    """Gradients that are clipped when the step has been taken."""
+    calls = sorted((part for part in ast.walk(loop) if isinstance(part, ast.Call)),
+                   key=lambda part: (part.lineno, part.col_offset))
+    called = [(getattr(part.func, "attr", getattr(part.func, "id", "")), part.lineno) for part in calls]
+    order = [(what, line) for what, line in called
+             if what in ("backward", "step", "zero_grad") or what.startswith("clip_grad")]
+    for (first, _), (second, line) in pairwise(order):
+        names = [what for what, _ in order]
+        if first == "step" and second.startswith("clip_grad") and "zero_grad" in names and names.count("step") == 1:
+            yield Finding(
+                "clipped too late", f"{second} comes after the step, which took the gradients as they were",
+                "Clipping changes gradients. Those of this pass have been used by then, and zero_grad throws them away "
+                "before the next.",
+                (Fix("clip between backward and step",
+                     f"loss.backward(); nn.utils.{second}(model.parameters(), 1.0); optimizer.step()"),),
+                (Steps((Step("backward", "gradients come", GOOD), Step("step", "uses them as they are"),
+                        Step(second, "changes what nobody uses", CLASH))),), line_of(file, line))
+
+
+def _kept(loop: ast.AST, namespace: Mapping[str, Any], models: Mapping[str, Any], file: str) -> Iterator[Finding]:
+    """``if better: best = model.state_dict()``, ``if better: best = model``: what goes on learning."""
+    saved = {part.id for call in ast.walk(loop) if isinstance(call, ast.Call) and _calls(call, {"save"})
+             for part in ast.walk(call) if isinstance(part, ast.Name)}
+    learning = {place for model in models.values() for p in model.parameters()
+                if (place := library_of(p).address(p))}
+    for choice in (part for part in ast.walk(loop) if isinstance(part, ast.If)):
+        for name, value, line in _given(choice):
+            kept = namespace.get(name)
+            is_state = isinstance(value, ast.Call) and getattr(value.func, "attr", "") == "state_dict" and isinstance(
+                kept, Mapping) and any(is_tensor(t) and library_of(t).address(t) in learning for t in kept.values())
+            is_model = isinstance(value, ast.Name) and is_module(kept) and any(kept is m for m in models.values())
+            if name in saved or not (is_state or is_model):
+                continue
+            text = ast.unparse(value)
+            yield Finding(
+                "kept by reference", f"{name} goes on learning: it is the model's own memory",
+                (f"{text} holds the parameters themselves, not copies of them: each later step writes into what {name} "
+                 "holds." if is_state else f"{name} = {text} gives the model a second name; there is one model, and it "
+                 "goes on learning.") + " In the end it is the last state, not the best.",
+                (Fix("copy it", f"{name} = copy.deepcopy({text})"),
+                 Fix("or write it to a file", f"torch.save({text}{'' if is_state else '.state_dict()'}, 'best.pt')")),
+                (Steps((Step(name, text), Step("one memory", "", CLASH), Step("optimizer.step()", "writes into it")),
+                       arrow="↔"),), line_of(file, line))
+
+
+def _given(choice: ast.If) -> Iterator[tuple[str, ast.expr, int]]:
+    """The names that a condition's branch gives to values: ``a = x``, ``a, b = x, y``."""
+    for part in (part for part in ast.walk(choice) if isinstance(part, ast.Assign)):
+        for target in part.targets:
+            several = isinstance(target, ast.Tuple) and isinstance(part.value, ast.Tuple)
+            pairs = zip(target.elts, part.value.elts, strict=False) if several else [(target, part.value)]  # type: ignore[attr-defined]
+            yield from ((name.id, value, part.lineno) for name, value in pairs if isinstance(name, ast.Name))
+
+
+def _parsed(file: str) -> ast.AST:
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return ast.Module([], [])
