@@ -111,7 +111,8 @@ def lines(x: Any) -> Any:
 
 ROUNDED = {
     "sigmoid": lambda t, x: x.sigmoid(), "silu": lambda t, x: t.nn.functional.silu(x),
-    "gelu": lambda t, x: t.nn.functional.gelu(x), "softmax": lambda t, x: lines(x).softmax(1),
+    "gelu": lambda t, x: t.nn.functional.gelu(x), "gelu_backward": lambda t, x: t.ops.aten.gelu_backward(x * 2, x),
+    "softmax": lambda t, x: lines(x).softmax(1),
     "log_softmax": lambda t, x: lines(x).log_softmax(-1), "cumsum": lambda t, x: lines(x).cumsum(1),
 }
 
@@ -215,6 +216,25 @@ def test_another_loop_computes_all_large_arrays_and_no_small_one() -> None:
     assert loop.compiled(LARGE - 1) is None
     assert loop.compiled(LARGE) is not None
     assert loop.compiled(LARGE - 1) is None
+
+
+def test_programs_compute_by_loops_whatever_the_size(used) -> None:
+    x = mindtorch.linspace(0, 999, 30 * 64).sin().view(30, 64).requires_grad_()
+
+    def function(x: Any) -> Any:
+        return mindtorch.nn.functional.gelu(mindtorch.nn.functional.layer_norm(x, (64,)))
+
+    eager = function(x)
+    gradient, = mindtorch.autograd.grad(eager.sum(), x)
+    assert not used
+    compiled = mindtorch.compile(function)
+    for _ in range(2):
+        result = compiled(x)
+        mindtorch.testing.assert_close(result.detach(), eager.detach())
+        mindtorch.testing.assert_close(mindtorch.autograd.grad(result.sum(), x)[0], gradient)
+    assert used == {"gelu", "gelu_backward", "layer_norm", "layer_norm_backward"}
+    used.clear()
+    assert function(x).equal(eager) and not used
 
 
 def test_numpy_computes_where_numba_is_missing(monkeypatch) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _loops
 from .._backends.common.blocks import BLOCK, each_block
 from .._backends.cpu.ops.activation import ZEROS
 from .._call_site import place_of
@@ -70,10 +71,12 @@ class Program:
         function = self.function
         if observed:
             function = self.observed = self.observed or watched(self)
+        least, _loops.state.least = _loops.state.least, 0
         try:
             with np.errstate(all="ignore"):
                 return function(inputs, arrays)
         finally:
+            _loops.state.least = least
             self.pool.append(arrays)
 
 

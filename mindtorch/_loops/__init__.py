@@ -6,12 +6,14 @@
 of numba (half a second in each process) and, until it is on the disk, a tenth of a second a loop. Of loops that compute
 the same bits as NumPy's way, that is so until NumPy has computed ``REPAID`` elements; a loop that rounds otherwise
 computes all arrays from ``LARGE`` elements on and no smaller ones, so that results do not depend on what ran before.
+In programs of ``torch.compile``, which are compiled to be called often, such loops compute arrays of all sizes.
 
 Loops let go of Python's lock, so that ``blocks`` may run them on several threads, and they write to given arrays alone.
 A signal waits until a loop is compiled; if that fails, a warning says so, and NumPy computes.
 """
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -25,6 +27,15 @@ from .._interrupts import signals_wait
 REPAID, LARGE = 1 << 25, 1 << 19
 
 _compiling = _forks.lock()
+
+
+class State(threading.local):
+    """What a thread computes by loops that round otherwise than NumPy: arrays from so many elements on."""
+
+    least = LARGE
+
+
+state = State()
 
 
 @cache
@@ -46,7 +57,7 @@ class Loop:
 
     def compiled(self, size: int) -> Callable[..., None] | None:
         """The function of arrays, to compute so many elements in all; None where that is left to NumPy."""
-        if not self.exact and size < LARGE:
+        if not self.exact and size < state.least:
             return None
         if self._function is None:
             self._left -= size
@@ -76,6 +87,6 @@ widen_bfloat16, narrow_bfloat16 = Loop("widen_bfloat16", True), Loop("narrow_bfl
 arithmetic = {"float16": Loop("arithmetic_float16", True), "bfloat16": Loop("arithmetic_bfloat16", True)}
 ARITHMETIC = ("add", "subtract", "multiply", "divide")  #: NumPy's names of what is counted in those
 box_muller = Loop("box_muller", True)
-sigmoid, silu, gelu = Loop("sigmoid"), Loop("silu"), Loop("gelu")
+sigmoid, silu, gelu, gelu_backward = Loop("sigmoid"), Loop("silu"), Loop("gelu"), Loop("gelu_backward")
 softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsum")
 layer_norm, layer_norm_backward = Loop("layer_norm"), Loop("layer_norm_backward")

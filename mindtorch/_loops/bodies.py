@@ -189,6 +189,8 @@ LOG2_E, LN_2, INTEGERS = f32(math.log2(math.e)), (f32(math.log(2)), f32(math.log
     1.5 * 2**23)
 #: Exponents beyond which exp is infinite, and 0.
 HIGHEST, LOWEST = f32(89), f32(-104)
+#: The density of normal numbers at 0.
+DENSITY = f32(1 / math.sqrt(2 * math.pi))
 #: Taylor's series, which is exact to 6e-9 up to half the logarithm of 2.
 EXP = tuple(f32(1 / math.factorial(k)) for k in range(7, -1, -1))
 
@@ -223,6 +225,14 @@ def gelu(x: Any, out: Any) -> None:
     """``x`` times the area under the normal density left of it, which is ``sigmoid`` of twice what its tanh is of."""
     for i in range(len(x)):
         out[i] = x[i] / (f32(1) + exp(f32(-2) * x[i] * polynomial(x[i] * x[i], ARTANH_ERF)))
+
+
+@loop("float32[::1]", "float32[::1]", "float32[::1]")
+def gelu_backward(grad: Any, x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        square = x[i] * x[i]
+        area = f32(1) / (f32(1) + exp(f32(-2) * x[i] * polynomial(square, ARTANH_ERF)))
+        out[i] = grad[i] * (area + x[i] * (DENSITY * exp(f32(-0.5) * square)))
 
 
 @njit

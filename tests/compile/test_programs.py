@@ -248,7 +248,8 @@ def test_a_model_trains_as_it_does_uncompiled() -> None:
             losses.append(loss.item())
         return losses, [*model.state_dict().values()], call
 
-    for make in (lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: torch.optim.Adam(p)):
+    # the gradient of the first bias, which the batch norm takes away, is rounding, of which Adam would make whole steps
+    for make in (lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: torch.optim.Adam(p, eps=1e-3)):
         (ours, state, call), (eager, other, _) = train(True, make), train(False, make)
         torch.testing.assert_close(torch.tensor(ours), torch.tensor(eager))
         same(state, other)

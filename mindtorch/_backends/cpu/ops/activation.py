@@ -220,7 +220,6 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
     return grad * noise if training and upper - lower > 1e-6 else leaky(grad, x, (lower + upper) / 2)
 
 
-gelu_in_blocks = in_blocks(gelu, writes=True, loop=_loops.gelu)
 CPU_KERNELS.add(elu_backward, leaky_relu, log_sigmoid_backward, rrelu_with_noise)
 CPU_KERNELS.update({
     "relu": relu,
@@ -228,8 +227,8 @@ CPU_KERNELS.update({
     "hardtanh_backward": within,
     "elu": in_blocks(elu),
     "celu": lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha),
-    "gelu": lambda x, approximate="none": gelu_in_blocks(x, *([] if approximate == "none" else [approximate])),
-    "gelu_backward": in_blocks(gelu_backward, 2, writes=True),
+    "gelu": in_blocks(gelu, writes=True, loop=_loops.gelu, settings=("none",)),
+    "gelu_backward": in_blocks(gelu_backward, 2, writes=True, loop=_loops.gelu_backward, settings=("none",)),
     "silu": in_blocks(silu, writes=True, loop=_loops.silu),
     "silu_backward": in_blocks(silu_backward, 2),
     "mish": in_blocks(mish),

@@ -117,27 +117,38 @@ def sinc(x: Any) -> Any:
     return np.where(np.equal(x, 0), 1, np.sin(y) / y)
 
 
-def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False,
-              loop: _loops.Loop | None = None) -> Callable[..., Any]:
+def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False, loop: _loops.Loop | None = None,
+              settings: tuple[Any, ...] = ()) -> Callable[..., Any]:
     """A row of many steps, through which large arrays (the first ``count`` arguments) go in blocks that fit in cache.
     ``writes`` says that the function takes an ``out``, into which it computes: a pass, and memory, less; as ``into`` of
-    the row, compiled kernels call it, too. A ``loop`` computes the same for an array of float32 without further
-    arguments.
+    the row, compiled kernels call it, too. A ``loop`` computes the same for arrays of float32, where there are no other
+    arguments than these ``settings``.
     """
+    def by_loop(args: Any, out: np.ndarray) -> bool:
+        """Have the loop compute, if it takes the arguments, and say whether it does."""
+        if loop is None or args[count:] not in ((), settings) or any(
+                a.dtype != np.float32 or a.shape != out.shape or not a.flags.carray for a in (*args[:count], out)):
+            return False
+        compiled = loop.compiled(out.size)
+        if compiled is None:
+            return False
+        *flat, target = [a.reshape(-1) for a in (*args[:count], out)]
+        each_block(lambda part: compiled(*[a[part] for a in flat], target[part]), out.size, LARGE, out.size)
+        return True
+
     @wraps(function)
     def row(*args: Any) -> Any:
-        if args[0].size <= BLOCK:
+        size = args[0].size
+        if size <= BLOCK and (loop is None or size < _loops.state.least):
             return function(*args)
         arrays = args[:count]
         shape = arrays[0].shape
         if any(a.shape != shape or not a.flags.c_contiguous for a in arrays):
             return function(*args)
         out = allocate(shape, arrays[0].dtype)
-        target, flat = out.reshape(-1), [a.reshape(-1) for a in arrays]
-        compiled = loop.compiled(out.size) if loop and out.dtype == np.float32 and len(args) == count else None
-        if compiled is not None:
-            each_block(lambda part: compiled(flat[0][part], target[part]), out.size, LARGE, out.size)
+        if by_loop(args, out):
             return out
+        target, flat = out.reshape(-1), [a.reshape(-1) for a in arrays]
 
         def work(part: slice) -> None:
             blocks = [a[part] for a in flat]
@@ -149,7 +160,11 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
         each_block(work, out.size, BLOCK, out.size)
         return out
 
-    row.into = function if writes else None  # type: ignore[attr-defined]
+    def into(*args: Any, out: np.ndarray) -> None:
+        if out.size < _loops.state.least or not by_loop(args, out):
+            function(*args, out=out)
+
+    row.into = into if writes else None  # type: ignore[attr-defined]
     return row
 
 
