@@ -184,7 +184,7 @@ def test_an_event_that_could_not_be_recorded_is_as_before() -> None:
     stream, event = got(rt.create_stream()), got(rt.create_event())
     handles.get(stream, Stream).close()  # as another thread does that destroys it just now
     assert rt.record_event(event, stream) == c.ACL_ERROR_RT_INVALID_HANDLE
-    assert rt.synchronize_event(event) == 0 and handles.get(event, Event).record is None
+    assert handles.get(event, Event).record is None and rt.synchronize_event(event) == 0
 
 
 def test_an_event_that_was_not_recorded_holds_nobody_up() -> None:
@@ -305,6 +305,16 @@ def test_aborting_skips_what_is_queued() -> None:
     add(one, one, one)
     assert rt.synchronize_stream(0) == 0
     assert one.read().tolist() == [2]
+
+
+def test_a_stream_that_this_thread_has_paused_is_not_destroyed_before_its_work_has_run() -> None:
+    """That would wait for ever."""
+    stream, one = got(rt.create_stream()), array([1])
+    with simulator.paused(stream):
+        add(one, one, one, stream)
+        assert rt.destroy_stream(stream) == c.ACL_ERROR_RT_STREAM_SYNC_TIMEOUT
+        assert "is paused by this thread" in message()
+    assert rt.destroy_stream(stream) == 0 and one.read().tolist() == [2]
 
 
 def test_a_stream_that_waits_for_ever_is_destroyed_by_force() -> None:

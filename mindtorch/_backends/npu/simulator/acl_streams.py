@@ -31,7 +31,10 @@ def create_stream_with_config(priority: int, flag: int) -> int:
 
 
 def destroy_stream(handle: int) -> None:
-    stream = _removed(handle)
+    stream = handles.get(handle, Stream)
+    if not stream.is_idle():
+        stream.check_pause(c.ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
+    _removed(handle)
     stream.close()
     watch.ended(stream)
 
