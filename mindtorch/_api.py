@@ -48,7 +48,7 @@ def _number(value: Any) -> Any:
 
 def asking(name: str, operator: str) -> Callable[..., Any]:
     """The entry of an operator whose calls are calls of ``Tensor.name``, which ask ``__torch_function__`` first."""
-    return make_entry(registry[operator], offered(lambda: getattr(Tensor, name)))
+    return make_entry(registry[operator], offered(name, lambda: getattr(Tensor, name)))
 
 
 def beside_other(name: str, self: Any, other: Any) -> Any:
@@ -103,7 +103,7 @@ def commuted(name: str, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any
 
 def reflected(name: str, with_tensor: str, with_number: str) -> Callable[[Any, Any], Any]:
     """``other op self``, by these operators, which take ``other`` first."""
-    offer = offered(lambda: getattr(Tensor, name), swapped=True)
+    offer = offered(name, lambda: getattr(Tensor, name), swapped=True)
     call, call_number = make_entry(registry[with_tensor], offer), make_entry(registry[with_number], offer)
 
     def method(self: Any, other: Any) -> Any:
@@ -117,7 +117,7 @@ def reflected(name: str, with_tensor: str, with_number: str) -> Callable[[Any, A
 
 def among_tensors(name: str, operator: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     """``self op other`` (or ``other op self``) of tensors only, as the method ``name``."""
-    call = make_entry(registry[operator], offered(lambda: getattr(Tensor, name), swapped))
+    call = make_entry(registry[operator], offered(name, lambda: getattr(Tensor, name), swapped))
 
     def method(self: Any, other: Any) -> Any:
         if other.__class__ not in TENSOR_TYPES:

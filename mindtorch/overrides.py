@@ -26,6 +26,8 @@ __dir__ = __all__.copy
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether there is a mode, or one of these values, to ask (``torch.overrides.has_torch_function``)."""
+    if not isinstance(relevant_args, Iterable):
+        raise TypeError(f"expected a sequence, got {type(relevant_args).__name__}")
     return asked([value for value in relevant_args if not isinstance(value, (list, tuple))], {}) is not None
 
 

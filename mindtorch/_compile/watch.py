@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._backends.npu import random as npu_random
+from .._dispatch.torch_function import own
 from .._interrupts import leaving
 from .._random import default as default_random
 from .._random.generator import Generator
@@ -53,12 +54,12 @@ def _codes(*functions: Any) -> dict[Any, str]:
 
 #: The library's functions that tell a program of what guards do not compare, or change what they do not see.
 LOOKS = _codes(
-    *[vars(Tensor)[name] for name in ("untyped_storage", "data_ptr", "is_set_to", "register_hook", "retain_grad",
+    *[own(Tensor)[name] for name in ("untyped_storage", "data_ptr", "is_set_to", "register_hook", "retain_grad",
                                       "register_post_accumulate_grad_hook", "share_memory_", "module_load",
                                       "is_shared")],
-    *[getattr(vars(Tensor)[name], part) for name in ("storage", "grad_fn", "is_leaf", "grad", "output_nr",
+    *[getattr(own(Tensor)[name], part) for name in ("storage", "grad_fn", "is_leaf", "grad", "output_nr",
                                                     "retains_grad", "_version", "_base")
-      for part in ("fget", "fset") if getattr(vars(Tensor).get(name), part, None) is not None],
+      for part in ("fget", "fset") if getattr(own(Tensor).get(name), part, None) is not None],
     *[vars(owner)[name] for owner in (default_random, npu_random, Generator) for name in SEEDS if name in vars(owner)],
 )
 

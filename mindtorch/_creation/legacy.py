@@ -11,8 +11,9 @@ from .._dispatch.aten import alias
 from .._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, FUNCTION, NONCONTIGUOUS, PYTHON
 from .._dispatch.local import local
 from .._dispatch.torch_dispatch import dispatches
+from .._dispatch.torch_function import DisableTorchFunction
 from .._dtype import DTYPES, DType, get_default_dtype
-from .._errors import NAMES
+from .._errors import CPP_NAMES, NAMES
 from .._formats import strided
 from .._layout import contiguous_strides, storage_size
 from .._size import Size
@@ -24,14 +25,24 @@ from .factories import empty
 
 def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device: Any = None) -> Any:
     """``torch.Tensor(2, 3)`` (uninitialised) and ``torch.Tensor([1, 2])`` (float32, whatever the numbers)."""
-    dtype = dtype or get_default_dtype()
     if len(data) == 1 and isinstance(data[0], Tensor):
-        made = data[0]._shallow_copy_and_detach() if data[0].dtype is dtype else data[0].to(dtype)
-    elif len(data) == 1 and isinstance(data[0], (list, tuple, np.ndarray)) and data[0].__class__ is not Size:
+        if dtype is not None and data[0]._dtype is not dtype:
+            raise TypeError(f"expected {_options(dtype, _device.CPU)} "
+                            f"(got {_options(data[0]._dtype, data[0]._device)})")
+        made = alias(data[0])
+        return made if cls is Tensor else as_subclass(made, cls)
+    dtype = dtype or get_default_dtype()
+    if len(data) == 1 and isinstance(data[0], (list, tuple, np.ndarray)) and data[0].__class__ is not Size:
         made = tensor(data[0], dtype=dtype, device=device)
     else:
         made = empty(*(data or (0,)), dtype=dtype, device=device)
     return made if cls is Tensor else as_subclass(made, cls)
+
+
+def _options(dtype: DType, device: Any) -> str:
+    """What a tensor is made with, as a message has it."""
+    return (f"TensorOptions(dtype={CPP_NAMES[dtype.name]}, device={device}, layout=Strided, "
+            "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt))")
 
 
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
@@ -79,7 +90,8 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     out.__dict__.update(self.__dict__)
     out._hooks = out._accumulator = None
     out._keys = self._keys & ~(FUNCTION | PYTHON) | keys_of_class(cls)
-    self.untyped_storage().add_alias(out)
+    with DisableTorchFunction():
+        self.untyped_storage().add_alias(out)
     out._storage, out._version_counter = self._storage, self._version_counter
     return out
 

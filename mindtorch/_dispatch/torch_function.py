@@ -10,11 +10,13 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any
 
 from .. import _formats
+from .._call_site import outside
 from .._device import device
 from .._dtype import DType
 from .._interrupts import leaving
@@ -93,7 +95,12 @@ def handle(function: Any, found: list[Any], args: Any, kwargs: dict[str, Any]) -
         if result is not NotImplemented:
             return result
     for value in found:
-        result = value.__torch_function__(function, types, args, kwargs)
+        method = value.__torch_function__
+        if getattr(method, "__self__", None) is value:
+            warnings.warn("Defining your `__torch_function__` as a plain method is deprecated and will be an error in "
+                          "future, please define it as a classmethod.",
+                          UserWarning if hasattr(function, "packet") else DeprecationWarning, stacklevel=outside())
+        result = method(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
     raise refused(f"torch.{getattr(function, '__qualname__', function)}", "__torch_function__", modes, types)
@@ -151,15 +158,27 @@ def overridable_names(namespace: dict[str, Any], names: Iterable[str], creates: 
             setattr(sys.modules[function.__module__], name, namespace[name])
 
 
-def offered(function: Callable[[], Any], swapped: bool = False) -> Callable[..., Any]:
-    """What an operator's entry is made with, so that its calls are calls of a function, which is named later, and may
-    take the two arguments in the other order.
+#: The methods of Python's operators after whose TypeError Python asks the other operand.
+LEFT_TO_THE_OTHER = frozenset({"__pow__", "__ipow__", "__floordiv__", *(f"__r{name}__" for name in (
+    "sub", "div", "truediv", "mod", "pow", "floordiv", "lshift", "rshift", "matmul"))})
+
+
+def offered(name: str, function: Callable[[], Any], swapped: bool = False) -> Callable[..., Any]:
+    """What an operator's entry is made with, so that its calls are calls of the method of that name, which is found
+    later, and may take the two arguments in the other order.
     """
 
     def offer(inner: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
             found = asked(args, {})
-            return inner(*args) if found is None else handle(function(), found, args[::-1] if swapped else args, {})
+            if found is None:
+                return inner(*args)
+            try:
+                return handle(function(), found, args[::-1] if swapped else args, {})
+            except TypeError:  # of which these methods of PyTorch's make NotImplemented, whoever raises it
+                if name not in LEFT_TO_THE_OTHER:
+                    raise
+                return NotImplemented
 
         return call
 

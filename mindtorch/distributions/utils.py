@@ -11,6 +11,7 @@ from .._dtype import finfo, get_default_dtype
 from .._functions import sigmoid, softmax
 from .._tensor import Tensor
 from ..functional import broadcast_tensors
+from ..overrides import is_tensor_like
 
 __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
            "vec_to_tril_matrix"]
@@ -25,13 +26,13 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
     Raises:
         ValueError: for anything else.
     """
-    if not all(isinstance(value, (Tensor, int, float)) for value in values):
+    if not all(is_tensor_like(value) or isinstance(value, (int, float)) for value in values):
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
                          "__torch_function__.")
     first = next((value for value in values if isinstance(value, Tensor)), None)
     options: Any = ({"dtype": get_default_dtype()} if first is None
                     else {"dtype": first.dtype, "device": first.device})
-    return tuple(broadcast_tensors(*(value if isinstance(value, Tensor) else tensor(value, **options)
+    return tuple(broadcast_tensors(*(value if is_tensor_like(value) else tensor(value, **options)
                                      for value in values)))
 
 

@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
+import warnings
 
 import pytest
 
@@ -251,3 +254,84 @@ def test_a_method_fetched_from_the_class_asks_too(lib, name, args) -> None:
     method = getattr(lib.Tensor, name)
     assert method(tensor, *args) == -1
     assert asked == [method]
+
+
+def plain_method(t, base):
+    class Plain(*base):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return 5
+
+    return Plain()
+
+
+@pytest.mark.parametrize("base", [False, True], ids=["a class", "a subclass of tensors"])
+def test_a_plain_method_is_told_to_become_a_classmethod(base):
+    told = []
+    for t in (mindtorch, torch):
+        value = plain_method(t, (t.Tensor,) if base else ())
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            torch.set_warn_always(True)
+            results = t.nn.functional.dropout(value), t.abs(value)
+        texts = {(w.category, str(w.message).partition(" (Triggered")[0].replace("`", "")) for w in found}
+        told.append((results, texts))
+    assert told[0] == told[1] and len(told[0][1]) == 2
+
+
+@BOTH
+def test_what_an_operator_of_python_refuses_is_left_to_the_other_operand(t):
+    class Nothing(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    class Reflected(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__ if func.__name__.startswith("__r") else NotImplemented
+
+    assert Nothing() ** Reflected() == "__rpow__" and Nothing() // Reflected() == "__rfloordiv__"
+    with pytest.raises(TypeError):
+        Nothing() + Reflected()
+
+
+@BOTH
+def test_a_mode_that_declines_is_asked_again_by_the_class_and_by_nothing_else(t):
+    class Declining(overrides(t).TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((overrides(t).resolve_name(func), len(types)))
+            return NotImplemented if types else func(*args, **(kwargs or {}))
+
+    seen, b = [], t.ones(2).as_subclass(plain(t))
+    with Declining():
+        assert type(t.neg(b)).__name__ == "Plain"
+    assert seen == [("torch.neg", 1), ("torch.neg", 0)]
+
+
+@BOTH
+def test_a_subclass_made_from_a_tensor_is_a_view_of_it(t):
+    x = t.ones(2, requires_grad=True)
+    made = plain(t)(x)
+    assert made._is_view() and made._base is x and made.grad_fn.name() == "AliasBackward0"
+    assert type(made).__name__ == "Plain"
+    with pytest.raises(TypeError, match="expected TensorOptions"):
+        t.FloatTensor(t.ones(1, dtype=t.int64))
+
+
+@BOTH
+def test_only_a_sequence_is_asked(t):
+    with pytest.raises(TypeError, match="expected a sequence"):
+        overrides(t).has_torch_function(object())
+
+
+@BOTH
+def test_duck_types_are_broadcast(t):
+    from_utils = importlib.import_module(f"{t.__name__}.distributions.utils").broadcast_all
+    assert from_utils(duck(t), t.ones(2)) in ("quack", tuple("quack"))
+
+
+def test_a_module_that_is_loaded_inside_a_mode_finds_the_methods_of_tensors():
+    script = ("import mindtorch as torch\nfrom mindtorch.overrides import BaseTorchFunctionMode\n"
+              "with BaseTorchFunctionMode():\n    print(torch.compile.__name__)")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, "compile"), done.stderr

@@ -148,6 +148,16 @@ def test_tensors_of_two_levels_in_one_call_carry_the_tangents_of_both(lib: Any, 
     assert (value.item(), tangent.item()) == (3, 5)
 
 
+@pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
+def test_a_tangent_with_other_strides_than_its_tensor_is_written_through_views(lib: Any) -> None:
+    forward_mode = lib.autograd.forward_ad
+    with forward_mode.dual_level():
+        gaps = lib.arange(12.0).view(4, 3)[::2].t()  # whose tangent keeps its own strides
+        x = forward_mode.make_dual(gaps, lib.arange(6.0).view(3, 2)) + 1
+        x.t().mul_(2)
+        assert forward_mode.unpack_dual(x).tangent.tolist() == [[0, 2], [4, 6], [8, 10]]
+
+
 def test_a_tangent_on_the_npu() -> None:
     x = mindtorch.ones(3, device="npu")
     with forward_ad.dual_level():

@@ -217,6 +217,7 @@ def again(run: Run, step: Step, attempt: Callable[[], None], failures: tuple[typ
         attempt()
     except failures:
         run.live = live
+        run.lib.set_grad_enabled(True)  # which acts at once: an interrupt may have come before its block
     else:
         return []
     written = sharing[step.numbers[0] % len(live)] if step.name in WRITES else []

@@ -28,6 +28,14 @@ def test_programs_do_what_pytorchs_do(way: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "raise_signal"), reason="needs signals")
+def test_an_interrupted_program_leaves_the_grad_mode_to_the_next_one() -> None:
+    script = ("import mindtorch\nfrom tests.fuzz.programs import case\n"
+              "print(case(21643, seed=31).found, mindtorch.is_grad_enabled())")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout.strip()) == (0, "[] True"), done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not hasattr(signal, "raise_signal"), reason="needs signals")
 def test_interrupted_programs_do_what_pytorchs_do() -> None:
     """In a process of its own: where a line is traced when the interrupt is raised, Python 3.11 has been seen to go
     round in circles in its evaluation loop for ever, in a process with many threads.
