@@ -458,8 +458,11 @@ class Tensor(Methods, metaclass=_TensorType):
         if self._version_counter is None:
             self._version_counter = [0, self._storage]
         out._version_counter = self._version_counter
-        out._shape, out._stride, out._offset = self._shape, self._stride, self._offset
-        out._device, out._storage = self._device, self._storage
+        if self._stride is not None:
+            out._stride = self._stride
+        if self._storage is not None or self._array is None:  # else all the rest is as of a new tensor
+            out._shape, out._offset = self._shape, self._offset
+            out._device, out._storage = self._device, self._storage
         return out
 
     def _transposed_alias(self) -> Tensor:

@@ -292,11 +292,16 @@ class Derivative:
     def finish(self, node: OperatorNode, result: Any) -> Any:
         """Tie a call's outputs to its node."""
         if result.__class__ in TENSOR_TYPES:
-            node._outputs = ((tuple(result.shape), result._dtype, result._device),)
-            if result._dtype.category >= FLOATING:
+            array, dtype = result._array, result._dtype
+            if array is None:
+                node._outputs = ((tuple(result.shape), dtype, result._device),)
+            else:
+                node._out_shape, node._out_dtype = array.shape, dtype
+            if dtype.category >= FLOATING:
                 result._grad_fn = node
                 result._keys |= AUTOGRAD
-            node.save_outputs((result,))
+            if node.plan.output_saves:
+                node.save_outputs((result,))
         else:
             # some outputs are not asked for, and some are numbers
             node._outputs = tuple([(tuple(t.shape), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None

@@ -12,8 +12,9 @@ from ...._loops.coefficients import ARTANH_ERF
 from ...._random import sampling
 from ...._random.default import default_generator
 from ...._storage import allocate
+from ...common.blocks import LARGE
 from . import CPU_KERNELS
-from .comparison import INTEGERS, MANY, clamped
+from .comparison import INTEGERS, clamped
 from .pointwise import exp_of, in_blocks, sigmoid
 from .reduction import to_opmath
 from .special import scipy_function
@@ -25,15 +26,19 @@ TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by ta
 FEW = 100  #: up to so many elements, one call of NumPy counts for more than what it does
 
 
-class _Zeros(dict[np.dtype, np.ndarray]):
-    """The zero of each dtype as an array, which NumPy need not convert."""
+class _Number(dict[np.dtype, np.ndarray]):
+    """A number of each dtype as an array, which NumPy need not convert."""
+
+    def __init__(self, number: float) -> None:
+        self._number = number
 
     def __missing__(self, dtype: np.dtype) -> np.ndarray:
-        zero = self[dtype] = np.zeros((), dtype)
-        return zero
+        made = self[dtype] = np.array(self._number, dtype)
+        return made
 
 
-ZEROS = _Zeros()
+ZEROS, INFINITIES = _Number(0), _Number(np.inf)
+SHORT = 1024  #: elements from which on the loop of ``clip`` repays its longer way
 
 
 def zeroed(values: Any, mask: Any) -> Any:
@@ -56,7 +61,10 @@ def zeroed(values: Any, mask: Any) -> Any:
 
 def relu(x: Any) -> Any:
     """Of two zeros NumPy takes the second, which keeps -0."""
-    return np.maximum(ZEROS[x.dtype], x) if x.size < MANY else clamped(x, 0)
+    size, dtype = x.size, x.dtype
+    if SHORT <= size < LARGE and dtype.kind == "f":
+        return x.clip(ZEROS[dtype], INFINITIES[dtype])
+    return np.maximum(ZEROS[dtype], x) if size < LARGE else clamped(x, 0)
 
 
 def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
