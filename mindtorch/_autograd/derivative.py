@@ -375,32 +375,30 @@ class Derivative:
             if AnomalyMode.enabled:
                 return record(self, other, *args)
             mask = 0
-            first = second = None
+            first: Any = None
+            second: Any = None
             if self._keys & AUTOGRAD:
                 mask = 1
-                source = self._grad_fn
-                if self._base is not None:
-                    first = self._grad_edge()
-                else:
-                    first = (grad_accumulator(self), 0) if source is None else (source, self._output_nr)
+                if self._base is None:
+                    source = self._grad_fn
+                    first = (0, grad_accumulator(self), 0) if source is None else (0, source, self._output_nr)
+                elif (edge := self._grad_edge()) is not None:
+                    first = (0, *edge)
             if other.__class__ in TENSOR_TYPES and other._keys & AUTOGRAD:
                 mask += 2
-                source = other._grad_fn
-                if other._base is not None:
-                    second = other._grad_edge()
-                else:
-                    second = (grad_accumulator(other), 0) if source is None else (source, other._output_nr)
+                if other._base is None:
+                    source = other._grad_fn
+                    second = (1, grad_accumulator(other), 0) if source is None else (1, source, other._output_nr)
+                elif (edge := other._grad_edge()) is not None:
+                    second = (1, *edge)
             if not mask:
                 return inner(self, other, *args)
             node = new(node_class)
             node._order = next_sequence_nr()
-            if second is None:
-                if first is not None:
-                    node._links = ((0, *first),)
-            elif first is None:
-                node._links = ((1, *second),)
-            else:
-                node._links = ((0, *first), (1, *second))
+            if first is not None:
+                node._links = (first,) if second is None else (first, second)
+            elif second is not None:
+                node._links = (second,)
             node.plan = plan = plans[mask]
             node.saved = keep_inputs(plan, (self, other, *args)) if plan.input_saves else plan.template.copy()
             result = inner(self, other, *args)

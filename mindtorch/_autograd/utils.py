@@ -28,7 +28,9 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
     if not shape:
         return sum_all(grad)
     extra = len(have) - len(shape)
-    dims = (*range(extra), *(d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1))
+    dims = tuple(range(extra))
+    if have[extra:] != shape:
+        dims += tuple([d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1])
     if len(dims) == extra and is_unobserved():
         return sum_dims(grad, dims)
     grad = sum_dims(grad, dims, True) if dims else grad
