@@ -209,31 +209,38 @@ def _inplace_fast_path(row: Any, meta: Pointwise, general: Callable[..., Any]) -
         return function
     slower = general if ufunc is row else function
 
-    def by_ufunc(self: Any, *args: Any) -> Any:
-        dtype, array, right = self._dtype, self._array, None
-        if args:
-            right, kind = args[0], args[0].__class__
-            if kind in TENSOR_TYPES:
-                storage, right = right._storage, right._array if right._dtype is dtype else None
-                if right is not None and (right.shape != array.shape
-                                          or (storage is not None and storage is self._storage)):
-                    right = None
-            elif not ((kind is float and dtype.category >= FLOATING) or (kind is int and dtype.category > BOOL)):
-                right = None
-        if dtype in dtypes and len(args) == others and (right is not None or not args):
+    def unary(self: Any, *rest: Any) -> Any:
+        array = self._array
+        if not rest and self._dtype in dtypes:
             try:
-                if array.size >= LARGE:
-                    compute(ufunc, array, array, *args and (right,))
-                else:
-                    ufunc(array, right, out=array) if args else ufunc(array, out=array)
+                ufunc(array, out=array) if array.size < LARGE else compute(ufunc, array, array)
                 return self
             except (Warning, FloatingPointError):
                 return self  # raised after the work was done
             except (TypeError, OverflowError):
                 pass
-        return slower(self, *args)
+        return slower(self, *rest)
 
-    return by_ufunc
+    def binary(self: Any, other: Any, *rest: Any) -> Any:
+        dtype, array, kind, right = self._dtype, self._array, other.__class__, None
+        if kind in TENSOR_TYPES:
+            if other._dtype is dtype:
+                storage, right = other._storage, other._array
+                if right.shape != array.shape or (storage is not None and storage is self._storage):
+                    right = None
+        elif (kind is float and dtype.category >= FLOATING) or (kind is int and dtype.category > BOOL):
+            right = other
+        if right is not None and not rest and dtype in dtypes:
+            try:
+                ufunc(array, right, out=array) if array.size < LARGE else compute(ufunc, array, array, right)
+                return self
+            except (Warning, FloatingPointError):
+                return self  # as above
+            except (TypeError, OverflowError):
+                pass
+        return slower(self, other, *rest)
+
+    return binary if others else unary
 
 
 def dtype_of_target(functional: Operator) -> Callable[..., list[Any]] | None:

@@ -17,7 +17,7 @@ from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
 from ..._layout import wrap_dims
 from ..._storage import allocate
 from ..common.blocks import copy
-from ..common.fast_paths import Row, fast_path, fresh, ndarray
+from ..common.fast_paths import REFUSALS, Row, fast_path, fresh, ndarray
 from .ops import CPU_KERNELS, reduction
 from .ops.comparison import chosen
 from .ops.reduction import MANY, by_ones, of_lines
@@ -255,14 +255,21 @@ def clone(self: Any, memory_format: Any = None) -> ndarray | None:
     return array
 
 
-@fast_path
-def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+def copy_(general: Row) -> Row:
     """Write values of the same shape and dtype that lie elsewhere."""
-    if (src._dtype is not self._dtype or src._array.shape != self._array.shape
-            or (src._storage is not None and src._storage is self._storage)):
-        return None
-    copy(self._array, src._array)
-    return self
+
+    def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+        target, source, storage = self._array, src._array, src._storage
+        if (src._dtype is self._dtype and source.shape == target.shape
+                and (storage is None or storage is not self._storage)):
+            try:
+                copy(target, source)
+                return self
+            except REFUSALS:
+                pass
+        return general(self, src, non_blocking)
+
+    return copy_
 
 
 # -- joining and indexing ----------------------------------------------------------------------------------------------
