@@ -218,8 +218,8 @@ def test_another_loop_computes_all_large_arrays_and_no_small_one() -> None:
     assert loop.compiled(LARGE - 1) is None
 
 
-def test_programs_compute_by_loops_whatever_the_size(used) -> None:
-    x = mindtorch.linspace(0, 999, 30 * 64).sin().view(30, 64).requires_grad_()
+def test_programs_compute_small_tensors_by_loops_and_few_numbers_by_numpy(used) -> None:
+    x = mindtorch.linspace(0, 999, _loops.FEW).sin().view(-1, 64).requires_grad_()
 
     def function(x: Any) -> Any:
         return mindtorch.nn.functional.gelu(mindtorch.nn.functional.layer_norm(x, (64,)))
@@ -234,6 +234,9 @@ def test_programs_compute_by_loops_whatever_the_size(used) -> None:
         mindtorch.testing.assert_close(mindtorch.autograd.grad(result.sum(), x)[0], gradient)
     assert used == {"gelu", "gelu_backward", "layer_norm", "layer_norm_backward"}
     used.clear()
+    few = x.detach()[1:]
+    for _ in range(2):
+        assert compiled(few).equal(function(few))
     assert function(x).equal(eager) and not used
 
 

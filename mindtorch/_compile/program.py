@@ -71,7 +71,7 @@ class Program:
         function = self.function
         if observed:
             function = self.observed = self.observed or watched(self)
-        least, _loops.state.least = _loops.state.least, 0
+        least, _loops.state.least = _loops.state.least, _loops.FEW
         try:
             with np.errstate(all="ignore"):
                 return function(inputs, arrays)

@@ -6,7 +6,7 @@
 of numba (half a second in each process) and, until it is on the disk, a tenth of a second a loop. Of loops that compute
 the same bits as NumPy's way, that is so until NumPy has computed ``REPAID`` elements; a loop that rounds otherwise
 computes all arrays from ``LARGE`` elements on and no smaller ones, so that results do not depend on what ran before.
-In programs of ``torch.compile``, which are compiled to be called often, such loops compute arrays of all sizes.
+In programs of ``torch.compile``, which are compiled to be called often, such loops begin at ``FEW`` elements.
 
 Loops let go of Python's lock, so that ``blocks`` may run them on several threads, and they write to given arrays alone.
 A signal waits until a loop is compiled; if that fails, a warning says so, and NumPy computes.
@@ -25,6 +25,8 @@ from .._interrupts import signals_wait
 
 #: Elements that NumPy computes in about the time that numba takes to be imported; elements of a large array.
 REPAID, LARGE = 1 << 25, 1 << 19
+#: Elements of an array for which NumPy's passes count for more than its calls.
+FEW = 1 << 12
 
 _compiling = _forks.lock()
 

@@ -40,8 +40,7 @@ def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) 
     """The median seconds a call of each, from interleaved rounds."""
     repeats = []
     for function in (ours, theirs):
-        function()
-        once = max(time_once(function, 3), 1e-7)
+        once = max(min(time_once(function, 1) for _ in range(5)), 1e-7)  # the first ones may compile
         repeats.append(max(1, int(seconds / 20 / once)))
     rounds: tuple[list[float], list[float]] = ([], [])
     for _ in range(20 if max(repeats) > 1 else 6):
