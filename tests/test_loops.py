@@ -103,6 +103,46 @@ def test_normal_numbers_are_those_of_pytorch(n, used) -> None:
     np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
 
 
+def places(t: Any, x: Any) -> Any:
+    """For each element of some lines, one of its line."""
+    return (t.arange(x.numel()).view_as(x) * 7919 + x.view(t.int32) % 13) % x.shape[-1]
+
+
+CHOSEN = {
+    "cumsum_down": lambda t, x: x.cumsum(0), "gather": lambda t, x: x.gather(1, places(t, x)),
+    "gather in a box": lambda t, x: x.view(20, -1, 640).gather(-1, places(t, x.view(20, -1, 640))),
+    "scatter_add": lambda t, x: x.flip(0).scatter_add_(1, places(t, x), x),
+    "scatter_add in a box": lambda t, x: t.zeros(20, x.shape[0] // 20, 640).scatter_add_(
+        2, places(t, x).view(20, -1, 640), x.view(20, -1, 640)),
+    "index_add": lambda t, x: t.ones(100, 640).index_add_(0, places(t, x)[:, 0] % 100, x),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_scans_and_indices_agree_with_numpy_and_pytorch(name, by_numpy, used) -> None:
+    x, call = lines(numbers()[0].nan_to_num(1, 2, 3).clamp(-9, 9))[:820].contiguous(), CHOSEN[name]
+    mine = port(x, mindtorch)
+    result, without = call(mindtorch, mine), by_numpy(lambda: call(mindtorch, mine))
+    assert used == {name.split()[0]}
+    mindtorch.testing.assert_close(result, port(call(torch, x), mindtorch))
+    if name == "index_add":
+        mindtorch.testing.assert_close(result, without)
+    else:
+        assert result.equal(without)
+
+
+@pytest.mark.parametrize("wrong", [-1, 640])
+def test_a_loop_is_given_no_index_out_of_bounds(wrong, used) -> None:
+    x = mindtorch.zeros(900, 640)
+    at = mindtorch.zeros(900, 640, dtype=mindtorch.int64)
+    at[899, 639] = wrong
+    for call in (lambda: x.gather(1, at), lambda: x.scatter_add_(1, at, mindtorch.ones(900, 640)),
+                 lambda: x.t().contiguous().index_add_(0, at[899], mindtorch.ones(640, 900))):
+        with pytest.raises(RuntimeError, match=f"index {wrong} is out of bounds for dimension"):
+            call()
+    assert not x.any()
+
+
 # -- the same within PyTorch's tolerance -------------------------------------------------------------------------------
 
 def lines(x: Any) -> Any:
@@ -191,7 +231,7 @@ def test_what_no_loop_is_written_for_is_computed_by_numpy(used) -> None:
     for y in (x.double(), x.to(mindtorch.complex64), x[::2]):
         y.sigmoid()
     lines(x.double()).softmax(1), lines(x).softmax(0), lines(x).t().softmax(1)
-    lines(x).cumsum(0), lines(x).cumprod(1), lines(x).t().cumsum(1)
+    lines(x.double()).cumsum(0), lines(x).cumprod(1), lines(x).t().cumsum(1)
     mindtorch.nn.functional.gelu(x, approximate="tanh")
     assert used <= {"box_muller"}
 

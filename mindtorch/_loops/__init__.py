@@ -91,4 +91,6 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide")  #: NumPy's names of what
 box_muller = Loop("box_muller", True)
 sigmoid, silu, gelu, gelu_backward = Loop("sigmoid"), Loop("silu"), Loop("gelu"), Loop("gelu_backward")
 softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsum")
+cumsum_down, gather, scatter_add = (Loop(name, True) for name in ("cumsum_down", "gather", "scatter_add"))
+index_add = Loop("index_add")
 layer_norm, layer_norm_backward = Loop("layer_norm"), Loop("layer_norm_backward")

@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from .coefficients import ARTANH_ERF, COSINE, FOUR_OVER_PI, LOG, LOG_2, PI_OVER_4, SINE, SQRT_HALF, TWO_PI
 
-f32, f64, i32, u16, u32 = np.float32, np.float64, np.int32, np.uint16, np.uint32
+f32, f64, i32, u16, u32, u64 = np.float32, np.float64, np.int32, np.uint16, np.uint32, np.uint64
 #: What compiles a loop, by its name: a function of whether it is to be kept on the disk.
 LOOPS: dict[str, Callable[[bool], Any]] = {}
 #: Sums may be added up in another order, since each step waits for the one before; all else rounds as it is written.
@@ -237,7 +237,9 @@ def gelu_backward(grad: Any, x: Any, out: Any) -> None:
 
 @njit
 def largest(x: Any) -> Any:
-    """The largest number, by integers of the same order, of which LLVM makes vectors; NaN is larger than all."""
+    """The largest number, by integers of the same order, of which LLVM makes vectors; whatever comes of NaN, which all
+    exponentials of its line are.
+    """
     top = i32(-2147483648)
     for i in range(len(x)):
         bits = bits_of(x[i])
@@ -323,3 +325,37 @@ def cumsum(x: Any, out: Any) -> None:
         for i in range(x.shape[1]):
             total += x[row, i]
             out[row, i] = f32(total)
+
+
+@loop("float32[:,::1]", "float32[:,::1]", "int64", "int64")
+def cumsum_down(x: Any, out: Any, start: Any, stop: Any) -> None:
+    """The same down some of the columns."""
+    totals = np.zeros(stop - start)
+    for row in range(len(x)):
+        for i in range(len(totals)):
+            totals[i] += x[row, start + i]
+            out[row, start + i] = f32(totals[i])
+
+
+# -- indices, which are in bounds --------------------------------------------------------------------------------------
+
+@loop("int32[:,::1]", "int64[:,::1]", "int32[:,::1]")
+def gather(x: Any, at: Any, out: Any) -> None:
+    for row in range(len(at)):
+        for i in range(at.shape[1]):
+            out[row, i] = x[row, u64(at[row, i])]
+
+
+@loop("float32[:,::1]", "int64[:,::1]", "float32[:,::1]")
+def scatter_add(out: Any, at: Any, values: Any) -> None:
+    for row in range(len(at)):
+        for i in range(at.shape[1]):
+            out[row, u64(at[row, i])] += values[row, i]
+
+
+@loop("float32[:,::1]", "int64[::1]", "float32[:,::1]")
+def index_add(out: Any, at: Any, values: Any) -> None:
+    for row in range(len(at)):
+        line, added = out[u64(at[row])], values[row]
+        for i in range(len(line)):
+            line[i] += added[i]

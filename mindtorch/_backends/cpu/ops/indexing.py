@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .... import _loops
 from ...._about import about
 from ...._determinism import alert_not_deterministic
 from ...._errors import check
 from ...._storage import allocate
-from ...common.blocks import SMALL, each_block
+from ...common.blocks import LARGE, SMALL, each_block
 from . import CPU_KERNELS
 from .reduction import to_opmath
 
@@ -116,7 +117,10 @@ def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> 
     values = front(source, dim)
     values = values if alpha == 1 else values * np.asarray(alpha).astype(x.dtype)
     total, values = to_opmath(rows), to_opmath(values)
-    if values.ndim == 2 and values.size >= MANY:
+    if total.ndim == 2 and total.dtype == np.float32 and are_contiguous(total, at, values) and (
+            loop := _loops.index_add.compiled(values.size)) is not None:
+        loop(total, at, values)
+    elif values.ndim == 2 and values.size >= MANY:
         total += added_up(values, at, len(rows))
     else:
         np.add.at(total, at, values)
@@ -174,14 +178,20 @@ def reduce_at(x: Array, key: Key, values: Any, reduce: str, include_self: bool) 
 
 # -- gather and scatter ------------------------------------------------------------------------------------------------
 
+def in_bounds(x: Array, dim: int, at: Array) -> Array:
+    """Indices along a dimension. Raises RuntimeError if one is none."""
+    dim %= x.ndim
+    size = x.shape[dim]
+    return bounded(at, size, RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}", dim=dim)
+
+
 def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
     """The array (with a dimension, if it has none; flat, if it is contiguous) and the key under which element ``i`` of
     ``at`` is the element of the same position but for ``dim``, where it is ``at[i]``.
     """
     x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
     dim %= x.ndim
-    size = x.shape[dim]
-    bounded(at, size, RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}", dim=dim)
+    in_bounds(x, dim, at)
     key = list(np.ogrid[tuple(slice(n) for n in at.shape)])
     key[dim] = at
     if not x.flags.c_contiguous:
@@ -194,6 +204,20 @@ def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
     return x.reshape(-1), (places.reshape(-1),)
 
 
+def are_contiguous(*arrays: Array) -> bool:
+    return all(array.flags.c_contiguous for array in arrays)
+
+
+def are_lines(x: Array, dim: int, at: Array) -> bool:
+    """Whether indices choose from the lines of an array along the last dimension, each from its own."""
+    return x.ndim == at.ndim > 1 and dim % x.ndim == x.ndim - 1 and x.shape[:-1] == at.shape[:-1] and (
+        are_contiguous(x, at))
+
+
+def lines_of(x: Array) -> Array:
+    return x.reshape(-1, x.shape[-1])
+
+
 def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
@@ -201,6 +225,14 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
         x, key = grid(x, dim, at)
         return (x.take(key[0]) if len(key) == 1 else x[key]).reshape(at.shape)
     out = allocate(at.shape, x.dtype)
+    if x.itemsize == 4 and are_lines(x, dim, at) and (loop := _loops.gather.compiled(at.size)) is not None:
+        source, places, target = (lines_of(array) for array in (x.view(np.int32), at, out.view(np.int32)))
+
+        def gathered(part: slice) -> None:
+            loop(source[part], in_bounds(x, dim, places[part]), target[part])
+
+        each_block(gathered, len(source), max(SMALL * len(source) // at.size, 1), at.size)
+        return out
 
     def work(part: slice) -> None:  # whose flat indices stay in the cache
         lines, key = grid(x[part], dim, at[part])
@@ -230,6 +262,12 @@ def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None,
 
 
 def scatter_add_(x: Array, dim: int, at: Array, src: Array) -> None:
+    if x.dtype == np.float32 and at.size >= MANY and src.shape == at.shape and src.flags.c_contiguous and (
+            are_lines(x, dim, at)) and (loop := _loops.scatter_add.compiled(at.size)) is not None:
+        out, places, values = (lines_of(array) for array in (x, in_bounds(x, dim, at), src))
+        each_block(lambda part: loop(out[part], places[part], values[part]), len(out),
+                   max(LARGE * len(out) // at.size, 1), at.size)
+        return
     scatter_(x, dim, at, src, "add")
 
 

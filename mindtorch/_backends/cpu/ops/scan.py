@@ -38,13 +38,18 @@ def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
         if x.size <= BLOCK:
             return ufunc.accumulate(x, axis, wide).astype(kept, copy=False)
         out = allocate(x.shape, kept)
-        if axis < x.ndim - 1 and x.size >= x.shape[axis] * WIDE:
+        of_float32 = ufunc is np.add and x.dtype == np.float32
+        if axis == 0 < x.ndim - 1 and of_float32 and x.flags.c_contiguous and (
+                loop := _loops.cumsum_down.compiled(x.size)) is not None:
+            source, target = (array.reshape(len(x), -1) for array in (x, out))
+            each_block(lambda part: loop(source, target, part.start, min(part.stop, source.shape[1])),
+                       source.shape[1], WIDE, x.size)
+        elif axis < x.ndim - 1 and x.size >= x.shape[axis] * WIDE:
             step_by_step(ufunc, np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0), wide)
         elif axis < x.ndim - 1 or not x.flags.c_contiguous or wide is kept:
             np.copyto(out, ufunc.accumulate(x, axis, wide), casting="same_kind")
         else:
             length = x.shape[axis]
-            of_float32 = ufunc is np.add and x.dtype == np.float32
             by_products = of_float32 and length > 4 * PIECE
             along = (_loops.cumsum.compiled(x.size) if of_float32 else None) or (
                 sums_by_products if by_products else partial(one_by_one, ufunc))
