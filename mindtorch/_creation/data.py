@@ -21,6 +21,8 @@ from .._layout import Spec
 from .._tensor import Tensor, empty_tensor, from_array, tensor_method
 from .factories import finish
 
+DEEPEST = 128  #: how deep sequences may be nested
+
 
 def _shape_of(data: Any) -> tuple[int, ...]:
     """The shape of nested sequences, from their first elements, among which a tensor counts as a number.
@@ -32,8 +34,9 @@ def _shape_of(data: Any) -> tuple[int, ...]:
     while isinstance(data, (list, tuple)) or (isinstance(data, np.ndarray) and data.ndim):
         if isinstance(data, np.ndarray):
             return (*shape, *data.shape)
-        if len(shape) > 128:
-            raise ValueError("too many dimensions 'list': the nesting is deeper than 128, or a list contains itself")
+        if len(shape) > DEEPEST:
+            raise ValueError(f"too many dimensions 'list': the nesting is deeper than {DEEPEST}, or a list contains "
+                             "itself")
         shape.append(len(data))
         if not data:
             break
@@ -195,7 +198,9 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         if not isinstance(data, (list, tuple)) and hasattr(data, "__len__") and hasattr(data, "__getitem__"):
             data = [data[i] for i in range(len(data))]
         first = data
-        while first.__class__ is list and first:
+        for _ in range(DEEPEST):
+            if first.__class__ is not list or not first:
+                break
             first = first[0]
         if data.__class__ is list and isinstance(first, np.ndarray):
             warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
