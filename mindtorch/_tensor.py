@@ -521,6 +521,9 @@ class Tensor(Methods, metaclass=_TensorType):
     def data(self, value: Tensor) -> None:
         if value.__class__ not in TENSOR_TYPES:
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if (value._keys ^ self._keys) & META:
+            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+                               "incompatible tensor type.")
         if value._device.type != self._device.type and self._grad_fn is not None:
             raise RuntimeError("cannot assign data on another device to a tensor with history")
         if self._keys & AUTOGRAD and value._dtype.category < FLOATING:

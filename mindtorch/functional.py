@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ._about import about
+from ._about import about, wrong_argument
 from ._call_site import outside
 from ._device import resolve_device
 from ._dispatch.aten import (
@@ -171,8 +171,13 @@ def einsum(equation: Any = "", *operands: Any) -> Tensor:
         pairs, output = args[: len(args) // 2 * 2], args[len(args) // 2 * 2:]
         equation = ",".join(map(_subscripts, pairs[1::2])) + "".join(f"->{_subscripts(labels)}" for labels in output)
         summed = list(pairs[::2])
+    if not isinstance(equation, str):
+        raise wrong_argument("einsum", "equation", "str", equation, 1)
     if len(summed) == 1 and isinstance(summed[0], (list, tuple)):
         summed = list(summed[0])
+    for i, operand in enumerate(summed):
+        if not isinstance(operand, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(operand).__name__}")
     return _einsum(equation, summed)
 
 

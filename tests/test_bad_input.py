@@ -129,6 +129,8 @@ CASES = {
     "a cast of no dtype": (lambda t: t.can_cast("x", None), ["can_cast(): argument 'from_'", "torch.dtype, not str"]),
     "a cast to no dtype": (lambda t: t.can_cast(t.int64, 3), ["can_cast(): argument 'to'", "torch.dtype, not int"]),
     "a promotion of no dtypes": (lambda t: t.promote_types(3, 3), ["promote_types(): argument 'type1'", "not int"]),
+    "an equation that is no string": (lambda t: t.einsum(3, 4), ["einsum(): argument 'equation'", "str, not int"]),
+    "an operand of einsum that is no tensor": (lambda t: t.einsum("i,i", t.ones(1), [3]), ["element 1", "list"]),
     "an optimizer without parameters": (lambda t: t.optim.SGD([], lr=0.1), ["empty parameter list"]),
     "a learning rate below zero": (lambda t: t.optim.SGD([t.ones(1, requires_grad=True)], lr=-1), ["learning rate"]),
 }

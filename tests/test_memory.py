@@ -24,6 +24,9 @@ def assign_integers_as_data(t: Any) -> None:
 @each_program(
     numpy_without_recording,
     assign_integers_as_data,
+    lambda t: setattr(t.ones(2), "data", t.ones(2, device="meta")),
+    lambda t: setattr(t.ones(2, device="meta"), "data", t.ones(2)),
+    lambda t: setattr(t.ones(2, requires_grad=True) * 2, "data", t.ones(2, device="meta")),
     lambda t: t.ones(2).set_(t.ones(2, dtype=t.double)),
     lambda t: t.ones(2).set_(t.ones(2, dtype=t.double).untyped_storage()),
     lambda t: t.ones(2).set_(t.storage.TypedStorage([1.0], dtype=t.double, _internal=True)),
@@ -147,6 +150,8 @@ def onto_itself(name: str, *more: Any) -> Program:
     overlapping("cumsum", 0), onto_itself("scatter_", 0, ..., ...), onto_itself("scatter_", 0, ..., 1),
     onto_itself("index_add_", 0, ..., ...), onto_itself("index_copy_", 0, ..., ...), onto_itself("put_", ..., ...),
     onto_itself("scatter_add_", 0, ..., ...),
+    lambda t: (lambda x: t.where(x > 2, x, 1.0 - x, out=x[:]))(t.arange(4.0)),
+    lambda t: (lambda x: t.where(x[1:] > 2, x[1:], x[1:] + 1, out=x[:3]))(t.arange(4.0)),
     lambda t: (lambda x: t.gather(x, 0, x, out=x))(t.arange(3)),
     lambda t: t.ones(1).expand(3).masked_fill_(t.tensor([True, False, False]), 1),
     lambda t: t.ones(1).expand(3).bitwise_not_(), lambda t: t.bitwise_not(t.ones(3), out=t.ones(1).expand(3)),

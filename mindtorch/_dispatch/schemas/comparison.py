@@ -63,7 +63,7 @@ function, method, in-place, out, exact dtype, no overlap:
     heaviside(Tensor self, Tensor values) -> Tensor  # The step function of each element of `self`: 0 where it is negative, 1 where it is positive, and the element of `values` where it is zero.
     nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor  # `self` with nan replaced by `nan`, infinity by `posinf` and minus infinity by `neginf`; by default with zero and the dtype's greatest and least number.
 
-function, method, out, wrapped numbers, exact dtype, no overlap:
+function, method, out, wrapped numbers, exact dtype:
     where.self(Tensor condition, Tensor self, Tensor other) -> Tensor  # The element of `self` where `condition` is true, otherwise that of `other`; of a condition alone, the indices where it is true.
 function:
     where(Tensor condition) -> Tensor[]
