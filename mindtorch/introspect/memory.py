@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import gc
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from .._backends.npu.allocator import Allocator, Block, allocator_of, memory_info
@@ -137,7 +139,8 @@ def _of_npu(device: _Runtime, uses: Iterable[StorageUse]) -> MemoryFacts:
         statistics = allocator.statistics()
         segments = allocator.segments()
         deferred = _deferred(device, segments)
-        found = tuple(_segment(allocator, blocks, mine, deferred) for blocks in segments)
+        storages, late = _Places(mine), _Places(deferred)
+        found = tuple(_segment(allocator, blocks, storages, late) for blocks in segments)
     free, total = memory_info(device)
     return MemoryFacts(device.name, mine, found, deferred, statistics, free, total)
 
@@ -156,12 +159,28 @@ def _of_cuda(uses: Iterable[StorageUse]) -> Iterator[MemoryFacts]:
         yield MemoryFacts(name, mine, segments, (), torch.cuda.memory_stats(number), free, total)
 
 
+class _Places:
+    """Things that lie at addresses, for the question which of them lie in a piece of memory."""
+
+    def __init__(self, placed: Iterable[Any]):
+        self.placed = sorted(placed, key=_address)
+
+    def inside(self, start: int, size: int) -> tuple[Any, ...]:
+        """Those that begin there, in the order of their addresses."""
+        return tuple(self.placed[bisect_left(self.placed, start, key=_address):
+                                 bisect_left(self.placed, start + size, key=_address)])
+
+
+_address = attrgetter("address")
+
+
 def cuda_segment(segment: Mapping[str, Any], device: str, uses: Iterable[StorageUse]) -> SegmentFacts:
     """A segment of ``torch.cuda.memory_snapshot()``; ``uses`` are the storages that may lie in it."""
     found, address, stream = [], segment["address"], f"{device} stream {segment['stream']}"
+    places = _Places(uses)
     for block in segment["blocks"]:
-        inside, kind = range(address, address + block["size"]), block["state"]
-        storages = tuple(use for use in uses if use.address in inside) if kind == "active_allocated" else ()
+        kind = block["state"]
+        storages = places.inside(address, block["size"]) if kind == "active_allocated" else ()
         state = "free" if kind == "inactive" else "waiting" if kind != "active_allocated" else (
             "in use" if storages else "workspace")
         asked_for = block.get("requested_size", 0) if kind == "active_allocated" else 0
@@ -182,16 +201,14 @@ def _deferred(device: _Runtime, segments: list[list[Block]]) -> tuple[DeferredFr
     return tuple(found)
 
 
-def _segment(allocator: Allocator, blocks: list[Block], uses: Iterable[StorageUse],
-             deferred: Iterable[DeferredFree]) -> SegmentFacts:
+def _segment(allocator: Allocator, blocks: list[Block], uses: _Places, deferred: _Places) -> SegmentFacts:
     found = []
     for block in blocks:
-        inside = range(block.ptr, block.ptr + block.size)
-        storages = tuple(use for use in uses if use.address in inside) if not block.free else ()
+        storages = uses.inside(block.ptr, block.size) if not block.free else ()
         state = "free" if block.free else "in use" if storages else "workspace"
         if not block.free and block.ptr not in allocator.live:
             state = "waiting"
-        late = sum(free.bytes for free in deferred if free.address in inside) if block.free else 0
+        late = sum(free.bytes for free in deferred.inside(block.ptr, block.size)) if block.free else 0
         found.append(BlockFacts(block.ptr, block.size, block.requested if state in ("in use", "workspace") else 0,
                                 stream_name(block.queue), state, storages, late))
     return SegmentFacts(blocks[0].segment, sum(block.bytes for block in found), tuple(found))

@@ -34,9 +34,9 @@ class Markup(str):
 
 def escape(value: Any) -> Markup:
     """Text as markup; control characters, which no browser shows, become visible."""
-    if value.__class__ is Markup:
+    if type(value) is Markup:  # where an object says of itself what its class is, that is not believed
         return value
-    text = str(value)
+    text = str.__str__(str(value))  # an object's own text may be of a class that answers as it likes
     if not text.isprintable():
         text = "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
     written = text
@@ -112,7 +112,7 @@ def page(*children: Any, kind: str, sheet: str | None = None) -> Markup:
 
 def row(*cells: Any) -> Markup:
     """A row of a table; a cell that is no ``td`` yet becomes one, None is left out."""
-    return tag("tr", *(cell if cell.__class__ is Markup and cell.plain.endswith("\t") else tag("td", cell)
+    return tag("tr", *(cell if type(cell) is Markup and cell.plain.endswith("\t") else tag("td", cell)
                        for cell in cells if cell is not None))
 
 

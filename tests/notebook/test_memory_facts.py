@@ -1,6 +1,8 @@
 """Every field of the facts of memory: storages, blocks and segments, beside a calculation of its own."""
 from __future__ import annotations
 
+from typing import Any
+
 import mindtorch as torch
 from mindtorch import introspect
 from mindtorch.introspect import memory
@@ -27,6 +29,22 @@ def test_a_segment_of_a_gpu_has_its_blocks_with_what_lies_in_them() -> None:
         (1000, 512, 400, "cuda:0 stream 7", "in use"), (1512, 512, 0, "cuda:0 stream 7", "workspace"),
         (2024, 512, 0, "cuda:0 stream 7", "waiting"), (2536, 512, 0, "cuda:0 stream 7", "free")]
     assert [b.storages for b in found.blocks] == [tuple(uses[:2]), (), (), ()]
+
+
+def test_what_lies_in_a_block_is_found_without_a_look_at_all_storages() -> None:
+    looks = 0
+
+    class Use(StorageUse):
+        def __getattribute__(self, name: str) -> Any:
+            nonlocal looks
+            looks += name == "address"
+            return super().__getattribute__(name)
+
+    uses = [Use("cuda:0", 512 * i, 4, 1, (), None) for i in range(1000)]
+    blocks = [{"size": 512, "state": "active_allocated"}] * 1000
+    found = cuda_segment({"address": 0, "total_size": 512_000, "stream": 0, "blocks": blocks}, "cuda:0", uses)
+    assert [block.storages for block in found.blocks] == [(use,) for use in uses]
+    assert looks < 100 * len(uses)
 
 
 def test_storages_are_listed_by_size_with_the_names_of_those_that_see_them() -> None:

@@ -11,7 +11,7 @@ import mindtorch as torch
 from mindtorch import introspect, viz
 from mindtorch.viz.card import remarks as remarks_of
 from mindtorch.viz.grid import number_format
-from mindtorch.viz.html import escape
+from mindtorch.viz.html import Markup, escape, row, table
 from mindtorch.viz.layered import layout
 from mindtorch.viz.monitor import progress_text
 from mindtorch.viz.palette import device_badge, device_class, duration_text, storage_letter, time_text
@@ -358,6 +358,26 @@ def test_a_card_tells_which_dimensions_are_expanded(make, said):
 
 def test_characters_that_no_browser_shows_become_visible():
     assert escape("a\x00b\x1bc\u200bd") == r"a\x00b\x1bc\u200bd" and escape("a\n\tb<") == "a\n\tb&lt;"
+
+
+def test_only_markup_itself_is_not_escaped_whatever_an_object_says_of_its_class():
+    class Pretender:
+        __class__ = Markup
+        plain = "<b>"
+
+        def __str__(self):
+            return Answering("<b>")
+
+    class Answering(str):
+        def isprintable(self):
+            return True
+
+        def replace(self, *args):
+            return "<script>"
+
+    for pretended in (Pretender(), Answering("<b>")):
+        assert escape(pretended) == "&lt;b&gt;" and type(escape(pretended)) is Markup
+        assert "<b>" not in table(["x"], [row(pretended)], pretended)
 
 
 def test_all_text_follows_the_size_of_the_front_ends_content_font():
