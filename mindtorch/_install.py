@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Sequence
+from multiprocessing import spawn
 from types import ModuleType
 from typing import Any
 
@@ -46,11 +47,27 @@ class _Finder(importlib.abc.MetaPathFinder):
         return importlib.machinery.ModuleSpec(fullname, _Loader(ours))
 
 
+class _Installed:
+    """Goes first to a process that starts anew: to be read there is to install there, too, before the program's main
+    module is imported for the sake of what it defines.
+    """
+
+    def __reduce__(self) -> Any:
+        return install_as_torch, ()
+
+
+def _preparation_data(name: str) -> dict[str, Any]:
+    """What ``multiprocessing`` tells a process that it starts by ``spawn`` or ``forkserver``."""
+    return {"mindtorch": _Installed(), **_plain_preparation_data(name)}
+
+
 _finder = _Finder()
+_plain_preparation_data = spawn.get_preparation_data
 
 
 def install_as_torch() -> None:
-    """Make ``import torch``, and the names below it, mean mindtorch in this process from now on.
+    """Make ``import torch``, and the names below it, mean mindtorch from now on, in this process and in those that it
+    starts by ``multiprocessing``.
 
     Raises:
         RuntimeError: if PyTorch itself has been imported already.
@@ -61,12 +78,14 @@ def install_as_torch() -> None:
                            "torch")
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+    vars(spawn)["get_preparation_data"] = _preparation_data
 
 
 def uninstall_as_torch() -> None:
     """Undo ``install_as_torch``."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
+    vars(spawn)["get_preparation_data"] = _plain_preparation_data
     for name in [n for n, m in sys.modules.items() if n.partition(".")[0] == "torch"
                  and m.__name__.startswith("mindtorch")]:
         del sys.modules[name]

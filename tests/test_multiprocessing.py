@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,3 +68,28 @@ def test_a_process_that_fails_is_told() -> None:
 def test_a_result_of_recorded_operators_is_refused() -> None:
     with pytest.raises(RuntimeError, match="Cowardly refusing"):
         mp.SimpleQueue().put(torch.ones(2, requires_grad=True) * 2)
+
+
+PROGRAM = """
+import sys
+import torch
+import torch.multiprocessing as mp
+
+def work(rank, model):
+    with torch.no_grad():
+        model.weight.fill_("mindtorch" in torch.__version__)
+
+if __name__ == "__main__":
+    model = torch.nn.Linear(1, 1).share_memory()
+    mp.start_processes(work, (model,), start_method=sys.argv[1])
+    print(torch.__version__, model.weight.item())
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_that_a_program_for_pytorch_starts_anew_run_on_mindtorch_too(tmp_path: Path, method: str) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    command = [sys.executable, "-m", "mindtorch", "run", str(script), method]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.stdout == f"{torch.__version__} 1.0\n", ran.stderr
