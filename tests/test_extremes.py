@@ -14,6 +14,13 @@ INF, NAN = float("inf"), float("nan")
 SIGNS = [0.5, 0.0, -0.0, -1.0, INF, -INF, NAN]
 FAR = [-1e5, -1e6, -3.0, 1e3, 1e30, INF, -INF, NAN]
 SPREADS = [[1e20, -1e20], [1e-30, -1e-30], [1e-25, 0.0], [2.0, 2.0], [INF, 1.0], [NAN, 1.0], [1e30, 1e30]]
+#: Lines of few numbers, whose exponentials all fit, or do not, or are too small to be added.
+LINES = [[[0.5, -1.0, 3.0], [2.0, 2.0, -70.0]], [[0.5, -1.0, 3.0], [85.0, 2.0, -85.0]], [[1e30, 1.0, -1e30], [0.0] * 3],
+         [[-200.0, -201.0, -300.0], [200.0, 201.0, 300.0]], [[NAN, 1.0, 2.0], [1.0, 2.0, 3.0]],
+         [[INF, 1.0, 2.0], [-INF, 2.0, 3.0]], [[-INF] * 3, [-30.0, -31.0, -32.0]]]
+#: Losses of two and three classes whose sum float32 holds, or does not.
+LOSSES = [[[3e38, 1.0], [3e38, 2.0]], [[-3e38, 1.0], [-3e38, 2.0]], [[1e38, 1.0], [-2e38, 0.0]],
+          [[NAN, 1.0], [1.0, 2.0]]]
 X = [-1.5, -1.0, -0.7, 0.0, 0.3, 0.9, 1.0, 1.001, 2.5]
 SIZES = [(3, 5, -2), (5, 3, 1), (4, 0), (2, 2, 9), (9, 2)]
 POLYNOMIALS = [*(f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"),
@@ -43,6 +50,11 @@ CASES: dict[str, tuple[Call, Any, str]] = {
     "std of columns": (lambda lib, x: x.std(0), [[1e20, 1.0], [-1e20, 2.0]], "float32"),
     **{f"logit {eps} {dtype}": (lambda lib, x, eps=eps: lib.logit(x, eps), [0.2, 0.001, 0.9, 0.0, 1.0, 0.0005], dtype)
        for eps in (None, 1e-3) for dtype in ("float16", "bfloat16", "float32")},
+    **{f"{name} {values} {dtype}": (lambda lib, x, name=name: [getattr(x, name)(dim) for dim in (-1, 0)], values, dtype)
+       for name in ("softmax", "log_softmax", "sum", "mean", "max", "min", "argmax", "argmin")
+       for values in LINES for dtype in ("float32", "float64")},
+    **{f"nll_loss {values}": (lambda lib, x: lib.nn.functional.nll_loss(x, lib.tensor([0, 0])), values, "float32")
+       for values in LOSSES},
     "lgamma": (lambda lib, x: lib.lgamma(x), [5e-309, 5e-324, 1e-308, -5e-309, -0.0, 0.0, INF, -INF], "float64"),
     "airy_ai": (lambda lib, x: lib.special.airy_ai(x), FAR, "float64"),
     **{f"polygamma {n}": (lambda lib, x, n=n: lib.polygamma(n, x), [0.5, 2.0, -1.5], "float64")

@@ -5,12 +5,20 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mindtorch as torch
 from mindtorch import course, library
 from mindtorch._dispatch.dispatcher import dispatch, registry
 
+#: Calls of the same types, of which a way is remembered that is none for the others.
+ALIKE: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "view": (lambda size: torch.ones(6).view(size).shape, [[2, 3], [2, torch.tensor(3)], [np.int64(3), 2], [3, -1]]),
+    "sum": (lambda dim: torch.ones(2, 3).sum(dim).shape, [(0,), (1,), (np.int64(0),), ()]),
+    "cat": (lambda tensors: torch.cat(tensors).shape, [[torch.ones(2)], [torch.nn.Parameter(torch.ones(3))], []]),
+    "permute": (lambda dims: torch.ones(2, 3).permute(dims).shape, [[1, 0], [0, 1], [torch.tensor(1), 0], [-1, -2]]),
+}
 #: Operators by their number of tensors: those of one, two and three go through entries of their own.
 CALLS: dict[str, tuple[int, Callable[..., Any]]] = {
     "neg": (1, torch.neg), "add": (2, torch.add), "mul of a number": (1, lambda x: torch.mul(x, 2)),
@@ -21,6 +29,20 @@ CALLS: dict[str, tuple[int, Callable[..., Any]]] = {
     "an index": (2, lambda x, y: torch.stack([x, y])[torch.tensor([0, 1])]),
 }
 EACH = [(name, i) for name, (count, _) in CALLS.items() for i in range(count)]
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_a_remembered_call_looks_at_what_lists_hold(name: str) -> None:
+    call, given = ALIKE[name]
+
+    def outcome(value: Any) -> Any:
+        try:
+            return call(value)
+        except Exception as error:
+            return type(error), str(error)
+
+    first = {i: outcome(value) for i, value in enumerate(given)}
+    assert {i: outcome(given[i]) for i in reversed(range(len(given)))} == first
 
 
 @pytest.mark.parametrize(("name", "position"), EACH)
