@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._autograd.derivatives.convolution import double_grads
 from .._dispatch.aten import _convolution_mode as convolution_mode, constant_pad_nd as pad_constant, convolution
 from .._errors import check
 from .._layout import Ints
@@ -94,7 +95,17 @@ def conv_tbc(self: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
     return made.permute(2, 0, 1).contiguous()
 
 
-COMPOSITES.add(_convolution, _convolution_mode, conv_tbc)
+def _convolution_double_backward(ggI: Any, ggW: Any, ggb: Any, gO: Any, weight: Any, self: Any, stride: Ints,
+                                 padding: Ints, dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
+                                 output_mask: Ints) -> tuple[Any, ...]:
+    """The derivative of ``convolution_backward`` as an operator of its own, which does not look at ``output_mask``, as
+    PyTorch's does not.
+    """
+    return double_grads((ggI, ggW, ggb), gO, self, weight, stride, padding, dilation, transposed, output_padding,
+                        groups)
+
+
+COMPOSITES.add(_convolution, _convolution_mode, _convolution_double_backward, conv_tbc)
 COMPOSITES.update({
     **{f"conv{n}d{overload}": conv(n) for n in (1, 2, 3) for overload in ("", ".padding")},
     "conv_transpose1d": conv_transpose(1),

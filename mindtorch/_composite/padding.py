@@ -303,6 +303,7 @@ def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padd
 
 
 COMPOSITES.add(constant_pad_nd, _pad_circular, pad, pixel_shuffle, pixel_unshuffle, channel_shuffle, im2col, col2im)
+COMPOSITES.update({"native_channel_shuffle": channel_shuffle})
 COMPOSITES.update({
     **{f"reflection_pad{n}d": indexed_pad(reflected, True) for n in (1, 2, 3)},
     **{f"replication_pad{n}d": indexed_pad(replicated, False) for n in (1, 2, 3)},

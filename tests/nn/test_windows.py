@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from typing import Any
 
 import numpy as np
@@ -348,3 +349,33 @@ def test_loss_of_a_convolutional_network_falls_as_pytorchs():
         return t.stack(losses)
 
     same(program)
+
+
+@pytest.mark.parametrize("given", [(0, 1, 2), (0,), (1,), (2,), ()], ids=str)
+def test_the_derivative_of_a_convolutions_gradient_is_an_operator(given: tuple[int, ...]) -> None:
+    shapes = (1, 2, 4), (3, 2, 2), (3,), (1, 3, 3), (3, 2, 2), (1, 2, 4)
+    arrays = [np.random.default_rng(i).standard_normal(shape) for i, shape in enumerate(shapes)]
+
+    def gradients(t: Any) -> Any:
+        tensors = [t.tensor(a) if i > 2 or i in given else None for i, a in enumerate(arrays)]
+        return t.ops.aten._convolution_double_backward(*tensors, [1], [0], [1], False, [0], 1, [False, True, True])
+
+    for ours, theirs in zip(gradients(mindtorch), gradients(torch), strict=True):
+        assert (ours is None) == (theirs is None)
+        if theirs is not None:
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy())
+
+
+@pytest.mark.parametrize("t", [mindtorch, torch], ids=["mindtorch", "torch"])
+def test_native_channel_shuffle_is_seen_as_an_operator_of_its_own(t: Any) -> None:
+    x, seen = t.arange(8.0).view(1, 4, 2), []
+    mode = importlib.import_module(f"{t.__name__}.utils._python_dispatch").TorchDispatchMode
+
+    class Names(mode):  # type: ignore[misc, valid-type]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    with Names():
+        made = t.nn.functional.native_channel_shuffle(x, 2)
+    assert made.flatten().tolist() == [0, 1, 4, 5, 2, 3, 6, 7] and seen == ["aten.native_channel_shuffle.default"]

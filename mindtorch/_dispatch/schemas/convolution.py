@@ -17,4 +17,5 @@ function:
     conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor  # The convolution along the first dimension of `self` (time, batch, channels) with `weight` (time, channels in, channels out), plus `bias`.
 operator only:
     convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
+    _convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)  # The gradients of `convolution_backward` with respect to `gO`, `self` and `weight`, from those of its outputs.
 """

@@ -56,6 +56,8 @@ function:
     pixel_shuffle(Tensor self, int upscale_factor) -> Tensor  # `self` with its channels, `upscale_factor` squared at a time, laid out as squares of pixels.
     pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor  # `self` with its squares of `downscale_factor` by `downscale_factor` pixels laid out as channels.
     channel_shuffle(Tensor self, int groups) -> Tensor  # `self` with its channels, in `groups` groups, taken from each group in turn.
+function, explicit:
+    native_channel_shuffle(Tensor self, int groups) -> Tensor  # `self` with its channels, in `groups` groups, taken from each group in turn; another name for `channel_shuffle`.
 method:
     fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)  # Writes `fill_value` on the main diagonal of `self`, which begins again at the bottom of a high matrix if `wrap`.
     repeat(Tensor self, int[] repeats) -> Tensor  # `self` copied as often along each dimension as `repeats` says.
