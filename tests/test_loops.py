@@ -4,6 +4,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -191,15 +192,6 @@ def test_normalised_lines_and_their_gradients_agree_with_numpy_and_pytorch(affin
             mindtorch.testing.assert_close(result, other, equal_nan=True, rtol=1e-4, atol=1e-4)
 
 
-def test_lines_that_may_not_be_written_to_are_normalised(used) -> None:
-    array = np.random.default_rng(1).standard_normal((LARGE // 64, 64), np.float32)
-    array.flags.writeable = False
-    row = mindtorch._backends.cpu.ops.CPU_KERNELS["native_layer_norm"]
-    found = row(array, (64,), None, None, 1e-5)[0]
-    np.testing.assert_allclose(found, (array - array.mean(1)[:, None]) / array.std(1)[:, None], rtol=1e-3, atol=1e-4)
-    assert not used
-
-
 def test_normalised_lines_do_not_depend_on_the_number_of_threads(used) -> None:
     x, before, found = port(torch.randn(1 << 21), mindtorch), mindtorch.get_num_threads(), []
     try:
@@ -211,6 +203,23 @@ def test_normalised_lines_do_not_depend_on_the_number_of_threads(used) -> None:
     assert used == {"layer_norm", "layer_norm_backward"}
     for first, *others in zip(*found, strict=True):
         assert all(first.equal(other) for other in others)
+
+
+@pytest.mark.parametrize("memory", ["read-only", "unaligned"])
+def test_loops_take_memory_that_may_not_be_written_to_or_is_not_aligned(memory, used) -> None:
+    x = np.random.default_rng(1).standard_normal(LARGE + 640, np.float32)
+    given = np.frombuffer(b"?" + x.tobytes(), np.uint8)[1:].copy() if memory == "read-only" else np.frombuffer(
+        bytearray(b"?" + x.tobytes()), np.uint8)[1:]
+    given = given.view(np.float32)
+    given.flags.writeable = memory == "unaligned"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as PyTorch does of arrays that may not be written to
+        other, mine = mindtorch.from_numpy(given), mindtorch.from_numpy(x)
+    assert other._array.flags.carray is False
+    for call in ROUNDED.values():
+        assert call(mindtorch, other).equal(call(mindtorch, mine))
+    assert normalised(mindtorch, other, True, False)[0].equal(normalised(mindtorch, mine, True, False)[0])
+    assert used >= {*ROUNDED, "layer_norm", "layer_norm_backward"}
 
 
 @pytest.mark.parametrize("name", ROUNDED)

@@ -20,6 +20,8 @@ from functools import cache
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from .. import _forks
 from .._interrupts import signals_wait
 
@@ -81,7 +83,20 @@ class Loop:
             warnings.warn(f"numba {numba().__version__} could not compile the loop {self.name}, which NumPy computes "
                           f"now: {error}", RuntimeWarning, stacklevel=2)
             return None
-        return function
+        return of_any_memory(function)
+
+
+def of_any_memory(loop: Callable[..., None]) -> Callable[..., None]:
+    """A loop that takes copies of arrays that it refuses before it begins: those that may not be written to, and those
+    that are not aligned. What it writes to are neither.
+    """
+    def call(*args: Any) -> None:
+        try:
+            loop(*args)
+        except TypeError:
+            loop(*[np.require(arg, requirements=["A", "W"]) if isinstance(arg, np.ndarray) else arg for arg in args])
+
+    return call
 
 
 widen_float16, narrow_float16 = Loop("widen_float16", True), Loop("narrow_float16", True)

@@ -138,14 +138,14 @@ def each_rows(work: Callable[[slice], None], x: Array, size: int = BLOCK) -> Non
 
 def compiled(loop: _loops.Loop, x: Array, *others: Array) -> Any:
     """A loop for rows, if it takes these arrays, and the rows repay it."""
-    fits = x.size >= _loops.state.least and all(given.dtype == np.float32 and given.flags.carray
+    fits = x.size >= _loops.state.least and all(given.dtype == np.float32 and given.flags.c_contiguous
                                                 for given in (x, *others))
     return loop.compiled(x.size) if fits else None
 
 
 def in_line(values: Any, number: int, x: Array) -> Array:
     """Weight or bias in memory that loops take; without them, this number for each column."""
-    return np.full(x.shape[1], number, x.dtype) if values is None else np.require(values, requirements=["C", "W"])
+    return np.full(x.shape[1], number, x.dtype) if values is None else np.ascontiguousarray(values)
 
 
 def pairs(first: Any, second: Any, block: Array) -> Array:
@@ -247,7 +247,7 @@ def gradients_by_loop(loop: Any, grad: Array, x: Array, middle: Array, rstd: Arr
     """``row_gradients`` by a loop."""
     of_input = allocate(x.shape, x.dtype)
     sums: dict[int, list[Array]] = {}
-    grad = np.require(grad if grad.strides[0] else grad[:1], requirements=["C", "W"])  # one row where all are the same
+    grad = np.ascontiguousarray(grad if grad.strides[0] else grad[:1])  # one row where all are the same
 
     def work(at: slice) -> None:
         sums[at.start] = [np.zeros_like(weight), np.zeros_like(weight)]

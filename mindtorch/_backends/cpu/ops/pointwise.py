@@ -126,13 +126,14 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
     """
     def by_loop(args: Any, out: np.ndarray) -> bool:
         """Have the loop compute, if it takes the arguments, and say whether it does."""
+        arrays = *args[:count], out
         if loop is None or args[count:] not in ((), settings) or any(
-                a.dtype != np.float32 or a.shape != out.shape or not a.flags.carray for a in (*args[:count], out)):
+                a.dtype != np.float32 or a.shape != out.shape or not a.flags.c_contiguous for a in arrays):
             return False
         compiled = loop.compiled(out.size)
         if compiled is None:
             return False
-        *flat, target = [a.reshape(-1) for a in (*args[:count], out)]
+        *flat, target = [a.reshape(-1) for a in arrays]
         each_block(lambda part: compiled(*[a[part] for a in flat], target[part]), out.size, LARGE, out.size)
         return True
 
