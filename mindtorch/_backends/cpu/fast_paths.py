@@ -15,6 +15,8 @@ from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.return_types import named_tuple
 from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
 from ..._layout import wrap_dims
+from ..._random import sampling
+from ..._random.default import default_generator
 from ..._storage import allocate
 from ..common.blocks import copy
 from ..common.fast_paths import REFUSALS, Row, fast_path, fresh, ndarray
@@ -340,18 +342,18 @@ def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
 
 # -- random numbers ----------------------------------------------------------------------------------------------------
 
-def drawing(name: str) -> Callable[[Row], Row]:
-    """An operator that draws a few numbers into a tensor. What is drawn must not be drawn a second time: an error is
-    raised as it is.
+def drawing(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:
+    """An operator with two parameters that draws a few numbers into a tensor. What is drawn must not be drawn a second
+    time: an error is raised as it is.
     """
 
     def make(general: Row) -> Row:
-        draw = CPU_KERNELS[name]
-
-        def fast(self: Any, *args: Any) -> Any:
-            if self._dtype not in BLAS or self._array.size > reduction.FEW:
-                return general(self, *args)
-            draw(self._array, *args)
+        def fast(self: Any, low: float = first, high: float = second, generator: Any = None) -> Any:
+            array = self._array
+            if self._dtype not in BLAS or array.size > reduction.FEW:
+                return general(self, low, high, generator)
+            values = sample(generator or default_generator, array.size, array.dtype, low, high)
+            array[...] = values if array.ndim == 1 else values.reshape(array.shape)
             return self
 
         return fast
@@ -412,7 +414,8 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "index.Tensor": index,
     "index_put_": index_put_,
     "index_select": index_select,
-    **{name: drawing(name) for name in ("normal_", "uniform_")},
+    "normal_": drawing(sampling.normal, 0.0, 1.0),
+    "uniform_": drawing(sampling.uniform, 0.0, 1.0),
     **{name: on_lists(name, count) for name, count in (("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6),
                                                      ("_fused_adagrad_", 4))},
 }
