@@ -201,6 +201,8 @@ PROGRAMS = {
     "gradients of attention": gradients(attention),
     "sums": lambda x, y: torch.cat([x.sum(0), x.sum(1), x.sum()[None], x.t().sum(0), x.view(2, 700, 1000).sum(1)[0]]),
     "extrema": lambda x, y: torch.cat([x.amax(0), x.amin(1), x.amax()[None], x.t().amax(1)]),
+    "norms": lambda x, y: torch.cat([x.norm(2, 1), x.norm()[None], y.norm(2, 0), y.t().norm(2, 1, keepdim=True)[:, 0]]),
+    "order": lambda x, y: torch.cat([*x.sort(1), *y.topk(7, 1), x.argsort(1, descending=True), y.argsort(0)], 1),
     "powers": lambda x, y: x**2 + x**3 + x.abs() ** -0.5,
     "copies": lambda x, y: x.double() + y.clone().copy_(x.half()),
     "a choice": lambda x, y: torch.where(x > 0, x, y).masked_fill(y > 1, 3.0),

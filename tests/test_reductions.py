@@ -291,6 +291,7 @@ LONG: dict[str, tuple[tuple[int, ...], Call]] = {
     "sum of everything": ((60_000, 3), lambda x: x.sum((0, 1))),
     "mean of columns": ((200_000, 2), lambda x: x.mean(0)),
     "norm of columns": ((200_000, 2), lambda x: x.norm(2, 0)),
+    "norm of rows": ((3, 100_001), lambda x: x.norm(2, 1)),
     "norm of everything": ((200_001, 2), lambda x: x.norm()),
     "norm of a transposed matrix": ((200_001, 2), lambda x: x.t().norm()),
     "cumsum": ((300_000,), lambda x: x.cumsum(0)),

@@ -126,17 +126,24 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
     return reduce(np.add, [*over, add(x, a, keepdims=True)])
 
 
-def of_lines(x: np.ndarray) -> np.ndarray:
-    """The sums along the last axis, which ``einsum`` adds up in vectors; of long lines by pieces, so that rounding
-    errors stay small.
-    """
+def in_vectors(x: np.ndarray) -> np.ndarray:
+    """The sums along the last axis, which ``einsum`` adds up in the processor's vectors."""
+    return np.asarray(np.einsum("...i->...", x))
+
+
+def squares_by_blas(x: np.ndarray) -> np.ndarray:
+    """The sums of squares along the last axis."""
+    return np.asarray(np.vecdot(x, x))
+
+
+def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray] = in_vectors) -> np.ndarray:
+    """The sums along the last axis; of long lines by pieces, so that rounding errors stay small."""
     length = x.shape[-1]
     if length <= 2 * PIECE:
-        return np.asarray(np.einsum("...i->...", x))
+        return sums(x)
     whole = length - length % PIECE
     pieces = x[..., :whole].reshape(*x.shape[:-1], -1, PIECE)
-    sums = by_parts(of_lines, pieces) if x.ndim == 1 else of_lines(pieces)
-    return np.asarray(add(sums, -1) + of_lines(x[..., whole:]))
+    return np.asarray(add(by_parts(sums, pieces) if x.ndim == 1 else sums(pieces), -1) + sums(x[..., whole:]))
 
 
 def nansum(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
@@ -266,13 +273,6 @@ def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
     return result + top.reshape(result.shape)
 
 
-def of_squares(x: np.ndarray) -> Any:
-    """The sum of the squares of a vector: BLAS adds up those of pieces, so that rounding errors stay small."""
-    whole = x.size - x.size % PIECE
-    pieces, rest = x[:whole].reshape(-1, PIECE), x[whole:]
-    return add(np.vecdot(pieces, pieces)) + np.vecdot(rest, rest)
-
-
 def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> Any:
     """The p-norm; 0 counts what is not zero, the infinities give the extrema."""
     if p == 0:
@@ -280,7 +280,9 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
     if count(x, axis) == 1:
         return maximum(np.abs(x), axis, keepdims=keepdims)
     if p == 2 and x.dtype.kind == "f" and x.size > FEW and len(axis) == x.ndim and x.flags.forc:
-        return np.sqrt(of_squares(x.ravel("K"))).reshape((1,) * x.ndim if keepdims else ())
+        return np.sqrt(of_lines(x.ravel("K"), squares_by_blas)).reshape((1,) * x.ndim if keepdims else ())
+    if p == 2 and x.dtype.kind == "f" and x.size >= MANY and axis == (x.ndim - 1,) and x.flags.c_contiguous:
+        return np.sqrt(of_lines(x, squares_by_blas)).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
     if p == 2:
         return np.sqrt(total(np.square(x) if x.dtype.kind == "f" else x.real**2 + x.imag**2, axis, keepdims))
     x = np.abs(x)
@@ -290,7 +292,7 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
 
 
 def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return vector_norm(to_opmath(converted(x, dtype)), ord, wrap_dims(dim, x.ndim), keepdim)
+    return reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims))(x, dim, keepdim, dtype)
 
 
 var, std = moments("var"), moments("std", np.sqrt)

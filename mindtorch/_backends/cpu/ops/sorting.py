@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ...common.blocks import by_parts
 from . import CPU_KERNELS
 from .reduction import lines, selected, to_opmath
 
@@ -12,8 +13,10 @@ from .reduction import lines, selected, to_opmath
 def order(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
     """The indices that sort stably along an axis. Descending is the order of the reversed array, reversed."""
     if not descending:
+        if axis % x.ndim:
+            return by_parts(lambda part: np.argsort(part, axis, kind="stable"), x)
         return np.argsort(x, axis, kind="stable")
-    return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+    return np.flip(x.shape[axis] - 1 - order(np.flip(x, axis), axis), axis)
 
 
 def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
@@ -28,7 +31,7 @@ def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: boo
     along, axis = lines(x, dim)
     wide = np.moveaxis(to_opmath(along), axis, -1)
     if 0 < k < wide.shape[-1]:
-        index = extreme(wide, k, largest)
+        index = by_parts(lambda part: extreme(part, k, largest), wide) if wide.ndim > 1 else extreme(wide, k, largest)
         index = np.take_along_axis(index, order(np.take_along_axis(wide, index, -1), -1, largest), -1)
     else:
         index = order(wide, -1, largest)[..., :k]
