@@ -77,8 +77,25 @@ def tangent_of_other_strides(lib: Any, x: Any, v: Any) -> Any:
     return both((dual * 1).view(-1), lib), both(dual.view(-1)[3:], lib)
 
 
+def written_through_a_view(lib: Any, x: Any, v: Any) -> Any:
+    """What a Function made with a tangent of other strides has its tangent written, too."""
+
+    class Turned(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any:
+            return tangent.t().contiguous().t()
+
+    made = Turned.apply(lib.autograd.forward_ad.make_dual(x, v))
+    made[1].mul_(3)
+    return both(made, lib)
+
+
 CASES = [in_place_on_a_view, older_view_of_a_written_base, tangent_of_a_gradient, gradient_of_a_tangent, clone_is_apart,
-         transposed_in_place, tangent_of_other_strides]
+         transposed_in_place, tangent_of_other_strides, written_through_a_view]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
