@@ -21,12 +21,21 @@ def assign_integers_as_data(t: Any) -> None:
     t.ones(2, requires_grad=True).data = t.tensor([1, 2])
 
 
+def set_to_each_source(t: Any) -> list[bool]:
+    """Whether `set_` returns its tensor, given another one, a storage, a layout in either, and nothing."""
+    x, other = t.ones(4), t.ones(4)
+    storage = other.untyped_storage()
+    sources = (other,), (storage,), (storage, 0, (2,), (1,)), (other, 0, (2, 2), (2, 1)), ()
+    return [x.set_(*source) is x for source in sources]
+
+
 @each_program(
     numpy_without_recording,
     assign_integers_as_data,
     lambda t: setattr(t.ones(2), "data", t.ones(2, device="meta")),
     lambda t: setattr(t.ones(2, device="meta"), "data", t.ones(2)),
     lambda t: setattr(t.ones(2, requires_grad=True) * 2, "data", t.ones(2, device="meta")),
+    set_to_each_source,
     lambda t: t.ones(2).set_(t.ones(2, dtype=t.double)),
     lambda t: t.ones(2).set_(t.ones(2, dtype=t.double).untyped_storage()),
     lambda t: t.ones(2).set_(t.storage.TypedStorage([1.0], dtype=t.double, _internal=True)),
