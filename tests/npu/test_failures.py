@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -43,6 +45,30 @@ def failed() -> torch.Tensor:
     return out
 
 
+#: What errors say of it: the operator, its operands, the program's line.
+WHAT_FAILED = rf"aclnnExp\(float32\[3\], float32\[3\]\), queued at {re.escape(__file__)}:\d+ in \w+"
+
+
+class Inner(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.exp()
+
+
+def test_the_first_operator_that_a_stopped_device_refuses_tells_which_one_had_failed(stopping: None) -> None:
+    x, model = torch.ones(3, device="npu"), torch.nn.Sequential(Inner())
+    torch.npu.synchronize()
+    simulator.faults.fail("aclnnExp")
+    y = model(x)
+    with pytest.raises(torch.npu.AclError, match="aclnnAdds failed") as caught:
+        for _ in range(1000):  # until the device has come to the failure
+            y + 1
+            time.sleep(0.005)
+    what_failed, what_helps = caught.value.__notes__[-2:]
+    assert re.fullmatch(WHAT_FAILED, what_failed) and what_failed.endswith("in forward"), caught.value.__notes__
+    assert "torch.npu.restart_device('npu:0')" in what_helps
+    torch.npu.restart_device()
+
+
 def test_after_a_failure_all_streams_of_the_device_stop_until_it_is_restarted(stopping: None) -> None:
     before, side = torch.arange(3, device="npu"), torch.npu.Stream()
     before.tolist()
@@ -52,7 +78,8 @@ def test_after_a_failure_all_streams_of_the_device_stop_until_it_is_restarted(st
         for use in (lambda: before + 1, side.synchronize, torch.npu.synchronize, before.tolist):
             with pytest.raises(torch.npu.AclError, match="aclnnExp failed") as caught, torch.npu.stream(side):
                 use()
-            assert "torch.npu.restart_device('npu:0')" in "".join(caught.value.__notes__), again
+            what_failed, what_helps = caught.value.__notes__
+            assert re.fullmatch(WHAT_FAILED, what_failed) and "torch.npu.restart_device('npu:0')" in what_helps, again
     torch.npu.restart_device()
     assert before.tolist() == [0, 1, 2] and (before + 1).tolist() == [1, 2, 3]
     with torch.npu.stream(side):

@@ -175,7 +175,7 @@ def launch(name: str, values: Any, queue: Queue, counts: bool = False) -> Any:
 def _enqueue(call: Function, size: int, executor: int | None, queue: Queue) -> None:
     """The second phase, with a workspace if it needs one, which is freed in the order of the stream."""
     if not size:
-        check(call.run(None, 0, executor, queue.handle), call.name, queue.runtime.name)
+        queue.check(call.run(None, 0, executor, queue.handle), call.name)
         return
     owner = Owner()
     try:
@@ -183,7 +183,7 @@ def _enqueue(call: Function, size: int, executor: int | None, queue: Queue) -> N
     except BaseException:
         functions["aclDestroyAclOpExecutor"](executor)
         raise
-    check(call.run(workspace.ptr, size, executor, queue.handle), call.name, queue.runtime.name)
+    queue.check(call.run(workspace.ptr, size, executor, queue.handle), call.name)
 
 
 @cache

@@ -55,9 +55,13 @@ def check(code: int, call: str, device: str = "npu") -> None:
 
 
 def explained(error: AclError, device: str) -> AclError:
-    """An error with a note of what helps, where its code says that the device has stopped, or was restarted."""
+    """An error with notes of the operator at whose failure the device has stopped, and of what helps, where its code
+    says so; or of what helps where the device was restarted.
+    """
     if device in stopped and error.code == stopped[device].code:
-        error.add_note(RESTART.format(device))
+        for note in (*getattr(stopped[device], "__notes__", ()), RESTART.format(device)):
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
     elif device in restarted and error.code in LOST_HANDLE:
         error.add_note(RESTARTED.format(device))
     return error

@@ -13,7 +13,10 @@ from ..._call_site import call_site
 from ..._dispatch.dispatcher import tensors_of
 from ..._interrupts import uninterrupted
 from . import activities
-from .constants import ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_STREAM_STATUS_COMPLETE
+from .constants import (
+    ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_INTERNAL_ERROR, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+    ACL_ERROR_RT_STREAM_TASK_FULL, ACL_STREAM_STATUS_COMPLETE,
+)
 from .ends import End
 from .errors import LOST_HANDLE, AclError, check, explained, recent_message
 
@@ -136,17 +139,29 @@ class Queue:
             waiting = [queued for queued in tuple(self.log) if self.finished < queued.number <= last]
             failed = next((queued for queued in waiting if re.search(rf"\b{queued.name}\b", str(error))), None)
             self.failures.append((failed.number if failed else self.finished + 1, last, error))  # nor what follows it
+            if failed is not None:
+                tell(error, failed.site, str(failed))
             if code not in LOST_HANDLE:
                 self.runtime.stop(error)
         self.settle(last)
         if error is not None:
             about(error, "late error of a device", device=self.runtime.name, said=recent,
                   code=f"{error.name} ({error.code})", stopped=self.runtime.stopped is not None)
-            if failed is not None:
-                tell(error, failed.site, str(failed))
             explained(error, self.runtime.name)
             raise error.again()  # what is remembered is never raised, for a traceback would keep frames alive
         self.hear(last)
+
+    def check(self, code: int, call: str) -> None:
+        """Raise AclError if a call returned a code other than 0 that was to put an operator into the stream. Where all
+        streams have stopped at a failure of which nobody has heard yet, the device is asked first whose it was.
+        """
+        if code:
+            error = AclError(call, code, self.runtime.name, recent_message())
+            of_device = code // 1000 == ACL_ERROR_RT_INTERNAL_ERROR // 1000 and code != ACL_ERROR_RT_STREAM_TASK_FULL
+            if of_device and self.runtime.failure_mode == "stop" and self.runtime.stopped is None:
+                with suppress(AclError):
+                    self.runtime.synchronize_device()
+            raise explained(error, self.runtime.name)
 
     def hear(self, last: int) -> None:
         """Ask the streams that were waited for whether what was waited for had failed: then what came behind it up to
