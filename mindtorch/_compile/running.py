@@ -119,11 +119,12 @@ def specs_of(step: Step) -> Any:
 
 def row_of(step: Step) -> Any:
     """The function of arrays that computes a step, if there is no more to it: not for pointwise operators, whose
-    operands are converted before, nor for what writes, draws random numbers or makes a view.
+    operands are converted before, nor for what writes, draws random numbers or makes a view. A fast path, which some
+    operators have for few numbers, is worth the dispatcher.
     """
     op, kernel = step.op, step.op.kernel(CPU)
     row = CPU_KERNELS.get(op.name)
-    if (kernel is None or kernel.registered or row is None or kernel.origin is not row or step.written
+    if (kernel is None or kernel.registered or row is None or kernel.origin is not row or kernel.fast or step.written
             or step.is_random or step.makes_view or isinstance(registry.meta_rows.get(op.name), Pointwise)):
         return None
     return row
