@@ -56,7 +56,7 @@ def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[
             except UsageError as error:  # of arguments, IPython does not say whose they are
                 said = re.sub(r"^argument \w+: ", "", str(error))
                 name = parsed.__name__
-                raise UsageError(said if said.startswith(f"%{name}") else f"%{name}: {said}") from None
+                raise UsageError(said if said.lstrip("%").startswith(name) else f"%{name}: {said}") from None
             self.last = found if isinstance(found, Picture) else self.last
             return found
 

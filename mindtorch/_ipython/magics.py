@@ -260,7 +260,8 @@ class MindtorchMagics(MagicGroup):
         if target is not None and not target.parent.is_dir():
             raise UsageError(f"%%timeline: there is no folder {str(target.parent)!r} to save {target.name!r} in")
         if options.ranks and not distributed.is_initialized():
-            raise UsageError("%%timeline --ranks: this process has not joined others: init_process_group() does that")
+            where = "init_process_group() does that" if self.started is None else "the ranks have: write %%px above it"
+            raise UsageError(f"%%timeline --ranks: this process has not joined others; {where}")
         found = introspect.Timeline()
         try:
             with introspect.timeline(self.shell.user_ns) as found:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ..introspect import TensorFacts
 from .html import SPANNED, Markup, in_text, join, page, row, table, tag
 from .palette import (
-    breakable, count_text, device_badge, invalid_mark, layout_text, mono, name_text, pending_mark, short, size_text,
-    soft, storage_chip, type_of,
+    breakable, count_text, device_badge, invalid_mark, layout_text, mono, pending_mark, short, size_text, soft,
+    storage_chip, type_of,
 )
 
 MAX_ROWS, OPEN = 300, 40  #: at most that are drawn, and that are not folded
@@ -38,7 +38,7 @@ def _table(shown: Sequence[TensorFacts], said: str | None) -> Markup:
         size = soft(size_text(facts.storage_bytes))
         memory = tag("td", storage_chip(facts.storage), " ", size, rowspan=sharing[facts.storage])
         mark = None if facts.pending is None else pending_mark() if facts.pending.error is None else invalid_mark()
-        base = name_text(facts.base) if facts.is_view else ""
+        base = "" if not facts.is_view else facts.base or "a nameless tensor"
         body.append(row(SPANNED if facts.storage == before else memory, _clipped("b", facts.name),
                         mono(type_of(facts)), join([device_badge(facts.device), mark], " "),
                         _clipped("span", base), _autograd(facts), "–" if facts.version is None else facts.version,

@@ -60,6 +60,8 @@ BUGS = [
     ("no step", "opt took no step", f"{LOOP}    opt.zero_grad(); F.mse_loss(net(x)[:, 0], y).backward(); opt.step"),
     ("step without gradients", "zero_grad stands in the wrong place",
      f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y); loss.backward(); opt.zero_grad(); opt.step()"),
+    ("step without gradients", "zero_grad stands in the wrong place",
+     f"{LOOP}    F.mse_loss(net(x)[:, 0], y).backward()\n    opt.zero_grad(set_to_none=False); opt.step()"),
     ("growing history", "with torch.no_grad(): w -= lr * w.grad", "w = torch.ones(3, requires_grad=True)\n"
      f"{LOOP}    w.retain_grad() if not w.is_leaf else None\n    loss = ((x @ w - y) ** 2).mean(); loss.backward()\n"
      "    w = w - 0.1 * w.grad"),
@@ -203,6 +205,9 @@ CLEAN = [
     "for fold in range(3):\n    f = nn.Linear(3, 1); o = optim.SGD(f.parameters(), lr=0.1)\n    for _ in range(2):\n"
     "        o.zero_grad(); F.mse_loss(f(x)[:, 0], y).backward(); o.step()",
     f"net.append(nn.Softplus()); y = y.abs()\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}",
+    # a step that leads to a loss of 0, and gradients that then are 0, too
+    "f = nn.Linear(4, 1); o = optim.SGD(f.parameters(), lr=0.1); ones = torch.ones(8, 4)\n"
+    f"{LOOP}    o.zero_grad(); F.mse_loss(f(ones)[:, 0], torch.ones(8)).backward(); o.step()",
     # steps first, with targets for each; gradients that are clipped in time
     "rnn, head, s = nn.LSTM(3, 5), nn.Linear(5, 1), torch.randn(16, 7, 3)\n"
     "opt = optim.Adam([*rnn.parameters(), *head.parameters()])\n"

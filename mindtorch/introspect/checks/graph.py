@@ -118,13 +118,13 @@ def broadcast(graph: Graph, seen: Seen) -> Finding | None:
                 "model learns no more than that.",
                 (Fix("give both one shape", "loss_function(out.squeeze(-1), y)"),
                  Fix("or", "loss_function(out, y.view_as(out))")),
-                (Shapes((_under(given.shape, "one"), _under(other, "the other"),
+                (Shapes((under(given.shape, "one"), under(other, "the other"),
                          ShapeRow("compared", cells(shape, range(len(shape))), f"{n * n} pairs instead of {n}"))),),
                 seen.place)
     return None
 
 
-def _under(shape: tuple[int, ...], label: str) -> ShapeRow:
+def under(shape: tuple[int, ...], label: str) -> ShapeRow:
     """A shape of one or two dimensions as it is broadcast: what is repeated is marked, or missing."""
     return ShapeRow(label, (*(None,) * (2 - len(shape)), *cells(shape, [d for d, n in enumerate(shape) if n == 1])))
 

@@ -22,10 +22,9 @@ from ..library import BackwardPass, Library
 from ..why.explanation import CLASH, GONE, GOOD, Fix, Group, Groups, ShapeRow, Shapes, Step, Steps, cells
 from ..why.wrote import is_optimizer, is_tensor
 from .finding import Finding, called_at, line_of
-from .graph import Graph, findings as of_graph
+from .graph import Graph, findings as of_graph, under
 from .state import MOODY
 
-FLAT = ("softmax of one", "dead units", "out of reach")  #: findings that tell why all gradients are 0
 GRAPHS = 3  #: backward passes whose graphs are looked at, besides those of models that come later
 #: Operators that compare scores with class numbers, their second argument.
 CLASSIFYING = ("cross_entropy_loss", "nll_loss_nd", "nll_loss", "nll_loss_forward")
@@ -58,6 +57,7 @@ class Recording:
         self.leaves: dict[int, Any] = {}
         self.files: set[str] = set()  #: of the lines that ran operators
         self._task: Any = None
+        self._zeroed = False  # whether something was filled with zeros since the last backward pass
         self._since_step = 0  # backward passes since the last step
         #: Parameters whose gradient a step has used, with its identity; of those, to which backward has added since,
         #: the line that did.
@@ -94,6 +94,7 @@ class Recording:
             self._targets(args[1])
         if task is None and packet in LAYERS and event.depth == 0:
             self._scale(event, args[LAYERS[packet]])
+        self._zeroed = self._zeroed or packet in ("zero_", "_foreach_zero_")
         if task is None and packet in ("eq", "ne") and len(args) > 1:
             self._compared(event, args[0], args[1])
         if not library.is_grad_enabled() and library.drops(packet, args):
@@ -133,8 +134,8 @@ class Recording:
         after = self._since_step
         ours = {id(p) for p, _ in grads}
         unreached = bool(after) and not there and not ours & set(self.leaves)  # which is told by itself
-        flat = any(finding.kind in FLAT for finding in self.findings)
-        if not unreached and not flat and (not there or (after and all(_is_zero(g) for g in there))):
+        zeroed = bool(after) and self._zeroed and all(_is_zero(g) for g in there)  # else they are 0 by themselves
+        if not unreached and (not there or zeroed):
             self.found(Finding(
                 "step without gradients", "the optimizer takes a step, and there are no gradients",
                 "They were thrown away between backward and step: zero_grad stands in the wrong place." if after else
@@ -170,6 +171,7 @@ class Recording:
     def _begin_backward(self, library: Library, event: DispatchEvent, task: BackwardPass) -> None:
         self.passes += 1
         self._since_step += 1
+        self._zeroed = False
         place = line_of(*event.site)
         for key, (ref, identity) in list(self._used.items()):
             parameter = ref()
@@ -298,8 +300,7 @@ class Recording:
             f"Broadcasting makes [{n}, {n}] of them. Counted as right answers, they make an accuracy that may be "
             "beyond 100 %, and says nothing.",
             (Fix("give both one shape", "(pred.squeeze(-1) == y).float().mean()"), Fix("or", "pred.view_as(y) == y")),
-            (Shapes((ShapeRow("one", cells(shapes[0], [d for d, k in enumerate(shapes[0]) if k == 1])),
-                     ShapeRow("the other", cells(shapes[1])),
+            (Shapes((under(shapes[0], "one"), under(shapes[1], "the other"),
                      ShapeRow("compared", cells((n, n), (0, 1)), f"{n * n} pairs instead of {n}"))),),
             line_of(*event.site)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._dtype import BOOL, FLOATING, bfloat16, float16, float32, int64
-from ...._errors import check, check_takes, type_string
+from ...._errors import CPP_NAMES, NAMES, check, check_takes
 from ...._layout import Ints, Spec, suggested_order, suggested_strides
 from . import META_KERNELS
 
@@ -63,13 +63,16 @@ def check_settings(input: Any, weight: Any, bias_sizes: Any, stride: Ints, paddi
 def check_dtypes(input: Any, weight: Any, bias: Any, transposed: bool) -> None:
     """One dtype, which the kernels take."""
     dtype, dims = input._dtype, weight.ndim - 2
-    check(weight._dtype is dtype,
-          lambda: f"Input type ({type_string(input)}) and weight type ({type_string(weight)}) should be the same",
-          kind="convolution dtypes")
-    check(bias is None or bias._dtype is dtype,
-          lambda: f"Input type ({dtype.name}) and bias type ({bias._dtype.name}) should be the same")
+    given = CPP_NAMES[dtype.name]
     if transposed:
         check_takes(dtype.category >= FLOATING or dtype is int64, f"slow_conv_transpose{max(dims, 2)}d_out_cpu", dtype)
+    else:
+        check(bias is None or bias._dtype is dtype,
+              lambda: f"Input type ({given}) and bias type ({CPP_NAMES[bias._dtype.name]}) should be the same",
+              kind="convolution dtypes")
+    other = next((t._dtype for t in (weight, bias) if t is not None and t._dtype is not dtype), dtype)
+    check(other is dtype, lambda: f"expected scalar type {NAMES[dtype.name]} but found {NAMES[other.name]}",
+          kind="convolution dtypes")
     check_takes(dtype.category != BOOL, "compute_columns3d" if dims == 3 else "slow_conv2d_cpu", dtype)
 
 
