@@ -37,7 +37,7 @@ def places(facts: StorageFacts, labels: Sequence[Markup], bars: Callable[[Sharer
     sizes = (math.hypot(value.real, value.imag) for value in known if cmath.isfinite(value))
     scale = min(max(sizes, default=0.0), sys.float_info.max)
     letters = max(3, *(len(write(value)) for value in known), 0)
-    lines = -(-len(values) * (7 * letters + 9) // WIDTH)
+    lines = -(-len(values) * _width(letters) // WIDTH)
     count = -(-len(values) // lines)
     tables = []
     for start in range(0, len(values), count):
@@ -53,11 +53,24 @@ def places(facts: StorageFacts, labels: Sequence[Markup], bars: Callable[[Sharer
 
 
 def _writer(values: Sequence[Any]) -> Callable[[Any], str]:
-    """How to write values in few characters."""
+    """How to write values in few characters, where all digits do not fit into one row."""
     whole = number_format(values)
-    if all(len(whole(value)) <= 4 or isinstance(value, bool) for value in values):
+    letters = max((len(whole(value)) for value in values), default=0)
+    fits = len(values) * _width(letters) <= WIDTH
+    if fits or all(len(whole(value)) <= 4 or isinstance(value, bool) for value in values):
         return whole
-    return lambda value: f"{value:.2g}" if isinstance(value, (int, float)) and len(whole(value)) > 4 else whole(value)
+    return lambda value: _rounded(value) if isinstance(value, (int, float)) and len(whole(value)) > 4 else whole(value)
+
+
+def _rounded(value: float) -> str:
+    """A number by two digits, without an exponent where it is as short."""
+    rounded = f"{value:.2g}"
+    return f"{value:.0f}" if "e" in rounded and len(f"{value:.0f}") <= len(rounded) else rounded
+
+
+def _width(letters: int) -> int:
+    """The pixels, about, of a place whose value has so many letters."""
+    return 7 * letters + 9
 
 
 def _value(value: Any, write: Callable[[Any], str], scale: float, place: int) -> Markup:

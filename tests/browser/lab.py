@@ -162,4 +162,5 @@ def run_all(page: Any, address: str, failing: int = 0) -> None:
 def set_theme(page: Any, theme: str) -> None:
     """Switch JupyterLab to one of its ``THEMES``."""
     page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", THEMES[theme])
-    page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=THEMES[theme])
+    page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=THEMES[theme],
+                           timeout=300_000)  # of a long page, on a busy machine

@@ -67,3 +67,13 @@ def test_text_tells_transposed_strided_and_expanded_apart():
     told = [viz.storage_text(introspect.storage_facts(v)) for v in (x, x.t(), x[:, ::2], x[:, :1].expand(2, 3))]
     rows = [text.splitlines()[3].split("]")[-1].split() for text in told]
     assert rows == [["#0", "#1", "#2", "#3"], ["#0", "#2", "#1", "#3"], ["#0", "·", "#1", "·"], ["×3", "·", "×3", "·"]]
+
+
+@pytest.mark.parametrize(("values", "said"), [
+    ([8980.0], ["8980."]), ([0.12345, -2.5], ["0.1235", "-2.5000"]),
+    ([8980.0 + i for i in range(24)], ["8980"]), ([1e7 + 0.0] * 24, ["1e+07"]),
+])
+def test_values_are_written_whole_where_they_fit_into_a_row_and_by_two_digits_elsewhere(values, said):
+    picture = str(viz.storage_page(introspect.storage_facts(torch.tensor(values))))
+    written = re.findall(r"<td [^>]*data-p=\"\d+\"[^>]*>([^<#]+)</td>", picture)
+    assert written[:len(said)] == said
