@@ -227,6 +227,7 @@ def test_parts_make_the_reduction_of_the_whole():
         for keep in (False, True):
             for mine, theirs in ((x.sum(dim, keep), values.sum(dim, keepdims=keep)),
                                  (x.amax(dim, keep), values.max(dim, keepdims=keep)),
+                                 (x.amin(dim, keep), values.min(dim, keepdims=keep)),
                                  (x.isnan().any(dim, keep), np.isnan(values).any(dim, keepdims=keep))):
                 np.testing.assert_array_equal(mine.numpy(), theirs)
     np.testing.assert_array_equal(x.mT.amin(1).numpy(), values.min(2))

@@ -34,6 +34,7 @@ add: Any = np.add.reduce
 multiply: Any = np.multiply.reduce
 maximum: Any = np.maximum.reduce
 minimum: Any = np.minimum.reduce
+exclusive_or: Any = np.bitwise_xor.reduce
 
 
 def to_opmath(x: Any) -> Any:
@@ -204,14 +205,19 @@ def truth(reduce: Any) -> Reduce:
     return lambda x, axis, keepdims: reduce(x.astype(bool, copy=False), axis, keepdims=keepdims)
 
 
-def extremum(reduce: Any) -> Reduce:
-    """The extremum of all elements, where NaN wins."""
+def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
+    """The extremum, where NaN wins. NumPy finds the place of that of a line faster than its value."""
 
     def found(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
         if x.size >= LARGE and len(axis) == x.ndim and x.flags.c_contiguous:
             x = by_parts(lambda part: reduce(part, keepdims=True), x.reshape(-1)).reshape(-1, *[1] * (x.ndim - 1))
         elif x.size >= LARGE and 0 in axis:
             x = by_parts(lambda part: reduce(part, 0, keepdims=True), x)
+        elif x.size >= MANY and axis == (x.ndim - 1,) and x.shape[-1] >= LINE and (
+                x.dtype.kind == "f" and x.flags.c_contiguous):
+            along = x.reshape(-1, x.shape[-1])
+            values = along[np.arange(len(along)), find(along, 1)]
+            return values.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
         return reduce(x, axis, keepdims=keepdims)
 
     return found
@@ -257,7 +263,7 @@ def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tup
 
 def hash_tensor(x: np.ndarray, dim: Any = (), keepdim: bool = False, mode: int = 0) -> Any:
     bits = x.astype(np.int64 if x.dtype.kind in "biu" else np.float64).view(np.uint64)
-    return np.bitwise_xor.reduce(bits, wrap_dims(dim, x.ndim), keepdims=keepdim)
+    return exclusive_or(bits, wrap_dims(dim, x.ndim), keepdims=keepdim)
 
 
 # -- norms ---------------------------------------------------------------------------------------------------
@@ -298,7 +304,7 @@ def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bo
 var, std = moments("var"), moments("std", np.sqrt)
 summed, averaged, multiplied = reduced(total), reduced(mean), reduced(product)
 every, some = reduced(truth(np.logical_and.reduce)), reduced(truth(np.logical_or.reduce))
-largest, smallest = reduced(extremum(maximum)), reduced(extremum(minimum))
+largest, smallest = reduced(extremum(maximum, np.argmax)), reduced(extremum(minimum, np.argmin))
 CPU_KERNELS.add(aminmax, hash_tensor, linalg_vector_norm)
 CPU_KERNELS.update({
     "sum": whole(summed),
