@@ -180,6 +180,20 @@ def test_finalize_goes_on_after_what_cannot_be_given_back() -> None:
     assert torch.ones(2, device="npu").tolist() == [1, 1]
 
 
+def test_memory_that_is_not_taken_back_is_an_error_once_and_not_counted_any_more() -> None:
+    kept, large = torch.ones(3, device="npu"), torch.ones(10 << 20, device="npu")
+    torch.npu.synchronize()
+    del large
+    torch.npu.synchronize()
+    simulator.faults.fail_next("free")
+    with pytest.raises(torch.npu.AclError, match=r"^aclrtFree failed on npu:0"):
+        torch.npu.empty_cache()
+    torch.npu.empty_cache()
+    assert torch.npu.memory_reserved() == 2 << 20 and simulator.live_bytes()["npu:0"] > 40 << 20
+    assert torch.ones(10 << 20, device="npu").sum().item() == 10 << 20 and kept.tolist() == [1, 1, 1]
+    simulator.reset()
+
+
 def test_a_query_that_fails_is_an_error_and_not_pending_for_ever() -> None:
     one, event = torch.ones(2, device="npu"), torch.npu.Event()
     event.record()
