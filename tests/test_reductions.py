@@ -461,3 +461,10 @@ def test_unique_integers_at_both_ends_of_the_dtype(dtype: str) -> None:
         results = [lib.unique(lib.from_numpy(values), return_inverse=True, return_counts=True)
                    for lib in (mindtorch, torch)]
         assert_same(*results)
+
+
+@pytest.mark.parametrize("name", ["any", "all", "sum", "mean", "amax", "std"])
+def test_a_call_that_is_made_again_gives_the_same_for_lists_and_tuples_without_dimensions(name: str) -> None:
+    for dim in ([], (), [], (), [0], []):
+        ours, theirs = (getattr(lib, name)(lib.arange(6.0).view(2, 3), dim) for lib in (mindtorch, torch))
+        assert_same(ours, theirs)

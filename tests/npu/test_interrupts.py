@@ -124,6 +124,15 @@ def test_what_a_failed_operator_should_have_computed_is_never_read():
 @pytest.mark.parametrize(("program", "says"), [
     ("torch.npu.simulator.hold(); y = x + 1", ""),
     ("""
+     class Last:
+         def __del__(self):
+             try:
+                 (x + 1).tolist()
+             except Exception:  # at the very end, when modules are gone; it must not hang
+                 pass
+     os.kept = Last()
+     """, ""),
+    ("""
      pid = os.fork()
      if not pid:
          print((torch.ones(2) + 1).tolist())
@@ -134,7 +143,7 @@ def test_what_a_failed_operator_should_have_computed_is_never_read():
          sys.exit()
      os.waitpid(pid, 0)
      """, "[2.0, 2.0]\nCannot re-initialize NPU in forked subprocess"),
-], ids=["held at exit", "forked"])
+], ids=["held at exit", "used by a finalizer", "forked"])
 def test_a_process_that_used_the_device_ends(program, says):
     text = ("import os, sys, mindtorch as torch\nx = torch.ones(3, device='npu')\n(x + 1).cpu()\n"
             + textwrap.dedent(program))

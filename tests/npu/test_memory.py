@@ -277,6 +277,21 @@ def test_streams_that_are_dropped_leave_no_memory_and_do_not_disturb_others(faul
     assert _held() == before and torch.npu.memory_allocated() == 0
 
 
+def test_the_allocator_works_after_recursion_without_end() -> None:
+    x = torch.ones(3, device="npu")
+
+    def without_end() -> torch.Tensor:
+        return torch.empty(100, device="npu") + without_end()
+
+    for _ in range(5):
+        with pytest.raises(RecursionError):
+            without_end()
+    gc.collect()
+    torch.npu.synchronize()
+    torch.npu.empty_cache()
+    assert torch.npu.memory_allocated() == 512 and (x + 1).tolist() == [2, 2, 2]
+
+
 def test_facts_of_a_tensor_whose_device_was_reset_say_that_it_lies_nowhere() -> None:
     x = torch.ones(4, device="npu")
     torch.npu.synchronize()
