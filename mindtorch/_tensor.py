@@ -781,7 +781,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _scalar(self) -> Any:
         """The only element as a floating point or complex number, whose gradient is lost."""
-        if self._keys & AUTOGRAD:
+        if self._keys & AUTOGRAD and local.grad_enabled:
             warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                       "Consider using tensor.detach() first.")
         return self._number()

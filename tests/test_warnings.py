@@ -16,6 +16,8 @@ PROGRAMS = {
     "complex of what requires grad": lambda lib: complex(lib.ones(1, requires_grad=True)),
     "int of what requires grad": lambda lib: int(lib.ones(1, requires_grad=True)),
     "item of what requires grad": lambda lib: lib.ones(1, requires_grad=True).item(),
+    "float of what requires grad, without grad mode":
+        lambda lib: lib.no_grad()(float)(lib.ones(1, requires_grad=True)),
     "float of what does not": lambda lib: float(lib.ones(1)),
     "stft without a window": lambda lib: lib.stft(lib.arange(16.), 8, return_complex=True),
     "stft with a window": lambda lib: lib.stft(lib.arange(16.), 8, window=lib.ones(8), return_complex=True),
