@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._interrupts import give_way, uninterrupted
 from .blas import set_thread_count, thread_count
 
 #: Elements for which it pays to wake another thread; elements of a block. A thread that finds Python's lock held falls
@@ -102,6 +103,7 @@ class Job:
         try:
             for start in self.starts:
                 self.work(slice(start, start + self.step))
+                give_way()
         except BaseException:
             for _ in self.starts:
                 pass
@@ -149,31 +151,33 @@ def each_block(work: Callable[[slice], None], count: int, step: int, size: int =
     with np.errstate(all="ignore"):  # which restores the size of the buffer, too
         np.setbufsize(BUFFER)
         helpers = min(len(starts), crew.count) - 1
-        if helpers <= 0 or not crew.busy.acquire(False):
-            drain(work, starts)
-            return
-        try:
-            set_thread_count(1)  # BLAS's threads wait without sleep: they would take the processors from the helpers
-            if size < LARGE:
-                drain(work, starts)
-            else:
-                share(work, starts, helpers)
-        finally:
-            set_thread_count(crew.count)
-            crew.busy.release()
+        with uninterrupted():  # but between blocks: helpers that nobody waited for would go on to write
+            if helpers > 0 and crew.busy.acquire(False):
+                try:
+                    set_thread_count(1)  # BLAS's threads wait without sleep: they would take the helpers' processors
+                    if size < LARGE:
+                        drain(work, starts)
+                    else:
+                        share(work, starts, helpers)
+                finally:
+                    set_thread_count(crew.count)
+                    crew.busy.release()
+                return
+        drain(work, starts)
 
 
 def drain(work: Callable[[slice], None], starts: range) -> None:
     """Compute all blocks here."""
     for start in starts:
         work(slice(start, start + starts.step))
+        give_way()
 
 
 def share(work: Callable[[slice], None], starts: range, helpers: int) -> None:
     """Compute blocks here and on so many other threads."""
     job = Job(work, starts, helpers)
-    threads().call(job, helpers)
     try:
+        threads().call(job, helpers)
         job.drain()
     finally:
         job.wait(helpers)
