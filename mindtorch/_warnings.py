@@ -11,11 +11,12 @@ class Told:
     """What was told, and whether to tell it at every occasion (``torch.set_warn_always``)."""
 
     always = False
-    messages: ClassVar[set[str]] = set()
+    once: ClassVar[set[str]] = set()
 
 
-def warn_once(message: str, category: type[Warning] = UserWarning, *, always: bool = False) -> None:
-    """Warn about the user's line, unless that was done in these words before, or do so ``always``."""
-    if always or Told.always or message not in Told.messages:
-        Told.messages.add(message)
+def warn_once(message: str, category: type[Warning] = UserWarning, *, about: str | None = None,
+              always: bool = False) -> None:
+    """Warn about the user's line, unless that was done before: in these words, or ``about`` the same."""
+    if always or Told.always or (about or message) not in Told.once:
+        Told.once.add(about or message)
         warnings.warn(message, category, stacklevel=outside())

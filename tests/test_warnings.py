@@ -84,7 +84,7 @@ def test_a_warning_names_the_line_of_the_program(always) -> None:
 
 
 def test_a_warning_is_told_once_unless_always_is_asked(monkeypatch) -> None:
-    monkeypatch.setattr(Told, "messages", set())
+    monkeypatch.setattr(Told, "once", set())
     x = mindtorch.ones(1, requires_grad=True)
     assert len(told(lambda lib: [float(x) for _ in range(3)], mindtorch)) == 1
     assert told(lambda lib: float(x), mindtorch) == []
@@ -96,7 +96,7 @@ def test_a_warning_is_told_once_unless_always_is_asked(monkeypatch) -> None:
 
 
 def test_a_storage_of_elements_is_deprecated(monkeypatch) -> None:
-    monkeypatch.setattr(Told, "messages", set())
+    monkeypatch.setattr(Told, "once", set())
     with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
         mindtorch.ones(2).storage()
     assert told(lambda lib: lib.ones(2).storage(), mindtorch) == []

@@ -14,9 +14,9 @@ from itertools import product
 from typing import Any
 
 import mindtorch
-from mindtorch._backends.npu import kernels
 from mindtorch._backends.npu.bindings import names
 from mindtorch._backends.npu.queues import Queue
+from mindtorch._warnings import Told
 from tests.npu import calls, steps
 from tests.parity import agreeing, compare
 from tests.parity.compare import Comparison, Entry, Result, database
@@ -51,21 +51,17 @@ def noted() -> Iterator[tuple[set[str], set[str]]]:
     """A block after which it is known which ACLNN operators were launched, and which ATen operators fell back."""
     launched: set[str] = set()
     fallen: set[str] = set()
-    note, warn_once = Queue.note, kernels.warn_once
+    note, once = Queue.note, Told.once
 
     def noting(self: Queue, name: str, values: Any = ()) -> int:
         launched.add(name)
         return note(self, name, values)
 
-    def falling(message: str) -> None:
-        fallen.add(message.split()[0].removeprefix("aten::"))
-        warn_once(message, always=True)
-
-    Queue.note, kernels.warn_once = noting, falling  # type: ignore[method-assign,assignment]
+    Queue.note, Told.once = noting, fallen  # type: ignore[method-assign,assignment]
     try:
         yield launched, fallen
     finally:
-        Queue.note, kernels.warn_once = note, warn_once  # type: ignore[method-assign]
+        Queue.note, Told.once = note, once  # type: ignore[method-assign]
 
 
 def check(name: str, dtype: str) -> Result:

@@ -104,7 +104,7 @@ def launched(op: Operator, calls: Iterable[Call], device: _device.device) -> boo
         except AclError as error:
             if position or error.code not in REFUSALS or not error.call.endswith("GetWorkspaceSize"):
                 raise
-            warn_once(f"aten::{op.name} is refused by {error}: it runs without {name}")
+            warn_once(f"aten::{op.name} is refused by {error}: it runs without {name}", about=op.name)
             return False
     return True
 
@@ -398,7 +398,7 @@ def fallback_of(op: Operator) -> Callable[..., Any]:
 
     def cpu_fallback(*args: Any) -> Any:
         warn_once(f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and its operands are "
-                  "copied there and back")
+                  "copied there and back", about=op.name)
         device = device_of(args)
         moved: dict[int, Tensor] = {}
         result = call_on(op, "cpu", *[_to_host(arg, moved) for arg in args])
