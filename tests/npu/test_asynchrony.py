@@ -375,6 +375,14 @@ def test_dtypes_that_no_kernel_takes_are_converted_by_the_host() -> None:
     assert a.device.type == "npu" and a.to(torch.int32).tolist() == a.clone().tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.uint64, torch.complex32], ids=str)
+def test_dtypes_that_no_operator_takes_are_copied_between_layouts_by_their_bits(dtype: torch.dtype) -> None:
+    a = torch.arange(6.0, device="npu").view(2, 3)
+    converted, transposed = a.t().to(dtype), a.to(dtype).t()
+    assert converted.stride() == (1, 3) and converted.tolist() == transposed.tolist() == a.t().tolist()
+    assert transposed.contiguous().to(torch.complex64).tolist() == a.t().tolist()
+
+
 @pytest.mark.parametrize(("fault", "call"), [
     ("create_event_ex_with_flag", "aclrtCreateEventExWithFlag"), ("record_event", "aclrtRecordEvent"),
     ("stream_wait_event", "aclrtStreamWaitEvent"), ("synchronize_event", "aclrtSynchronizeEvent"),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._device import device as Device
+from ..._dtype import int8, int16, int32, int64
 from ..._layout import Spec
 from ..._storage import UntypedStorage
 from ..._tensor import Tensor, empty_tensor, from_array
@@ -24,6 +25,9 @@ from .descriptors import data_types
 from .errors import check
 from .queues import Queue
 from .runtime import current_queue, get_runtime
+
+#: The signed integers by their bytes.
+INTEGERS = {dtype.itemsize: dtype for dtype in (int8, int16, int32, int64)}
 
 KIND_NAMES = {ACL_MEMCPY_DEVICE_TO_DEVICE: "device to device", ACL_MEMCPY_DEVICE_TO_HOST: "device to host",
               ACL_MEMCPY_HOST_TO_DEVICE: "host to device"}
@@ -183,7 +187,7 @@ def write(target: Tensor, source: Tensor, non_blocking: bool) -> None:
     if source._device.type == "npu" and source._dtype in data_types and target._dtype in data_types:
         if source._device != target._device:
             source = _moved(source, target._device)
-        launch("aclnnInplaceCopy", (target, source), current_queue(target._device.index or 0))
+        _copy_on_device(target, source)
         return
     values = source._host("copy")
     with np.errstate(all="ignore"):
@@ -197,7 +201,16 @@ def write(target: Tensor, source: Tensor, non_blocking: bool) -> None:
         return
     staged = empty_tensor(Spec(tuple(target.shape), target._dtype), target._device)
     to_device(memory_of(staged), memory_of(staged).address, array, in_stream)
-    launch("aclnnInplaceCopy", (target, staged), current_queue(target._device.index or 0))
+    _copy_on_device(target, staged)
+
+
+def _copy_on_device(target: Tensor, source: Tensor) -> None:
+    """Copy between two NPU tensors of one device; those of a dtype that ACLNN does not take, as integers as wide."""
+    tensors: tuple[Tensor, ...] = target, source
+    if target._dtype not in data_types:
+        tensors = tuple(tensor._alias(tensor.shape, tensor._strides(), tensor._offset, INTEGERS[target._dtype.itemsize])
+                        for tensor in tensors)
+    launch("aclnnInplaceCopy", tensors, current_queue(target._device.index or 0))
 
 
 def _moved(source: Tensor, device: Device) -> Tensor:
@@ -214,7 +227,7 @@ def contiguous(tensor: Tensor) -> Tensor:
         return tensor
     out = empty_tensor(Spec(tuple(tensor.shape), tensor._dtype), tensor._device)
     if out.numel():
-        launch("aclnnInplaceCopy", (out, tensor), current_queue(tensor._device.index or 0))
+        _copy_on_device(out, tensor)
     return out
 
 
