@@ -4,7 +4,8 @@ Each row is a program run alternately with both libraries in one process, so tha
 median of the rounds counts. Times are printed, never asserted: ``--check`` only says which rows exceed the ratio
 that spec section 5 sets. ``--rows`` times single operators instead, on eight elements and on many, and sums up.
 ``--shares`` says of mindtorch's time how much is Python, NumPy and memory. ``OMP_NUM_THREADS`` says how many threads
-both libraries have.
+both libraries have. NumPy's OpenBLAS chooses its kernels for this processor, as PyTorch's MKL and oneDNN do: what the
+environment says of them is not passed on.
 """
 from __future__ import annotations
 
@@ -23,9 +24,12 @@ from .programs import IMPORT_RATIO, PROGRAMS
 from .rows import ROWS
 from .shares import shares
 
-#: Seconds before each round. The threads of PyTorch (GNU's OpenMP) wait for more work without sleep, some four
-#: milliseconds long: as long as these take the processors, they are not there for the other library's threads.
-REST = 0.008
+#: Seconds before each round, where there are several threads. Those of PyTorch (GNU's OpenMP) wait for more work
+#: without sleep for some four milliseconds, those of NumPy (OpenBLAS) for 2**26 ticks of the processor's clock: as long
+#: as these take the processors, they are not there for the other library's threads.
+REST = 0.03
+#: What pins OpenBLAS to another processor's kernels.
+PINS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
 def time_once(function: Callable[[], Any], repeats: int) -> float:
@@ -36,8 +40,8 @@ def time_once(function: Callable[[], Any], repeats: int) -> float:
     return (time.perf_counter() - start) / repeats
 
 
-def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> tuple[float, float]:
-    """The median seconds a call of each, from interleaved rounds."""
+def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float, rest: float) -> tuple[float, float]:
+    """The median seconds a call of each, from interleaved rounds, with a rest before each."""
     repeats = []
     for function in (ours, theirs):
         once = max(min(time_once(function, 1) for _ in range(5)), 1e-7)  # the first ones may compile
@@ -45,7 +49,7 @@ def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) 
     rounds: tuple[list[float], list[float]] = ([], [])
     for _ in range(20 if max(repeats) > 1 else 6):
         for times, function, count in zip(rounds, (ours, theirs), repeats, strict=True):
-            time.sleep(REST)
+            time.sleep(rest)
             times.append(time_once(function, count))
     return statistics.median(rounds[0]), statistics.median(rounds[1])
 
@@ -83,10 +87,14 @@ def main() -> int:
     parser.add_argument("--shares", action="store_true", help="say how much is Python, NumPy and memory (needs perf)")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a row exceeds its ratio")
     options = parser.parse_args()
+    if pinned := [name for name in PINS if name in os.environ]:
+        print(f"without {', '.join(f'{name}={os.environ.pop(name)}' for name in pinned)}", flush=True)
+        os.execv(sys.executable, [sys.executable, "-m", "tests.benchmarks.compare", *sys.argv[1:]])
     torch, mindtorch = importlib.import_module("torch"), importlib.import_module("mindtorch")
     if options.threads:
         torch.set_num_threads(options.threads)
         mindtorch.set_num_threads(options.threads)
+    rest = REST if torch.get_num_threads() > 1 else 0
     kinds = "".join(f"{kind:>8}" for kind in ("Python", "NumPy", "memory")) if options.shares else ""
     print(f"{'program':<36}{'mindtorch':>13}{'torch':>13}{'ratio':>8}{'limit':>7}{kinds}")
     exceeded = []
@@ -107,7 +115,7 @@ def main() -> int:
     for name, inputs, call in ROWS if options.rows else ():
         if wanted(name):
             mine, other = (partial(call, t, *inputs(t)) for t in (mindtorch, torch))
-            row(name, *compare(mine, other, options.seconds), None, mine)
+            row(name, *compare(mine, other, options.seconds, rest), None, mine)
     if options.rows:
         print(*summary(ratios), sep="\n")
         return 0
@@ -116,7 +124,7 @@ def main() -> int:
     for name, program, limit in PROGRAMS:
         if wanted(name):
             ours, theirs = program(mindtorch), program(torch)
-            row(name, *compare(ours, theirs, options.seconds), limit, ours)
+            row(name, *compare(ours, theirs, options.seconds, rest), limit, ours)
     if exceeded:
         print("over the limit:", ", ".join(exceeded))
     return int(options.check and bool(exceeded))
