@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, wraps
-from math import e, log2
+from math import e, log2, nan
 from typing import Any
 
 import numpy as np
@@ -81,9 +81,14 @@ DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": flo
 
 
 def power(x: Any, y: Any) -> Any:
-    """Negative powers of integers are 0, except for those of 1 and -1."""
+    """Negative powers of integers are 0, except for those of 1 and -1. Of complex numbers, 0 to the power of 0 is not a
+    number, as that is of ``exp(y * log(x))``.
+    """
     if not _is_integer(x) or np.all(np.greater_equal(y, 0)):
-        return np.power(x, y)
+        raised = np.power(x, y)
+        if raised.dtype.kind == "c":
+            raised = np.where(np.equal(x, 0) & np.equal(y, 0), complex(nan, nan), raised)
+        return raised
     of_unit = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0))
     return np.where(y < 0, of_unit, np.power(x, np.maximum(y, 0)))
 
