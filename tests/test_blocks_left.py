@@ -25,10 +25,12 @@ from mindtorch._dispatch import dispatcher, observers, torch_function
 from mindtorch._dispatch.local import LocalState, local
 from mindtorch._utils import loading
 from mindtorch.autograd import forward_ad, profiler as autograd_profiler
+from mindtorch.nn import _hooks as module_hooks
 from mindtorch.overrides import BaseTorchFunctionMode
 from mindtorch.serialization import weights_only
 from mindtorch.utils._python_dispatch import BaseTorchDispatchMode
 from mindtorch.utils.flop_counter import FlopCounterMode
+from mindtorch.utils.module_tracker import ModuleTracker
 
 PLACES = (str(Path(torch.__file__).parent), contextlib.__file__)  #: files whose functions are interrupted
 NAMES = [name for name in LocalState.__annotations__ if name not in ("task", "formula", "depth")]
@@ -43,6 +45,7 @@ def state() -> dict[str, Any]:
         "npu": (thread.device, torch.npu.current_stream(), len(_entered.before)), "gc": gc.isenabled(),
         "files": (loading.skip_data, weights_only.marked()), "autocast": torch.is_autocast_cache_enabled(),
         "stance": torch.compiler._stance.name,
+        "hooks": (len(module_hooks.global_forward_pre_hooks), len(module_hooks.global_forward_hooks)),
     }
 
 
@@ -56,7 +59,8 @@ BLOCKS: dict[str, Callable[[], Any]] = {
     "no saved tensors": lambda: torch.autograd.graph.disable_saved_tensors_hooks("no"),
     "forward mode": forward_ad.dual_level, "anomaly": lambda: torch.autograd.set_detect_anomaly(False),
     "profile": torch.autograd.profiler.profile, "profiler": torch.profiler.profile,
-    "flops": partial(FlopCounterMode, display=False), "stance": partial(torch.compiler.set_stance, "default"),
+    "flops": partial(FlopCounterMode, display=False), "modules": ModuleTracker,
+    "stance": partial(torch.compiler.set_stance, "default"),
     "switched": lambda: dispatcher.switched(frames=(1,), autocast={"cpu": torch.float16}),
     "npu stream": torch.npu.Stream,
     "safe globals": lambda: torch.serialization.safe_globals([threading.Thread]),

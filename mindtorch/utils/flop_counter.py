@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from .._dispatch.overloads import OpOverloadPacket, ops
-from .._interrupts import leaving
+from .._interrupts import leaving, uninterrupted
 from .._tensor import Tensor
 from .._transforms.pytree import tree_map
 from ._python_dispatch import TorchDispatchMode
@@ -183,17 +183,19 @@ class FlopCounterMode:
 
     def __enter__(self) -> FlopCounterMode:
         self.flop_counts.clear()
-        self.mod_tracker.__enter__()
-        self._mode = _Counting(self)
-        self._mode.__enter__()
+        with uninterrupted():
+            self.mod_tracker.__enter__()
+            self._mode = _Counting(self)
+            self._mode.__enter__()
         return self
 
     @leaving(lambda block: lambda gone: block._mode and block.__exit__())
     def __exit__(self, *exc: Any) -> None:
         assert self._mode is not None
-        self._mode.__exit__(*exc)
-        self._mode = None
-        self.mod_tracker.__exit__()
+        with uninterrupted():
+            self._mode.__exit__(*exc)
+            self._mode = None
+            self.mod_tracker.__exit__()
         if self.display:
             print(self.get_table())
 

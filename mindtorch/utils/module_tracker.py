@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._interrupts import leaving
+from .._interrupts import leaving, uninterrupted
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves
 from ..autograd.graph import register_multi_grad_hook
@@ -66,7 +66,8 @@ class ModuleTracker:
         self._watch(output, self._enter(name))
 
     def __enter__(self) -> ModuleTracker:
-        self._handles = [register_module_forward_pre_hook(self._before), register_module_forward_hook(self._after)]
+        with uninterrupted():
+            self._handles = [register_module_forward_pre_hook(self._before), register_module_forward_hook(self._after)]
         return self
 
     @leaving(lambda block: lambda gone: block.__exit__())
