@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import mindtorch
 from mindtorch import _loops
 from mindtorch._loops import LARGE, REPAID, Loop
 
-from .support import port
+from .support import port, torch
 
 pytestmark = pytest.mark.skipif(_loops.numba() is None, reason="numba is not installed")
 SPECIAL = [0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1e-45, -1e-40, 88.7, -88.8, -103.9, 65519.99, 65520.0, 3e38,

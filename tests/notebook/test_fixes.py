@@ -59,8 +59,8 @@ FIXED = [
     ("", "torch.arange(5, 0)", "torch.arange(5, 0, -1)", ""),
     ("x = torch.ones(2, 3)", "x.repeat(2)", "x.repeat(1, 2)", ""),
     ("x, m = torch.ones(2), torch.ones(2)", "x.masked_fill(m, 0)", "m.bool()", "x.masked_fill(m.bool(), 0)"),
-    ("x, v = torch.zeros(2).long(), torch.ones(2)", "x.index_put_((x,), v)", "v.to(x.dtype)",
-     "x.index_put_((x,), v.to(x.dtype))"),
+    ("x, v = torch.zeros(2).long(), torch.ones(2)", "x.index_put_((x.clone(),), v)", "v.to(x.dtype)",
+     "x.index_put_((x.clone(),), v.to(x.dtype))"),
 ]
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from mindtorch._backends.npu.bindings import names
@@ -45,3 +46,10 @@ def environment(home: Path | None, mode: str = "cann") -> dict[str, str]:
     kept |= {"MINDTORCH_NPU": mode, "PYTHONPATH": os.pathsep.join(sys.path)}
     kept.pop("MINDTORCH_NPU_FAILURE_MODE", None)
     return kept if home is None else kept | {"ASCEND_TOOLKIT_HOME": str(home)}
+
+
+def run(module: str) -> int:
+    """Run a module with a toolkit that is built for it. Returns its exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = toolkit(Path(folder) / "toolkit")
+        return subprocess.run([sys.executable, "-m", module], env=environment(home)).returncode
