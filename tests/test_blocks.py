@@ -14,7 +14,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch._backends.common.blas import MANY, add_product
-from mindtorch._backends.common.blocks import LARGE, compute, each_block
+from mindtorch._backends.common.blocks import LARGE, compute, each_block, processors, threads
 from mindtorch._storage import memory
 
 
@@ -137,6 +137,14 @@ def test_an_interrupt_ends_the_blocks():
     out = np.zeros(100)
     fill(out)
     assert (out == np.arange(100)).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity") or processors() < 2, reason="needs two processors of Linux")
+def test_helpers_stay_off_the_processor_that_called_them():
+    fill(np.zeros(100))
+    assert threads().helpers
+    for helper in threads().helpers:
+        assert os.sched_getaffinity(helper) == os.sched_getaffinity(0) - {threads().avoided}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -5,8 +5,10 @@ several blocks computed at a time. How the blocks are cut depends on the shapes 
 """
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 from functools import cache
 from itertools import compress
@@ -40,6 +42,15 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _processor_of_caller() -> Callable[[], int | None]:
+    found = getattr(ctypes.PyDLL(None), "sched_getcpu", None) if hasattr(os, "sched_setaffinity") else None
+    return found or (lambda: None)
+
+
+#: The number of the processor that runs the calling thread (C's ``sched_getcpu``); None where no system says it.
+processor = _processor_of_caller()
+
+
 class Threads:
     """How many threads compute, and those that help the caller's: they start when they are first needed, wait for
     jobs as long as the process lives, and keep nothing of a job that is done.
@@ -52,7 +63,8 @@ class Threads:
     def begin(self) -> None:
         """Begin without helpers, also after a fork, which leaves them behind."""
         self.jobs: SimpleQueue[Job] = SimpleQueue()
-        self.helpers = 0
+        self.helpers: list[int] = []  # the numbers that the system gave them
+        self.avoided: int | None = None  # the processor on which they do not run
         self.busy = Lock()  # held by who has the helpers: whoever else wants them does without
         set_thread_count(self.count)
 
@@ -62,14 +74,30 @@ class Threads:
 
     def call(self, job: Job, helpers: int) -> None:
         """Hand a job to so many helpers."""
-        while self.helpers < helpers:
+        while len(self.helpers) < helpers:
+            helper = Thread(target=self._help, args=(self.jobs,), name=f"blocks {len(self.helpers)}", daemon=True)
             try:
-                Thread(target=self._help, args=(self.jobs,), name=f"blocks {self.helpers}", daemon=True).start()
+                helper.start()
             except RuntimeError:  # the system has no thread to give, or Python is about to end
                 break
-            self.helpers += 1
-        for _ in range(min(helpers, self.helpers)):
+            assert helper.native_id  # it has started
+            self.helpers.append(helper.native_id)
+            self.avoided = None
+        self._keep_apart()
+        for _ in range(min(helpers, len(self.helpers))):
             self.jobs.put(job)
+
+    def _keep_apart(self) -> None:
+        """Keep the helpers off the caller's processor. Linux wakes a thread where it ran last; if that is its waker's
+        processor, it waits for its waker instead of helping, until the system moves it, some hundred calls later.
+        """
+        here = processor()
+        if here != self.avoided:
+            self.avoided = here
+            if others := os.sched_getaffinity(0) - {here}:
+                with suppress(OSError):  # a helper has ended with the process's other threads, or may not be moved
+                    for helper in self.helpers:
+                        os.sched_setaffinity(helper, others)
 
     @staticmethod
     def _help(jobs: SimpleQueue[Job]) -> None:
