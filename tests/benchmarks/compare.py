@@ -28,6 +28,9 @@ from .shares import shares
 #: without sleep for some four milliseconds, those of NumPy (OpenBLAS) for 2**26 ticks of the processor's clock: as long
 #: as these take the processors, they are not there for the other library's threads.
 REST = 0.03
+#: Seconds of calls that do not count, after a rest: Linux may wake a thread where its caller runs, and the first calls
+#: then take some milliseconds more.
+WARM = 0.02
 #: What pins OpenBLAS to another processor's kernels.
 PINS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
@@ -40,8 +43,16 @@ def time_once(function: Callable[[], Any], repeats: int) -> float:
     return (time.perf_counter() - start) / repeats
 
 
-def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float, rest: float) -> tuple[float, float]:
-    """The median seconds a call of each, from interleaved rounds, with a rest before each."""
+def rest_and_warm(function: Callable[[], Any]) -> None:
+    """Wait until the other library's threads sleep, then wake this one's."""
+    time.sleep(REST)
+    end = time.perf_counter() + WARM
+    while time.perf_counter() < end:
+        function()
+
+
+def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float, threads: int) -> tuple[float, float]:
+    """The median seconds a call of each, from interleaved rounds, which begin anew where there are several threads."""
     repeats = []
     for function in (ours, theirs):
         once = max(min(time_once(function, 1) for _ in range(5)), 1e-7)  # the first ones may compile
@@ -49,7 +60,8 @@ def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float, 
     rounds: tuple[list[float], list[float]] = ([], [])
     for _ in range(20 if max(repeats) > 1 else 6):
         for times, function, count in zip(rounds, (ours, theirs), repeats, strict=True):
-            time.sleep(rest)
+            if threads > 1:
+                rest_and_warm(function)
             times.append(time_once(function, count))
     return statistics.median(rounds[0]), statistics.median(rounds[1])
 
@@ -94,7 +106,7 @@ def main() -> int:
     if options.threads:
         torch.set_num_threads(options.threads)
         mindtorch.set_num_threads(options.threads)
-    rest = REST if torch.get_num_threads() > 1 else 0
+    threads = torch.get_num_threads()
     kinds = "".join(f"{kind:>8}" for kind in ("Python", "NumPy", "memory")) if options.shares else ""
     print(f"{'program':<36}{'mindtorch':>13}{'torch':>13}{'ratio':>8}{'limit':>7}{kinds}")
     exceeded = []
@@ -115,7 +127,7 @@ def main() -> int:
     for name, inputs, call in ROWS if options.rows else ():
         if wanted(name):
             mine, other = (partial(call, t, *inputs(t)) for t in (mindtorch, torch))
-            row(name, *compare(mine, other, options.seconds, rest), None, mine)
+            row(name, *compare(mine, other, options.seconds, threads), None, mine)
     if options.rows:
         print(*summary(ratios), sep="\n")
         return 0
@@ -124,7 +136,7 @@ def main() -> int:
     for name, program, limit in PROGRAMS:
         if wanted(name):
             ours, theirs = program(mindtorch), program(torch)
-            row(name, *compare(ours, theirs, options.seconds, rest), limit, ours)
+            row(name, *compare(ours, theirs, options.seconds, threads), limit, ours)
     if exceeded:
         print("over the limit:", ", ".join(exceeded))
     return int(options.check and bool(exceeded))
