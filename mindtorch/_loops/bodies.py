@@ -182,6 +182,14 @@ def box_muller(u: Any) -> None:
             u[16 * block + i], u[16 * block + 8 + i] = radius * float_of(cosine), radius * float_of(sine)
 
 
+# -- powers ------------------------------------------------------------------------------------------------------------
+
+@loop("float32[::1]", "float32[::1]")
+def cube(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = x[i] * x[i] * x[i]
+
+
 # -- exponentials ------------------------------------------------------------------------------------------------------
 
 #: The factor of exponents of 2; the logarithm of 2 in two parts; a number beside which float32 holds integers only.
@@ -236,15 +244,20 @@ def gelu_backward(grad: Any, x: Any, out: Any) -> None:
 
 
 @njit
+def ordered(bits: Any) -> Any:
+    """The integer that has the place of a number of these bits among integers, and the bits of such an integer."""
+    return i32(bits ^ (i32(bits >> i32(31)) & i32(0x7FFFFFFF)))
+
+
+@njit
 def largest(x: Any) -> Any:
     """The largest number, by integers of the same order, of which LLVM makes vectors; whatever comes of NaN, which all
     exponentials of its line are.
     """
     top = i32(-2147483648)
     for i in range(len(x)):
-        bits = bits_of(x[i])
-        top = max(top, i32(bits ^ (i32(bits >> i32(31)) & i32(0x7FFFFFFF))))
-    return float_of(i32(top ^ (i32(top >> i32(31)) & i32(0x7FFFFFFF))))
+        top = max(top, ordered(bits_of(x[i])))
+    return float_of(ordered(top))
 
 
 @loop("float32[:,::1]", "float32[:,::1]", fastmath=SUMS)
@@ -313,6 +326,54 @@ def layer_norm_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any,
         along, across = along * part, across * part
         for i in range(len(line)):
             result[i] = (through[i] * weight[i] - along - (line[i] - mean) * scale * across) * scale
+
+
+# -- sums and extrema --------------------------------------------------------------------------------------------------
+
+@loop("float32[:,::1]", "float32[::1]", fastmath=SUMS)
+def sum_lines(x: Any, out: Any) -> None:
+    """The sums of 2048 elements each are added up in float64, so that rounding errors stay small."""
+    for row in range(len(x)):
+        total = f64(0)
+        for start in range(0, x.shape[1], 2048):
+            piece, some = x[row, start:start + 2048], f32(0)
+            for i in range(len(piece)):
+                some += piece[i]
+            total += some
+        out[row] = f32(total)
+
+
+@loop("float32[:,::1]", "float32[::1]")
+def sum_columns(x: Any, out: Any) -> None:
+    """The sums of 32 rows each are added up, so that rounding errors stay small."""
+    some = np.empty(x.shape[1], f32)
+    out[:] = f32(0)
+    for start in range(0, len(x), 32):
+        stop = min(start + 32, len(x))
+        some[:] = f32(0)
+        for row in range(start, stop - 3, 4):
+            first, second, third, fourth = x[row], x[row + 1], x[row + 2], x[row + 3]
+            for i in range(len(some)):
+                some[i] += (first[i] + second[i]) + (third[i] + fourth[i])
+        for row in range(stop - (stop - start) % 4, stop):
+            line = x[row]
+            for i in range(len(some)):
+                some[i] += line[i]
+        for i in range(len(some)):
+            out[i] += some[i]
+
+
+@loop("float32[:,::1]", "float32[::1]", "bool_")
+def extreme_of_lines(x: Any, out: Any, lowest: Any) -> None:
+    """The largest number of each line, or the lowest; NaN, if it has one."""
+    flip = i32(-1) if lowest else i32(0)
+    for row in range(len(x)):
+        line, top, magnitude = x[row], i32(-2147483648), i32(0)
+        for i in range(len(line)):
+            bits = bits_of(line[i])
+            magnitude = max(magnitude, i32(bits & i32(0x7FFFFFFF)))
+            top = max(top, i32(ordered(bits) ^ flip))
+        out[row] = f32(np.nan) if magnitude > i32(0x7F800000) else float_of(ordered(i32(top ^ flip)))
 
 
 # -- scans -------------------------------------------------------------------------------------------------------------

@@ -30,6 +30,9 @@ LARGE, BLOCK = 1 << 20, 1 << 18
 SMALL = 1 << 16
 #: Blocks at least, where several threads may compute them.
 PARTS = 2
+#: How often a thread that has nothing left to compute asks whether its helpers are done, before it falls asleep: to wake
+#: it takes some 30 us, as long as a helper takes for a block.
+PATIENCE = 200
 #: Elements of NumPy's buffer in blocks. What is broadcast along rows that are shorter, NumPy copies into its buffer for
 #: several rows at a time, which takes longer than to compute row by row.
 BUFFER = 1 << 10
@@ -49,6 +52,10 @@ def _processor_of_caller() -> Callable[[], int | None]:
 
 #: The number of the processor that runs the calling thread (C's ``sched_getcpu``); None where no system says it.
 processor = _processor_of_caller()
+
+
+#: Lets go of Python's lock and of the processor, if another thread waits for them.
+let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: None)
 
 
 class Threads:
@@ -117,11 +124,14 @@ def threads() -> Threads:
 
 class Job:
     """Blocks that several threads share. A helper needs a ticket; those that are left when the caller has finished go
-    to nobody, so that no one waits for a helper that is still asleep.
+    to nobody, so that no one waits for a helper that is still asleep. A last block that is shorter than the others is
+    the caller's, so that the helpers are done first: if it had to wait for them, it would fall asleep.
     """
 
     def __init__(self, work: Callable[[slice], None], starts: range, helpers: int):
-        self.work, self.starts, self.step = work, iter(starts), starts.step
+        self.work, self.step = work, starts.step
+        self.last = starts[-1:] if starts.stop - starts[-1] <= starts.step // 2 + 1 < starts.step else starts[:0]
+        self.starts = iter(starts[:len(starts) - len(self.last)])
         self.tickets = [None] * helpers
         self.done: SimpleQueue[BaseException | None] = SimpleQueue()
         self.context = copy_context()  # of which np.errstate is a part
@@ -157,6 +167,10 @@ class Job:
             except IndexError:
                 break
             helpers -= 1
+        for _ in range(PATIENCE):
+            if self.done.qsize() == helpers:
+                break
+            let_others_run()
         errors = [error for _ in range(helpers) if (error := self.done.get())]
         if errors:
             raise errors[0]
@@ -164,14 +178,15 @@ class Job:
 
 def each_block(work: Callable[[slice], None], count: int, step: int, size: int = LARGE) -> None:
     """Call ``work`` with slices of what has ``count`` elements, rows, ..., each once, in any order: as few as reach no
-    further than ``step``, of equal length but for the last.
+    further than ``step``, of equal length but for the last, which has half of it.
 
     Where that is for ``size`` elements in all and those are many, there are some slices for each thread, and ``work``
     is called on as many threads as ``torch.set_num_threads`` says; it must write to places that no other call touches.
     Matrix products in one of several blocks have a thread each. What ``work`` raises is raised, after all threads have
     stopped; of a block and more NumPy warns of nothing.
     """
-    step = -(-count // max(-(-count // step), PARTS if size >= LARGE else 1)) or 1
+    parts = max(-(-count // step), PARTS if size >= LARGE else 1)
+    step = (-(-2 * count // (2 * parts + 1)) if parts > 1 else count) or 1
     starts, crew = range(0, count, step), threads()
     if size < BLOCK:
         drain(work, starts)
@@ -207,6 +222,8 @@ def share(work: Callable[[slice], None], starts: range, helpers: int) -> None:
     try:
         threads().call(job, helpers)
         job.drain()
+        for start in job.last:
+            work(slice(start, start + job.step))
     finally:
         job.wait(helpers)
 

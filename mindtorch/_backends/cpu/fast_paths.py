@@ -22,7 +22,7 @@ from ..common.blocks import copy
 from ..common.fast_paths import REFUSALS, Row, fast_path, fresh, ndarray
 from .ops import CPU_KERNELS, reduction
 from .ops.comparison import chosen
-from .ops.reduction import MANY, by_ones, of_lines
+from .ops.reduction import MANY, by_ones, sum_of_all
 from .ops.softmax import (
     FEW as SMALL, log_softmax_grad, log_softmax_of, log_softmax_of_few, softmax_grad, softmax_of, softmax_of_few,
 )
@@ -51,7 +51,7 @@ def total(x: ndarray) -> Any:
     """The sum of all elements."""
     if x.size <= reduction.FEW:
         return by_ones(x.ravel(), 0)
-    return add(x, None) if x.size < MANY else of_lines(x.reshape(-1))
+    return add(x, None) if x.size < MANY else sum_of_all(x)
 
 
 def added(x: ndarray, dim: Any, keepdim: bool) -> Any:

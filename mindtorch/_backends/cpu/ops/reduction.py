@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from .... import _loops
 from ...._layout import Ints, wrap_dims
-from ...common.blocks import LARGE, by_parts
+from ...common.blocks import LARGE, by_parts, each_block
 from ...common.half import converted as as_dtype
 from . import CPU_KERNELS
 
@@ -50,12 +51,15 @@ def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
     return (x.real if x.dtype.kind == "c" and not dtype.is_complex else x).astype(dtype.np, copy=False)
 
 
-def reduced(function: Reduce) -> Callable[..., Any]:
-    """A row for ``op(self, dim, keepdim, dtype)``."""
+def reduced(function: Reduce, loop: _loops.Loop | None = None) -> Callable[..., Any]:
+    """A row for ``op(self, dim, keepdim, dtype)``, which cuts large arrays in parts; not those of which the function
+    has a loop reduce the lines.
+    """
 
     def row(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         x, axis = to_opmath(converted(x, dtype)), wrap_dims(dim, x.ndim)
-        if x.size < LARGE or 0 in axis or not x.ndim:
+        if x.size < LARGE or 0 in axis or not x.ndim or (
+                loop and along_lines(x, axis) and by_loop(loop, x)):
             return function(x, axis, keepdim)
         return by_parts(lambda part: function(part, axis, keepdim), x)  # of which each has some of the results
 
@@ -70,6 +74,11 @@ def whole(row: Callable[..., Any]) -> Callable[..., Any]:
 def listed(row: Callable[..., Any]) -> Callable[..., Any]:
     """The same where an empty list of dimensions reduces none."""
     return lambda x, dim=None, keepdim=False: x.astype(bool) if dim == () else row(x, dim, keepdim)
+
+
+def along_lines(x: np.ndarray, axis: Ints) -> bool:
+    """Whether the elements that go into one result are a line of memory that is not short."""
+    return axis == (x.ndim - 1,) and x.shape[-1] >= LINE and x.flags.c_contiguous
 
 
 def count(x: np.ndarray, axis: Ints) -> int:
@@ -98,10 +107,12 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
         return add(x, axis, np.int64, keepdims=keepdims)
     if x.size >= MANY and x.dtype.kind == "f" and x.flags.c_contiguous:
         if len(axis) == x.ndim:
-            out = of_lines(x.reshape(-1))
-            return out.reshape((1,) * x.ndim) if keepdims else out
-        if axis == (x.ndim - 1,) and x.shape[-1] >= LINE:
-            return of_lines(x).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+            return np.reshape(sum_of_all(x), (1,) * x.ndim if keepdims else ())
+        if along_lines(x, axis):
+            out = (by_loop(_loops.sum_lines, x) or of_lines)(x)
+            return out.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+        if axis == (0,) and x.size >= LINE * len(x):
+            x = down_parts(x)
     short = 16 if x.size > SOME else SHORT
     for a in axis:
         if x.shape[a] > short and x.strides[a] != x.itemsize:
@@ -127,9 +138,50 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
     return reduce(np.add, [*over, add(x, a, keepdims=True)])
 
 
+def by_loop(loop: _loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.ndarray], np.ndarray] | None:
+    """A loop over the lines of a matrix of float32 as a function of an array, which it reduces along the last axis, in
+    blocks; None if an array like this one is left to NumPy.
+    """
+    compiled = loop.compiled(x.size) if x.dtype == np.float32 else None
+
+    def call(lines: np.ndarray) -> np.ndarray:
+        out = np.empty(lines.shape[:-1], np.float32)
+        matrix, target = lines.reshape(-1, lines.shape[-1]), out.reshape(-1)
+        each_block(lambda part: compiled(matrix[part], target[part], *settings),
+                   len(matrix), max(LARGE // matrix.shape[1], 1), matrix.size)
+        return out
+
+    return compiled and call
+
+
+def down_parts(x: np.ndarray) -> np.ndarray:
+    """The sums along the first axis of each part of a contiguous array; the array itself, if there is no loop for it."""
+    compiled = _loops.sum_columns.compiled(x.size) if x.dtype == np.float32 else None
+
+    def sums(part: np.ndarray) -> np.ndarray:
+        out = np.empty((1, *x.shape[1:]), np.float32)
+        compiled(part.reshape(len(part), -1), out.reshape(-1))
+        return out
+
+    return by_parts(sums, x) if compiled else x
+
+
+def by_pieces(of_lines: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+    """Of a contiguous array what is made of pieces, as if they were lines, and the elements that are left over."""
+    whole = x.size - x.size % PIECE
+    x = x.reshape(-1)
+    return np.concatenate([of_lines(x[:whole].reshape(-1, PIECE)), x[whole:]])
+
+
 def in_vectors(x: np.ndarray) -> np.ndarray:
     """The sums along the last axis, which ``einsum`` adds up in the processor's vectors."""
     return np.asarray(np.einsum("...i->...", x))
+
+
+def sum_of_all(x: np.ndarray) -> Any:
+    """The sum of a contiguous array of many floating-point numbers."""
+    sums = by_loop(_loops.sum_lines, x)
+    return add(by_pieces(sums, x)) if sums else of_lines(x.reshape(-1))
 
 
 def squares_by_blas(x: np.ndarray) -> np.ndarray:
@@ -206,17 +258,22 @@ def truth(reduce: Any) -> Reduce:
 
 
 def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
-    """The extremum, where NaN wins. NumPy finds the place of that of a line faster than its value."""
+    """The extremum, where NaN wins. Without a loop, NumPy finds the place of that of a line faster than its value."""
+    lowest = reduce is minimum
 
     def found(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
         if x.size >= LARGE and len(axis) == x.ndim and x.flags.c_contiguous:
-            x = by_parts(lambda part: reduce(part, keepdims=True), x.reshape(-1)).reshape(-1, *[1] * (x.ndim - 1))
+            of_lines = by_loop(_loops.extreme_of_lines, x, lowest)
+            x = by_pieces(of_lines, x) if of_lines else by_parts(lambda part: reduce(part, keepdims=True), x.reshape(-1))
+            x = x.reshape(-1, *[1] * (len(axis) - 1))
         elif x.size >= LARGE and 0 in axis:
             x = by_parts(lambda part: reduce(part, 0, keepdims=True), x)
-        elif x.size >= MANY and axis == (x.ndim - 1,) and x.shape[-1] >= LINE and (
-                x.dtype.kind == "f" and x.flags.c_contiguous):
-            along = x.reshape(-1, x.shape[-1])
-            values = along[np.arange(len(along)), find(along, 1)]
+        elif x.size >= MANY and x.dtype.kind == "f" and along_lines(x, axis):
+            if of_lines := by_loop(_loops.extreme_of_lines, x, lowest):
+                values = of_lines(x)
+            else:
+                along = x.reshape(-1, x.shape[-1])
+                values = along[np.arange(len(along)), find(along, 1)]
             return values.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
         return reduce(x, axis, keepdims=keepdims)
 
@@ -302,9 +359,10 @@ def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bo
 
 
 var, std = moments("var"), moments("std", np.sqrt)
-summed, averaged, multiplied = reduced(total), reduced(mean), reduced(product)
+summed, averaged, multiplied = reduced(total, _loops.sum_lines), reduced(mean, _loops.sum_lines), reduced(product)
 every, some = reduced(truth(np.logical_and.reduce)), reduced(truth(np.logical_or.reduce))
-largest, smallest = reduced(extremum(maximum, np.argmax)), reduced(extremum(minimum, np.argmin))
+largest, smallest = (reduced(extremum(*of), _loops.extreme_of_lines)
+                     for of in ((maximum, np.argmax), (minimum, np.argmin)))
 CPU_KERNELS.add(aminmax, hash_tensor, linalg_vector_norm)
 CPU_KERNELS.update({
     "sum": whole(summed),
