@@ -250,6 +250,15 @@ def copy(out: np.ndarray, x: np.ndarray) -> None:
     each_block(lambda at: np.copyto(target[at], source[at], casting="unsafe"), out.size, LARGE, out.size)
 
 
+def fill(out: np.ndarray, value: Any) -> None:
+    """Write a number everywhere into an array; if that is large and contiguous, part by part."""
+    if out.size < LARGE or not out.flags.c_contiguous:
+        out.fill(value)
+        return
+    target = out.reshape(-1)
+    each_block(lambda at: target[at].fill(value), out.size, LARGE, out.size)
+
+
 # -- ufuncs ------------------------------------------------------------------------------------------------------------
 
 def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ from ..._errors import check_number
 from ..._layout import Ints, Spec, check_sizes
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array
+from ..common.blocks import fill as fill_array
 from ..common.creation import creation_kernels
 
 
@@ -29,7 +30,7 @@ def fill(spec: Spec, value: Any, device: Device) -> Tensor:
         elif dtype.category == INTEGER and not dtype.is_signed and value < 0:
             value %= 1 << 8 * dtype.itemsize
     out = empty_tensor(spec)
-    out._array.fill(value)  # type: ignore[union-attr]
+    fill_array(out._array, value)  # type: ignore[arg-type]
     return out
 
 
@@ -42,7 +43,7 @@ def of(value: int) -> Callable[..., Tensor]:
     def kernel(size: Ints, dtype: DType | None = None, *options: Any) -> Tensor:
         dtype = dtype or get_default_dtype()
         array = allocate(check_sizes(size), dtype.np)
-        array.fill(value)
+        fill_array(array, value)
         return from_array(array, dtype)
 
     return kernel
@@ -56,7 +57,7 @@ def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
             return general(self, *options)
         dtype = self._dtype
         array = allocate(self._array.shape, dtype.np)  # type: ignore[union-attr]
-        array.fill(value)
+        fill_array(array, value)
         return from_array(array, dtype)
 
     return kernel

@@ -269,7 +269,7 @@ CPU_KERNELS.update({
     "fmod.Tensor": fmod,
     "fmod.Scalar": fmod,
     "pow.Tensor_Tensor": power,
-    "pow.Tensor_Scalar": in_blocks(power_of_number, writes=True),
+    "pow.Tensor_Scalar": in_blocks(power_of_number, writes=True, loop=_loops.cube, settings=(3,)),
     "pow.Scalar": power,
     "neg": np.negative,
     "abs": np.absolute,
