@@ -109,5 +109,5 @@ softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsu
 cumsum_down, gather, scatter_add = (Loop(name, True) for name in ("cumsum_down", "gather", "scatter_add"))
 index_add = Loop("index_add")
 sum_lines, sum_columns, extreme_of_lines = Loop("sum_lines"), Loop("sum_columns"), Loop("extreme_of_lines")
-cube = Loop("cube", True)
+cube, extreme_in_columns = Loop("cube", True), Loop("extreme_in_columns", True)
 layer_norm, layer_norm_backward = Loop("layer_norm"), Loop("layer_norm_backward")

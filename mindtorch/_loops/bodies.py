@@ -376,6 +376,22 @@ def extreme_of_lines(x: Any, out: Any, lowest: Any) -> None:
         out[row] = f32(np.nan) if magnitude > i32(0x7F800000) else float_of(ordered(i32(top ^ flip)))
 
 
+@loop("float32[:,::1]", "int64[::1]", "bool_", "int64")
+def extreme_in_columns(x: Any, out: Any, lowest: Any, start: Any) -> None:
+    """The first row in which the largest number of some of the columns stands, or the lowest, or NaN."""
+    flip = i32(-1) if lowest else i32(0)
+    tops, rows = np.full(len(out), -2147483648, i32), np.zeros(len(out), i32)
+    for row in range(len(x)):
+        line = x[row, start:start + len(out)]
+        for i in range(len(out)):
+            value = i32(ordered(bits_of(line[i] + f32(0))) ^ flip)  # of two zeros none is larger
+            key = value if line[i] == line[i] else i32(2147483647)
+            rows[i] = i32(row) if key > tops[i] else rows[i]
+            tops[i] = max(tops[i], key)
+    for i in range(len(out)):
+        out[i] = rows[i]
+
+
 # -- scans -------------------------------------------------------------------------------------------------------------
 
 @loop("float32[:,::1]", "float32[:,::1]")

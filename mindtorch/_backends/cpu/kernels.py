@@ -209,7 +209,8 @@ def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
     target, flat = out._array.reshape(-1), [array.reshape(-1) for array in arrays]  # type: ignore[union-attr]
     if ufunc.__name__ in ARITHMETIC and (loop := arithmetic[out._dtype.name].compiled(target.size)) is not None:
         bits, operation = [array.view(np.uint16) for array in (*flat, target)], ARITHMETIC.index(ufunc.__name__)
-        each_block(lambda part: loop(*[array[part] for array in bits], operation), target.size, LARGE, target.size)
+        each_block(lambda part: loop(*[array[part] for array in bits], operation), target.size, LARGE,
+                   2 * target.size)  # to convert an element takes as long as to compute with it
         return out
 
     def work(part: slice) -> None:

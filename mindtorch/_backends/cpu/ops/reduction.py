@@ -306,9 +306,17 @@ def argument(find: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel of ``argmax`` and ``argmin``: the first of equal elements is found, and NaN wins."""
 
     def row(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Any:
+        x = to_opmath(x)
         if dim is None or not x.ndim:
-            return np.reshape(find(to_opmath(x)), (1,) * x.ndim if keepdim else ())
-        return find(to_opmath(x), axis=dim, keepdims=keepdim)
+            return np.reshape(find(x), (1,) * x.ndim if keepdim else ())
+        if dim in (0, -x.ndim) and x.size >= max(LARGE, LINE * len(x)) and x.dtype == np.float32 and (
+                x.flags.c_contiguous and (loop := _loops.extreme_in_columns.compiled(x.size))):
+            out = np.empty((1, *x.shape[1:])[not keepdim:], np.int64)
+            matrix, target = x.reshape(len(x), -1), out.reshape(-1)
+            each_block(lambda part: loop(matrix, target[part], find is np.argmin, part.start),
+                       len(target), max(LARGE // len(x), 1), x.size)
+            return out
+        return find(x, axis=dim, keepdims=keepdim)
 
     return row
 
