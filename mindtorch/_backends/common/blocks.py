@@ -30,8 +30,8 @@ LARGE, BLOCK = 1 << 20, 1 << 18
 SMALL = 1 << 16
 #: Blocks at least, where several threads may compute them.
 PARTS = 2
-#: How often a thread that has nothing left to compute asks whether its helpers are done, before it falls asleep: to wake
-#: it takes some 30 us, as long as a helper takes for a block.
+#: How often a thread that has nothing left to compute asks whether its helpers are done, before it falls asleep: to
+#: wake it takes some 30 us, as long as a helper takes for a block.
 PATIENCE = 200
 #: Elements of NumPy's buffer in blocks. What is broadcast along rows that are shorter, NumPy copies into its buffer for
 #: several rows at a time, which takes longer than to compute row by row.

@@ -143,6 +143,8 @@ def by_loop(loop: _loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.nd
     blocks; None if an array like this one is left to NumPy.
     """
     compiled = loop.compiled(x.size) if x.dtype == np.float32 else None
+    if compiled is None:
+        return None
 
     def call(lines: np.ndarray) -> np.ndarray:
         out = np.empty(lines.shape[:-1], np.float32)
@@ -151,19 +153,21 @@ def by_loop(loop: _loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.nd
                    len(matrix), max(LARGE // matrix.shape[1], 1), matrix.size)
         return out
 
-    return compiled and call
+    return call
 
 
 def down_parts(x: np.ndarray) -> np.ndarray:
-    """The sums along the first axis of each part of a contiguous array; the array itself, if there is no loop for it."""
+    """The sums along the first axis of parts of a contiguous array; the array itself, if there is no loop for it."""
     compiled = _loops.sum_columns.compiled(x.size) if x.dtype == np.float32 else None
+    if compiled is None:
+        return x
 
     def sums(part: np.ndarray) -> np.ndarray:
         out = np.empty((1, *x.shape[1:]), np.float32)
         compiled(part.reshape(len(part), -1), out.reshape(-1))
         return out
 
-    return by_parts(sums, x) if compiled else x
+    return by_parts(sums, x)
 
 
 def by_pieces(of_lines: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
@@ -263,8 +267,10 @@ def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
 
     def found(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
         if x.size >= LARGE and len(axis) == x.ndim and x.flags.c_contiguous:
-            of_lines = by_loop(_loops.extreme_of_lines, x, lowest)
-            x = by_pieces(of_lines, x) if of_lines else by_parts(lambda part: reduce(part, keepdims=True), x.reshape(-1))
+            if of_lines := by_loop(_loops.extreme_of_lines, x, lowest):
+                x = by_pieces(of_lines, x)
+            else:
+                x = by_parts(lambda part: reduce(part, keepdims=True), x.reshape(-1))
             x = x.reshape(-1, *[1] * (len(axis) - 1))
         elif x.size >= LARGE and 0 in axis:
             x = by_parts(lambda part: reduce(part, 0, keepdims=True), x)
