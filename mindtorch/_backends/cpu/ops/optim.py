@@ -3,11 +3,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from .... import _loops
 from ...common import optim
+from ...common.blocks import LARGE, each_block
 from . import CPU_KERNELS
 
 array = np.ndarray
@@ -107,6 +110,8 @@ def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array
         return
     coupled_decay = 0 if decoupled else weight_decay
     everything = [*zip(*filter(None, lists), strict=True)]
+    if grad_scale is None and not maximize and by_loop(rule, everything, steps, settings, weight_decay, decoupled):
+        return
     few = [] if grad_scale is not None else small_ones(everything, steps)
     if few:
         members = [everything[i] for i in few]
@@ -136,6 +141,68 @@ def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array
         if few and not i:
             hand_out(members, together)
 
+
+# -- by loops ----------------------------------------------------------------------------------------------------------
+
+def of_sgd(given: Sequence[array], weight_decay: float, decoupled: bool, lr: float, momentum: float, dampening: float,
+           nesterov: bool, is_first_step: bool) -> Looped | None:
+    if len(given) == 2:
+        return _loops.sgd, 2, (weight_decay, -lr)
+    if is_first_step:
+        return None
+    return _loops.sgd_with_momentum, 4, (weight_decay, -lr, momentum, 1 - dampening, nesterov)
+
+
+def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: array, lr: float, beta1: float,
+            beta2: float, eps: float) -> Looped | None:
+    """Without a peak, and with averages that stay nearer to what they were than to the gradient."""
+    if len(given) != 4 or beta1 <= 0.5:
+        return None
+    count = step.item()
+    shrink, coupled = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
+    return _loops.adam, 10, (shrink, coupled, 1 - beta1, beta2, 1 - beta2, (1 - beta2**count) ** 0.5, eps,
+                             -(lr / (1 - beta1**count)))
+
+
+#: By the rule: what makes of a parameter, with its gradient and state, and of settings the loop that carries out the
+#: step, how many passes of NumPy it replaces, and the loop's numbers; None if there is no loop for it.
+Looped = tuple[_loops.Loop, int, tuple[Any, ...]]
+LOOPED: dict[Any, Callable[..., Looped | None]] = {optim.sgd: of_sgd, optim.adam: of_adam}
+
+
+def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], steps: Sequence[array],
+            settings: dict[str, Any], weight_decay: float, decoupled: bool) -> bool:
+    """Have a loop carry out the step of all parameters, if it takes them, and say whether it does."""
+    looped_of = LOOPED.get(rule)
+    if looped_of is None or not all(a.dtype == np.float32 and a.flags.c_contiguous for a in chain(*everything)):
+        return False
+    compiled, plan = None, []
+    for i, given in enumerate(everything):
+        if steps:
+            settings["step"] = steps[i]
+        looped = looped_of(given, weight_decay, decoupled, **settings)
+        if looped is None:
+            return False
+        loop, passes, numbers = looped
+        compiled = compiled or loop.compiled(passes * sum(given[0].size for given in everything))
+        if compiled is None:
+            return False
+        plan.append((compiled, [a.reshape(-1) for a in given], passes, numbers))
+    for call in plan:
+        compute_parts(*call)
+    return bool(plan)
+
+
+def compute_parts(compiled: Callable[..., None], arrays: list[array], passes: int, numbers: tuple[Any, ...]) -> None:
+    """Have a loop compute, several parts of a large parameter at a time."""
+    size = arrays[0].size
+    if size * passes < LARGE:
+        compiled(*arrays, *numbers)
+    else:
+        each_block(lambda part: compiled(*[a[part] for a in arrays], *numbers), size, LARGE // 4, size * passes)
+
+
+# -- small parameters --------------------------------------------------------------------------------------------------
 
 def small_ones(everything: Sequence[Sequence[array]], steps: list[array]) -> list[int]:
     """Which parameters, with what belongs to each, are better joined to one for a step: several small ones of one
