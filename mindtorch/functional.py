@@ -163,6 +163,8 @@ def einsum(equation: Any = "", *operands: Any) -> Tensor:
         ValueError: if there is no operand.
         RuntimeError: if the equation does not fit the operands.
     """
+    if len(operands) == 1 and isinstance(equation, str) and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
     if not operands:
         raise ValueError("einsum(): must specify the equation string and at least one operand, or at least "
                          "one operand and its subscripts list")
@@ -173,8 +175,6 @@ def einsum(equation: Any = "", *operands: Any) -> Tensor:
         summed = list(pairs[::2])
     if not isinstance(equation, str):
         raise wrong_argument("einsum", "equation", "str", equation, 1)
-    if len(summed) == 1 and isinstance(summed[0], (list, tuple)):
-        summed = list(summed[0])
     for i, operand in enumerate(summed):
         if not isinstance(operand, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(operand).__name__}")

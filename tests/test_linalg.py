@@ -166,6 +166,24 @@ def test_a_failed_factorization_says_where() -> None:
         assert issubclass(lib.linalg.LinAlgError, RuntimeError)
 
 
+def test_triangular_systems_are_solved_in_the_place_of_their_right_side() -> None:
+    def solve(lib: Lib) -> Any:
+        out = numbers(lib, 2, 3, 4)
+        triangles = numbers(lib, 3, 3).triu().expand(2, 3, 3)
+        assert lib.linalg.solve_triangular(triangles, out, upper=True, out=out) is out
+        return out.tolist()
+
+    np.testing.assert_allclose(solve(mindtorch), solve(torch), rtol=1e-12)
+
+
+@pytest.mark.parametrize("driver", ["gelsd", "gelss"])
+@pytest.mark.parametrize("rcond", [None, 0.7, 1.0, 2.0])
+def test_least_squares_leave_out_what_the_driver_takes_for_zero(driver: str, rcond: float | None) -> None:
+    ours, theirs = ([x.tolist() for x in lib.linalg.lstsq(lib.tensor([[0.5, 0], [0, 0.25], [0, 0]]), lib.ones(3, 1),
+                                                          rcond=rcond, driver=driver)] for lib in LIBS)
+    assert ours == theirs
+
+
 ERRORS: list[Callable[[Lib], Any]] = [
     lambda lib: lib.ones(2, 3) @ lib.ones(2, 3), lambda lib: lib.ones(()) @ lib.ones(3),
     lambda lib: lib.ones(3) @ lib.ones(4),
@@ -190,7 +208,7 @@ ERRORS: list[Callable[[Lib], Any]] = [
     lambda lib: lib.einsum("i1->i", lib.ones(2, 3)),
     lambda lib: lib.einsum("ij,j", lib.ones(2, 3), lib.ones(4)),
     lambda lib: lib.einsum("ijk", lib.ones(2, 3)), lambda lib: lib.einsum("ij->ii", lib.ones(2, 3)),
-    lambda lib: lib.einsum("i"),
+    lambda lib: lib.einsum("i"), lambda lib: lib.einsum("", []),
     lambda lib: lib.linalg.inv(lib.ones(2, 3)), lambda lib: lib.linalg.inv(lib.ones(3)),
     lambda lib: lib.linalg.inv(lib.ones(2, 2).int()),
     lambda lib: lib.linalg.inv(lib.zeros(2, 2)), lambda lib: lib.linalg.inv(lib.ones(2, 2).half()),
@@ -203,7 +221,11 @@ ERRORS: list[Callable[[Lib], Any]] = [
     lambda lib: lib.linalg.qr(lib.eye(3), mode="bad"),
     lambda lib: lib.linalg.lu_factor(lib.zeros(3, 3)), lambda lib: lib.linalg.lu(lib.eye(3), pivot=False),
     lambda lib: lib.linalg.cond(lib.eye(3), 7), lambda lib: lib.linalg.matrix_norm(lib.eye(3), 3),
-    lambda lib: lib.linalg.norm(lib.ones(2, 2, 2), 2),
+    lambda lib: lib.linalg.norm(lib.ones(2, 2, 2), 2), lambda lib: lib.linalg.matrix_norm(lib.eye(3), 1 + 2j),
+    lambda lib: lib.linalg.lu_solve(lib.eye(2), lib.tensor([0, 2], dtype=lib.int32), lib.eye(2)),
+    lambda lib: lib.linalg.lu_solve(lib.eye(2), lib.tensor([1, 9], dtype=lib.int32), lib.eye(2), left=False),
+    lambda lib: lib.lu_unpack(lib.eye(2), lib.tensor([0, 2], dtype=lib.int32)),
+    lambda lib: lib.lu_unpack(lib.eye(2), lib.tensor([1, 3], dtype=lib.int32)),
     lambda lib: lib.linalg.lstsq(lib.eye(3), lib.eye(3), driver="bad"),
     lambda lib: lib.linalg.svd(lib.eye(3), driver="gesvd"), lambda lib: lib.linalg.tensorinv(lib.ones(2, 3)),
     lambda lib: lib.linalg.qr(lib.ones(3, 2, requires_grad=True), mode="complete").R.sum().backward(),

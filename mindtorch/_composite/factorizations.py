@@ -147,6 +147,7 @@ def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdi
                        dtype: Any = None) -> Any:
     """``torch.linalg.matrix_norm``: 'fro', 'nuc', or 1, 2, inf and their negatives."""
     function = "linalg.matrix_norm"
+    check(not isinstance(ord, complex), lambda: f"{function}: Expected a non-complex scalar as the order of norm.")
     check(isinstance(ord, str) or abs(ord) in (1, 2, inf), lambda: f"{function}: Order {ord} not supported.")
     check(not isinstance(ord, str) or ord in ("fro", "nuc"), lambda: f"{function}: Order {ord} not supported.")
     check_matrix(function, self)

@@ -54,9 +54,10 @@ out, exact dtype, no overlap:
     linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)  # The permutation, the lower and the upper triangular matrix whose product is `A`.
     linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor  # The solution of a linear system with the right side `B`, given the packed factors `LU` and `pivots` of its matrix.
     linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)  # The inverse of the matrix `A`, and a number other than 0 where it has none.
-    linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor  # The solution of a linear system with the triangular matrix `self` and the right side `B`.
     linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)  # The triangular factor L of a positive definite matrix `self`, which is L times its conjugate transpose, and a number other than 0 where it is not positive definite.
     linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)  # A matrix with orthonormal columns and an upper triangular one whose product is `A`.
+out, exact dtype:
+    linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor  # The solution of a linear system with the triangular matrix `self` and the right side `B`.
 function, out, exact dtype, no overlap:
     lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)  # The permutation, the lower and the upper triangular matrix that `LU_data` and `LU_pivots` hold in packed form.
 operator only:

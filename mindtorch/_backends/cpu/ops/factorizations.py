@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._errors import check
 from ...._linalg_error import LinAlgError, first_failure
 from ...._warnings import warn_once
 from . import CPU_KERNELS
@@ -98,6 +99,9 @@ def lu_unpack(lu: ndarray, pivots: ndarray, unpack_data: bool = True, unpack_piv
     n, k = lu.shape[-2], min(lu.shape[-2:])
     p = lower = upper = missing()
     if unpack_pivots:
+        check(not ((pivots < 1) | (pivots > n)).any(),
+              "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+              "Did you properly pass the result of lu_factor?")
         p = np.eye(n, dtype=lu.dtype)[permutation(pivots, n)].swapaxes(-1, -2)
     if unpack_data:
         lower, upper = np.tril(lu[..., :k], -1) + np.eye(n, k, dtype=lu.dtype), np.triu(lu[..., :k, :])
@@ -119,6 +123,9 @@ def solve_factored(lu: ndarray, pivots: ndarray, b: ndarray, adjoint: bool = Fal
 
 
 def lu_solve(lu: ndarray, pivots: ndarray, b: ndarray, left: bool = True, adjoint: bool = False) -> ndarray:
+    message = "Pivots given to lu_solve must all be {} or equal to {}. Did you properly pass the result of lu_factor?"
+    check(not (pivots < 1).any(), message.format("greater", 1))  # LAPACK would exchange rows outside of the matrix
+    check(not (pivots > lu.shape[-2]).any(), message.format("smaller", "LU.size(-2)"))
     if left:
         return solve_factored(lu, pivots, b, adjoint)
     transposed = b.conj().swapaxes(-1, -2)  # X A = B is A^H X^H = B^H
@@ -289,14 +296,19 @@ def linalg_eig(a: ndarray) -> Arrays:
 # -- least squares, exponential ------------------------------------------------------------------------------
 
 def lstsq(a: ndarray, b: ndarray, rcond: float | None = None, driver: str | None = None) -> Arrays:
-    """Solution, residuals where every matrix has full rank, rank and singular values, by LAPACK's gelsd."""
+    """Solution, residuals where every matrix has full rank, rank and singular values, by LAPACK's gelsd. That takes a
+    tolerance of 1 or more for none; by gelss no singular value is above it.
+    """
     (n, m), driver = a.shape[-2:], driver or "gelsy"
     vector = a.ndim - b.ndim == 1 and b.shape == a.shape[:-1]
     rank, values = np.zeros(a.shape[:-2], np.int64), np.zeros((*a.shape[:-2], min(n, m)), a.real.dtype)
     each((rank, values), lambda a: np.linalg.lstsq(a, a[:, :0], rcond)[2:], a)
     left, right = broadcast(a, b[..., None] if vector else b)
     solution = np.zeros((*left.shape[:-2], m, right.shape[-1]), a.dtype)
-    each((solution,), lambda a, b: np.linalg.lstsq(a, b, rcond)[:1], left, right)
+    if driver == "gelss" and rcond is not None and rcond >= 1:
+        rank[...] = 0
+    else:
+        each((solution,), lambda a, b: np.linalg.lstsq(a, b, rcond)[:1], left, right)
     residuals = missing()
     if n > m and driver != "gelsy" and (rank == m).all():
         residuals = np.sum(np.abs(left @ solution - right) ** 2, axis=-2)
