@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from .. import _forks
 from .._backend import by_key
 from .._call_site import call_site
+from .._durations import time_text
 from .._interrupts import contextmanager, uninterrupted
 from .dispatcher import TENSOR_TYPES, resolve, set_mode
 from .keys import ADDED, AUTOGRAD, BACKENDS, OBSERVED, THREAD_STATE, DispatchKeySet
@@ -203,7 +204,7 @@ class Trace:
 
     def __str__(self) -> str:
         rows = [(f"{'  ' * e.depth}{e.op}", " > ".join(e.path), f"{e.kernel} ({e.file}:{e.line})",
-                 f"-> {', '.join(str(o) for o in e.outputs if isinstance(o, TensorMeta))} {e.duration / 1000:.1f} us")
+                 f"-> {', '.join(str(o) for o in e.outputs if isinstance(o, TensorMeta))} {time_text(e.duration)}")
                 for e in self.events]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

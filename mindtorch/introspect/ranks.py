@@ -14,6 +14,7 @@ from .._collectives.objects import _device, all_gather_object
 from .._collectives.operations import broadcast, recv, send
 from .._creation import tensor as make_tensor, zeros
 from .._dtype import int64
+from .._durations import time_text
 from .spans import NETWORK, Span, Timeline
 
 ROUNDS = 8  #: messages to and fro by which a clock is read
@@ -76,8 +77,8 @@ def timeline_of_ranks(found: Timeline, group: Any = None) -> Timeline:
         spans += [replace(span, lane=lane_of(rank, span.lane)) for span in own]
         lanes += [lane_of(rank, name) for name in sorted(names, key=lambda name: (name != "host", name != NETWORK))]
     apart, unknown = max(abs(part[2]) for part in parts), max(part[3] for part in parts)
-    clocks = (f"clocks of ranks were up to {apart / 1e6:.3f} ms apart" if apart else "the ranks have one clock"
-              ) + f", as far as can be measured: to {unknown / 1e6:.3f} ms"
+    clocks = (f"clocks of ranks were up to {time_text(apart)} apart" if apart else "the ranks have one clock"
+              ) + f", as far as can be measured: to {time_text(unknown)}"
     return Timeline(tuple(sorted(spans, key=lambda span: (span.start, -span.end))), tuple(lanes), clocks=clocks)
 
 

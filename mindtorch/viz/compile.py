@@ -5,9 +5,10 @@ import re
 from typing import Any
 
 from .._call_site import place_of
+from .._durations import time_text
 from ..introspect.compiled import Compiled, CompileFacts, ProgramFacts
 from .html import Markup, in_text, join, page, row, table, tag
-from .palette import count_text, duration_text, mono, place_text, soft
+from .palette import count_text, mono, place_text, soft
 
 WIDTH = 240  #: pixels of the longest bar
 PASSES = ("forward", "backward")
@@ -64,7 +65,7 @@ def _summary(one: Compiled) -> Markup:
     kept = sum(size for program in one.programs for size, _ in program.buffers)
     return tag("div", tag("span", count_text(one.operators, "operator"), class_="mt-fact"), " recorded, ",
                tag("span", count_text(len(kernels), "kernel"), class_="mt-fact"), f" made of {fused} of the steps, ",
-               f"{kept:,} bytes of buffers, compiled in {duration_text(one.seconds * 1e9)}", class_="mt-summary")
+               f"{kept:,} bytes of buffers, compiled in {time_text(one.seconds * 1e9)}", class_="mt-summary")
 
 
 def _race(facts: CompileFacts) -> Markup | None:
@@ -75,7 +76,7 @@ def _race(facts: CompileFacts) -> Markup | None:
     def lane(name: str, seconds: float, more: str) -> list[Any]:
         width = max(2, round(WIDTH * seconds / longest))
         bar = tag("span", class_="mt-bar", style=f"width:{width}px")
-        said = join([bar, mono(duration_text(seconds * 1e9)), soft(more)], " ")
+        said = join([bar, mono(time_text(seconds * 1e9)), soft(more)], " ")
         return [tag("span", name, plain=f"{name}: "), tag("span", said, plain=f"{said.plain}\n")]
 
     ratio = f"{facts.compiled / facts.written:.2f} of the time"

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from .._call_site import place_of
+from .._durations import time_text
 from ..introspect import Asked, DispatchEvent, EventRun, LineCalls, NodeCalls, argument_text, by_line
 from .html import Markup, in_text, join, page, row, table, tag
-from .palette import DEVICES, breakable, chip, count_text, duration_text, mono, pending_mark, place_text, short, soft
+from .palette import DEVICES, breakable, chip, count_text, mono, pending_mark, place_text, short, soft
 
 MAX_ROWS = 300  #: operators at most that are drawn
 COLUMNS = 5
@@ -37,7 +38,7 @@ def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | 
             times = count_text(len(run.again) // len(run.lines), "more time")
             body.note(f"↻ {what} {times}: ", [event for line in run.again for event in line.events])
     head = ("operator", "inputs → outputs", "keys looked at", "kernel", "time")
-    said = f"{count_text(len(events), 'operator')}, {duration_text(_total(events))}"
+    said = f"{count_text(len(events), 'operator')}, {time_text(_total(events))}"
     left = len(events) - body.told
     more = soft(f"and {count_text(left, 'more operator')}: %%profile adds them up") if left else None
     warm = f" ¹ is {FIRST}; run the cell again for the usual time." if body.cold else ""
@@ -60,7 +61,7 @@ class _Body:
         if self.told >= MAX_ROWS:
             return
         is_step = line.part.startswith("step")
-        count = f"{count_text(len(line.events), 'operator')}, {duration_text(_total(line.events))}"
+        count = f"{count_text(len(line.events), 'operator')}, {time_text(_total(line.events))}"
         kinds = soft(f": {_kinds(line.events)}") if is_step else None
         place = mono(place_text(line.file, line.line), place_of(line.file, line.line))
         code = tag("code", short(line.text), plain=f": {short(line.text)} ", class_="mt-code") if line.text else None
@@ -100,7 +101,7 @@ class _Body:
         """What stands for operators that are not listed."""
         if self.told < MAX_ROWS:
             self.told += len(events)
-            text = f"{said}{count_text(len(events), 'operator')}, {duration_text(_total(events))}"
+            text = f"{said}{count_text(len(events), 'operator')}, {time_text(_total(events))}"
             self.rows.append(tag("tr", tag("td", text, colspan=COLUMNS, plain=text, class_="mt-soft")))
 
     def row(self, event: DispatchEvent) -> Markup:
@@ -110,7 +111,7 @@ class _Body:
         is_first = event.sequence in self.first
         self.cold = self.cold or is_first
         mark = tag("b", "¹", title=FIRST) if is_first else None
-        time = join([bar, " ", mono(duration_text(event.duration)), mark])
+        time = join([bar, " ", mono(time_text(event.duration)), mark])
         return row(_operator(event), _types(event), _keys(event), where, time)
 
 

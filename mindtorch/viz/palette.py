@@ -14,7 +14,6 @@ NPUS = 4  #: colours of NPUs in the style sheet; their numbers go on beyond
 LETTERS = 120  #: of a name that are written
 COLOURS = 8  #: storage colours in the style sheet; letters go on beyond
 WORD = re.compile(r"[a-z.](?=[A-Z:])|[._](?=[a-z_]{4})")  #: the end of a word in a name, where a line may end
-UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10", aria_hidden="true")
 
 
@@ -158,14 +157,3 @@ def place_text(file: str, line: int) -> str:
     path = PurePath(file)
     is_gone = cell_of(file) is None and path.parent.name.startswith("ipykernel_")  # a cell of another kernel
     return f"line {line} of a cell" if is_gone else place_of(file if cell_of(file) else path.name, line)
-
-
-def time_text(nanoseconds: float, digits: int = 4, units: Sequence[tuple[str, float]] = UNITS) -> str:
-    """A time in the unit that suits it."""
-    unit, size = next(((unit, size) for unit, size in units if abs(nanoseconds) >= size), units[-1])
-    return f"{nanoseconds / size:.{digits}g} {unit}"
-
-
-def duration_text(nanoseconds: float) -> str:
-    """How long the host took for something; its clock is not finer than a part of a microsecond."""
-    return time_text(nanoseconds, 3, UNITS[:3])

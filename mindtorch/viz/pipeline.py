@@ -4,9 +4,10 @@ from __future__ import annotations
 from itertools import groupby
 
 from .._call_site import place_of
+from .._durations import time_text
 from ..introspect import Flush, PipelineFacts, Recorded
 from .html import Markup, in_text, join, page, row, table, tag
-from .palette import HOURGLASS, count_text, duration_text, mono, place_text, soft
+from .palette import HOURGLASS, count_text, mono, place_text, soft
 
 SIGNS = {"run": "✓", "at once": "✓", "failed": "✗", "given up": "✂", "pending": "…"}
 WIDTH = 60  #: pixels of the longest bar
@@ -47,13 +48,13 @@ def _ran(recorded: Recorded, longest: int) -> Markup:
     if recorded.state in ("run", "at once"):
         bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(WIDTH * recorded.duration / longest))}px")
         mark = soft("at once") if recorded.state != "run" else None
-        return join([sign, bar, mono(duration_text(recorded.duration)), mark], " ")
+        return join([sign, bar, mono(time_text(recorded.duration)), mark], " ")
     return tag("span", f"{sign} {recorded.state}", class_="mt-alert" if recorded.state == "failed" else "mt-soft")
 
 
 def _flush(flush: Flush) -> Markup:
     where = f" at {place_text(flush.file, flush.line)}" if flush.file else ""
-    ran = f"{count_text(flush.ran, 'operator')} ran in {duration_text(flush.duration)}"
+    ran = f"{count_text(flush.ran, 'operator')} ran in {time_text(flush.duration)}"
     error = tag("div", flush.error, plain=f": {flush.error}", class_="mt-alert mt-wrap") if flush.error else None
     said = (tag("b", "▶ the queue runs: "), f"{flush.reason}{where}", soft(f" · {ran}"), error)
     return tag("tr", tag("td", *said, colspan=5), class_="mt-flush")

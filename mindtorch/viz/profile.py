@@ -4,9 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .._call_site import place_of
+from .._durations import time_text
 from ..introspect import Profile, Share
 from .html import Markup, in_text, join, page, row, table, tag
-from .palette import breakable, count_text, duration_text, mono, place_text, soft
+from .palette import breakable, count_text, mono, place_text, soft
 
 MAX_ROWS = 16  #: shares at most that have a row of their own
 WIDTH = 130  #: pixels of the longest bar
@@ -17,8 +18,8 @@ def profile_page(facts: Profile) -> Markup:
     """Draw what ``%%profile`` shows."""
     calls = sum(share.calls for share in facts.operators)
     counted = f" in all, {count_text(calls, 'call')} of {count_text(len(facts.operators), 'operator')}"
-    measuring = soft(f" · measuring took {duration_text(facts.observing)} more, which is left out")
-    head = tag("div", tag("b", duration_text(facts.program)), counted, measuring)
+    measuring = soft(f" · measuring took {time_text(facts.observing)} more, which is left out")
+    head = tag("div", tag("b", time_text(facts.program)), counted, measuring)
     folded = (("line", facts.lines, _line), ("module", facts.modules, _name), ("kernel", facts.kernels, _kernel))
     inner = [_folded(what, shares, name, facts.program) for what, shares, name in folded if shares]
     main = _table(facts.operators, "operator", _name, facts.program) if facts.operators else None
@@ -29,9 +30,9 @@ def _whole(facts: Profile) -> Markup:
     """The program's time as one bar."""
     parts = [("in operators", "mt-inside", facts.inside), ("outside operators (Python)", "mt-outside", facts.outside)]
     bar = [tag("span", class_=kind, style=f"flex-grow:{max(0, time)}") for _, kind, time in parts]
-    said = [tag("span", tag("i", class_=kind), f" {what} ", mono(duration_text(time)), " ",
+    said = [tag("span", tag("i", class_=kind), f" {what} ", mono(time_text(time)), " ",
                 soft(_percent(time, facts.program))) for what, kind, time in parts]
-    text = ", ".join(f"{what} {duration_text(time)} ({_percent(time, facts.program)})" for what, _, time in parts)
+    text = ", ".join(f"{what} {time_text(time)} ({_percent(time, facts.program)})" for what, _, time in parts)
     return join([tag("div", *bar, class_="mt-whole", role="img", aria_label=text),
                  tag("div", *said, plain=f"{text}\n", class_="mt-legend")])
 
@@ -39,12 +40,12 @@ def _whole(facts: Profile) -> Markup:
 def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], program: int) -> Markup:
     longest = max(share.self_time for share in shares) or 1
     head = (what, "calls", "own time", "", "with those inside", "a call")
-    body = [row(name(share), share.calls or "", *_times(share, longest, program), mono(duration_text(share.total_time)),
-                mono(duration_text(share.total_time / share.calls)) if share.calls else "")
+    body = [row(name(share), share.calls or "", *_times(share, longest, program), mono(time_text(share.total_time)),
+                mono(time_text(share.total_time / share.calls)) if share.calls else "")
             for share in shares[:MAX_ROWS]]
     if rest := shares[MAX_ROWS:]:
         left = Share("", sum(share.calls for share in rest), sum(share.self_time for share in rest), 0)
-        plain = f"and {count_text(len(rest), f'more {what}')}, {duration_text(left.self_time)}\n"
+        plain = f"and {count_text(len(rest), f'more {what}')}, {time_text(left.self_time)}\n"
         body.append(Markup(row(soft(f"{len(rest)} more"), left.calls, *_times(left, longest, program), "", ""), plain))
     return table(head, body, None)
 
@@ -52,7 +53,7 @@ def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], 
 def _times(share: Share, longest: int, program: int) -> tuple[Markup, Markup]:
     part = share.self_time / longest
     style = f"width:{max(1, round(WIDTH * part))}px"
-    bar, time = tag("span", class_="mt-bar", style=style), duration_text(share.self_time)
+    bar, time = tag("span", class_="mt-bar", style=style), time_text(share.self_time)
     plain = f"{time:>9} {'█' * round(BAR * part)}"
     return Markup(join([bar, " ", mono(time)]), plain), soft(_percent(share.self_time, program))
 
@@ -76,7 +77,7 @@ def _kernel(share: Share) -> Markup:
 
 def _folded(what: str, shares: Sequence[Share], name: Callable[[Share], Markup], program: int) -> Markup:
     """A table that is folded at first, of which plain text has the first shares."""
-    first = (f"by {what}: {name(share).plain} {duration_text(share.self_time)}\n" for share in shares[:3])
+    first = (f"by {what}: {name(share).plain} {time_text(share.self_time)}\n" for share in shares[:3])
     return tag("details", tag("summary", f"by {what}"), _table(shares, what, name, program), plain="".join(first))
 
 

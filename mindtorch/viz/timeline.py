@@ -5,9 +5,10 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
+from .._durations import digits_of, period_text, time_text
 from ..introspect import Access, Arrow, OperatorPath, Race, RankShare, Span, Timeline, rank_and_lane, rank_shares
 from .html import Markup, join, page, row, table, tag
-from .palette import count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter, time_text
+from .palette import count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter
 
 MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕", "exchange": "⇅"}
 MEANINGS = {"enqueue": "enqueue: the host puts an operator into a stream", "run": "run", "copy": "copy",
@@ -25,6 +26,7 @@ OUTCOMES = {(True, False): "{second} reads what was there before {first}, what {
             (True, True): "what {first} writes may stay, or what {second} writes, or some of each"}
 NETWORK = "network"  #: the lane of what processes send each other
 TRACK, LETTER, EDGE = 520, 6.4, 9  #: pixels, about: of a track, of a letter, of a span's border and padding
+MOMENT = 4  #: significant digits of a moment
 ROW, GAP = 22, 4  #: pixels of a row of a track, and between tracks
 ARROWS = 60  #: at most that are drawn; of more, those of events
 SPANS = 400  #: that are drawn at most
@@ -55,7 +57,7 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
         label, track, heights[lane] = _lane(lane, number + 2, drawn, start, end, at, timeline.start, racing)
         lanes += [label, track]
     left = f" · of those that last, the {SPANS} longest are drawn" if len(lasting) > SPANS else ""
-    times = f"{time_text(start - timeline.start)} to {time_text(end - timeline.start)}"
+    times = period_text(start - timeline.start, end - timeline.start)
     said = f"{times}, {count_text(len(seen), 'span')}{left}" + (f" · {timeline.clocks}" if timeline.clocks else "")
     further = len(timeline.races) - RACES
     body = (tag("div", said, class_="mt-summary"),
@@ -70,13 +72,13 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
 def timeline_text(timeline: Timeline, at: int | None = None) -> str:
     """Draw for a terminal what goes on at a time, or the lanes and the spans in the order of their starts."""
     spans = timeline.spans if at is None else timeline.at(at)
-    lines = [("" if at is None else f"at {time_text(at - timeline.start)}: ") + count_text(len(spans), "span")]
+    lines = [("" if at is None else f"at {time_text(at - timeline.start, MOMENT)}: ") + count_text(len(spans), "span")]
     if at is None and spans:
         width = max(map(len, timeline.lanes))
         lines += [f"{lane:>{width}} |{_bar(timeline, lane)}|" for lane in timeline.lanes]
         lines.append(" " * (width + 2) + ", ".join(f"{mark} {kind}" for kind, mark in CHARACTERS.items()))
     for span in spans[:LISTED]:
-        times = f"{time_text(span.start - timeline.start)} to {time_text(span.end - timeline.start)}"
+        times = period_text(span.start - timeline.start, span.end - timeline.start)
         what = f"{MARKS.get(span.kind, '')} {span.kind} {span.name}"
         lines.append(f"{span.lane}  {what}  {times}  {span.detail}".rstrip())
     if len(spans) > LISTED:
@@ -106,9 +108,9 @@ def _axis(start: int, end: int, zero: int) -> Markup:
     step = 10 ** math.floor(math.log10(rough)) if rough >= 1 else 1
     step *= next((factor for factor in (1, 2, 5) if factor * step >= rough), 10)
     first = math.ceil((start - zero) / step)
-    times = [i * step for i in range(first, math.floor((end - zero) / step) + 1)]
-    return tag("div", *(tag("span", time_text(time), style=f"left:{_part(zero + time, start, end):.2f}%")
-                        for time in times), class_="mt-axis")
+    times = (i * step for i in range(first, math.floor((end - zero) / step) + 1))
+    return tag("div", *(tag("span", time_text(time, digits_of(time, step)),
+                            style=f"left:{_part(zero + time, start, end):.2f}%") for time in times), class_="mt-axis")
 
 
 def _part(time: float, start: int, end: int) -> float:
@@ -152,12 +154,13 @@ def _arrows(timeline: Timeline, heights: Mapping[str, int], start: int, end: int
 
 def _arrow_text(arrow: Arrow, zero: int) -> str:
     """A cause and its effect in words."""
-    name, begun = arrow.name.removeprefix("aclnn"), time_text(arrow.end - zero)
+    name, digits = arrow.name.removeprefix("aclnn"), digits_of(arrow.end - zero, arrow.end - arrow.start)
+    caused, begun = (time_text(time - zero, digits) for time in (arrow.start, arrow.end))
     if arrow.kind == "event":
         cause = arrow.cause.removeprefix("aclnn")
-        return f"{name}: until {cause} on {arrow.source} ended, at {time_text(arrow.start - zero)}"
+        return f"{name}: until {cause} on {arrow.source} ended, at {caused}"
     of = f" by {arrow.cause}" if arrow.cause else ""
-    enqueued = f"{name} was enqueued{of} on {arrow.source} at {time_text(arrow.start - zero)}"
+    enqueued = f"{name} was enqueued{of} on {arrow.source} at {caused}"
     return f"{enqueued}, began on {arrow.target} at {begun}"
 
 
@@ -286,9 +289,9 @@ def _now(span: Span, at: int | None) -> str:
 
 
 def _told(span: Span, zero: int) -> str:
-    times = f"at {time_text(span.start - zero)}"
+    times = f"at {time_text(span.start - zero, MOMENT)}"
     if span.end > span.start:
-        times = f"{time_text(span.start - zero)} to {time_text(span.end - zero)} ({time_text(span.end - span.start)})"
+        times = f"{period_text(span.start - zero, span.end - zero)} ({time_text(span.end - span.start)})"
     return "\n".join(filter(None, [f"{span.kind}: {span.name}", f"{span.lane}, {times}", span.detail]))
 
 
@@ -340,8 +343,8 @@ def _shares(shares: Sequence[RankShare]) -> Markup | None:
 def _steps(path: OperatorPath) -> tuple[str, ...]:
     """The steps of an operator from the host to the device's cores, in words that stand alone."""
     cores, *model = path.cores.split(NEWLINE)
-    return (f"phase one {time_text(path.phase_one, 3)}", f"phase two {time_text(path.phase_two, 3)}",
-            f"task queue {time_text(path.queued, 3)}", f"{cores or 'cores'} {time_text(path.runs, 3)}",
+    return (f"phase one {time_text(path.phase_one)}", f"phase two {time_text(path.phase_two)}",
+            f"task queue {time_text(path.queued)}", f"{cores or 'cores'} {time_text(path.runs)}",
             *(f"({line})" for line in model))
 
 
@@ -349,8 +352,8 @@ def _paths(paths: Sequence[OperatorPath]) -> Markup | None:
     """The ways of the first operators as a table, closed at first."""
     if not paths:
         return None
-    rows = [row(join([tag("b", path.name), tag("div", mono(path.lane))]), time_text(path.phase_one, 3),
-                time_text(path.phase_two, 3), time_text(path.queued, 3), time_text(path.runs, 3), _cores(path))
+    rows = [row(join([tag("b", path.name), tag("div", mono(path.lane))]), time_text(path.phase_one),
+                time_text(path.phase_two), time_text(path.queued), time_text(path.runs), _cores(path))
             for path in paths[:PATHS]]
     head = ("", "phase one →", "phase two →", "task queue →", "runs", "on")
     left = f", the first {PATHS} of {len(paths):,}" if len(paths) > PATHS else ""
@@ -368,9 +371,9 @@ def _cores(path: OperatorPath) -> Markup:
 def _going_on(timeline: Timeline, at: int) -> Markup:
     spans = timeline.at(at)
     rows = [row(mono(span.lane), tag("b", f"{MARKS.get(span.kind, '')} {span.name}"), span.kind,
-                f"{time_text(span.start - timeline.start)} to {time_text(span.end - timeline.start)}",
+                period_text(span.start - timeline.start, span.end - timeline.start),
                 soft(span.detail)) for span in spans]
-    caption = join(["at ", tag("b", time_text(at - timeline.start)), f": {len(rows) or 'nothing'} going on"])
+    caption = join(["at ", tag("b", time_text(at - timeline.start, MOMENT)), f": {len(rows) or 'nothing'} going on"])
     if not rows:
         return tag("div", caption, class_="mt-soft")
     return table(("lane", "what", "kind", "from, to", ""), rows, caption)

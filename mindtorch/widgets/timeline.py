@@ -5,10 +5,10 @@ from bisect import bisect_left, bisect_right
 
 from ipywidgets import Button, HBox, IntRangeSlider, Layout, SelectionSlider
 
+from .._durations import digits_of, time_text
 from ..introspect import Timeline
 from ..viz import timeline_page, timeline_text
 from ..viz.html import Markup
-from ..viz.palette import time_text
 from .base import NAMES, Explorer
 
 STEPS = 1000  #: places of a slider, besides the events
@@ -32,7 +32,7 @@ class TimelineScrubber(Explorer):
         step = max(1, self._length // STEPS)
         wide = Layout(width="36rem")
         times = sorted({*self._events, *range(0, self._length + 1, step)})
-        options = [(time_text(time), time) for time in times]
+        options = [(time_text(time, digits_of(self._length, step)), time) for time in times]
         self.at = SelectionSlider(options=options, value=0, description="time", style=NAMES, layout=wide)
         self.window = IntRangeSlider(value=(0, self._length), min=0, max=self._length, step=step,
                                      description="show (ns)", style=NAMES, layout=wide)

@@ -9,12 +9,13 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import introspect, viz
+from mindtorch._durations import period_text, time_text
 from mindtorch.viz.card import remarks as remarks_of
 from mindtorch.viz.grid import number_format
 from mindtorch.viz.html import Markup, escape, row, table
 from mindtorch.viz.layered import layout
 from mindtorch.viz.monitor import progress_text
-from mindtorch.viz.palette import device_badge, device_class, duration_text, storage_letter, time_text
+from mindtorch.viz.palette import device_badge, device_class, storage_letter
 
 VOID = {"br", "hr", "img", "input", "meta", "link", "wbr"}
 
@@ -335,15 +336,20 @@ def test_progress_tells_the_rate_and_the_time_left(done, total, elapsed, said):
 
 
 @pytest.mark.parametrize(("nanoseconds", "said"), [
-    (0, "0 ns"), (999, "999 ns"), (1000, "1 µs"), (123_456, "123.5 µs"), (1_234_567, "1.235 ms"),
-    (2_500_000_000, "2.5 s"), (-1500, "-1.5 µs"),
+    (0, "0 ns"), (0.1388, "0.139 ns"), (999, "999 ns"), (999.7, "1 µs"), (1000, "1 µs"), (123_456, "123 µs"),
+    (999_999, "1 ms"), (1_234_567, "1.23 ms"), (2_500_000_000, "2.5 s"), (4_000_000_000_000, "4,000 s"),
+    (-1500, "-1.5 µs"),
 ])
-def test_times_have_four_digits_and_the_unit_that_suits_them(nanoseconds, said):
+def test_times_have_three_digits_and_the_unit_that_suits_them(nanoseconds, said):
     assert time_text(nanoseconds) == said
 
 
-def test_durations_have_three_digits():
-    assert [duration_text(time) for time in (999, 123_456, 1_234_567)] == ["0.999 µs", "123 µs", "1.23 ms"]
+@pytest.mark.parametrize(("start", "end", "said"), [
+    (0, 1500, "0 ns to 1.5 µs"), (5_001_234_000, 5_001_254_000, "5.00123 s to 5.00125 s"),
+    (1_234_567, 1_234_570, "1.234567 ms to 1.23457 ms"),
+])
+def test_the_beginning_and_the_end_of_what_is_short_are_told_apart(start, end, said):
+    assert period_text(start, end) == said
 
 
 @pytest.mark.parametrize(("make", "said"), [

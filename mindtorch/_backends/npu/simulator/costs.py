@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from math import ceil, prod
 from typing import Any, NamedTuple
 
+from ...._durations import time_text
+
 #: The constants: value, unit, whether it is documented or a guess ("model"), and the source. The configuration is
 #: Ascend910B2.ini in the sources of CANN's runtime (src/platform/platform_config), which CANN installs.
 CONSTANTS: dict[str, tuple[float, str, str, str]] = {
@@ -85,10 +87,6 @@ def work_of(name: str, shapes: list[tuple[int, ...]]) -> float:
     return 2.0 * prod(out) * (first[-1] if first else 1)
 
 
-def micro(seconds: float) -> str:
-    return f"{seconds * 1e6:,.3g} µs" if seconds < 1e-3 else f"{seconds * 1e3:,.3g} ms"
-
-
 class Costs:
     """The model's constants as attributes, and what follows from them. ``scale`` is how many times slower than the
     model everything is here; 0: it takes what it takes, and all cores are always free.
@@ -156,8 +154,8 @@ class Costs:
 
     def told(self, cost: Cost) -> str:
         """The cores that an operator takes, and in a second line the model's times, the host's part first."""
-        return (f"{cost}\nmodel: phase one {micro(self.phase_one)}, launch {micro(cost.launch)}, then "
-                f"{micro(cost.computing)}")
+        times = [time_text(1e9 * seconds) for seconds in (self.phase_one, cost.launch, cost.computing)]
+        return f"{cost}\nmodel: phase one {times[0]}, launch {times[1]}, then {times[2]}"
 
 
 class Cores:
