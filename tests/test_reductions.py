@@ -375,6 +375,17 @@ OUTS: dict[str, Call] = {
     "cumsum computes in the dtype of out": lambda lib, x: lib.cumsum(x, 0, out=lib.empty(0, dtype=lib.int32)),
     "mean casts to out": lambda lib, x: lib.mean(x, 0, out=lib.empty(0, dtype=lib.float64)),
     "mean does not cast to integers": lambda lib, x: lib.mean(x, 0, out=lib.empty(0, dtype=lib.int64)),
+    "mean casts to no out of another dtype than is asked for":
+        lambda lib, x: lib.mean(x, 0, dtype=lib.float32, out=lib.empty(0, dtype=lib.float64)),
+    "sum of complex numbers as real ones":
+        lambda lib, x: lib.sum(x.to(lib.complex64), 0, dtype=lib.float32, out=lib.empty(0, dtype=lib.complex64)),
+    "nansum in another dtype than that of out":
+        lambda lib, x: lib.nansum(x, 0, dtype=lib.float64, out=lib.empty(0)),
+    "nanmean in another dtype than that of out":
+        lambda lib, x: lib.nanmean(x, 0, dtype=lib.float32, out=lib.empty(0, dtype=lib.float64)),
+    "nanmean in integers": lambda lib, x: lib.nanmean(x, 0, dtype=lib.int64, out=lib.empty(0)),
+    "histogram with edges of another dtype": lambda lib, x: lib.histogram(x, lib.ones((), dtype=lib.float64)),
+    "histogram with weights of another dtype": lambda lib, x: lib.histogram(x, 2, weight=x.double()),
     "amax wants its own dtype": lambda lib, x: lib.amax(x, 0, out=lib.empty(0, dtype=lib.float64)),
     "argmax wants int64": lambda lib, x: lib.argmax(x, 0, out=lib.empty(0, dtype=lib.int32)),
     "max fills two": lambda lib, x: lib.max(x, 0, out=(lib.empty(0), lib.empty(0, dtype=lib.int64))),
@@ -450,6 +461,22 @@ def test_logcumsumexp_of_complex_numbers_is_pytorchs_along_few_lines_and_many(sh
     for dim in range(len(shape)):
         ours = mindtorch.from_numpy(values.numpy()).logcumsumexp(dim)
         assert np.allclose(ours.numpy(), values.logcumsumexp(dim).numpy(), rtol=1e-12, atol=1e-12)
+
+
+def test_logaddexp_of_complex_numbers_keeps_what_is_not_a_number() -> None:
+    inf, nan = float("inf"), float("nan")
+    values = torch.tensor([complex(real, imag) for real in (-inf, 1, inf, nan) for imag in (0, 2, nan)])
+    ours = port(values, mindtorch)
+    assert_same(ours.logaddexp(ours[:, None]), values.logaddexp(values[:, None]))
+
+
+@pytest.mark.parametrize("columns", [1, 40])
+def test_logcumsumexp_of_zeros_has_no_phase(columns: int) -> None:
+    inf, nan = float("inf"), float("nan")
+    for imaginary in ([inf, 1, 2], [3, -inf, nan], [nan, 1, 2], [1, 2, inf], [0, 3, 1]):
+        column = torch.tensor([complex(-inf, phase) for phase in imaginary] + [2 + 1j], dtype=torch.complex64)
+        values = column[:, None].repeat(1, columns)
+        assert_same(port(values, mindtorch).logcumsumexp(0), values.logcumsumexp(0))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int64", "uint64"])

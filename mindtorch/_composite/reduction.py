@@ -37,16 +37,19 @@ def nanmean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None
 
 
 def nansum_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any:
-    """``torch.nansum`` into ``out``, whose dtype is that of the computation if none is given."""
-    target = dtype or out.dtype
+    """``torch.nansum`` into ``out``, whose dtype is that of the computation."""
+    check(dtype in (None, out._dtype) or self._dtype.is_complex, lambda: "nansum: provided dtype must match dtype of "
+          f"result. Got {NAMES[out._dtype.name]} and {NAMES[dtype.name]}.")
+    target = out.dtype
     check_takes(self._dtype.category != FLOATING or target.category == FLOATING, "nansum_cpu", target)
     return write_out(registry["nansum.out"], self.nansum(dim, keepdim, dtype=target), out)
 
 
 def nanmean_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any:
     """``torch.nanmean`` into ``out``."""
+    mean = nanmean(self, dim, keepdim, dtype)
     nansum_out(self, dim, keepdim, dtype, out)
-    return out.copy_(nanmean(self, dim, keepdim, dtype))
+    return out.copy_(mean)
 
 
 def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:

@@ -394,11 +394,11 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     """
     if out._device != result._device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
-    if not op.flags & {"exact dtype", "dtype of out"}:
+    if not op.flags & {"exact dtype", "dtype of out"} and not _of_asked_dtype(op, inputs):
         check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError, op)
-    elif out._dtype is not result._dtype and not (  # what makes complex numbers real may write complex ones
+    elif out._dtype is not result._dtype and (_of_asked_dtype(op, inputs) or not (
             inputs and inputs[0].__class__ in TENSOR_TYPES and inputs[0]._dtype is out._dtype
-            and out._dtype.to_real() is result._dtype):
+            and out._dtype.to_real() is result._dtype)):  # what makes complex numbers real may write complex ones
         raise wrong_dtype(op, result._dtype, out._dtype, name)
     else:
         check_writable(out)
@@ -415,6 +415,12 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     copy_(out, result)
     out._keys = keys
     return out
+
+
+def _of_asked_dtype(op: Operator, inputs: Any) -> bool:
+    """Whether a result has the dtype that was given as an argument."""
+    position = None if op.functional is None else op.functional.schema.positions.get("dtype")
+    return position is not None and position < len(inputs) and inputs[position] is not None
 
 
 def _take_strides(out: Tensor, result: Tensor) -> None:

@@ -204,7 +204,8 @@ def logaddexp(x: Any, y: Any) -> Any:
     endless = np.isinf(larger.real) & (larger.real == smaller.real)
     with np.errstate(all="ignore"):
         at_infinity = np.where(larger.real < 0, smaller, np.log(np.exp(smaller) + np.exp(larger)))
-        return np.where(endless, at_infinity, larger + log1p(np.exp(smaller - larger)))
+        result = np.where(endless, at_infinity, larger + log1p(np.exp(smaller - larger)))
+    return np.where(np.isnan(x) | np.isnan(y), complex(np.nan, np.nan), result)
 
 
 def log1p(x: Any) -> Any:

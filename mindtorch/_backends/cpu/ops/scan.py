@@ -142,7 +142,7 @@ def logaddexp_of_numbers(x: complex, y: complex) -> complex:
     larger, smaller = (x, y) if x.real >= y.real else (y, x)
     ratio = cmath.exp(smaller - larger) if cmath.isfinite(larger) and cmath.isfinite(smaller) else -1
     if ratio == -1:  # and where a number is not finite
-        return complex(logaddexp(np.asarray(x), np.asarray(y)))
+        return complex(logaddexp(np.asarray(y), np.asarray(x)))  # which of two zeros' logarithms is the second one
     real = math.log1p(ratio.real * (2 + ratio.real) + ratio.imag * ratio.imag) / 2
     return larger + complex(real, math.atan2(ratio.imag, 1 + ratio.real))
 
@@ -154,13 +154,14 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
     if x.dtype.kind == "f":
         return np.logaddexp.accumulate(x, axis, np.float64)
     out = np.array(np.moveaxis(x, axis, 0), np.complex128, order="C")  # of which lines are views
-    out[:1][np.isnan(out[:1])] = complex(math.nan, math.nan)  # which adding the first to nothing makes of it
+    first = out[:1]
+    first[...] = logaddexp(first, np.asarray(complex(-math.inf)))  # it is added to nothing: zero has no phase
     if out[:1].size < FEW:
         for line in np.moveaxis(out.reshape(len(out), -1), 0, 1):
             line[:] = list(itertools.accumulate(line.tolist(), logaddexp_of_numbers))
         return np.moveaxis(out, 0, axis)
     for i in range(1, len(out)):
-        out[i] = logaddexp(out[i - 1], out[i])
+        out[i] = logaddexp(out[i], out[i - 1])
     return np.moveaxis(out, 0, axis)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._dtype import INTEGER, bool_, float32, float64, int64
-from ...._errors import check, check_number, check_real, check_takes
+from ...._errors import CPP_NAMES, check, check_number, check_real, check_takes
 from ...._layout import Spec
 from . import META_KERNELS
 
@@ -57,8 +57,9 @@ def check_range(bounds: Any, dimensions: int) -> None:
 def check_weight(self: Any, weight: Any, points: bool = False) -> None:
     """Refuse weights that are not one for each number or point; only of the weights of points the shape matters."""
     if weight is not None:
-        check(weight._dtype is self._dtype, "torch.histogramdd: if weight tensor is provided, input tensor "
-              "and weight tensor should have the same dtype")
+        check(weight._dtype is self._dtype, lambda: "torch.histogramdd: if weight tensor is provided, input tensor "
+              f"and weight tensor should have the same dtype, but got input({CPP_NAMES[self._dtype.name]}), and "
+              f"weight({CPP_NAMES[weight._dtype.name]})")
         fits = weight.shape == self.shape[:-1] if points else weight.numel() == self.numel()
         check(fits, lambda: "torch.histogramdd: if weight tensor is provided it should have the same "
               "shape as the input tensor excluding its innermost dimension, but got input with shape "
@@ -67,14 +68,16 @@ def check_weight(self: Any, weight: Any, points: bool = False) -> None:
 
 def check_edges(self: Any, bins: Any) -> None:
     for d, edges in enumerate(bins):
+        if edges._dtype is not self._dtype:
+            raise RuntimeError("torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
+                               f"input with dtype {CPP_NAMES[self._dtype.name]} and bins for dimension {d} with dtype "
+                               f"{CPP_NAMES[edges._dtype.name]}")
         if edges.ndim != 1:
             raise RuntimeError(f"torch.histogramdd: bins tensor should have one dimension, but got {edges.ndim} "
                                f"dimensions in the bins tensor for dimension {d}")
         if not edges.numel():
             raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in "
                                f"the bins tensor for dimension {d}")
-        check(edges._dtype is self._dtype,
-              "torch.histogramdd: input tensor and bins tensors should have the same dtype")
 
 
 def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Specs:
