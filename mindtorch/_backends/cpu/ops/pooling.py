@@ -20,7 +20,7 @@ from ...meta.ops.pooling import places
 from ..taps import region_places, regions
 from ..windows import Array, Ints, middle, padded, positions, room
 from . import CPU_KERNELS
-from .indexing import extreme
+from .indexing import extreme, scatter_add_
 from .reduction import to_opmath
 
 
@@ -153,9 +153,13 @@ def max_pool_backward(dims: int) -> Callable[..., Array]:
     """The gradient of every pooling with maxima: it goes to the elements that were greatest."""
 
     def row(grad_output: Array, self: Array, *settings: Any) -> Array:
-        total = np.zeros(self.size, grad_output.dtype)  # where half precision is added up, too, as ATen does
-        places = flat_places(settings[-1], self.shape[-dims:], dims)
-        np.add.at(total, places.reshape(-1), grad_output.reshape(-1))
+        size, indices = self.shape[-dims:], settings[-1]
+        total = np.zeros((prod(self.shape[:-dims]), prod(size)), grad_output.dtype)
+        if total.itemsize == 2:  # which ATen adds up as it is
+            np.add.at(total.reshape(-1), flat_places(indices, size, dims).reshape(-1), grad_output.reshape(-1))
+        else:
+            lines = len(total), prod(indices.shape[-dims:])
+            scatter_add_(total, 1, indices.reshape(lines), np.ascontiguousarray(grad_output).reshape(lines))
         return total.reshape(self.shape)
 
     return row
