@@ -169,6 +169,28 @@ def test_a_loop_is_given_no_index_out_of_bounds(wrong, used) -> None:
     assert not x.any()
 
 
+def convolved(t: Any, x: Any, weight: Any, bias: Any, **settings: Any) -> list[Any]:
+    """What a convolution makes of images, and the gradients."""
+    leaves = [part.clone().requires_grad_() for part in (x, weight, bias)]
+    out = t.nn.functional.conv2d(*leaves, **settings)
+    out.backward(out.detach().cos())
+    return [out.detach(), *(leaf.grad for leaf in leaves)]
+
+
+@pytest.mark.parametrize("settings", [{"padding": 1}, {"padding": (2, 0), "dilation": (1, 2)}, {"groups": 2}], ids=str)
+def test_convolutions_have_the_bits_of_numpy_and_agree_with_pytorch(settings, by_numpy, used) -> None:
+    generator = torch.Generator().manual_seed(1)
+    given = [torch.randn(shape, generator=generator) for shape in ((5, 4, 19, 23), (6, 4, 3, 2), (6,))]
+    given[1] = given[1][:, :4 // settings.get("groups", 1)].contiguous()
+    mine = [port(part, mindtorch) for part in given]
+    results = convolved(mindtorch, *mine, **settings)
+    without = by_numpy(lambda: convolved(mindtorch, *mine, **settings))
+    assert used == {"columns", "real_places", "all_places"}
+    for result, other, theirs in zip(results, without, convolved(torch, *given, **settings), strict=True):
+        assert result.equal(other)
+        mindtorch.testing.assert_close(result, port(theirs, mindtorch), rtol=1e-4, atol=1e-4)
+
+
 OPTIMIZERS = {
     "sgd": ("SGD", {"lr": 0.1}), "sgd of decayed weights": ("SGD", {"lr": 0.1, "weight_decay": 0.2}),
     "sgd_with_momentum": ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.3}),

@@ -111,5 +111,6 @@ index_add = Loop("index_add")
 sum_lines, sum_columns = Loop("sum_lines"), Loop("sum_columns")
 cube, extreme_of_lines, extreme_in_columns = (
     Loop(name, True) for name in ("cube", "extreme_of_lines", "extreme_in_columns"))
+columns, real_places, all_places = (Loop(name, True) for name in ("columns", "real_places", "all_places"))
 sgd, sgd_with_momentum, adam = (Loop(name, True) for name in ("sgd", "sgd_with_momentum", "adam"))
 layer_norm, layer_norm_backward = Loop("layer_norm"), Loop("layer_norm_backward")

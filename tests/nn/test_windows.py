@@ -54,6 +54,22 @@ def test_convolution(setting, dims):
     agree(lambda t, x, w, b: getattr(t.nn.functional, f"conv{dims}d")(x, w, b, **options), x, w, b)
 
 
+@pytest.mark.parametrize("infinite", ["input", "weight"])
+@pytest.mark.parametrize("filters", [(2, 2, 3, 2), (9, 2, 2, 3)])
+def test_infinity_reaches_the_gradients_of_what_it_was_multiplied_with_alone(filters, infinite):
+    x, weight = numbers(2, 2, 5, 6), numbers(*filters)
+    (x if infinite == "input" else weight)[0, 0, 1, 0] = torch.inf
+    results = []
+    for t in (mindtorch, torch):
+        leaves = [port(part, t).detach().requires_grad_() for part in (x, weight)]
+        out = t.nn.functional.conv2d(*leaves)
+        out.backward(t.ones_like(out))
+        results.append([leaf.grad for leaf in leaves])
+    for mine, theirs in zip(*results, strict=True):
+        assert theirs.isfinite().any()
+        assert_allclose(array(mine), array(theirs))
+
+
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize("options", [
     {}, {"stride": 2, "output_padding": 1}, {"padding": 1, "dilation": 2}, {"groups": 2, "stride": 3, "padding": 2},

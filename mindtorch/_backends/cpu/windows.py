@@ -5,12 +5,15 @@ The array has room for all places of the window: ``padded`` makes it. ``stride``
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
+
+from ... import _loops
+from ..._storage import allocate
 
 Array = np.ndarray
 Ints = tuple[int, ...]
@@ -58,19 +61,34 @@ def positions(x: Array, out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -
 class Columns:
     """How the windows of arrays (N, C, ...) lie in columns (N, C, window, places).
 
-    Where the window moves by single elements, the places are counted in the whole array: those between the end of one
-    row and the beginning of the next are no real ones, but then all elements of one position in the window lie one
-    after the other, and are copied at once. Where that would be much more, or the window moves faster, the real
-    places are counted only.
+    Where the window moves by single elements, the places are counted in the whole array, unless not ``joined``: those
+    between the end of one row and the beginning of the next are no real ones, but then all elements of one position in
+    the window lie one after the other, and are copied at once. Where that would be much more, or the window moves
+    faster, the real places are counted only.
     """
 
-    def __init__(self, size: Ints, out: Ints, kernel: Ints, stride: Ints, dilation: Ints):
-        self.out, self.kernel, self.dilation, self.stride = out, kernel, dilation, stride
+    def __init__(self, size: Ints, out: Ints, kernel: Ints, stride: Ints, dilation: Ints, joined: bool = True):
+        self.size, self.out, self.kernel, self.dilation, self.stride = size, out, kernel, dilation, stride
         self.steps = tuple(prod(size[d + 1:]) for d in range(len(size)))  # of the elements of an array
         self.real = prod(out)
         whole = 1 + sum((n - 1) * step for n, step in zip(out, self.steps, strict=True))
-        self.joined = set(stride) == {1} and whole <= 1.5 * self.real
+        self.joined = joined and set(stride) == {1} and whole <= 1.5 * self.real
         self.count = whole if self.joined else self.real
+
+    def looped(self, loop: _loops.Loop, x: Array, passes: int) -> Callable[..., None] | None:
+        """A loop over columns of so many passes of NumPy, if it takes these."""
+        return loop.compiled(passes * x.size) if self.joined and len(self.out) == 2 and x.itemsize == 4 else None
+
+    def gathered(self, x: Array, before: Ints) -> Array:
+        """The columns of arrays with so many zeros before them, and as many behind them as the window needs."""
+        shape = (*x.shape[:2], prod(self.kernel), self.count)
+        compiled = self.looped(_loops.columns, x, 2 * shape[2])
+        if compiled is None:
+            return np.ascontiguousarray(self.of(padded(x, before, self.size))).reshape(shape)
+        out = allocate(shape, x.dtype)
+        compiled(np.ascontiguousarray(x).view(np.int32).reshape(-1), out.view(np.int32).reshape(-1), *x.shape[2:],
+                 *before, prod(self.size), self.size[1], *self.kernel, *self.dilation, self.count)
+        return out
 
     def of(self, x: Array) -> Array:
         """The columns of contiguous arrays, as they lie in their memory: (N, C, *window, *places)."""
@@ -88,11 +106,30 @@ class Columns:
         strides = [step * rows.itemsize for step in self.steps]
         return np.ndarray((*rows.shape[:-1], *self.out), rows.dtype, rows, 0, (*rows.strides[:-1], *strides))
 
+    def write(self, rows: Array, bias: Array | None, out: Array) -> None:
+        """Write into an array (N, C, *out) the real places of contiguous ones (N, C, places), which are lost, and add a
+        bias for each channel.
+        """
+        compiled = self.looped(_loops.real_places, rows, 2) if rows.dtype == np.float32 else None
+        if compiled is None or not out.flags.c_contiguous:
+            if bias is not None:
+                rows += bias[:, None]
+            out[...] = self.places(rows)
+        else:
+            added = np.array([-0.0], np.float32) if bias is None else np.ascontiguousarray(bias)
+            compiled(rows.reshape(-1), added, out.reshape(-1), *self.out, self.size[1])
+
     def rows(self, y: Array) -> Array:
         """What ``places`` shows: (..., *out) as (..., places), with zeros at places that are no real ones."""
         lead = y.shape[:y.ndim - len(self.out)]
         if self.count == self.real:
             return np.ascontiguousarray(y).reshape(*lead, self.real)
+        compiled = self.looped(_loops.all_places, y, 2)
+        if compiled is not None:
+            rows = allocate((*lead, self.count), y.dtype)
+            compiled(np.ascontiguousarray(y).view(np.int32).reshape(-1), rows.view(np.int32).reshape(-1), *self.out,
+                     self.size[1])
+            return rows
         rows = np.zeros((*lead, self.count), y.dtype)
         self.places(rows)[...] = y
         return rows

@@ -16,7 +16,7 @@ import numpy as np
 from ...._storage import allocate
 from ...common.blocks import each_block
 from ...meta.ops.convolution import output_size
-from ..windows import Array, Columns, Ints, middle, padded, room
+from ..windows import Array, Columns, Ints, middle, room
 from . import CPU_KERNELS
 from .reduction import to_opmath
 
@@ -32,6 +32,7 @@ class Correlation:
         self.size, self.out, self.padding, self.groups = size, out, padding, groups
         self.room = room(size, padding, out, kernel, stride, dilation)
         self.columns = Columns(self.room, out, kernel, stride, dilation)
+        self.stride = stride
         self.filters, self.dilation = filters, dilation
         self.single = set(stride) <= {1}  # the window moves by single elements
         self.length = filters[1] * prod(kernel)  # of a column
@@ -47,8 +48,8 @@ class Correlation:
 
     def gathered(self, large: Array) -> Array:
         """The windows of samples as a matrix for each group."""
-        windows = self.columns.of(padded(large, self.padding, self.room))
-        return np.ascontiguousarray(windows).reshape(len(large), self.groups, self.length, self.columns.count)
+        windows = self.columns.gathered(large, self.padding)
+        return windows.reshape(len(large), self.groups, self.length, self.columns.count)
 
     def spread(self, small: Array) -> Array:
         """The places of samples, as the windows lie in columns: a matrix for each group."""
@@ -62,19 +63,19 @@ class Correlation:
 
         def work(at: slice) -> None:
             made = np.matmul(matrices, self.gathered(large[at]))
-            made = made.reshape(len(made), self.filters[0], self.columns.count)
-            if bias is not None:
-                made += bias[:, None]
-            result[at] = self.columns.places(made)
+            self.columns.write(made.reshape(len(made), self.filters[0], self.columns.count), bias, result[at])
 
         self.each_block(work, len(large), large.itemsize)
         return result
 
     def adjoint(self, small: Array, weight: Array) -> Array:
         """``large``: what each element of ``small`` gives to those of its window."""
-        if (turned := self.turned()) is not None:
+        finite = np.isfinite(weight).all()
+        if finite and (turned := self.turned()) is not None:
             kernel = tuple(range(2, weight.ndim))
             return turned.forward(small, np.ascontiguousarray(np.flip(weight, kernel).swapaxes(0, 1)), None)
+        if not finite:
+            self.count_real_places()
         matrices, channels = self.matrices(weight).swapaxes(1, 2), self.filters[1] * self.groups
         result = allocate((len(small), channels, *self.size), small.dtype)
 
@@ -110,7 +111,15 @@ class Correlation:
             sums[at.start] = made.sum(0).reshape(self.filters)
 
         self.each_block(work, len(large), large.itemsize)
-        return np.sum([sums[start] for start in sorted(sums)], 0)
+        result = np.sum([sums[start] for start in sorted(sums)], 0)
+        if self.columns.joined and np.isnan(result).any():
+            self.count_real_places()
+            return self.weigh(large, small)
+        return result
+
+    def count_real_places(self) -> None:
+        """Leave out the others, where zeros are multiplied: with infinity that is not a number."""
+        self.columns = Columns(self.room, self.out, self.filters[2:], self.stride, self.dilation, joined=False)
 
 
 def maps_of(input: Ints, weight: Array, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
