@@ -12,11 +12,12 @@ import pytest
 
 import mindtorch
 from mindtorch import _loops
-from mindtorch._loops import LARGE, REPAID, Loop
+from mindtorch._loops import REPAID, Loop
 
 from .support import port, torch
 
 pytestmark = pytest.mark.skipif(_loops.numba() is None, reason="numba is not installed")
+LARGE = 1 << 19  #: elements, for which loops are compiled and some are shared by threads
 SPECIAL = [0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1e-45, -1e-40, 88.7, -88.8, -103.9, 65519.99, 65520.0, 3e38,
            -1e38]
 
@@ -240,11 +241,19 @@ def lines(x: Any) -> Any:
     return x[: x.shape[0] // 640 * 640].reshape(-1, 640)
 
 
+def tame(x: Any) -> Any:
+    return lines(x.nan_to_num(1, 2, 3).clamp(-9, 9))
+
+
 ROUNDED = {
     "sigmoid": lambda t, x: x.sigmoid(), "silu": lambda t, x: t.nn.functional.silu(x),
     "gelu": lambda t, x: t.nn.functional.gelu(x), "gelu_backward": lambda t, x: t.ops.aten.gelu_backward(x * 2, x),
     "softmax": lambda t, x: lines(x).softmax(1),
     "log_softmax": lambda t, x: lines(x).log_softmax(-1), "cumsum": lambda t, x: lines(x).cumsum(1),
+    "softmax_backward": lambda t, x: t.ops.aten._softmax_backward_data(
+        tame(x).flip(1), tame(x).abs() / 6400, 1, t.float32),
+    "log_softmax_backward": lambda t, x: t.ops.aten._log_softmax_backward_data(
+        tame(x).flip(1).abs() / 640, tame(x) - 9, -1, t.float32),
 }
 
 
@@ -332,7 +341,7 @@ def test_what_no_loop_is_written_for_is_computed_by_numpy(used) -> None:
     lines(x.double()).softmax(1), lines(x).softmax(0), lines(x).t().softmax(1)
     lines(x.double()).cumsum(0), lines(x).cumprod(1), lines(x).t().cumsum(1)
     mindtorch.nn.functional.gelu(x, approximate="tanh")
-    assert used <= {"box_muller", "sum_columns"}  # of softmax(0), whose exponentials are NumPy's
+    assert used <= {"box_muller", "sum_columns", "sum_lines"}  # of softmax, whose exponentials are NumPy's
 
 
 # -- when they are compiled --------------------------------------------------------------------------------------------
@@ -352,9 +361,9 @@ def test_an_exact_loop_is_compiled_when_numpy_has_computed_as_much_as_repays_it(
 
 def test_another_loop_computes_all_large_arrays_and_no_small_one() -> None:
     loop = Loop("silu")
-    assert loop.compiled(LARGE - 1) is None
-    assert loop.compiled(LARGE) is not None
-    assert loop.compiled(LARGE - 1) is None
+    assert loop.compiled(_loops.LARGE - 1) is None
+    assert loop.compiled(_loops.LARGE) is not None
+    assert loop.compiled(_loops.LARGE - 1) is None
 
 
 def test_programs_compute_small_tensors_by_loops_and_few_numbers_by_numpy(used) -> None:

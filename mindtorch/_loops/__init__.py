@@ -26,7 +26,7 @@ from .. import _forks
 from .._interrupts import signals_wait
 
 #: Elements that NumPy computes in about the time that numba takes to be imported; elements of a large array.
-REPAID, LARGE = 1 << 25, 1 << 19
+REPAID, LARGE = 1 << 25, 1 << 17
 #: Elements of an array for which NumPy's passes count for more than its calls.
 FEW = 1 << 12
 
@@ -106,6 +106,7 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide")  #: NumPy's names of what
 box_muller = Loop("box_muller", True)
 sigmoid, silu, gelu, gelu_backward = Loop("sigmoid"), Loop("silu"), Loop("gelu"), Loop("gelu_backward")
 softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsum")
+softmax_backward, log_softmax_backward = Loop("softmax_backward"), Loop("log_softmax_backward")
 cumsum_down, gather, scatter_add = (Loop(name, True) for name in ("cumsum_down", "gather", "scatter_add"))
 index_add = Loop("index_add")
 sum_lines, sum_columns = Loop("sum_lines"), Loop("sum_columns")

@@ -285,6 +285,26 @@ def log_softmax(x: Any, out: Any) -> None:
             result[i] = (line[i] - top) - total
 
 
+@loop("float32[:,::1]", "float32[:,::1]", "float32[:,::1]", fastmath=SUMS)
+def softmax_backward(grad: Any, result: Any, out: Any) -> None:
+    for row in range(len(out)):
+        through, line, target, total = grad[row], result[row], out[row], f32(0)
+        for i in range(len(line)):
+            total += through[i] * line[i]
+        for i in range(len(line)):
+            target[i] = (through[i] - total) * line[i]
+
+
+@loop("float32[:,::1]", "float32[:,::1]", "float32[:,::1]", fastmath=SUMS)
+def log_softmax_backward(grad: Any, result: Any, out: Any) -> None:
+    for row in range(len(out)):
+        through, line, target, total = grad[row], result[row], out[row], f32(0)
+        for i in range(len(line)):
+            total += through[i]
+        for i in range(len(line)):
+            target[i] = through[i] - exp(line[i]) * total
+
+
 # -- normalisation -----------------------------------------------------------------------------------------------------
 
 @loop("float32[:,::1]", "float32[::1]", "float32[::1]", "float32", "float32[:,::1]", "float32[::1]", "float32[::1]",

@@ -207,10 +207,10 @@ def all_like(operands: Iterable[Any], shape: Any, dtype: DType) -> bool:
 def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
     """Have a ufunc compute half precision in float32, block by block, so that what is wide stays in the cache."""
     target, flat = out._array.reshape(-1), [array.reshape(-1) for array in arrays]  # type: ignore[union-attr]
+    size = 2 * target.size  # to convert an element takes as long as to compute with it
     if ufunc.__name__ in ARITHMETIC and (loop := arithmetic[out._dtype.name].compiled(target.size)) is not None:
         bits, operation = [array.view(np.uint16) for array in (*flat, target)], ARITHMETIC.index(ufunc.__name__)
-        each_block(lambda part: loop(*[array[part] for array in bits], operation), target.size, LARGE,
-                   2 * target.size)  # to convert an element takes as long as to compute with it
+        each_block(lambda part: loop(*[array[part] for array in bits], operation), target.size, LARGE, size)
         return out
 
     def work(part: slice) -> None:
@@ -221,7 +221,7 @@ def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
             convert(narrow, wide[-1])
         convert(ufunc(*wide, out=wide[0]), target[part])
 
-    each_block(work, target.size, SMALL, target.size)
+    each_block(work, target.size, SMALL, size)
     return out
 
 

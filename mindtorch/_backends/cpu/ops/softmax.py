@@ -72,9 +72,9 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
     np.subtract(grad, out, out=out)
 
 
-def blocked(compute: Callable[..., None], count: int, loop: _loops.Loop | None = None) -> Callable[..., Any]:
+def blocked(compute: Callable[..., None], count: int, loop: _loops.Loop) -> Callable[..., Any]:
     """A row from a function that computes along an axis of ``count`` arrays into an output: it is called for
-    slices along the first axis, if that is another one. A ``loop`` computes lines of float32.
+    slices along the first axis, if that is another one. The loop computes lines of float32.
     """
 
     def row(*args: Any) -> np.ndarray:
@@ -82,11 +82,11 @@ def blocked(compute: Callable[..., None], count: int, loop: _loops.Loop | None =
         axis = lines(arrays[0], args[count])[1]
         out = allocate(arrays[0].shape, arrays[0].dtype)
         of_lines = None
-        if loop and axis == out.ndim - 1 and out.dtype == np.float32 and arrays[0].flags.c_contiguous:
+        if axis == out.ndim - 1 and all(a.dtype == np.float32 and a.flags.c_contiguous for a in arrays):
             of_lines = loop.compiled(out.size)
         if of_lines is not None:
-            source, target = (array.reshape(-1, out.shape[-1]) for array in (arrays[0], out))
-            each_block(lambda part: of_lines(source[part], target[part]), len(source),
+            matrices = [array.reshape(-1, out.shape[-1]) for array in (*arrays, out)]
+            each_block(lambda part: of_lines(*[matrix[part] for matrix in matrices]), len(matrices[0]),
                        max(LARGE // out.shape[-1], 1), out.size)
         elif out.size:
             step = len(out) if axis == 0 else max(BLOCK * len(out) // out.size, 1)
@@ -100,6 +100,6 @@ def blocked(compute: Callable[..., None], count: int, loop: _loops.Loop | None =
 CPU_KERNELS.update({
     "_softmax": blocked(softmax_of, 1, _loops.softmax),
     "_log_softmax": blocked(log_softmax_of, 1, _loops.log_softmax),
-    "_softmax_backward_data": blocked(softmax_grad, 2),
-    "_log_softmax_backward_data": blocked(log_softmax_grad, 2),
+    "_softmax_backward_data": blocked(softmax_grad, 2, _loops.softmax_backward),
+    "_log_softmax_backward_data": blocked(log_softmax_grad, 2, _loops.log_softmax_backward),
 })
