@@ -244,13 +244,15 @@ def view_strides(shape: Ints, stride: Ints, new_shape: Ints) -> Ints | None:
     return tuple(result) if view_dim == -1 else None
 
 
-def check_sizes(shape: Sequence[int]) -> Ints:
-    """A shape for a new tensor. Raises RuntimeError for a negative size, or more elements than can be counted."""
+def check_sizes(shape: Sequence[int], itemsize: int = 1) -> Ints:
+    """A shape for a new tensor. Raises RuntimeError for a negative size, or more bytes than can be counted; without
+    the size of an element, more elements.
+    """
     for size in shape:
         if size < 0:
             raise about(RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(shape)}"),
                         "negative size", shape=tuple(shape))
-    if prod(shape) >= 2**63:
+    if prod(shape) * itemsize >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return tuple(shape)
 

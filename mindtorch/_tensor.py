@@ -41,7 +41,7 @@ from ._layout import (
     Ints, Spec, contiguous_strides, is_channels_last, is_contiguous, is_non_overlapping_and_dense, storage_size,
 )
 from ._size import Size, Stride
-from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
+from ._storage import TypedStorage, UntypedStorage, allocate, can_be, out_of_host_memory, storage_of_array
 from ._warnings import warn_once
 
 ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of a tensor whose values are its array's
@@ -878,10 +878,19 @@ def tensor_method(name: str) -> Callable[[Method], Method]:
 
 
 def view_of_bytes(data: np.ndarray, shape: Ints, dtype: DType, offset: int, stride: Ints, size: int) -> np.ndarray:
-    """An array over part of a flat byte array, whose bounds NumPy checks."""
-    if 0 in shape:  # the offset may lie behind the end
-        return np.ndarray(shape, dtype.np, np.empty(0, np.uint8), 0, tuple(s * size for s in stride))
-    return np.ndarray(shape, dtype.np, data, offset * size, tuple([s * size for s in stride]))
+    """An array over part of a flat byte array, whose bounds NumPy checks.
+
+    Raises:
+        RuntimeError: PyTorch's, if the view has more elements or dimensions than an array can have.
+    """
+    try:
+        if 0 in shape:  # the offset may lie behind the end
+            return np.ndarray(shape, dtype.np, np.empty(0, np.uint8), 0, tuple(s * size for s in stride))
+        return np.ndarray(shape, dtype.np, data, offset * size, tuple([s * size for s in stride]))
+    except ValueError:
+        if can_be(shape, dtype.np):
+            raise
+        raise out_of_host_memory(shape, dtype.np) from None
 
 
 def from_array(array: np.ndarray, dtype: DType) -> Tensor:

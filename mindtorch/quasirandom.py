@@ -7,6 +7,7 @@ import numpy as np
 
 from ._creation.interop import from_numpy
 from ._creation.random import randint
+from ._creation.sequences import arange
 from ._dtype import DType, get_default_dtype
 from ._random import Generator
 from ._tensor import Tensor
@@ -55,7 +56,7 @@ class SobolEngine:
 
     def _points(self, start: int, count: int) -> np.ndarray:
         """So many points from one on, as integers."""
-        numbers = np.arange(start, start + count)
+        numbers = arange(start, start + count).numpy()
         codes, points = numbers ^ numbers >> 1, np.tile(self.shift.numpy(), (count, 1))
         for bit in range(int(codes.max(initial=0)).bit_length()):
             points[codes >> bit & 1 == 1] ^= self.sobolstate.numpy()[:, bit]

@@ -38,6 +38,16 @@ def shrunk(name: str, lambd: float) -> Call:
     return call
 
 
+def gelus(lib: Any, x: Any) -> Any:
+    """One number at a time, and the gradient: of many, PyTorch's vectors have NaN where one alone is infinite."""
+    for each in x.tolist():
+        for approximate in ("none", "tanh"):
+            one = lib.tensor([each], dtype=x.dtype, requires_grad=True)
+            y = lib.nn.functional.gelu(one, approximate=approximate)
+            yield y.detach()
+            yield from lib.autograd.grad(y, one)
+
+
 CASES: dict[str, tuple[Call, Any, str]] = {
     "relu": (lambda lib, x: 1 / lib.relu(x), SIGNS, "float32"),
     **{f"leaky_relu {slope}": (lambda lib, x, slope=slope: lib.nn.functional.leaky_relu(x, slope), SIGNS, "float32")
@@ -45,6 +55,8 @@ CASES: dict[str, tuple[Call, Any, str]] = {
     **{f"{name} {lambd} {dtype}": (shrunk(name, lambd), [*SIGNS, lambd, -lambd], dtype)
        for name in ("hardshrink", "softshrink") for lambd in (0.3, 0.0)
        for dtype in ("bfloat16", "float16", "float32")},
+    **{f"gelu {dtype}": (lambda lib, x: list(gelus(lib, x)), [INF, -INF, NAN, 3e38, -3e38, 1e4, -1e4, 0.0, -0.0, 0.5],
+                         dtype) for dtype in ("float16", "bfloat16", "float32", "float64")},
     **{f"std {values}": (lambda lib, x: (*lib.std_mean(x), x.var()), values, "float32")
        for values in SPREADS if INF not in values},
     "std of columns": (lambda lib, x: x.std(0), [[1e20, 1.0], [-1e20, 2.0]], "float32"),
@@ -75,6 +87,29 @@ HUGE: dict[str, Call] = {
     "add": lambda lib: lib.zeros(2**20)[:, None] + lib.zeros(2**28),
     "repeat": lambda lib: lib.ones(1).repeat(2**48),
     "arange": lambda lib: lib.arange(2**50),
+    "Sobol": lambda lib: lib.quasirandom.SobolEngine(2).draw(2**50),
+}
+#: What has more elements, bytes or repeats than can be counted.
+IMPOSSIBLE: dict[str, Call] = {
+    "eye": lambda lib: lib.eye(2**40),
+    "eye of one column": lambda lib: lib.eye(2**62, 1),
+    "ones": lambda lib: lib.ones(2**62),
+    "empty": lambda lib: lib.empty(2**62, 4, 0),
+    "arange": lambda lib: lib.arange(0, 1e30),
+    "linspace": lambda lib: lib.linspace(0, 1, 2**62),
+    "hann_window": lambda lib: lib.hann_window(2**62),
+    "histc": lambda lib: lib.histc(lib.ones(2), 2**62),
+    "bincount": lambda lib: lib.bincount(lib.tensor([2**63 - 1])),  # one more wraps around
+    "repeat_interleave": lambda lib: lib.repeat_interleave(lib.tensor([2**62, 2**62])),
+    "mm": lambda lib: lib.ones(1, 1).expand(2**40, 1) @ lib.ones(1, 1).expand(1, 2**40),
+    "outer": lambda lib: lib.outer(lib.ones(1).expand(2**40), lib.ones(1).expand(2**40)),
+    "expand": lambda lib: lib.ones(1).expand(2**62, 2**62) + 1,
+    "as_strided": lambda lib: lib.ones(1).as_strided((2**40, 2**40), (0, 0)) + 1,
+    "cat": lambda lib: lib.cat([lib.ones(1).expand(2**62)] * 3),
+    "combinations": lambda lib: lib.combinations(lib.arange(50), 25),
+    "cartesian_prod": lambda lib: lib.cartesian_prod(*[lib.arange(100)] * 10),
+    "adaptive_max_pool2d": lambda lib: lib.nn.functional.adaptive_max_pool2d(lib.ones(1, 1, 2, 2), 2**31),
+    "pixel_shuffle": lambda lib: lib.pixel_shuffle(lib.ones(1, 4, 1, 1), 2**40),
 }
 
 
@@ -90,3 +125,27 @@ def test_what_no_memory_can_hold_is_refused_at_once(name: str) -> None:
     with pytest.raises(RuntimeError, match="can't allocate memory: you tried to allocate"):
         HUGE[name](mindtorch)
     assert not list(error_differences(Outcome.of(HUGE[name], mindtorch), Outcome.of(HUGE[name], torch)))
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_what_cannot_be_counted_is_refused_with_pytorchs_type_of_error(name: str) -> None:
+    with pytest.raises((RuntimeError, ValueError)) as expected:
+        IMPOSSIBLE[name](torch)
+    with pytest.raises(expected.type, match="overflow") as raised:
+        IMPOSSIBLE[name](mindtorch)
+    assert raised.type is expected.type
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x[None], lambda x: x.unfold(0, 1, 1), lambda x: x.view(1, *x.shape), lambda x: mindtorch.stack([x, x]),
+    lambda x: x.expand(1, *x.shape), lambda x: mindtorch.ones(1, *x.shape),
+], ids=["None", "unfold", "view", "stack", "expand", "ones"])
+def test_more_dimensions_than_numpy_has_are_refused_in_one_way(call: Call) -> None:
+    with pytest.raises(RuntimeError, match="a tensor of 65 dimensions: NumPy has at most 64"):
+        call(mindtorch.ones((1,) * 64))
+
+
+def test_repeats_whose_sum_wraps_around_to_0_are_refused() -> None:
+    """PyTorch writes them behind its empty result, and crashes."""
+    with pytest.raises(RuntimeError, match="overflow"):
+        mindtorch.repeat_interleave(mindtorch.tensor([2**62] * 4), output_size=0)

@@ -194,8 +194,11 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
 
     Raises:
         RuntimeError: if the channels are no multiple of the square of the factor.
+        ValueError: if that square is no number of 64 bits.
     """
     r = upscale_factor
+    check(r * r < 2**63, lambda: f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}",
+          ValueError)
     check_images("pixel_shuffle", self, "upscale_factor", r)
     *batch, channels, height, width = self.shape
     check(channels % (r * r) == 0, lambda: "pixel_shuffle expects its input's 'channel' dimension to be divisible by "

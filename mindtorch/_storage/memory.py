@@ -40,8 +40,16 @@ def out_of_host_memory(shape: tuple[int, ...], dtype: np.dtype) -> RuntimeError:
     if len(shape) > MAX_DIMS:
         return RuntimeError(f"a tensor of {len(shape)} dimensions: NumPy has at most {MAX_DIMS}")
     size = prod(shape) * dtype.itemsize
+    if not can_be(shape, dtype):
+        return about(RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}"), "out of memory",
+                     asked=size, host=True)
     return about(RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."),
                  "out of memory", asked=size, host=True)
+
+
+def can_be(shape: tuple[int, ...], dtype: np.dtype) -> bool:
+    """Whether NumPy has arrays of a shape, were there memory for them. It counts bytes as if no size were 0."""
+    return len(shape) <= MAX_DIMS and prod([max(size, 1) for size in shape]) * dtype.itemsize < 2**63
 
 
 def _libc() -> Any:

@@ -18,7 +18,7 @@ from ..._dispatch.return_types import pack
 from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32
 from ..._layout import Spec, contiguous_strides
 from ..._loops import ARITHMETIC, arithmetic
-from ..._storage import allocate, out_of_host_memory
+from ..._storage import allocate, can_be, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
 from ..common.fast_paths import REFUSALS, fast_path, fresh, ndarray
@@ -85,7 +85,11 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any]) -> Callabl
     def kernel(*args: Any) -> Any:
         specs = meta(*args)
         arrays = [array_of(arg) for arg in args]
-        results = computed(row, arrays)
+        try:
+            results = computed(row, arrays)
+        except (ValueError, IndexError):  # with which NumPy, too, refuses what no memory can hold
+            refuse_what_cannot_be(specs)
+            raise
         if isinstance(specs, Spec):
             return fit(op, results, specs, arrays)
         # None: an output that is not asked for; a number is known as it is
@@ -93,6 +97,13 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any]) -> Callabl
                          for result, spec in zip(results, specs, strict=True)])
 
     return kernel
+
+
+def refuse_what_cannot_be(specs: Any) -> None:
+    """Raise PyTorch's RuntimeError if one of the described results is larger than any array."""
+    for spec in (specs,) if isinstance(specs, Spec) else specs:
+        if isinstance(spec, Spec) and spec.shape is not None and not can_be(spec.shape, spec.dtype.np):
+            raise out_of_host_memory(spec.shape, spec.dtype.np) from None
 
 
 def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:

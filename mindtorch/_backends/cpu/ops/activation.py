@@ -117,8 +117,8 @@ def gelu(x: Any, approximate: str = "none", out: Any = None) -> Any:
         out *= x
         np.tanh(out, out=out)
         out += 1
-        out *= x
         out *= 0.5
+        out *= x
         return out
     out = normal_cdf(x, out)
     return np.multiply(out, x, out=out)

@@ -12,9 +12,13 @@ from . import CPU_KERNELS
 from .creation import linspace
 from .reduction import to_opmath
 
+_LAST = 2**63 - 1  #: one count more cannot be counted: NumPy would make no place for it, and write before its array
+
 
 def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
     check(not x.size or x.min() >= 0, "bincount only supports 1-d non-negative integral inputs.")
+    largest = int(x.max(initial=0))
+    check(largest < _LAST, lambda: f"maximum value of input overflowed, it should be < {_LAST} but got {largest}")
     return np.bincount(x.astype(np.int64), weights if x.size else None, minlength)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import from_numpy_dtype, promote_types
+from ...._storage import out_of_host_memory
 from . import CPU_KERNELS
 
 Array = np.ndarray
@@ -49,6 +50,8 @@ def _indices(rows: Array, start: Array, counts: Array) -> Array:
 def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
     if (repeats < 0).any():
         raise RuntimeError("repeats can not be negative")
+    if repeats.sum(dtype=np.float64) >= 2**62:  # whose sum NumPy would let wrap around, and write behind its array
+        raise out_of_host_memory((sum(repeats.tolist()),), repeats.dtype)
     total = int(repeats.sum())
     if output_size is not None and output_size != total and len(repeats):
         raise RuntimeError("allocated size does not match required size: "

@@ -20,7 +20,9 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None, *opt
     check(step != 0, "step must be nonzero", kind="range")
     check(math.isfinite(start) and math.isfinite(end), lambda: f"unsupported range: {start} -> {end}")
     check((end - start) * step >= 0, "upper bound and lower bound inconsistent with step sign", kind="range")
-    return Spec((length(start, end, step, dtype),), dtype)
+    count = length(start, end, step, dtype)
+    check(count < 2**63, "invalid size, possible overflow?")
+    return Spec((count,), dtype)
 
 
 def length(start: Any, end: Any, step: Any, dtype: DType) -> int:

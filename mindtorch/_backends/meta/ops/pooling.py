@@ -157,7 +157,7 @@ def check_regions(name: str, dims: int, self: Any, output_size: Ints) -> Ints:
     check(min(output_size) >= 0,
           lambda: f"{name}: elements of output_size must be greater than or equal to 0 but received "
                   f"{{{', '.join(map(str, output_size))}}}")
-    return check_sizes((*shape[:-dims], *output_size))
+    return check_sizes((*shape[:-dims], *output_size), self._dtype.itemsize)
 
 
 def adaptive_avg_pool(dims: int) -> Callable[..., Spec]:
