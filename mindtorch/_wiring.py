@@ -34,6 +34,8 @@ key_handlers.update({
     UNINITIALIZED: uninitialized.on_uninitialized,
     PYTHON: torch_dispatch.in_python,
 })
+# Its kernels count optimizers' steps and record nothing: of tensors that require grad, each is added to by itself.
+registry["_foreach_add_.Scalar"].autograd = COMPOSITES["_foreach_add_.Scalar"]
 views.start_node = recording.start_node
 torch_dispatch.mark_view = views.mark_view
 function.generated_rule = lambda function: _batching.generated_rule(function)

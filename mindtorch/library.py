@@ -31,7 +31,7 @@ from ._autograd.function import Function
 from ._device import device
 from ._dispatch.dispatcher import TENSOR_TYPES, has_derivative, switched, tensors_of
 from ._dispatch.keys import AUTOGRAD
-from ._dispatch.overloads import OpOverload, ops as ops
+from ._dispatch.overloads import OpOverload, OpOverloadPacket, ops as ops, overload_of
 from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
 from ._dtype import DType
@@ -396,11 +396,17 @@ def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
 
     Returns:
         For each test 'SUCCESS', or the error, which is raised if ``raise_exception``.
+
+    Raises:
+        RuntimeError: for all overloads of a name together.
     """
+    if isinstance(op, OpOverloadPacket):
+        raise RuntimeError("opcheck can only test operators without overloads. Got the following overloads for "
+                           f"{op._qualified_op_name}: {op.overloads()}")
     found, results = _operator(op), {}
     for name in [test_utils] if isinstance(test_utils, str) else test_utils:
         try:
-            CHECKS[name](found, found.canonical(args, kwargs or {}))
+            CHECKS[name](found, overload_of(found)._canonical(args, kwargs or {}))
             results[name] = "SUCCESS"
         except Exception as error:
             if raise_exception:
@@ -409,19 +415,29 @@ def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
     return results
 
 
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """Arguments with each tensor, also in lists, replaced by what a function makes of it."""
+    if value.__class__ in TENSOR_TYPES:
+        return function(value)
+    return value.__class__(_mapped(function, item) for item in value) if value.__class__ in (list, tuple) else value
+
+
 def _check_schema(op: Operator, args: tuple[Any, ...]) -> None:
-    copies = [arg.detach().clone() if arg.__class__ in TENSOR_TYPES else arg for arg in args]
-    before = [arg.clone() if arg.__class__ in TENSOR_TYPES else arg for arg in copies]
-    result = op.call(*copies)
-    for i, (was, now) in enumerate(zip(before, copies, strict=True)):
-        if now.__class__ not in TENSOR_TYPES:
-            continue
-        if i not in op.writes and not bool(((was == now) | (was != was)).all()):
-            raise RuntimeError(f"Argument {op.schema.parameters[i].name} is not defined as mutable but was mutated")
-        for output in tensors_of((result,)):
-            if i not in op.writes and output.untyped_storage() is now.untyped_storage():
-                raise RuntimeError(f"{op.name}: an output aliases the input {op.schema.parameters[i].name}, which the "
-                                   "schema does not say. Custom operators must not return an input or a view of one")
+    def copied(tensor: Any) -> Any:  # an ``out=`` form refuses what requires grad
+        return tensor.detach().clone().requires_grad_(op.is_out and tensor.requires_grad)
+
+    copies = _mapped(copied, args)
+    before = _mapped(lambda tensor: tensor.detach().clone(), copies)
+    outputs = tensors_of((op.call(*copies),))
+    written = {len(args) - 1} if op.is_out else op.writes
+    for i in set(range(len(args))).difference(written):
+        name = op.schema.parameters[i].name
+        for was, now in zip(tensors_of((before[i],)), tensors_of((copies[i],)), strict=True):
+            if not bool(((was == now) | (was != was)).all()):
+                raise RuntimeError(f"Argument {name} is not defined as mutable but was mutated")
+            if any(output.untyped_storage() is now.untyped_storage() for output in outputs):
+                raise RuntimeError(f"{op.name}: an output aliases the input {name}, which the schema does not say. "
+                                   "Custom operators must not return an input or a view of one")
 
 
 def _check_autograd(op: Operator, args: tuple[Any, ...]) -> None:
@@ -435,8 +451,8 @@ def _check_meta(op: Operator, args: tuple[Any, ...]) -> None:
     def described(result: Any) -> list[Any]:
         return [(tuple(t.shape), t._dtype, t._strides()) for t in tensors_of((result,))]
 
-    real = described(op.call(*[arg.detach() if arg.__class__ in TENSOR_TYPES else arg for arg in args]))
-    fake = described(op.call(*[arg.detach().to("meta") if arg.__class__ in TENSOR_TYPES else arg for arg in args]))
+    real = described(op.call(*_mapped(lambda tensor: tensor.detach().clone(), args)))
+    fake = described(op.call(*_mapped(lambda tensor: tensor.detach().to("meta"), args)))
     if real != fake:
         raise RuntimeError(f"{op.name}: the meta kernel says {fake}, but the outputs are {real}")
 

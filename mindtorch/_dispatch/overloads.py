@@ -184,6 +184,9 @@ class OpOverload:
         out: tuple[Any, ...] = ()
         if op.is_out:
             kwargs, given = _without_out(op, kwargs)
+            if given is None:
+                raise RuntimeError(f"{self._schema.name}() is missing value for argument 'out'. Declaration: "
+                                   f"{self._schema}")
             out = (given,)
         kwargs = {key: value for key, value in kwargs.items()
                   if key in op.schema.positions or key not in ("layout", "pin_memory", "device")}

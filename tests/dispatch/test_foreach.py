@@ -44,6 +44,18 @@ def test_each_tensor_of_the_list(name, form):
         assert_same(program(mindtorch, arguments), program(torch, arguments), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", [name for name in ARGUMENTS if name not in ("maximum", "minimum")])  # PyTorch has none
+def test_what_is_written_in_place_has_gradients(name):
+    def program(t, arguments):
+        leaves = [x.requires_grad_() for x in tensors(t)]
+        given = [x * 1 for x in leaves]
+        getattr(t, f"_foreach_{name}_")(given, *arguments(t, tensors(t)))
+        return t.autograd.grad(sum(x.sum() for x in given), leaves, materialize_grads=True)
+
+    for arguments in ARGUMENTS[name][:3 if name.startswith("addc") else None]:  # PyTorch has none for the fourth
+        assert_same(program(mindtorch, arguments), program(torch, arguments), rtol=1e-5, atol=1e-5)
+
+
 def test_scaled_operands():
     for name in ("add", "sub"):
         same(lambda t, name=name: list(getattr(t, f"_foreach_{name}")(tensors(t), tensors(t), alpha=3)))

@@ -122,6 +122,21 @@ def test_opcheck_knows_that_a_form_in_place_writes_its_tensor_and_has_the_deriva
 
 
 @BOTH
+def test_opcheck_takes_what_an_out_form_writes(t, namespace):
+    opcheck, aten, x = library(t).opcheck, t.ops.aten, t.ones(2)
+    tests = {"test_utils": ("test_schema", "test_autograd_registration", "test_faketensor")}
+    for name, out in (("mul", {"out": t.zeros(2)}), ("add", {"out": t.zeros(2)})):
+        assert set(opcheck(getattr(aten, name).out, (x, x), out, **tests).values()) == {"SUCCESS"}
+        assert out["out"].tolist() == [0, 0]  # it is a copy that is written
+    with pytest.raises(Exception, match="arguments don't support automatic differentiation"):
+        opcheck(aten.mul.out, (t.ones(2, requires_grad=True), x), {"out": t.zeros(2)}, **tests)
+    with pytest.raises(Exception, match=r"aten::mul\(\) is missing value for argument 'out'"):
+        opcheck(aten.mul.out, (x, x), **tests)
+    with pytest.raises(RuntimeError, match="opcheck can only test operators without overloads"):
+        opcheck(aten.mul, (x, x), **tests)
+
+
+@BOTH
 def test_schemas_are_inferred_from_annotations(t):
     def function(x, y, sizes, flag=True, name=None):
         raise NotImplementedError

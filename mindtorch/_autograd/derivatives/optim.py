@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from ..derivative import not_differentiable
 
-not_differentiable("_foreach_add_.Scalar _fused_sgd_ _fused_adam_ _fused_adamw_ _fused_adagrad_")
+not_differentiable("_fused_sgd_ _fused_adam_ _fused_adamw_ _fused_adagrad_")
