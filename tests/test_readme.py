@@ -1,4 +1,4 @@
-"""What the README says of adding an operator is so."""
+"""The README's tables are tables, and what it says of adding an operator is so."""
 from __future__ import annotations
 
 import re
@@ -18,6 +18,15 @@ ROWS, NPU_ROWS, EXAMPLE = re.findall(r"^```(?:python|text)\n(.*?)^```", SECTION[
 
 def words(text: str) -> str:
     return " ".join(text.split())
+
+
+def test_each_table_has_its_rows_on_lines_of_their_own() -> None:
+    lines = README.splitlines()
+    rules = [i for i, line in enumerate(lines) if "|---|" in line]
+    assert len(rules) > 5
+    for i in rules:
+        assert set(lines[i]) == {"|", "-"} and lines[i - 1].startswith("| ") and lines[i - 2][:1] in ("", "<"), lines[i]
+        assert lines[i + 1].startswith("| ") and lines[i + 1].endswith(" |"), lines[i + 1]
 
 
 def test_the_rows_of_an_operator_stand_where_it_says() -> None:
