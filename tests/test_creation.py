@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mindtorch
+from tests.both import Program, assert_same_outcome, each_program
 from tests.support import assert_same
 
 torch = pytest.importorskip("torch", reason="PyTorch says what each of these gives")
@@ -258,3 +259,25 @@ def test_full_takes_a_complex_number_for_a_real_dtype_only_if_it_is_real(dtype: 
             check(mindtorch)
     else:
         assert check(mindtorch) == expected
+
+
+@each_program(
+    lambda t: t.tensor({}), lambda t: t.tensor({"a": 1}), lambda t: t.tensor({1, 2}), lambda t: t.tensor([{1: 2}]),
+    lambda t: t.tensor(b"ab"), lambda t: t.tensor(bytearray(b"ab")), lambda t: t.tensor(range(3)),
+    lambda t: t.tensor([range(3), range(3)]), lambda t: t.tensor([[1], range(2)]), lambda t: t.tensor((range(0), [])),
+    lambda t: t.tensor(1j, dtype=t.float32), lambda t: t.tensor([1j], dtype=t.float16),
+    lambda t: t.tensor([1, 1j], dtype=t.int32),
+)
+def test_what_counts_as_numbers_and_sequences_of_them_is_pytorchs(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.tensor(1e39), lambda t: t.tensor([1e39]), lambda t: t.tensor([[1e39, 1]]),
+    lambda t: t.tensor([7e4], dtype=t.float16), lambda t: t.tensor(70000, dtype=t.float16),
+    lambda t: t.tensor([1e39], dtype=t.bfloat16), lambda t: t.ones(1).new_tensor([1e39]), lambda t: t.as_tensor([1e39]),
+    lambda t: t.tensor(np.array([1e39]), dtype=t.float32), lambda t: t.tensor(np.float64(1e39), dtype=t.float32),
+    lambda t: t.as_tensor(np.array([1e39]), dtype=t.float32),
+)
+def test_numbers_that_are_too_large_become_infinite_without_a_warning(program: Program) -> None:
+    assert_same_outcome(program)

@@ -22,6 +22,7 @@ from .._tensor import Tensor, empty_tensor, from_array, tensor_method
 from .factories import finish
 
 DEEPEST = 128  #: how deep sequences may be nested
+_SEQUENCES = (list, tuple, range)
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
@@ -31,7 +32,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
         ValueError: if they are nested too deep (or contain themselves), or begin with a string.
     """
     shape: list[int] = []
-    while isinstance(data, (list, tuple)) or (isinstance(data, np.ndarray) and data.ndim):
+    while isinstance(data, _SEQUENCES) or (isinstance(data, np.ndarray) and data.ndim):
         if isinstance(data, np.ndarray):
             return (*shape, *data.shape)
         if len(shape) > DEEPEST:
@@ -58,7 +59,7 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
             data = _number(data)
         elif isinstance(data, np.ndarray) and not data.ndim:
             data = data.item()
-        elif isinstance(data, (list, tuple)):
+        elif isinstance(data, _SEQUENCES):
             raise TypeError(f"only length-1 sequences can be converted to a number, got {type(data).__name__}")
         elif not isinstance(data, (int, float, complex, np.number, np.bool_)):
             if isinstance(data, str):
@@ -69,7 +70,7 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
         return
     if isinstance(data, (Tensor, np.ndarray)):
         data = data.tolist()
-    if not isinstance(data, (list, tuple)):
+    if not isinstance(data, _SEQUENCES):
         raise about(TypeError(f"not a sequence: expected {shape[dim]} elements at dim {dim}, got "
                               f"{type(data).__name__}"), "ragged list", lengths=_lengths(whole))
     if len(data) != shape[dim]:
@@ -97,7 +98,7 @@ def _lengths(data: Any) -> list[tuple[str, int | None]]:
     """The lengths of nested sequences, by their places, in the first level in which they differ: a dozen at most."""
     level = [("data", data)]
     while True:
-        lengths = [(place, len(item) if isinstance(item, (list, tuple)) else None) for place, item in level]
+        lengths = [(place, len(item) if isinstance(item, _SEQUENCES) else None) for place, item in level]
         if len({length for _, length in lengths}) > 1:
             return lengths[:12]
         if not level or lengths[0][1] is None:
@@ -109,7 +110,7 @@ def _own_dtypes(data: Any) -> set[DType]:
     """The dtypes of all that nested sequences hold, if a tensor, an array or a number of NumPy's is among it."""
     if isinstance(data, (Tensor, np.ndarray, np.generic)):
         return {data._dtype if isinstance(data, Tensor) else from_numpy_dtype(data.dtype)}
-    if not isinstance(data, (list, tuple)):
+    if not isinstance(data, _SEQUENCES):
         return set()
     found: set[DType] = set()
     if not _PLAIN.issuperset(map(type, data)):
@@ -138,7 +139,7 @@ def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
     if (data.__class__ is list or data.__class__ is tuple) and {*map(type, data)} == {float}:
         dtype = dtype or get_default_dtype()
         if dtype.category == FLOATING:
-            return np.array(data, WIDER.get(dtype.name) or dtype.np).astype(dtype.np, copy=False), dtype
+            return _converted(data, dtype), dtype
     shape = _shape_of(data)
     flat: list[Any] = []
     _flatten(data, shape, flat, data)
@@ -148,17 +149,23 @@ def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
     if dtype.category < FLOATING and dtype is not bool_:
         flat = [_to_integer(value, dtype) for value in flat]
     elif dtype.category == FLOATING and any(isinstance(v, (complex, np.complexfloating)) for v in flat):
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: it is complex")
+        raise TypeError("must be real number, not complex")
     try:
-        array = np.array(flat, WIDER.get(dtype.name) or dtype.np)
+        return _converted(flat, dtype).reshape(shape), dtype
     except OverflowError as error:
         raise RuntimeError(f"Overflow when unpacking long: {error}") from None
-    return array.astype(dtype.np, copy=False).reshape(shape), dtype
+
+
+def _converted(data: Any, dtype: DType) -> np.ndarray:
+    """Numbers as a fresh array of a dtype. What does not fit becomes what C makes of it, without a warning."""
+    with np.errstate(all="ignore"):
+        wide = np.array(data, None if isinstance(data, np.ndarray) else WIDER.get(dtype.name) or dtype.np, order="C")
+        return wide.astype(dtype.np, copy=False)
 
 
 def _to_integer(value: Any, dtype: DType) -> int:
     if isinstance(value, (complex, np.complexfloating)):
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: it is complex")
+        raise TypeError("'complex' object cannot be interpreted as an integer")
     if value != value or value in (math.inf, -math.inf):
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
     whole = int(value)
@@ -178,6 +185,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
 
     Raises:
         ValueError: if sequences are ragged or nested without end, or NaN is to become an integer.
+        TypeError: for text, and for complex numbers that are to become real.
         RuntimeError: if a number does not fit the dtype, or a value is no number.
     """
     dtype = as_dtype("tensor", dtype)
@@ -186,16 +194,17 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     where = _device.resolve_device(device)
     if isinstance(data, np.ndarray):
         found = from_numpy_dtype(data.dtype)
-        array, dtype = data.astype((dtype or found).np, order="C", copy=True), dtype or found
-    elif isinstance(data, str):
-        raise about(TypeError("new(): invalid data type 'str'"), "no number", given="str")
+        array, dtype = _converted(data, dtype or found), dtype or found
+    elif isinstance(data, (str, bytes)):
+        given = type(data).__name__
+        raise about(TypeError(f"new(): invalid data type '{given}'"), "no number", given=given)
     elif not isinstance(data, (list, tuple, int, float, complex, np.generic)) and (
             hasattr(data, "__array__") or hasattr(data, "__dlpack__")):
         array = np.array(data if hasattr(data, "__array__") else np.from_dlpack(data))
         dtype = dtype or from_numpy_dtype(array.dtype)
-        array = array.astype(dtype.np)
+        array = _converted(array, dtype)
     else:
-        if not isinstance(data, (list, tuple)) and hasattr(data, "__len__") and hasattr(data, "__getitem__"):
+        if not isinstance(data, (*_SEQUENCES, dict)) and hasattr(data, "__len__") and hasattr(data, "__getitem__"):
             data = [data[i] for i in range(len(data))]
         first = data
         for _ in range(DEEPEST):
