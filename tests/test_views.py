@@ -409,3 +409,12 @@ def test_iteration_gives_rows_that_write_through() -> None:
         row += i + 1
     assert array(x).tolist() == [[1, 1], [2, 2]]
     assert all(is_tensor(row) and row._base is x for row in x)
+
+
+def test_what_has_the_common_shape_already_is_broadcast_as_it_is():
+    for lib in (mindtorch, torch):
+        leaf, row, number = lib.ones(2, requires_grad=True), lib.ones(1, 2), lib.ones(())
+        broadcast = lib.broadcast_tensors(leaf, number)
+        assert broadcast[0] is leaf and broadcast[1] is not number
+        assert not any(a is leaf for a in lib.broadcast_tensors(leaf, row))
+        assert lib.distributions.Normal(leaf, 1.).loc.is_leaf

@@ -70,9 +70,9 @@ def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
 
 
 def broadcast_tensors(tensors: list[Any]) -> tuple[Any, ...]:
-    """``torch.broadcast_tensors``: all expanded to their common shape."""
+    """``torch.broadcast_tensors``: all expanded to their common shape; what has it already, as it is."""
     shape = broadcast_shapes(*(t.shape for t in tensors))
-    return tuple(expand(t, shape) for t in tensors)
+    return tuple(t if t.shape == shape else expand(t, shape) for t in tensors)
 
 
 def atleast(ndim: int) -> Row:
