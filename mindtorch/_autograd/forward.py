@@ -95,6 +95,15 @@ def _under(level: Level, function: Callable[..., Any], *args: Any) -> Any:
         local.dual_below = before
 
 
+def _unhooked(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function that keeps tensors for this mode only: the program's hooks for saved tensors are not told."""
+    before, local.saved_tensor_hooks = local.saved_tensor_hooks, ()
+    try:
+        return function(*args)
+    finally:
+        local.saved_tensor_hooks = before
+
+
 def set_tangent(tensor: Any, level: Level, tangent: Any) -> None:
     """Give a tensor a tangent that is laid out as it is itself (``Tensor._set_fw_grad``)."""
     if tangent._dtype is not tensor._dtype:
@@ -259,13 +268,13 @@ class Step:
             if any(t is not None for t in flattened((tangent,))):
                 mask |= bit
         self.mask = mask
-        self.node = found.apart(args, mask, inplace)
+        self.node = _unhooked(found.apart, args, mask, inplace)
         self.outputs: list[Any] = []
 
     def finish(self, result: Any) -> None:
         """Keep what the derivative needs of the outputs."""
         self.outputs = [result] if result.__class__ in TENSOR_TYPES else list(result)
-        self.node.keep_outputs(self.outputs)
+        _unhooked(self.node.keep_outputs, self.outputs)
 
     def own(self, tangent: Any) -> Any:
         """An output's tangent, which must not share memory with an input's."""
@@ -307,7 +316,7 @@ def _tangents_by_transposing(step: Step) -> list[Any]:
     with enable_grad():
         starts = [zeros_of(output).requires_grad_() if step.is_differentiable(i) else None
                   for i, output in enumerate(outputs)]
-        rows = step.node.apply(list(starts))
+        rows = _unhooked(step.node.apply, list(starts))
     tangents = []
     for tangent, row in zip(flattened(step.tangents), rows, strict=True):
         if tangent is not None and row is not None and row._keys & AUTOGRAD:

@@ -381,8 +381,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Return the outputs' tangents from those of the inputs, in forward mode (``torch.autograd.Function.jvp``). A
-        Function without it is differentiated forward as what it is written in.
+        """Return the outputs' tangents from those of the inputs, in forward mode (``torch.autograd.Function.jvp``).
+
+        A Function without it cannot be differentiated forward: its backward need not be the derivative of what its
+        forward is written in.
         """
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
                                   "forward mode AD.")
@@ -443,7 +445,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         inputs = [arg for arg in args if arg.__class__ in TENSOR_TYPES]
         ctx.needs_input_grad = tuple([arg.__class__ in TENSOR_TYPES and bool(arg._keys & AUTOGRAD) for arg in args])
         mode, below = local.grad_enabled, local.dual_below
-        level = live_level(inputs) if cls.jvp is not Function.jvp else None
+        level = None if local.inference else live_level(inputs)
         records = mode and any(ctx.needs_input_grad)
         if records:
             ctx._order = next_sequence_nr()

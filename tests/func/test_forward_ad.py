@@ -126,6 +126,42 @@ def test_a_wrong_call(case: str) -> None:
     assert_agree(run, (3,), (3,))
 
 
+def test_a_function_without_jvp_has_no_forward_mode() -> None:
+    def run(lib: Any, func: Any, x: Any) -> Any:
+        class Squared(lib.autograd.Function):
+            @staticmethod
+            def forward(x: Any) -> Any:
+                return x ** 2
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                pass
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:  # not the derivative of forward, which forward mode must not use
+                return grad
+
+        with lib.autograd.forward_ad.dual_level(), lib.inference_mode():
+            assert len(Squared.apply(lib.autograd.forward_ad.make_dual(x, x))) == 2  # tangents are not looked at here
+        return func.jvp(Squared.apply, (x,), (x,))
+
+    assert_agree(run, (2,))
+
+
+def test_hooks_of_saved_tensors_are_not_told_of_what_forward_mode_keeps() -> None:
+    def run(lib: Any, func: Any, x: Any, v: Any) -> Any:
+        packed: list[Any] = []
+        with (lib.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t.clone()) or t, lambda t: t),
+              lib.autograd.forward_ad.dual_level()):
+            dual = lib.autograd.forward_ad.make_dual(x, v)
+            found = [both(dual.sin(), lib), both(dual @ dual, lib), both(dual.softmax(0), lib)]
+            assert not packed
+            again = lib.utils.checkpoint.checkpoint(lib.sin, dual, use_reentrant=False)
+            return found, both(again, lib)
+
+    assert_agree(run, (3,), (3,))
+
+
 def test_out_forms_have_no_forward_mode() -> None:
     x = mindtorch.ones(2)
     with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="it is an out= function"):
