@@ -22,7 +22,7 @@ from ._dispatch.aten import (
     index_Tensor as index_tensor, select_int as select, slice_Tensor as slice_, unsqueeze, view,
 )
 from ._dispatch.dispatcher import TENSOR_TYPES
-from ._dispatch.keys import AUTOGRAD, CPU, FUNCTION, NONCONTIGUOUS
+from ._dispatch.keys import AUTOGRAD, BATCHED, CPU, FUNCTION, NONCONTIGUOUS
 from ._dispatch.torch_function import asked, handle
 from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
 from ._errors import check_number
@@ -254,11 +254,11 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
             index = index_of(self, item)
             if index.ndim or index._dtype.category >= FLOATING:
                 pass
-            elif index._dtype not in (bool_, uint8):
+            elif index._dtype in (bool_, uint8):
+                part, index = unsqueeze(part, dim), truth(self, bool(index))
+            elif not index._keys & BATCHED:  # which is another number for each element
                 part = apply_select(part, dim, index.item(), position)
                 continue
-            else:
-                part, index = unsqueeze(part, dim), truth(self, bool(index))
             tensors += [None] * (dim - spoken_of) + [index]
             dim += max(dims_of(index), 1)
             spoken_of = dim

@@ -290,6 +290,8 @@ class Tensor(Methods, metaclass=_TensorType):
         if storage is None:
             if self._keys & PIPELINE:
                 self._wait()
+            if self._keys & BATCHED:
+                raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
             cell = self._version_counter
             if cell is None:
                 cell = self._version_counter = [0, None]
@@ -307,7 +309,13 @@ class Tensor(Methods, metaclass=_TensorType):
         return self.untyped_storage().typed(self._dtype)
 
     def data_ptr(self) -> int:
-        """The address of the first element, 0 where there is none (``torch.Tensor.data_ptr``)."""
+        """The address of the first element, 0 where there is none (``torch.Tensor.data_ptr``).
+
+        Raises:
+            RuntimeError: inside of ``vmap``, where a tensor has no memory of its own.
+        """
+        if self._keys & BATCHED:
+            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         if self._keys & PIPELINE:
             self._wait()
         if self._keys & PYTHON and self._array is None:
@@ -695,6 +703,10 @@ class Tensor(Methods, metaclass=_TensorType):
         if self._keys & BATCHED:
             if operation == "check":  # what is wrong with one element is wrong
                 return self._batched[0]._host(operation)
+            if operation == "bool":
+                raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent "
+                                   "control flow. We don't support that yet, please file an issue at "
+                                   "https://github.com/pytorch/pytorch/issues .")
             raise RuntimeError(f"vmap: It looks like you're calling .{operation}() on a Tensor. We don't support vmap "
                                f"over calling .{operation}() on a Tensor, please try to rewrite what you're doing with "
                                "other operations. If error is occurring somewhere inside PyTorch internals, please "

@@ -11,10 +11,12 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._dispatch.keys import BATCHED
 from ._dispatch.local import local
 from ._dtype import DType, bool_, complex64, complex128, float64, get_default_dtype, int64
 
@@ -81,6 +83,9 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 def _str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     """The text of `repr(tensor)`; `tensor_contents` stands in for the values if given."""
+    if tensor._keys & BATCHED:
+        whole, dim, frame = tensor._batched
+        return f"BatchedTensor(lvl={frame.level}, bdim={dim}, value=\n{indent(_str(whole), '    ')}\n)"
     names = [base.__name__ for base in type(tensor).__mro__]
     plain = names[0] in ("Tensor", "Parameter")
     prefix = "tensor(" if plain else f"{names[0]}("

@@ -293,8 +293,13 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     With ``inputs`` (tensors or gradient edges), into those only.
 
     Raises:
-        RuntimeError: if a tensor has no graph, the graph was freed, or a gradient is needed and not given.
+        RuntimeError: if a tensor has no graph, the graph was freed, or a gradient is needed and not given; inside of
+            ``vmap`` and functions of ``torch.func``.
     """
+    if local.transforms or local.frames:
+        raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use "
+                           "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+                           "transforms.")
     if create_graph:
         warn_once(CYCLE)
     try:

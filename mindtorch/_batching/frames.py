@@ -29,11 +29,13 @@ class Frame:
 
     def __init__(self, size: int, randomness: str = "error"):
         self.number, self.size, self.randomness = _next_number(), size, randomness
+        self.level = 0  #: how deep it is nested in functions of functions, counted from 1
 
     @contextmanager
     def entered(self) -> Iterator[Frame]:
         """What is called in the block is called inside of this frame."""
         before = local.frames
+        self.level = len(before) + local.transforms + 1
         set_local("frames", (*before, self))
         try:
             yield self

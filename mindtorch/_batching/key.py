@@ -32,6 +32,9 @@ def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         found = [t._batched[2] for t in tensors_of(args) if t._keys & BATCHED]
         frame = max(found, key=lambda frame: frame.number) if found else local.frames[-1]
+        if op.is_out:
+            raise RuntimeError(f"Batching rule not implemented for aten::{op.name}; the fallback path doesn't work on "
+                               "out= or view ops.")
         if is_random:
             return at_random(op, frame, args)
         if op.is_inplace and not is_batched(args[0], frame):

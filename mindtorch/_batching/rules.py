@@ -357,11 +357,24 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Any:
     return self.where(~mask, value).to(self._dtype)
 
 
+def unbatchable(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
+    """How many results there are depends on the values, which differ from element to element. Raises RuntimeError."""
+    raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap "
+                       f"over aten::{op.packet}. Please file an issue at https://github.com/pytorch/pytorch/issues if "
+                       "you need this feature.")
+
+
 def selected(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``masked_select``: masks that differ from element to element may select more from one than from another."""
+    """``masked_select`` by one mask for all elements.
+
+    Raises:
+        RuntimeError: for masks of their own, which may select more from one element than from another.
+    """
     self, mask = args
     if is_batched(mask, frame):
-        return each_element(op, frame, args)
+        raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support "
+                           "this because for each batch this would return a differently shaped Tensor. Please file an "
+                           "issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
     shape = broadcast_shapes(self.shape, mask.shape)
     return lowered(self.expand(shape)[mask.expand(shape)], frame)
 
@@ -394,10 +407,8 @@ class Places:
                 position += 1
             elif index._dtype is boolean:
                 if is_batched(index, frame):
-                    raise RuntimeError(
-                        "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
-                        "don't support that yet, please shout over at "
-                        "https://github.com/pytorch/functorch/issues/257 .")
+                    raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. "
+                                       "Attempting to batch over indexing with a boolean mask.")
                 found = index.nonzero().unbind(1)
                 self.named += [(position + i, part) for i, part in enumerate(found)]
                 position += index.ndim
@@ -450,6 +461,16 @@ def embedded(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     if not rest or rest[0] < 0:
         return found
     return found.where((filled(indices, frame) != rest[0]).unsqueeze(-1), found.detach())
+
+
+def one_hot(self: Any, num_classes: int = -1) -> Any:
+    """Class numbers as rows of zeros with a one; the values, which differ from element to element, are not checked."""
+    if self._dtype is not int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if num_classes <= 0:
+        raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes "
+                           "argument.")
+    return (self.unsqueeze(-1) == arange(num_classes, int64, None, self._device)).long()
 
 
 def embedding_gradient(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:

@@ -14,8 +14,8 @@ from .networks import (
 from .rules import (
     Rule, added, along_dimensions, along_index, as_it_is, bagged, block_diagonal, by_sample, composed, distance,
     each_element, elementwise, embedded, embedding_gradient, flat, index_written, indexed, joined, loss, masked_fill,
-    masked_scatter, nll, over_all, product, put, renormalised, scattered, searched, selected, squeezed, stacked,
-    strided, taken, trailing, transposed, trilinear, with_size,
+    masked_scatter, nll, one_hot, over_all, product, put, renormalised, scattered, searched, selected, squeezed,
+    stacked, strided, taken, trailing, transposed, trilinear, unbatchable, with_size,
 )
 
 
@@ -48,7 +48,7 @@ RULES: dict[str, Rule] = {
     # places
     **names(along_index, "index_select index_add index_copy index_fill.int_Scalar index_fill.int_Tensor index_reduce"),
     "index.Tensor": indexed, "index_put": index_written, "take": composed(taken), "put": composed(put),
-    "embedding": embedded, "embedding_dense_backward": embedding_gradient,
+    "embedding": embedded, "one_hot": composed(one_hot), "embedding_dense_backward": embedding_gradient,
     "searchsorted.Tensor": searched,
     "bucketize.Tensor": composed(lambda self, boundaries, out_int32=False, right=False: searchsorted(
         boundaries, self, out_int32, right)),
@@ -97,5 +97,6 @@ RULES: dict[str, Rule] = {
     # others
     **names(elementwise, "native_dropout_backward copy_"), "_embedding_bag_forward_only": bagged,
     **names(each_element, """
-        ctc_loss.Tensor ctc_loss.IntList linalg_lstsq multilabel_margin_loss_forward _pdist_forward nonzero"""),
+        ctc_loss.Tensor ctc_loss.IntList linalg_lstsq multilabel_margin_loss_forward _pdist_forward"""),
+    **names(unbatchable, "nonzero _unique2 unique_dim unique_consecutive unique_dim_consecutive"),
 }

@@ -156,6 +156,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Raises:
         ValueError: for primals that are no tensors.
         RuntimeError: for integers, and outputs that are no tensors of floating point or complex dtype.
+        TypeError: for cotangents that are no tensors.
     """
     recording = recorded_vjp(func, primals, None, has_aux)
     results = tree_unflatten(map(recording.left, recording.results), recording.outputs_spec)
@@ -186,6 +187,9 @@ def apply_vjp(recording: Recording, cotangents: Any, retain_graph: bool = True,
     if spec != recording.outputs_spec:
         raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to "
                            f"the function. cotangents: {spec}, primal output: {recording.outputs_spec}")
+    for vector in vectors:
+        if not isinstance(vector, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(vector).__name__}")
     return recording.gradients(vectors, retain_graph, local.grad_enabled if create_graph is None else create_graph)
 
 

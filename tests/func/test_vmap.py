@@ -13,7 +13,15 @@ import mindtorch.func
 from tests.func.batches import compare
 from tests.func.both import assert_agree
 from tests.parity.compare import database
-from tests.support import seed_all
+from tests.support import seed_all, torch
+
+
+def written(x: Any, place: Any, value: Any) -> Any:
+    """A copy in which a value stands at a place."""
+    x = x.clone()
+    x[place] = value
+    return x
+
 
 # Functions of a library, its `func`, and matrices of shapes (5, 4), (4, 3), (5, 4).
 CASES = {
@@ -32,6 +40,15 @@ CASES = {
     "places": lambda L, F, x, w, v: F.vmap(lambda x, i: (x[i], x.index_select(0, i), x.index_add(0, i, x[:2]), w[:, i],
                                                          w[1, i], x.view(2, 2)[:, i], w[i][:, None].expand(2, 2, 3)))(
         x, L.tensor([[0, 1], [1, 0], [1, 1], [0, 0], [1, 0]])),
+    "a place of its own": lambda L, F, x, w, v: F.vmap(lambda x, i: (
+        x[i], w[i], w[:, i], x.view(2, 2)[i % 2, :], x.view(2, 2)[None, 1, i % 2], x.view(2, 2)[i % 2, i % 2],
+        x[i - 1]))(x, L.tensor([0, 1, 2, 1, 0])),
+    "a place of its own written": lambda L, F, x, w, v: F.vmap(lambda x, i, v: (
+        written(x, i, v[0]), written(x, i, 3.), written(x.view(2, 2), (slice(None), i % 2), v[:2]),
+        written(x.view(2, 2), (i % 2, 0), -1.)))(x, L.tensor([0, 1, 2, 1, 0]), v),
+    "places of their own, nested": lambda L, F, x, w, v: F.vmap(F.vmap(lambda x, i: x[i], in_dims=(None, 0)))(
+        x, L.tensor([[0, 1], [1, 0], [1, 1], [0, 0], [1, 3]])),
+    "one-hot": lambda L, F, x, w, v: F.vmap(lambda i: L.nn.functional.one_hot(i, 4))(L.tensor([[0, 3], [2, 1]])),
     "places written": lambda L, F, x, w, v: F.vmap(lambda x, v: x.index_put((L.tensor([0, 2]),), v[:2]).masked_fill(
         x > 0, 3.).scatter(0, L.tensor([1]), v))(x, v),
     "convolutions of their own": lambda L, F, x, w, v: F.vmap(lambda w, x: L.nn.functional.conv1d(
@@ -73,6 +90,21 @@ WRONG = {
     "random": lambda L, F, x, w, v: F.vmap(lambda x: x + L.randn(4, dtype=L.float64))(x),
     "chunks of nothing": lambda L, F, x, w, v: F.jacrev(L.sin, chunk_size=0)(x),
     "complex": lambda L, F, x, w, v: F.jacrev(L.sin)(L.complex(x, x)),
+    "a place that is none": lambda L, F, x, w, v: F.vmap(lambda x, i: x[i])(x, L.tensor([0, 1, 2, 4, 0])),
+    "places of zeros": lambda L, F, x, w, v: F.vmap(lambda x: x.nonzero())(x),
+    "places of a mask": lambda L, F, x, w, v: F.vmap(lambda x: x[x > 0])(x),
+    "selected by a mask": lambda L, F, x, w, v: F.vmap(lambda x: x.masked_select(x > 9))(x),
+    "unique": lambda L, F, x, w, v: F.vmap(L.unique)(x),
+    "unique rows": lambda L, F, x, w, v: F.vmap(lambda x: x.unique(dim=0))(x),
+    "one-hot without classes": lambda L, F, x, w, v: F.vmap(L.nn.functional.one_hot)(L.tensor([0, 1])),
+    "out": lambda L, F, x, w, v: F.vmap(lambda x: L.sin(x, out=L.zeros(4, dtype=x.dtype)))(x),
+    "truth": lambda L, F, x, w, v: F.vmap(lambda x: x if x.sum() > 0 else -x)(x),
+    "an address": lambda L, F, x, w, v: F.vmap(lambda x: x.data_ptr())(x),
+    "a storage": lambda L, F, x, w, v: F.vmap(lambda x: x.untyped_storage())(x),
+    "backward in grad": lambda L, F, x, w, v: F.grad(lambda x: [x.sum().backward(), x.sum()][1])(x),
+    "backward in vmap": lambda L, F, x, w, v: [
+        w.requires_grad_(), F.vmap(lambda x: L.autograd.backward(w.sum()))(x)],
+    "a number as cotangent": lambda L, F, x, w, v: F.vjp(L.sin, x)[1](3),
     "an item": lambda L, F, x, w, v: F.vmap(lambda x: x.sum().item())(x),
 }
 
@@ -84,6 +116,24 @@ RANDOM = {
     "bernoulli": lambda L, x: L.bernoulli(x.sigmoid()), "multinomial": lambda L, x: L.multinomial(x.abs(), 2),
     "of all": lambda L, x: L.ones(4).uniform_(),
 }
+
+
+def printed(L: Any, F: Any) -> Any:
+    """Programs that print what they see in ``vmap``."""
+    def show(x: Any) -> Any:
+        texts.append(f"{x!r} {x.sum()!s}")
+        return x
+
+    texts: list[str] = []
+    x = L.arange(8.).view(2, 2, 2)
+    for program in (F.vmap(show), F.vmap(show, in_dims=2), F.vmap(F.vmap(show)), F.vmap(F.vmap(show, in_dims=1)),
+                    F.vmap(lambda y: show(x[0]) + y)):
+        program(x)
+    return texts
+
+
+def test_a_tensor_is_printed_as_part_of_its_batch() -> None:
+    assert printed(mindtorch, mindtorch.func) == printed(torch, torch.func)
 
 
 @pytest.mark.parametrize("case", CASES)
