@@ -26,7 +26,7 @@ class Room(NamedTuple):
 
 HOUSE = (
     Room("_version _forks _left_out _lazy _interrupts _call_site _warnings _about _backend _dtype _determinism _size "
-         "_formats _errors _linalg_error _device _streams _layout _groups",
+         "_durations _formats _errors _linalg_error _device _streams _layout _groups",
          "what tensors are described by: dtypes, devices, sizes, strides; errors and the facts that they carry; "
          "`Backend`, what a kind of device provides", "a dtype, a rule of strides, a check that many operators make"),
     Room("_loops", "loops over elements that numba compiles where it is installed", "a loop: `bodies.py`"),
