@@ -104,9 +104,11 @@ def stylesheet(name: str = "style") -> Markup:
 
 
 def page(*children: Any, kind: str, sheet: str | None = None) -> Markup:
-    """A whole output: the style sheet, another ``sheet`` if it needs one, one element of the class ``mindtorch``."""
-    more = "" if sheet is None else stylesheet(sheet)
-    drawn = tag("div", *children, class_=f"mindtorch mt-{kind}")
+    """A whole output: the style sheet, another ``sheet`` if it needs one, one element of the class ``mindtorch``. A
+    notebook has the sheets of all its pictures: another ``sheet`` says nothing but of what is in ``mt-sheet-NAME``.
+    """
+    more, own = ("", "") if sheet is None else (stylesheet(sheet), f" mt-sheet-{sheet}")
+    drawn = tag("div", *children, class_=f"mindtorch mt-{kind}{own}")
     return Markup(f"{stylesheet()}{more}{drawn}", drawn.plain)
 
 

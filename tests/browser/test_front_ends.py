@@ -4,12 +4,15 @@ outputs: in a page with its variables (VS Code itself is not run).
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import nbformat
 import pytest
+
+from mindtorch import viz
 
 from . import lab
 from .test_jupyterlab import CONTRAST
@@ -95,6 +98,12 @@ def page(browser):
     page.close()
 
 
+def shown(notebook):
+    """The HTML of the outputs of a notebook's cells."""
+    outputs = [output for cell in nbformat.read(notebook, 4).cells for output in cell.get("outputs", ())]
+    return [output.data["text/html"] for output in outputs if "text/html" in output.get("data", ())]
+
+
 def ground(page):
     return page.locator(".mindtorch").first.evaluate("e => getComputedStyle(e).backgroundColor")
 
@@ -107,6 +116,22 @@ def test_every_picture_is_shown_in_the_html_of_nbconvert(executed, page, theme, 
     assert ground(page) == colour
 
 
+def test_a_picture_looks_as_if_it_were_alone_beside_all_others(executed, page):
+    pictures = {found[1]: html for html in shown(executed)
+                if (found := re.search(r'class="(mindtorch [^"]+)"', html)) is not None}
+    sheets = "".join(f"<style>{file.read_text('utf-8')}</style>" for file in Path(viz.__file__).parent.glob("*.css"))
+    looks = """() => [...document.querySelectorAll('.mindtorch *')].map(element => {
+      const style = getComputedStyle(element);
+      return element.className + [...style].map(name => name + style[name]).join();
+    })"""
+    assert len(pictures) > 15
+    for html in pictures.values():
+        page.set_content(html)
+        alone = page.evaluate(looks)
+        page.set_content(html + sheets)
+        assert page.evaluate(looks) == alone
+
+
 @pytest.mark.parametrize(("theme", "front", "back", "colour"), [
     ("vscode-light", "#3b3b3b", "#ffffff", "rgb(255, 255, 255)"),
     ("vscode-dark", "#cccccc", "#1f1f1f", "rgb(31, 31, 31)"),
@@ -114,9 +139,7 @@ def test_every_picture_is_shown_in_the_html_of_nbconvert(executed, page, theme, 
     ("vscode-high-contrast-light", "#292929", "#ffffff", "rgb(255, 255, 255)"),
 ])
 def test_every_picture_is_shown_among_the_variables_of_vs_code(executed, page, theme, front, back, colour):
-    cells = nbformat.read(executed, 4).cells
-    shown = [output.data for cell in cells for output in cell.get("outputs", ()) if "data" in output]
-    pictures = "".join(data["text/html"] for data in shown if "text/html" in data)
+    pictures = "".join(shown(executed))
     variables = f"--vscode-editor-foreground: {front}; --vscode-editor-background: {back}; background: {back}"
     page.set_content(f"<body data-vscode-theme-kind='{theme}' style='{variables}'>{pictures}</body>")
     look(page)
