@@ -10,7 +10,7 @@ from ..introspect.compiled import Compiled, CompileFacts, ProgramFacts
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import count_text, mono, place_text, soft
 
-WIDTH = 240  #: pixels of the longest bar
+WIDTH = 50  #: percent of the line that the longest bar takes
 PASSES = ("forward", "backward")
 #: Why there is nothing to see, by whether the cell's last expression was called.
 NOTHING = ("There was nothing to compile: %%compile compiles the last expression of a cell, and this cell ends with a "
@@ -74,8 +74,7 @@ def _race(facts: CompileFacts) -> Markup | None:
     longest = max(facts.written, facts.compiled)
 
     def lane(name: str, seconds: float, more: str) -> list[Any]:
-        width = max(2, round(WIDTH * seconds / longest))
-        bar = tag("span", class_="mt-bar", style=f"width:{width}px")
+        bar = tag("span", class_="mt-bar", style=f"width:{max(0.5, WIDTH * seconds / longest):.1f}%")
         said = join([bar, mono(time_text(seconds * 1e9)), soft(more)], " ")
         return [tag("span", name, plain=f"{name}: "), tag("span", said, plain=f"{said.plain}\n")]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from IPython import get_ipython
 from IPython.display import display
-from ipywidgets import HTML, VBox, Widget
+from ipywidgets import HTML, HBox, Layout, VBox, Widget
 
 from .._interrupts import contextmanager
 from ..viz import copyable
@@ -15,6 +15,11 @@ from ..viz.html import Markup, tag
 
 _marks = itertools.count()
 NAMES = {"description_width": "5.5rem"}  #: the style of controls: room for their names
+
+
+def in_row(*controls: Widget) -> HBox:
+    """Controls beside each other, and below each other where there is no room."""
+    return HBox(controls, layout=Layout(flex_flow="row wrap"))
 
 
 class Explorer(VBox):

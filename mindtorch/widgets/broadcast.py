@@ -3,14 +3,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ipywidgets import Button, HBox, Layout, Text, VBox
+from ipywidgets import Button, Layout, Text, VBox
 
 from ..introspect import BroadcastFacts, broadcast_facts, parse_shape
 from ..viz import broadcast_page, broadcast_text
 from ..viz.broadcast import shape_name
 from ..viz.html import Markup, page, tag
 from ..viz.palette import tuple_text
-from .base import NAMES, Explorer
+from .base import NAMES, Explorer, in_row
 
 MOST = 6  #: shapes
 
@@ -42,7 +42,7 @@ class BroadcastExplorer(Explorer):
         self.fewer.on_click(lambda _: self._resize(-1))
         self._fields = VBox()
         self.arrange()
-        super().__init__([self._fields, HBox([self.more, self.fewer])], self.fields)
+        super().__init__([self._fields, in_row(self.more, self.fewer)], self.fields)
 
     def _resize(self, step: int) -> None:
         with self.one_change():

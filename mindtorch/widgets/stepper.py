@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import Any
 
 from IPython import get_ipython
-from ipywidgets import Button, HBox, IntSlider, Layout
+from ipywidgets import Button, IntSlider, Layout
 
 from ..introspect import BackwardSteps, StepFacts, named_tensors
 from ..viz import stepper_page, stepper_text
 from ..viz.html import Markup
-from .base import NAMES, Explorer
+from .base import NAMES, Explorer, in_row
 
 
 class BackwardStepper(Explorer):
@@ -36,7 +36,7 @@ class BackwardStepper(Explorer):
             0, min=0, max=self.steps.total, description="step", style=NAMES, layout=Layout(width="26rem"))
         self.forward.on_click(lambda _: self.run(1))
         self.rest.on_click(lambda _: self.run(self.steps.total))
-        super().__init__([HBox([self.forward, self.rest, self.shown])], [self.shown])
+        super().__init__([in_row(self.forward, self.rest, self.shown)], [self.shown])
 
     def run(self, count: int = 1) -> None:
         """Run so many nodes more, if there are as many. An error that a node raises is shown."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ipywidgets import BoundedIntText, Button, HBox, IntSlider, Layout, Play, VBox, link
+from ipywidgets import BoundedIntText, Button, IntSlider, Layout, Play, VBox, link
 
 from .._creation import arange
 from .._layout import contiguous_strides
 from ..introspect import StrideFacts, is_tensor, stride_facts
 from ..viz import strides_page, strides_text
 from ..viz.html import Markup
-from .base import NAMES, Explorer
+from .base import NAMES, Explorer, in_row
 
 DIMENSIONS = 4  #: at most
 LARGEST = 4096  #: size that can be typed
@@ -59,12 +59,12 @@ class StrideExplorer(Explorer):
         self.turned = Button(description="transpose", tooltip="the dimensions in reverse order")
         self.row_major.on_click(lambda _: self.set(self.shape, contiguous_strides(self.shape), 0))
         self.turned.on_click(lambda _: self.set(self.shape[::-1], self.stride[::-1], self.offset.value))
-        self._rows = [HBox(pair) for pair in zip(self.sizes, self.strides, strict=True)]
+        self._rows = [in_row(*pair) for pair in zip(self.sizes, self.strides, strict=True)]
         self._layout: Any = None
         self.arrange()
         watched = [self.dimensions, *self.sizes, *self.strides, self.offset, self.read]
-        buttons = HBox([self.dimensions, self.row_major, self.turned])
-        super().__init__([buttons, VBox(self._rows), HBox([self.offset, self.read, self.play])], watched)
+        buttons = in_row(self.dimensions, self.row_major, self.turned)
+        super().__init__([buttons, VBox(self._rows), in_row(self.offset, self.read, self.play)], watched)
 
     @property
     def shape(self) -> tuple[int, ...]:

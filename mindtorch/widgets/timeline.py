@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from ipywidgets import Button, HBox, IntRangeSlider, Layout, SelectionSlider
+from ipywidgets import Button, IntRangeSlider, Layout, SelectionSlider
 
 from .._durations import digits_of, time_text
 from ..introspect import Timeline
 from ..viz import timeline_page, timeline_text
 from ..viz.html import Markup
-from .base import NAMES, Explorer
+from .base import NAMES, Explorer, in_row
 
 STEPS = 1000  #: places of a slider, besides the events
 
@@ -35,12 +35,12 @@ class TimelineScrubber(Explorer):
         options = [(time_text(time, digits_of(self._length, step)), time) for time in times]
         self.at = SelectionSlider(options=options, value=0, description="time", style=NAMES, layout=wide)
         self.window = IntRangeSlider(value=(0, self._length), min=0, max=self._length, step=step,
-                                     description="show (ns)", style=NAMES, layout=wide)
+                                     description="show", readout=False, style=NAMES, layout=wide)
         self.back = Button(description="event before", icon="step-backward")
         self.on = Button(description="next event", icon="step-forward")
         self.back.on_click(lambda _: self._jump(bisect_left(self._events, self.at.value) - 1))
         self.on.on_click(lambda _: self._jump(bisect_right(self._events, self.at.value)))
-        super().__init__([HBox([self.at, self.back, self.on]), self.window], [self.at, self.window])
+        super().__init__([in_row(self.at, self.back, self.on), self.window], [self.at, self.window])
 
     def _jump(self, number: int) -> None:
         """Move to an event, if there is one of that number; the window follows."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -114,6 +115,19 @@ def test_every_picture_is_shown_in_the_html_of_nbconvert(executed, page, theme, 
     page.goto(file.as_uri(), wait_until="domcontentloaded")
     look(page)
     assert ground(page) == colour
+
+
+def test_every_picture_fits_into_a_narrow_page(executed, page):
+    page.set_viewport_size({"width": 360, "height": 900})
+    page.set_content("".join(f"<div style='display: flex; flex-direction: column'>{html}</div>"
+                             for html in shown(executed)))  # as widgets have it
+    assert page.evaluate("document.scrollingElement.scrollWidth") == 360  # no picture is wider
+    axes = page.locator(".mt-axis").all()
+    for axis in axes:
+        edges = axis.evaluate("""axis => [...axis.children].map(label => label.getBoundingClientRect())
+          .filter(box => box.width).map(box => [box.left, box.right])""")
+        assert edges and all(before[1] < after[0] for before, after in pairwise(edges))
+    assert len(axes) > 2
 
 
 def test_a_picture_looks_as_if_it_were_alone_beside_all_others(executed, page):
