@@ -889,6 +889,9 @@ def tensor_method(name: str) -> Callable[[Method], Method]:
     return attach
 
 
+BYTE = np.dtype(np.uint8)
+
+
 def view_of_bytes(data: np.ndarray, shape: Ints, dtype: DType, offset: int, stride: Ints, size: int) -> np.ndarray:
     """An array over part of a flat byte array, whose bounds NumPy checks.
 
@@ -919,6 +922,11 @@ def empty_tensor(spec: Spec, device: _device.device = _device.CPU) -> Tensor:
         raise NotImplementedError("the output's shape depends on data, which a meta tensor does not have")
     if device.type == "cpu" and stride is None:
         return from_array(allocate(shape, dtype.np), dtype)
+    if device.type == "cpu" and 0 not in shape:  # the storage is made when it is asked for, over the same bytes
+        data = allocate((storage_size(shape, stride) * dtype.itemsize,), BYTE)
+        out = from_array(view_of_bytes(data, shape, dtype, 0, stride, dtype.itemsize), dtype)
+        out._keys, out._stride, out._version_counter = CPU | NONCONTIGUOUS, stride, [0, None, data]
+        return out
     out = new(Tensor)
     out._device, out._dtype, out._stride = device, dtype, stride
     out._shape = shape if shape.__class__ is Size else Size(shape)

@@ -133,3 +133,13 @@ def test_a_storage_knows_the_live_tensors_that_see_it_and_keeps_none_alive():
         assert [id(x) for x in storage.aliases()] == [id(t), *map(id, kept)]
     finally:
         gc.enable()
+
+
+def test_a_result_that_lies_column_by_column_has_one_storage_of_its_size():
+    factor = torch.linalg.cholesky(torch.tensor([[4.0, 2, 2], [2, 5, 3], [2, 3, 6]]))
+    storage = factor.untyped_storage()
+    assert factor.stride() == (1, 3) and storage is factor.mT.untyped_storage() and storage.nbytes() == 36
+    assert factor.data_ptr() == storage.data_ptr() and factor._version == 0
+    storage.typed(torch.float32)[1] = 7
+    assert factor.tolist() == [[2, 0, 0], [7, 2, 0], [1, 1, 2]]
+    assert torch.linalg.cholesky(torch.ones(0, 0)).untyped_storage().nbytes() == 0

@@ -138,3 +138,59 @@ def test_a_key_that_a_thread_has_added_is_for_its_own_calls() -> None:
         product = torch.full((2,), 3.0) * 2
     assert sums == [[2, 2]] and product.tolist() == [6, 6]
     assert "mul.Tensor" in seen and "add.Tensor" not in seen
+
+
+def outcomes(call: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+    """What a call makes of each value, or how it refuses it."""
+    found: list[Any] = []
+    for value in values:
+        try:
+            out = call(value)
+            found.append((out.dtype, out.shape, tuple(out.stride()), out.tolist()))
+        except Exception as error:
+            found.append((type(error), str(error)))
+    return found
+
+
+SQUARE = [[4.0, 1.0], [1.0, 3.0]]
+#: Calls that differ in one thing only, on which the result or the refusal depends.
+DIFFERENT: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
+    "equal numbers": (lambda value: torch.zeros(2, dtype=torch.int64).scatter(0, torch.tensor([0]), value),
+                      [1, 1.0, True, 1e30, 1 << 70, 1]),
+    "dtypes": (lambda dtype: torch.linalg.cholesky(torch.tensor(SQUARE).to(dtype)),
+               [torch.float32, torch.float64, torch.float16, torch.int64, torch.float32]),
+    "strides": (lambda swap: torch.nn.functional.batch_norm(
+        torch.arange(24.0).view(1, 2, 3, 4).to(memory_format=swap), None, None, training=True),
+        [torch.contiguous_format, torch.channels_last, torch.contiguous_format]),
+    "dimensions": (lambda dim: torch.ones(2, 3).var(dim), [0, (0,), 1, 2, (0, 0), None, 0]),
+    "dtypes of indices": (lambda dtype: torch.ones(2, 2).gather(0, torch.zeros(1, 2, dtype=dtype)),
+                          [torch.int64, torch.int32, torch.float32, torch.int64]),
+    "default dtypes": (lambda dtype: with_default(dtype, lambda: torch.arange(3).logsumexp(0)),
+                       [torch.float32, torch.float64, torch.float32]),
+}
+
+
+def with_default(dtype: Any, call: Callable[[], Any]) -> Any:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        return call()
+    finally:
+        torch.set_default_dtype(before)
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_what_is_kept_of_a_call_is_not_taken_for_a_different_one(name: str) -> None:
+    call, values = DIFFERENT[name]
+    first = outcomes(call, values)
+    assert outcomes(call, values[::-1]) == first[::-1]
+    assert len({repr(outcome) for outcome in first}) > 1
+
+
+def test_a_call_that_warns_does_so_each_time() -> None:
+    columns = torch.ones(2, 2).t()
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="non-contiguous"):
+            torch.searchsorted(torch.arange(2.0), columns)
+        with pytest.warns(UserWarning, match="uint8"):
+            torch.ones(2)[torch.tensor([1, 0], dtype=torch.uint8)]

@@ -46,9 +46,53 @@ def kernel_of(op: Operator) -> Kernel | None:
         return Kernel(general if fast is None else with_zero_strides(general, fast), row, fast=fast)
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
+    if op.family not in ("creation", "random") and op.name not in OF_MORE:
+        meta = remembering(meta)
     general = writing_kernel(meta, on_arrays(row)) if op.is_inplace else general_kernel(op, row, meta)
     fast = None if make is None else make(general)
     return Kernel(fast if fast is not None and op.name in ANY_STRIDES else general, row, fast=fast)
+
+
+#: Operators whose meta kernels look at more than a call's sizes: at values, at the default dtype, or at whether to warn
+#: of what they are given.
+OF_MORE = {"index.Tensor", "index_put_", "scatter_.reduce", "where.self", "logsumexp", "searchsorted.Tensor",
+           "searchsorted.Scalar", "bucketize.Tensor", "bucketize.Scalar"}
+#: Descriptions that an operator keeps.
+KEPT = 1 << 10
+PLAIN, INTS = {int, float, bool, str, DType, type(None)}, {int}
+
+
+def remembering(meta: Callable[..., Any]) -> Callable[..., Any]:
+    """A meta kernel that keeps what it says, by the shapes, strides and dtypes of the tensors and by the settings,
+    which are all that it looks at: a call like one before is neither checked nor described again. What it refuses it
+    does not keep, nor what it says of lists of tensors.
+    """
+    kept: dict[Any, Any] = {}
+
+    def described(*args: Any) -> Any:
+        key: list[Any] = []
+        for arg in args:
+            kind = arg.__class__
+            if kind in PLAIN:
+                key += (kind, arg)  # with its class, since 1, 1.0 and True are equal
+            elif kind in TENSOR_TYPES:
+                key += (arg._array.shape, arg._stride, arg._dtype)
+            elif kind is tuple and {*map(type, arg)} <= INTS:
+                key.append(arg)
+            else:
+                return meta(*args)
+        place = (*key,)
+        said = kept.get(place, kept)  # of a check, None
+        if said is kept:
+            said = meta(*args)
+            if len(kept) >= KEPT:
+                kept.clear()
+            kept[place] = said
+        return said
+
+    if (policy := getattr(meta, "policy", None)) is not None:
+        described.policy = policy  # type: ignore[attr-defined]
+    return described
 
 
 def array_of(value: Any) -> Any:
