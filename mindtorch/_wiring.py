@@ -13,11 +13,13 @@ from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
 from ._backends.common.pointwise import Pointwise
+from ._backends.cpu.kept import OF_COMPOSITES
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
 from ._dispatch.keys import (
-    AUTOGRAD, BACKENDS, BATCHED, DUAL, INFERENCE, MATH_BITS, OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED,
+    AUTOGRAD, BACKENDS, BATCHED, CPU, DUAL, INFERENCE, MATH_BITS, OBSERVED, PIPELINE, PYTHON, THREAD_STATE,
+    UNINITIALIZED,
 )
 from ._dispatch.registry import Kernel, Operator
 
@@ -49,16 +51,19 @@ def find_kernel(op: Operator, key: int) -> Kernel | None:
     operator that has a kernel; copies and views, which are the same everywhere; last what the device falls back on.
     """
     backend = by_key[key]
-    return (backend.kernel(op) or composite(op) or inplace_and_out.kernel_of_form(op, key) or conversion(op)
+    return (backend.kernel(op) or composite(op, key) or inplace_and_out.kernel_of_form(op, key) or conversion(op)
             or view.kernel_of_view(op, key) or backend.fallback(op))
 
 
-def composite(op: Operator) -> Kernel | None:
+def composite(op: Operator, key: int) -> Kernel | None:
     """A composite's function is its kernel on every backend; an ``out=`` form, which has a row of its own where it
-    draws random numbers into ``out``, keeps autograd's check.
+    draws random numbers into ``out``, keeps autograd's check. On the CPU, some have a fast path.
     """
     function = COMPOSITES.get(op.name)
-    return None if function is None else Kernel(function, function, composite=not op.is_out)
+    if function is None:
+        return None
+    make = OF_COMPOSITES.get(op.name) if key == CPU else None
+    return Kernel(function, function, None if make is None else make(function), composite=not op.is_out)
 
 
 def conversion(op: Operator) -> Kernel | None:

@@ -52,10 +52,16 @@ def positions(x: Array, out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -
     """Each position in the window, and the elements that are there, one for each place of the window. They share
     memory.
     """
-    for at in product(*map(range, kernel)):
-        key: Any = (..., *[slice(a * d, a * d + (n - 1) * s + 1, s)
-                           for a, d, n, s in zip(at, dilation, out, stride, strict=True)])
+    keys = keys_of_positions(out, kernel, stride, dilation)
+    for at, key in zip(product(*map(range, kernel)), keys, strict=True):
         yield at, x[key]
+
+
+def keys_of_positions(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> list[Any]:
+    """The keys of the elements at each position in the window."""
+    return [(..., *[slice(a * d, a * d + (n - 1) * s + 1, s)
+                    for a, d, n, s in zip(at, dilation, out, stride, strict=True)])
+            for at in product(*map(range, kernel))]
 
 
 class Columns:

@@ -17,8 +17,9 @@ from ...._determinism import alert_not_deterministic
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...meta.ops.pooling import places
+from ..kept import PLANS
 from ..taps import region_places, regions
-from ..windows import Array, Ints, middle, padded, positions, room
+from ..windows import Array, Ints, keys_of_positions, middle, padded, positions, room
 from . import CPU_KERNELS
 from .indexing import extreme, scatter_add_
 from .reduction import to_opmath
@@ -181,6 +182,30 @@ def max_unpool(dims: int) -> Callable[..., Array]:
     return row
 
 
+def highest(dims: int) -> Callable[..., Any]:
+    """What takes the maxima alone, of small arrays of one shape, one position in the window after the other."""
+
+    def plan(shape: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
+             ceil_mode: bool = False) -> Callable[[Array], Array]:
+        size = shape[-dims:]
+        out, kernel, stride, padding, dilation = window(size, kernel_size, stride, padding, ceil_mode, dilation)
+        wide = room(size, padding, out, kernel, stride, dilation)
+        first, *others = keys_of_positions(out, kernel, stride, dilation)
+
+        def work(x: Array) -> Array:
+            x = x if wide == size else padded(x, padding, wide, -np.inf)
+            if not others:
+                return x[first].copy()
+            best = np.maximum(x[first], x[others[0]])
+            for key in others[1:]:
+                np.maximum(best, x[key], out=best)
+            return best
+
+        return work
+
+    return plan
+
+
 # -- means -------------------------------------------------------------------------------------------------------------
 
 def divisors(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include_pad: bool,
@@ -218,6 +243,36 @@ def avg_pool(dims: int) -> Callable[..., Array]:
         return quotient(total, divisors(size, out, kernel, stride, padding, count_include_pad, divisor_override))
 
     return row
+
+
+def averaging(dims: int) -> Callable[..., Any]:
+    """What takes the means of small arrays of one shape."""
+
+    def plan(shape: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
+             count_include_pad: bool = True, divisor_override: int | None = None) -> Callable[[Array], Array]:
+        size = shape[-dims:]
+        out, kernel, stride, padding, ones = window(size, kernel_size, stride, padding, ceil_mode)
+        wide = room(size, padding, out, kernel, stride, ones)
+        steps: list[list[Any]] = [
+            [(..., slice(k, k + (out[d] - 1) * stride[d] + 1, stride[d]), *(slice(None),) * (dims - 1 - d))
+             for k in range(kernel[d])] for d in range(dims)]
+        counts = divisors(size, out, kernel, stride, padding, count_include_pad, divisor_override)
+        counts = counts.ravel()[0] if (counts == counts.ravel()[0]).all() else counts
+        by = {np.dtype(dtype): counts.astype(dtype) for dtype in (np.float32, np.float64)}
+
+        def work(x: Array) -> Array:
+            x = x if wide == size else padded(x, padding, wide)
+            for first, *others in steps:
+                total = x[first] + x[others[0]] if others else x[first].copy()
+                for key in others[1:]:
+                    total += x[key]
+                x = total
+            x /= by[x.dtype]
+            return x
+
+        return work
+
+    return plan
 
 
 def along(x: Array, axis: int, out: int, kernel: int, stride: int) -> list[Array]:
@@ -262,6 +317,7 @@ def adaptive_avg_pool_backward(dims: int) -> Callable[..., Array]:
 
 
 for _n in (2, 3):
+    PLANS.update({f"max_pool{_n}d": highest(_n), f"avg_pool{_n}d": averaging(_n)})
     CPU_KERNELS.update({
         f"max_pool{_n}d_with_indices": max_pool(_n), f"avg_pool{_n}d": avg_pool(_n),
         f"_adaptive_avg_pool{_n}d": adaptive_avg_pool(_n), f"adaptive_max_pool{_n}d": adaptive_max_pool(_n),

@@ -1,0 +1,116 @@
+"""What an operator of small tensors keeps from one call for the next like it: results, layouts, errors and what an
+observer sees are those of the first call, and of PyTorch.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mindtorch
+from mindtorch._backends.cpu import kept
+from tests.support import assert_same, port, torch
+
+MOVES: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
+    "roll": (lambda lib, x: lib.roll(x, 2, 1), (3, 4)),
+    "roll of all": (lambda lib, x: x.roll(3), (3, 4)),
+    "flip": (lambda lib, x: x.flip(1), (3, 4)),
+    "flip of nothing": (lambda lib, x: x.flip(()), (3, 4)),
+    "rot90": (lambda lib, x: x.rot90(), (3, 4)),
+    "rot90 back": (lambda lib, x: x.rot90(-1, (0, 2)), (3, 4, 2)),
+    "tril": (lambda lib, x: x.tril(-1), (3, 4)),
+    "triu": (lambda lib, x: x.triu(1), (2, 3, 4)),
+    "diag of a matrix": (lambda lib, x: x.diag(1), (3, 4)),
+    "diag of a vector": (lambda lib, x: x.diag(-1), (4,)),
+    "diag_embed": (lambda lib, x: lib.diag_embed(x, 1, 0, 2), (3, 4)),
+    "pixel_shuffle": (lambda lib, x: lib.nn.functional.pixel_shuffle(x, 2), (1, 8, 2, 3)),
+    "pixel_shuffle of one channel": (lambda lib, x: lib.nn.functional.pixel_unshuffle(x, 2), (2, 1, 4, 4)),
+    "repeat": (lambda lib, x: x.repeat(2, 1, 3), (3, 4)),
+    "a single element": (lambda lib, x: x.flip(0), ()),
+    "no element": (lambda lib, x: x.roll(1, 0), (0, 4)),
+}
+WINDOWS: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
+    "avg_pool2d": (lambda lib, x: lib.nn.functional.avg_pool2d(x, 2), (2, 3, 6, 7)),
+    "avg_pool2d with padding": (lambda lib, x: lib.nn.functional.avg_pool2d(x, 3, 2, 1, True, False), (2, 3, 6, 7)),
+    "avg_pool2d by another number": (
+        lambda lib, x: lib.nn.functional.avg_pool2d(x, 3, 1, 1, divisor_override=-2), (3, 6, 7)),
+    "avg_pool3d": (lambda lib, x: lib.nn.functional.avg_pool3d(x, 2, 1), (1, 2, 4, 4, 4)),
+    "max_pool2d": (lambda lib, x: lib.nn.functional.max_pool2d(x, 2), (2, 3, 6, 7)),
+    "max_pool2d with padding": (lambda lib, x: lib.nn.functional.max_pool2d(x, 3, 2, 1, 2, True), (2, 3, 9, 8)),
+    "max_pool2d of single elements": (lambda lib, x: lib.nn.functional.max_pool2d(x, 1, 2), (2, 3, 6, 7)),
+    "max_pool2d of one channel": (lambda lib, x: lib.nn.functional.max_pool2d(x, 2), (2, 1, 6, 7)),
+    "unfold": (lambda lib, x: lib.nn.functional.unfold(x, 2, padding=1), (2, 3, 4, 4)),
+    "reflection": (lambda lib, x: lib.nn.functional.pad(x, (1, 2), "reflect"), (2, 3, 4)),
+    "max_pool3d": (lambda lib, x: lib.nn.functional.max_pool3d(x, 2, 1), (1, 2, 4, 4, 4)),
+}
+
+
+def values(shape: tuple[int, ...], dtype: Any, times: int) -> Any:
+    """Other values each time, among them NaN and -0."""
+    made = (torch.arange(1, 1 + torch.Size(shape).numel()).reshape(shape) * 7 * times % 19 - 4).to(dtype)
+    if dtype.is_floating_point:
+        made[made == 5], made[made == 0] = float("nan"), -0.0
+    return made
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.bool,
+                                   torch.complex64], ids=str)
+@pytest.mark.parametrize("name", MOVES)
+def test_elements_come_where_they_came_before(name: str, dtype: Any) -> None:
+    call, shape = MOVES[name]
+    for times in (1, 2, 3):
+        x = values(shape, dtype, times)
+        assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_lie_where_they_lay_before(name: str, dtype: Any) -> None:
+    call, shape = WINDOWS[name]
+    for times in (1, 2, 3):
+        x = values(shape, dtype, times)
+        assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x))
+
+
+@pytest.mark.parametrize("name", ["rot90", "roll", "diag of a vector"])
+def test_the_results_memory_is_its_own(name: str) -> None:
+    call, shape = MOVES[name]
+    x = values(shape, torch.float32, 1)
+    ours = port(x, mindtorch)
+    results = [call(mindtorch, ours) for _ in range(3)]
+    expected = call(torch, x)
+    for result in results:
+        assert result._base is None and result._version == 0
+        assert result.untyped_storage().nbytes() == expected.untyped_storage().nbytes()
+        result.fill_(100)
+    assert_same(ours, x)
+    assert_same(call(mindtorch, ours), expected)
+
+
+@pytest.mark.parametrize("name", ["roll", "rot90", "pixel_shuffle", "diag of a matrix", "unfold"])
+def test_an_observer_sees_the_operators_within_each_time(name: str) -> None:
+    call, shape = {**MOVES, **WINDOWS}[name]
+    x = port(values(shape, torch.float32, 1), mindtorch)
+    seen = []
+    for _ in range(3):
+        with mindtorch.observe() as trace:
+            call(mindtorch, x)
+        seen.append([event.op for event in trace])
+        call(mindtorch, x)
+    assert len(seen[0]) > 1 and seen[1] == seen[2] == seen[0]
+
+
+def test_a_gradient_goes_through_what_was_kept() -> None:
+    for _ in range(3):
+        ours, theirs = mindtorch.ones(3, 4, requires_grad=True), torch.ones(3, 4, requires_grad=True)
+        for lib, x in ((mindtorch, ours), (torch, theirs)):
+            (x.roll(1, 1).tril() * lib.arange(12.0).reshape(3, 4)).sum().backward()
+        assert_same(ours.grad, theirs.grad)
+
+
+def test_what_is_kept_is_bounded() -> None:
+    plans: dict[Any, Any] = {}
+    for key in range(3 * kept.KEPT):
+        kept.keep(plans, key, key)
+        assert plans[key] == key and len(plans) <= kept.KEPT
