@@ -517,6 +517,12 @@ class Tensor(Methods, metaclass=_TensorType):
         else:
             self._version_counter[0] += 1
 
+    def _forget_writes(self) -> Tensor:
+        """This new tensor, in whose version the writes that filled it do not count."""
+        cell = self._version_counter
+        self._version_counter = None if cell is None or len(cell) == 2 else [0, *cell[1:]]  # which knows the memory
+        return self
+
     @property
     def data(self) -> Tensor:
         """This tensor without its history, and with a version counter of its own (``torch.Tensor.data``)."""

@@ -143,3 +143,19 @@ def test_a_result_that_lies_column_by_column_has_one_storage_of_its_size():
     storage.typed(torch.float32)[1] = 7
     assert factor.tolist() == [[2, 0, 0], [7, 2, 0], [1, 1, 2]]
     assert torch.linalg.cholesky(torch.ones(0, 0)).untyped_storage().nbytes() == 0
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: x.clone(), lambda x: x + x, lambda x: x.index_fill(0, torch.tensor([1]), 9.0),
+    lambda x: torch.full_like(x, 3.0), lambda x: x.put(torch.tensor([0]), torch.tensor([9.0])), torch.ones_like,
+    lambda x: x.index_put((torch.tensor([0]),), torch.tensor(9.0)), lambda x: x.clone().add_(1),
+])
+def test_the_storage_of_a_result_is_the_memory_that_the_result_is_in(make):
+    out = make(torch.arange(24.0).view(2, 3, 4).permute(2, 0, 1))
+    assert out.stride() == (1, 12, 4)
+    out.untyped_storage().typed(torch.float32)[5] = 77
+    assert out[1, 0, 1] == 77
+    other = make(torch.arange(24.0).view(2, 3, 4).permute(2, 0, 1))
+    view = other[:, 1]
+    other.untyped_storage().typed(torch.float32)[13] = 78
+    assert view[1, 0] == 78 and other.detach().data_ptr() == other.data_ptr()

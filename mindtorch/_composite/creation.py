@@ -12,8 +12,7 @@ from . import COMPOSITES
 
 def fresh(out: Any) -> Any:
     """A new tensor, after the writes in place that filled it: these do not count in its version."""
-    out._version_counter = None
-    return out
+    return out._forget_writes()
 
 
 def new_empty_strided(self: Any, size: Ints, stride: Ints, *options: Any) -> Any:

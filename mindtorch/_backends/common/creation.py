@@ -27,8 +27,7 @@ def filled_by_operator(spec: Spec, value: Any, device: Device) -> Tensor:
     """A tensor of a specification, filled with a number."""
     out = empty_tensor(spec, device)
     fill_(out, value)
-    out._version_counter = None  # the write that filled it does not count
-    return out
+    return out._forget_writes()
 
 
 def without_negative(size: Ints, stride: Ints) -> Ints:
