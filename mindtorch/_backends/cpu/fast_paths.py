@@ -13,7 +13,8 @@ import numpy as np
 
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.return_types import named_tuple
-from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
+from ..._dtype import DTYPES, FLOATING, DType, bool_, float32, float64, int64
+from ..._formats import contiguous_format, preserve_format
 from ..._layout import wrap_dims
 from ..._random import sampling
 from ..._random.default import default_generator
@@ -22,12 +23,14 @@ from ..common.blocks import copy
 from ..common.fast_paths import REFUSALS, Row, fast_path, fresh, ndarray
 from .ops import CPU_KERNELS, reduction
 from .ops.comparison import chosen
+from .ops.indexing import flat_places
 from .ops.reduction import MANY, by_ones, sum_of_all
 from .ops.softmax import (
     FEW as SMALL, log_softmax_grad, log_softmax_of, log_softmax_of_few, softmax_grad, softmax_of, softmax_of_few,
 )
 
-lowest, add, arange, matmul = np.minimum.reduce, np.add.reduce, np.arange, np.matmul  # type: Any, Any, Any, Any
+lowest, highest, add = np.minimum.reduce, np.maximum.reduce, np.add.reduce  # type: Any, Any, Any
+arange, matmul = np.arange, np.matmul  # type: Any, Any
 FEW = 16  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
 LARGEST = 3e38  #: what float32 surely holds
 #: The dtypes that BLAS multiplies.
@@ -257,10 +260,14 @@ def nll_loss_backward(grad_output: Any, self: Any, target: Any, weight: Any, red
 
 # -- copies -----------------------------------------------------------------------------------------------------------
 
+#: The formats in which the copy of a contiguous tensor is contiguous.
+AS_IT_IS = {None, contiguous_format, preserve_format, "contiguous_format", "preserve_format"}
+
+
 @fast_path
 def clone(self: Any, memory_format: Any = None) -> ndarray | None:
     """A copy in the same layout."""
-    if memory_format is not None:
+    if memory_format not in AS_IT_IS:
         return None
     array = allocate(self._array.shape, self._dtype.np)
     copy(array, self._array)
@@ -350,6 +357,81 @@ def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
     return array if array.size else None
 
 
+@fast_path
+def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> ndarray | None:
+    """The elements at few int64 indices along a dimension."""
+    places = flat_places(self._array, dim, index._array) if index._dtype is int64 else None
+    return None if places is None else self._array.take(places)
+
+
+@fast_path
+def take(self: Any, index: Any) -> ndarray | None:
+    """The elements at flat indices, which NumPy counts from the end as well."""
+    return np.asarray(self._array.take(index._array)) if index._dtype is int64 else None
+
+
+@fast_path
+def embedding(self: Any, indices: Any, *settings: Any) -> ndarray | None:
+    """The rows at int64 indices."""
+    rows, at = self._array, indices._array
+    if indices._dtype is not int64 or rows.ndim != 2 or not at.size or lowest(at, None) < 0:
+        return None
+    found = rows.take(at, 0)
+    return found if found.size else None
+
+
+def shares(self: Any, *others: Any) -> bool:
+    """Whether a tensor that is written to may share memory with others."""
+    storage = self._storage
+    for other in others:  # noqa: SIM110 (a generator takes thrice as long)
+        if other is self or (storage is not None and other._storage is storage):
+            return True
+    return False
+
+
+def add_at(array: ndarray, places: ndarray, values: Any) -> None:
+    """Add values at indices. Nothing is raised once something is written."""
+    with np.errstate(all="ignore"):
+        np.add.at(array, places, values)
+
+
+def scatter_into(write: Callable[[ndarray, ndarray, Any], Any], takes: frozenset[DType] | set[DType]) -> Row:
+    """``scatter_`` and its like: write few values, or a number, at int64 indices along a dimension."""
+
+    def run(self: Any, dim: int, index: Any, source: Any, *rest: Any) -> Any:
+        array, dtype = self._array, self._dtype
+        if rest or index._dtype is not int64 or dtype not in takes:
+            return None
+        if source.__class__ in TENSOR_TYPES:
+            values = source._array
+            if source._dtype is not dtype or values.shape != index._array.shape or shares(self, index, source):
+                return None
+        elif source.__class__ not in (int, float) or not -LARGEST < source < LARGEST or shares(self, index):
+            return None
+        else:
+            values = source
+        places = flat_places(array, dim, index._array)
+        if places is None:
+            return None
+        write(array.reshape(-1), places, values)
+        return self
+
+    return fast_path(run)
+
+
+@fast_path
+def index_add_(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    """Add few rows at int64 indices of the first dimension."""
+    array, at, values, dtype = self._array, index._array, source._array, self._dtype
+    if (dim or alpha.__class__ is not int or alpha != 1 or dtype not in BLAS or source._dtype is not dtype
+            or index._dtype is not int64 or at.ndim != 1 or not 0 < values.size <= reduction.FEW
+            or values.shape != (at.size, *array.shape[1:]) or lowest(at) < 0 or highest(at) >= len(array)
+            or shares(self, index, source)):
+        return None
+    add_at(array, at, values)
+    return self
+
+
 # -- random numbers ----------------------------------------------------------------------------------------------------
 
 def drawing(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:
@@ -425,6 +507,13 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "index.Tensor": index,
     "index_put_": index_put_,
     "index_select": index_select,
+    "index_add_": index_add_,
+    "gather": gather,
+    "scatter_.value": scatter_into(ndarray.__setitem__, BLAS),
+    "scatter_.src": scatter_into(ndarray.__setitem__, {*DTYPES.values()}),
+    "scatter_add_": scatter_into(add_at, BLAS),
+    "take": take,
+    "embedding": embedding,
     "normal_": drawing(sampling.normal, 0.0, 1.0),
     "uniform_": drawing(sampling.uniform, 0.0, 1.0),
     **{name: on_lists(name, count) for name, count in (("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6),

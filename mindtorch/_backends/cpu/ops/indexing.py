@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from .... import _loops
 from ...._about import about
 from ...._determinism import alert_not_deterministic
 from ...._errors import check
+from ...._layout import Ints, contiguous_strides
 from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
 from . import CPU_KERNELS
-from .reduction import to_opmath
+from .reduction import FEW, to_opmath
 
 Array = np.ndarray
+lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
 Key = tuple[Any, ...]
 BEYOND = "index out of range in self"
 
@@ -30,7 +33,7 @@ def bounded(index: Array, size: int, error: type[Exception], message: str, negat
         error: if one is out of bounds.
     """
     least = -size if negative else 0
-    if index.size and (index.min() < least or index.max() >= size):
+    if index.size and (lowest(index, None) < least or highest(index, None) >= size):
         wrong = (index >= size) | (index < least)
         first = index[wrong].flat[0]
         raise about(error(message.format(first)), kind, index=int(first), dim=dim, size=size)
@@ -78,7 +81,9 @@ def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) 
 
 def front(x: Array, dim: int) -> Array:
     """The array with ``dim`` first; an array without dimensions gets one. Shares memory."""
-    return np.moveaxis(x, dim, 0) if x.ndim else x.reshape(1)
+    if not x.ndim:
+        return x.reshape(1)
+    return np.moveaxis(x, dim, 0) if dim else x
 
 
 def index_select(x: Array, dim: int, at: Array) -> Array:
@@ -183,6 +188,33 @@ def in_bounds(x: Array, dim: int, at: Array) -> Array:
     dim %= x.ndim
     size = x.shape[dim]
     return bounded(at, size, RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}", dim=dim)
+
+
+@lru_cache(256)
+def starts(shape: Ints, dim: int, of_index: Ints) -> tuple[int, Array] | None:
+    """How an index along a dimension of a contiguous array of this shape becomes a flat one: by what it is multiplied,
+    and what is added for the other dimensions, for indices of a shape. None if they do not fit, or are many. Not to be
+    written to.
+    """
+    if len(shape) != len(of_index) or not -len(shape) <= dim < len(shape) or prod(of_index) > FEW or any(
+            n > m for d, (n, m) in enumerate(zip(of_index, shape, strict=True)) if d != dim % len(shape)):
+        return None
+    dim %= len(shape)
+    steps = contiguous_strides(shape)
+    parts = [np.arange(n).reshape(-1, *[1] * (len(shape) - d - 1)) * step
+             for d, (n, step) in enumerate(zip(of_index, steps, strict=True)) if d != dim]
+    return steps[dim], np.asarray(sum(parts, np.zeros((1,) * len(shape), np.int64)))
+
+
+def flat_places(x: Array, dim: int, at: Array) -> Array | None:
+    """The flat places in a contiguous array of what few indices mean along a dimension; None if they do not fit, or one
+    is out of bounds.
+    """
+    found = starts(x.shape, dim, at.shape)
+    if found is None or not at.size or lowest(at, None) < 0 or highest(at, None) >= x.shape[dim]:
+        return None
+    step, others = found
+    return (at if step == 1 else at * step) + others
 
 
 def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
