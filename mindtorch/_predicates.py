@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._formats import memory_format
 from ._storage import TypedStorage, UntypedStorage
 from ._tensor import Tensor, tensor_method
 
@@ -74,11 +75,18 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions from that with the largest stride to that with the smallest (``torch.Tensor.dim_order``).
 
     Raises:
-        RuntimeError: where ``ambiguity_check`` asks for it, if the strides fit other orders as well.
+        RuntimeError: where ``ambiguity_check`` asks for it, if the strides fit other orders as well, and not just one
+            of the memory formats that it lists.
+        TypeError: if it is neither a bool nor such a list.
     """
+    if not isinstance(ambiguity_check, bool) and not (isinstance(ambiguity_check, list) and all(
+            isinstance(item, memory_format) for item in ambiguity_check)):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     strides, shape = self._strides(), self.shape
     order = tuple(sorted(range(self.ndim), key=lambda d: (-strides[d], d)))
-    if ambiguity_check and len({strides[d] for d in order if shape[d] != 1}) < self.ndim:
+    formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+    if (ambiguity_check is not False and len({strides[d] for d in order if shape[d] != 1}) < self.ndim
+            and [self.is_contiguous(memory_format=item) for item in formats].count(True) != 1):
         raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory "
                            "formats.")
     return order

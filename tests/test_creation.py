@@ -101,6 +101,68 @@ def test_sequences_that_cannot_be_raise_pytorchs_error(make):
     assert str(ours.value).splitlines()[0] == str(theirs.value).splitlines()[0]
 
 
+class Listed:
+    """A sequence that is no list."""
+
+    def __init__(self, values, whole=True):
+        self.values, self.whole = values, whole
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, index):
+        if not self.whole:
+            raise TypeError
+        return self.values[index]
+
+
+def itself():
+    values = [0]
+    values.append(values)
+    return values
+
+
+@each_program(
+    lambda t: t.tensor(Listed([1.0, 2.0])), lambda t: t.tensor(Listed([1.0, 2.0], whole=False)),
+    lambda t: t.tensor(itself()), lambda t: t.as_tensor(itself()),
+    lambda t: t.asarray(np.float64(0.5), copy=False), lambda t: t.asarray(np.float64(0.5), copy=True),
+    lambda t: t.empty(2, 4, 2**29, 2**29, dtype=t.float64), lambda t: t.zeros(2**62),
+    lambda t: t.ones(()).new_empty_strided((2,), ()), lambda t: t.empty_strided((2,), ()),
+    lambda t: t.full((2,), t.tensor(0.5, requires_grad=True)), lambda t: t.full((2,), t.tensor(0.5)),
+    lambda t: type("Own", (t.FloatTensor,), {}),
+)
+def test_what_tensors_are_made_of_is_checked(program):
+    assert_same_outcome(program)
+
+
+@pytest.mark.parametrize("sizes", [
+    lambda t: (3.0, 4), lambda t: (np.array(3.0), 4), lambda t: (t.tensor(3.0), t.tensor(4)),
+    lambda t: t.tensor([3, 3]), lambda t: (3, t.tensor([4, 4])),
+])
+def test_sizes_are_whole_numbers(sizes):
+    for lib in (mindtorch, torch):
+        with pytest.raises(TypeError):
+            lib.ones(sizes(lib))
+        assert lib.ones((lib.tensor(3), np.int64(4))).shape == (3, 4)
+
+
+def test_complex_numbers_fill_in_single_precision_where_the_default_is_half():
+    for lib in (mindtorch, torch):
+        lib.set_default_dtype(lib.float16)
+        try:
+            assert lib.full((2,), 1 + 1j).dtype is lib.complex64 and lib.full((2,), 1.0).dtype is lib.float16
+        finally:
+            lib.set_default_dtype(lib.float32)
+
+
+def test_numbers_that_require_grad_are_no_parameters():
+    for lib in (mindtorch, torch):
+        x = lib.ones(2)
+        assert lib.isclose(x, x, lib.tensor(1), lib.tensor(1.5)).all()
+        with pytest.raises(TypeError, match="float"):
+            lib.isclose(x, x, lib.tensor(1), lib.tensor(1.5, requires_grad=True))
+
+
 def test_type_names_and_identity_of_conversions():
     t = mindtorch.ones(2)
     assert t.type() == torch.ones(2).type() and t.to(mindtorch.float32) is t and t.cpu() is t and t.float() is t

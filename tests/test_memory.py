@@ -174,6 +174,12 @@ def test_memory_that_is_read_and_written(program: Program) -> None:
 
 @each_program(
     lambda t: t.ones(2, 3, 4).transpose(0, 1).dim_order(),
+    lambda t: t.ones(2, 2, 1, 2).dim_order(ambiguity_check=True),
+    lambda t: t.ones(2, 2, 1, 2).dim_order(ambiguity_check=[t.contiguous_format, t.channels_last]),
+    lambda t: t.ones(2, 2, 1, 2).to(memory_format=t.channels_last).dim_order(ambiguity_check=[t.channels_last]),
+    lambda t: t.ones(2, 2, 1, 2).dim_order(ambiguity_check=[t.channels_last]),
+    lambda t: t.ones(2, 3).dim_order(ambiguity_check="contiguous"),
+    lambda t: t.ones(2, 3).dim_order(ambiguity_check=[1]),
     lambda t: [setattr(x, part, 0) or x for part in ("real", "imag") for x in [t.tensor([1 + 2j])]],
 )
 def test_orders_of_dimensions_and_parts_that_are_assigned(program: Program) -> None:

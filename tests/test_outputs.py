@@ -57,6 +57,32 @@ def test_outputs_with_gaps_and_outputs_that_are_none(program: Program) -> None:
     assert_same_outcome(program)
 
 
+@each_program(
+    lambda t: t.arange(-1, 1, 2 / 49, out=t.zeros(1, 49)).shape, lambda t: t.arange(4, out=t.zeros(2, 2)),
+    lambda t: t.arange(4, out=t.zeros(0)),
+)
+def test_a_sequence_that_does_not_fit_its_output_is_told_of(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+def written_over(name: str, place: int, count: int) -> Program:
+    """A function of several numbers, written into one of its arguments."""
+
+    def run(t: Any) -> Any:
+        arguments = [t.tensor([float(i), 2.5, -0.5]) for i in range(count)]
+        return [getattr(t, name)(*arguments, out=arguments[place]), *arguments]
+
+    return run
+
+
+@each_program(*[written_over(name, place, count) for name, count in (("lerp", 3), ("heaviside", 2), ("hypot", 2))
+                for place in range(count)], written_over("hardshrink", 0, 1),
+              lambda t: t.signbit(x := t.tensor([True, False]), out=x),
+              lambda t: t.lerp((x := t.ones(3))[:2], t.ones(2), t.ones(2), out=x[1:]))
+def test_a_function_of_single_elements_is_written_over_what_it_reads(program: Program) -> None:
+    assert_same_outcome(program)
+
+
 DTYPES = ("int32", "int64", "float16", "float64", "complex64", "bool")
 Call = Callable[[Any, Any], Any]
 

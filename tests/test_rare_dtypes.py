@@ -4,7 +4,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import mindtorch
 from tests.both import Program, assert_same_outcome, each_program, outcome
+from tests.support import torch
 
 
 def rare(program: Program) -> Program:
@@ -37,6 +39,15 @@ def rare(program: Program) -> Program:
 )
 def test_dtypes_that_few_operators_take(program: Program) -> None:
     assert_same_outcome(program)
+
+
+def test_random_complex_numbers_of_half_precision_have_both_parts() -> None:
+    for draw in ("rand", "randn"):
+        parts = []
+        for lib in (mindtorch, torch):
+            lib.manual_seed(3)
+            parts.append(lib.view_as_real(getattr(lib, draw)(40, dtype=lib.complex32)).tolist())
+        assert parts[0] == parts[1]
 
 
 @each_program(

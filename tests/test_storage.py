@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mindtorch as torch
+from tests.both import Program, assert_same_outcome, each_program
 
 
 def test_the_same_tensor_and_its_views_give_the_same_storage_object():
@@ -108,6 +109,26 @@ def test_a_storage_over_a_file_writes_to_it_when_shared(tmp_path):
     shared = torch.UntypedStorage.from_file(str(path), shared=True, nbytes=32)
     shared.typed(torch.float32)[7] = 8.0
     assert np.fromfile(path, np.float32).tolist() == [0, 1, 2, 3, 0, 0, 0, 8]
+
+
+@each_program(
+    lambda t: [t.tensor(t.arange(6.0).untyped_storage(), dtype=dtype) for dtype in (t.float32, t.int32, t.complex64)],
+    lambda t: [x.new(x.untyped_storage()) for x in (t.arange(6.0), t.arange(6))],
+    lambda t: [make(t.arange(3.0).untyped_storage()) for make in (t.Tensor, t.FloatTensor, t.as_tensor)],
+    lambda t: t.tensor(t.arange(6.0).untyped_storage(), dtype=t.float32, requires_grad=True),
+)
+def test_a_tensor_is_made_of_a_storage(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+def test_a_tensor_made_of_a_storage_sees_its_memory() -> None:
+    t = torch.arange(4.0)
+    for make in (torch.tensor, torch.as_tensor, torch.Tensor, torch.FloatTensor, t.new):
+        assert make(t.storage()).data_ptr() == t.data_ptr()
+        with pytest.raises(RuntimeError, match="Expected a Storage of type"):
+            torch.tensor(t.storage(), dtype=torch.int32)
+    with pytest.raises(RuntimeError, match="Expected a Storage of type"):
+        torch.IntTensor(t.storage())
 
 
 def test_meta_storages_have_a_size_and_no_data():

@@ -18,6 +18,7 @@ from .._dtype import (
     promote_types,
 )
 from .._layout import Spec
+from .._storage import StorageBase
 from .._tensor import Tensor, empty_tensor, from_array, tensor_method
 from .factories import finish
 
@@ -59,6 +60,8 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
             data = _number(data)
         elif isinstance(data, np.ndarray) and not data.ndim:
             data = data.item()
+        elif dim and data is whole:
+            raise TypeError("new(): self-referential lists are incompatible")
         elif isinstance(data, _SEQUENCES):
             raise TypeError(f"only length-1 sequences can be converted to a number, got {type(data).__name__}")
         elif not isinstance(data, (int, float, complex, np.number, np.bool_)):
@@ -134,6 +137,14 @@ def _infer_dtype(flat: list[Any]) -> DType:
     return (bool_, int64, get_default_dtype(), get_default_dtype().to_complex())[category]
 
 
+def _items(data: Any) -> list[Any]:
+    """What a sequence of another class holds."""
+    try:
+        return [data[i] for i in range(len(data))]
+    except Exception as error:
+        raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from error
+
+
 def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
     """Numbers or nested sequences as a fresh array."""
     if (data.__class__ is list or data.__class__ is tuple) and {*map(type, data)} == {float}:
@@ -191,6 +202,9 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     dtype = as_dtype("tensor", dtype)
     if isinstance(data, Tensor):
         return _copy_of(data, dtype, data._device if device is None else device, requires_grad, "torch.tensor")
+    if isinstance(data, StorageBase):
+        out = of_storage(data, dtype or getattr(data, "dtype", int64))
+        return out.requires_grad_() if requires_grad else out
     where = _device.resolve_device(device)
     if isinstance(data, np.ndarray):
         found = from_numpy_dtype(data.dtype)
@@ -205,7 +219,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         array = _converted(array, dtype)
     else:
         if not isinstance(data, (*_SEQUENCES, dict)) and hasattr(data, "__len__") and hasattr(data, "__getitem__"):
-            data = [data[i] for i in range(len(data))]
+            data = _items(data)
         first = data
         for _ in range(DEEPEST):
             if first.__class__ is not list or not first:
@@ -223,6 +237,15 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         if where.type != "cpu":
             out = to_device(out, where)
     return out.requires_grad_() if requires_grad else out
+
+
+def of_storage(storage: Any, dtype: DType) -> Tensor:
+    """All of a storage, as a vector over the same memory.
+
+    Raises:
+        RuntimeError: if it is a storage of elements of another dtype.
+    """
+    return empty_tensor(Spec((0,), dtype), storage.device).set_(storage)
 
 
 def _copy_of(tensor: Tensor, dtype: DType | None, device: Any, requires_grad: bool, function: str) -> Tensor:

@@ -19,7 +19,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import UNINITIALIZED
-from .._dtype import DType, as_dtype
+from .._dtype import FLOATING, DType, as_dtype
 from .._formats import strided
 from .._tensor import Method, Tensor, tensor_method
 
@@ -43,8 +43,9 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
         if n.__class__ is int:
             continue
         plain = False
-        if (isinstance(n, bool) or not (isinstance(n, (int, np.integer, Tensor)) or (
-                isinstance(n, np.ndarray) and not n.ndim and n.dtype.kind in "iu"))):
+        if isinstance(n, bool) or not (isinstance(n, (int, np.integer)) or (
+                isinstance(n, np.ndarray) and not n.ndim and n.dtype.kind in "iu") or (
+                isinstance(n, Tensor) and n._dtype.category < FLOATING and n.numel() == 1)):
             raise TypeError(f"{function}(): argument 'size' must be tuple of ints, but found element of type "
                             f"{type(n).__name__}")
     return size if plain else tuple([int(n) for n in size])
@@ -93,12 +94,16 @@ def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType
 def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """An uninitialised tensor with the given strides in elements (``torch.empty_strided``)."""
-    if len(size) != len(stride):
-        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
-                           f"({len(stride)})")
+    _check_ranks(size, stride)
     made = _empty_strided(tuple(size), tuple(stride), as_dtype("empty_strided", dtype), layout,
                           _device.resolve_device(device), pin_memory)
     return finish(made, None, requires_grad, layout)
+
+
+def _check_ranks(size: Any, stride: Any) -> None:
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
+                           f"({len(stride)})")
 
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = None, layout: Any = None,
@@ -112,7 +117,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = Non
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
-    if isinstance(fill_value, Tensor):
+    if isinstance(fill_value, Tensor) and not fill_value.requires_grad:
         fill_value = fill_value.item()
     elif not isinstance(fill_value, (int, float, complex, np.number, np.bool_)):
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not "
@@ -239,6 +244,7 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: DType | No
     """An uninitialised tensor with the given strides in elements, and with this tensor's dtype and device unless given
     (``torch.Tensor.new_empty_strided``).
     """
+    _check_ranks(size, stride)
     made = _new_empty_strided(self, tuple(size), tuple(stride),
                               *_options("new_empty_strided", dtype, layout, device, pin_memory))
     return finish(made, None, requires_grad, layout)

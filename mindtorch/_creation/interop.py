@@ -85,7 +85,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
     """A tensor from anything that holds data, over the same memory where ``copy`` permits (``torch.asarray``).
 
     Raises:
-        ValueError: if ``copy=False`` and a copy is needed.
+        ValueError, RuntimeError: if ``copy=False`` and a copy is needed.
     """
     dtype = as_dtype("asarray", dtype)
     if isinstance(obj, Tensor):
@@ -97,6 +97,8 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
     elif isinstance(obj, (bytearray, memoryview)):
         source = frombuffer(obj, dtype=dtype or get_default_dtype())
     else:
+        if copy is False and isinstance(obj, np.generic):
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)

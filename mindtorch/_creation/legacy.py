@@ -17,9 +17,9 @@ from .._errors import CPP_NAMES, NAMES
 from .._formats import strided
 from .._layout import contiguous_strides, storage_size
 from .._size import Size
-from .._storage import UntypedStorage
+from .._storage import StorageBase, UntypedStorage
 from .._tensor import Tensor, keys_of_class, new, tensor_method
-from .data import tensor
+from .data import of_storage, tensor
 from .factories import empty
 
 
@@ -34,6 +34,8 @@ def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device:
     dtype = dtype or get_default_dtype()
     if len(data) == 1 and isinstance(data[0], (list, tuple, np.ndarray)) and data[0].__class__ is not Size:
         made = tensor(data[0], dtype=dtype, device=device)
+    elif len(data) == 1 and isinstance(data[0], StorageBase):
+        made = of_storage(data[0], dtype)
     else:
         made = empty(*(data or (0,)), dtype=dtype, device=device)
     return made if cls is Tensor else as_subclass(made, cls)
@@ -105,6 +107,11 @@ class TypedTensor(type):
     """The type of ``torch.LongTensor`` and its like: calling one makes a tensor, which is an instance of it."""
 
     dtype: DType
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> TypedTensor:
+        if bases:
+            raise TypeError(f"type 'torch.{bases[0].__name__}' is not an acceptable base type")
+        return super().__new__(cls, name, bases, namespace)
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
         return legacy_constructor(Tensor, *args, dtype=cls.dtype, device=device)

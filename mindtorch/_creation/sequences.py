@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _device
 from .._about import about
+from .._call_site import outside
 from .._dispatch.aten import (
     arange as _arange, arange_start, arange_start_step, eye as _eye, eye_m, linspace as _linspace,
     logspace as _logspace,
@@ -55,6 +56,12 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
         made = arange_start(_number(start), end, *options)
     else:
         made = _arange(end, *options)
+    count = made.numel()
+    if out is not None and 0 != out.numel() != count:
+        warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which "
+                      f"does not match the computed number of elements {count}. Note that this may occur as a result "
+                      f"of rounding error. The out tensor will be resized to a tensor of shape ({count},).",
+                      stacklevel=outside())
     return finish(_as_given(made, out), out, requires_grad, layout)
 
 

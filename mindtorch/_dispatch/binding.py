@@ -82,7 +82,7 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
     elif base == "float":
         if kind is float or (kind is int) or (isinstance(value, (float, np.number, int)) and kind is not bool):
             return float(value)
-        if kind in TENSOR_TYPES and not value.ndim:
+        if kind in TENSOR_TYPES and not value.ndim and not value._keys & AUTOGRAD:
             return float(value.item())
     elif base == "bool":
         if kind is bool or isinstance(value, np.bool_):

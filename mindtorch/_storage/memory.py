@@ -36,7 +36,9 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def out_of_host_memory(shape: tuple[int, ...], dtype: np.dtype) -> RuntimeError:
-    """PyTorch's error where the host has no memory for an array, or NumPy's limit where it has too many dimensions."""
+    """PyTorch's error where the host has no memory for an array, or its bytes cannot be counted, or NumPy's limit where
+    it has too many dimensions.
+    """
     if len(shape) > MAX_DIMS:
         return RuntimeError(f"a tensor of {len(shape)} dimensions: NumPy has at most {MAX_DIMS}")
     size = prod(shape) * dtype.itemsize

@@ -7,7 +7,7 @@ from typing import Any
 from ..._determinism import filled
 from ..._device import device as Device, resolve_device
 from ..._dispatch.aten import fill__Scalar as fill_
-from ..._dtype import DType, dtype_of_number, get_default_dtype
+from ..._dtype import DType, complex32, complex64, dtype_of_number, float16, get_default_dtype
 from ..._errors import check
 from ..._layout import Ints, Spec, check_sizes, contiguous_strides
 from ..._tensor import Tensor, empty_tensor
@@ -64,8 +64,10 @@ def creation_kernels(kind: str, fill: Fill = filled_by_operator) -> dict[str, Ca
 
     def full(size: Ints, fill_value: Any, dtype: DType | None = None, layout: Any = None,
              device: Device | None = None, pin_memory: bool | None = None) -> Tensor:
-        return fill(Spec(check_sizes(size), dtype or dtype_of_number(fill_value)), fill_value,
-                    resolve_device(device or own))
+        dtype = dtype or dtype_of_number(fill_value)
+        if dtype is complex32 and get_default_dtype() is float16:
+            dtype = complex64
+        return fill(Spec(check_sizes(size), dtype), fill_value, resolve_device(device or own))
 
     def full_like(self: Tensor, fill_value: Any, dtype: DType | None = None, layout: Any = None,
                   device: Device | None = None, pin_memory: bool | None = None, memory_format: Any = None) -> Tensor:

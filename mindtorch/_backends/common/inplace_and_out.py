@@ -280,8 +280,9 @@ def _out(op: Operator, backend: int) -> Kernel | None:
         if fill is not None:
             inputs = fill(inputs, out)
         reads = tensors_of(inputs["in-place" in op.flags:]) if disjoint else ()
-        for target in (out,) if single else out:
-            check_disjoint(target, reads)
+        if not pointwise:  # whose element is read before it is written
+            for target in (out,) if single else out:
+                check_disjoint(target, reads)
         keys = backend | NONCONTIGUOUS
         compute = functional.table.get(keys) or resolve(functional, keys & ~AUTOGRAD)
         try:

@@ -26,7 +26,7 @@ def put(out: np.ndarray, generator: Generator | None, sample: Sampler, *paramete
 
 def _is_complex(array: np.ndarray) -> bool:
     kind = array.dtype.kind
-    return kind == "c" or (kind == "V" and array.dtype.name == "complex32")  # which is of a kind of its own
+    return kind == "c" or (kind not in "fiub" and array.dtype.name == "complex32")  # whose kind ml_dtypes may choose
 
 
 def drawn(sample: Sampler, *defaults: Any) -> Callable[..., Any]:
