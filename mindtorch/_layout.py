@@ -26,10 +26,13 @@ class Spec(NamedTuple):
     stride: Any = None
 
 
-def contiguous_strides(shape: Sequence[int]) -> Ints:
+#: Decorates functions of layouts that take longer than a small operator: programs meet the same ones again and again.
+remembered = lru_cache(4096)
+
+
+@remembered
+def contiguous_strides(shape: Ints) -> Ints:
     """The strides of a fresh contiguous tensor."""
-    if len(shape) == 2:  # most are asked for matrices
-        return (shape[1] or 1, 1)
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -100,7 +103,12 @@ def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
     """Dimensions of a reduction, in order: all of them for None or an empty sequence. Raises IndexError if one is out
     of range, RuntimeError if one appears twice.
     """
-    if dims is None or (not isinstance(dims, int) and len(dims) == 0):
+    return _wrapped(dims if dims is None or isinstance(dims, int) else tuple(dims), ndim)
+
+
+@remembered
+def _wrapped(dims: Ints | int | None, ndim: int) -> Ints:
+    if dims is None or dims == ():
         return tuple(range(ndim))
     wrapped: list[int] = []
     for dim in (dims,) if isinstance(dims, int) else dims:
@@ -111,7 +119,8 @@ def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
     return tuple(sorted(wrapped)) if ndim else ()
 
 
-def broadcast_shapes(*shapes: Sequence[int]) -> Ints:
+@remembered
+def broadcast_shapes(*shapes: Ints) -> Ints:
     """Return the common shape of all. Raises RuntimeError with PyTorch's message, which names the two sizes and the
     dimension that do not match.
     """
@@ -164,7 +173,7 @@ def stride_order(shape: Ints, layouts: Sequence[Ints]) -> list[int]:
     return order
 
 
-@lru_cache(4096)  # programs meet the same layouts again and again, and this takes longer than a small operator
+@remembered
 def iterator_strides(shape: Ints, layouts: tuple[tuple[Ints, Ints], ...], numbers: bool = False) -> Ints | None:
     """The output strides of a pointwise operator, as PyTorch's TensorIterator decides them; None for contiguous.
 
@@ -260,7 +269,7 @@ def check_sizes(shape: Sequence[int], itemsize: int = 1) -> Ints:
 def ordered_strides(shape: Sequence[int], order: Sequence[int]) -> Ints:
     """The strides of a dense tensor whose dimensions lie in this order, outermost first."""
     strides = [0] * len(order)
-    for dim, step in zip(order, contiguous_strides([shape[d] for d in order]), strict=True):
+    for dim, step in zip(order, contiguous_strides(tuple([shape[d] for d in order])), strict=True):
         strides[dim] = step
     return tuple(strides)
 

@@ -11,7 +11,7 @@ from typing import Any
 from ...._about import about
 from ...._dispatch.keys import CONJUGATE, NEGATIVE
 from ...._errors import NAMES, check, type_string
-from ...._layout import Ints, infer_size, storage_size, view_strides, wrap_dim, wrap_dims
+from ...._layout import Ints, infer_size, remembered, storage_size, view_strides, wrap_dim, wrap_dims
 from ...._tensor import Tensor
 
 Layout = tuple[Ints, Ints, int]
@@ -123,10 +123,15 @@ def unsqueeze(self: Tensor, dim: int) -> Layout:
 
 def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Layout:
     """``torch.squeeze``: these dimensions less, where they are of size 1."""
-    shape, stride = self.shape, self._strides()
-    gone = wrap_dims(dim, len(shape)) if len(dim) else ()
-    kept = [d for d in range(len(shape)) if d not in gone or shape[d] != 1]
-    return tuple([shape[d] for d in kept]), tuple([stride[d] for d in kept]), self._offset
+    shape = self.shape
+    return *squeezed(shape, self._strides(), wrap_dims(dim, len(shape)) if len(dim) else ()), self._offset
+
+
+@remembered
+def squeezed(shape: Ints, stride: Ints, dims: Ints) -> tuple[Ints, Ints]:
+    """Sizes and strides without dimensions of these that have size 1."""
+    kept = [d for d in range(len(shape)) if d not in dims or shape[d] != 1]
+    return tuple([shape[d] for d in kept]), tuple([stride[d] for d in kept])
 
 
 def view_as_real(self: Tensor) -> Layout:

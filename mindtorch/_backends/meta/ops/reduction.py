@@ -11,14 +11,15 @@ from typing import Any
 from ...._about import about
 from ...._dtype import COMPLEX, FLOATING, RARE, DType, bool_, get_default_dtype, int64, uint8, uint64
 from ...._errors import NAMES, check, check_takes
-from ...._layout import Ints, Spec, wrap_dim, wrap_dims
+from ...._layout import Ints, Spec, remembered, wrap_dim, wrap_dims
 from ...common.matrices import check_floating, check_norm_dtype
 from . import META_KERNELS
 
 Rule = Callable[..., DType]  # from the input, and the dtype asked for, to the output's dtype
 
 
-def reduced_shape(shape: Any, dims: Ints, keepdim: bool) -> Ints:
+@remembered
+def reduced_shape(shape: Ints, dims: Ints, keepdim: bool) -> Ints:
     """The shape that reducing these dimensions leaves."""
     if keepdim:
         return tuple(1 if d in dims else n for d, n in enumerate(shape))
