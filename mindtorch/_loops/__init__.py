@@ -109,7 +109,7 @@ softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsu
 softmax_backward, log_softmax_backward = Loop("softmax_backward"), Loop("log_softmax_backward")
 cumsum_down, gather, scatter_add = (Loop(name, True) for name in ("cumsum_down", "gather", "scatter_add"))
 index_add = Loop("index_add")
-sum_lines, sum_columns = Loop("sum_lines"), Loop("sum_columns")
+sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)
 cube, extreme_of_lines, extreme_in_columns = (
     Loop(name, True) for name in ("cube", "extreme_of_lines", "extreme_in_columns"))
 columns, real_places, all_places = (Loop(name, True) for name in ("columns", "real_places", "all_places"))

@@ -363,24 +363,19 @@ def sum_lines(x: Any, out: Any) -> None:
         out[row] = f32(total)
 
 
-@loop("float32[:,::1]", "float32[::1]")
-def sum_columns(x: Any, out: Any) -> None:
-    """The sums of 32 rows each are added up, so that rounding errors stay small."""
-    some = np.empty(x.shape[1], f32)
-    out[:] = f32(0)
-    for start in range(0, len(x), 32):
-        stop = min(start + 32, len(x))
-        some[:] = f32(0)
-        for row in range(start, stop - 3, 4):
-            first, second, third, fourth = x[row], x[row + 1], x[row + 2], x[row + 3]
-            for i in range(len(some)):
-                some[i] += (first[i] + second[i]) + (third[i] + fourth[i])
-        for row in range(stop - (stop - start) % 4, stop):
-            line = x[row]
-            for i in range(len(some)):
-                some[i] += line[i]
-        for i in range(len(some)):
-            out[i] += some[i]
+@loop("float32[:,:,::1]", "float32[:,::1]")
+def sum_rows(x: Any, out: Any) -> None:
+    """The sums of groups of rows, as many as a multiple of four, one row after the other."""
+    for group in range(len(x)):
+        sums = out[group]
+        for row in range(0, x.shape[1], 4):
+            first, second, third, fourth = x[group, row], x[group, row + 1], x[group, row + 2], x[group, row + 3]
+            if row:
+                for i in range(len(sums)):
+                    sums[i] = sums[i] + first[i] + second[i] + third[i] + fourth[i]
+            else:
+                for i in range(len(sums)):
+                    sums[i] = first[i] + second[i] + third[i] + fourth[i]
 
 
 @loop("float32[:,::1]", "float32[::1]", "bool_")

@@ -111,12 +111,10 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
         if along_lines(x, axis):
             out = (by_loop(_loops.sum_lines, x) or of_lines)(x)
             return out.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
-        if axis == (0,) and x.size >= LINE * len(x):
-            x = down_parts(x)
     short = 16 if x.size > SOME else SHORT
     for a in axis:
         if x.shape[a] > short and x.strides[a] != x.itemsize:
-            x = cascade(x, a) if a else by_parts(lambda part: cascade(part, 0), x)
+            x = cascade(x, a)
     return add(x, axis, keepdims=keepdims)
 
 
@@ -134,8 +132,21 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
         if whole < n:
             over.append(add(x[(*before, slice(whole, n))], a, keepdims=True))
         blocks = x[(*before, slice(whole))].reshape((*x.shape[:a], n // step, step, *x.shape[a + 1:]))
-        x = add(blocks, a + 1)
+        x = add(blocks, a + 1) if a or x.size < LARGE else sums_of_rows(blocks)
     return reduce(np.add, [*over, add(x, a, keepdims=True)])
+
+
+def sums_of_rows(groups: np.ndarray) -> np.ndarray:
+    """The sums along the second axis of many numbers, some of the groups at a time."""
+    loop = _loops.sum_rows.compiled(groups.size) if groups.dtype == np.float32 and groups.flags.c_contiguous else None
+    shape = len(groups), prod(groups.shape[2:])
+    if loop is None or shape[1] < LINE:
+        return by_parts(lambda part: add(part, 1), groups)
+    out = np.empty((len(groups), *groups.shape[2:]), np.float32)
+    matrices, sums = groups.reshape(shape[0], -1, shape[1]), out.reshape(shape)
+    each_block(lambda part: loop(matrices[part], sums[part]), len(groups), max(LARGE * len(groups) // groups.size, 1),
+               groups.size)
+    return out
 
 
 def by_loop(loop: _loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.ndarray], np.ndarray] | None:
@@ -154,20 +165,6 @@ def by_loop(loop: _loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.nd
         return out
 
     return call
-
-
-def down_parts(x: np.ndarray) -> np.ndarray:
-    """The sums along the first axis of parts of a contiguous array; the array itself, if there is no loop for it."""
-    compiled = _loops.sum_columns.compiled(x.size) if x.dtype == np.float32 else None
-    if compiled is None:
-        return x
-
-    def sums(part: np.ndarray) -> np.ndarray:
-        out = np.empty((1, *x.shape[1:]), np.float32)
-        compiled(part.reshape(len(part), -1), out.reshape(-1))
-        return out
-
-    return by_parts(sums, x)
 
 
 def by_pieces(of_lines: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
