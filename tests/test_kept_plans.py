@@ -73,6 +73,16 @@ def test_windows_lie_where_they_lay_before(name: str, dtype: Any) -> None:
         assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x))
 
 
+def test_pieces_are_views_of_where_they_lay_before() -> None:
+    x = values((3, 4, 5), torch.float32, 1)
+    ours = port(x, mindtorch)
+    for times in range(3):
+        for tensor, lib in ((ours, mindtorch), (x, torch)):
+            tensor.transpose(0, 1).unbind(-1)[times].fill_(lib.tensor(10.0 + times))
+        for dim in (0, -1):
+            assert_same(ours[times:].unbind(dim), x[times:].unbind(dim), alias=([ours], [x]))
+
+
 @pytest.mark.parametrize("name", ["rot90", "roll", "diag of a vector"])
 def test_the_results_memory_is_its_own(name: str) -> None:
     call, shape = MOVES[name]

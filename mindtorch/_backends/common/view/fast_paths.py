@@ -69,6 +69,8 @@ def as_view(self: Tensor, array: np.ndarray, offset: int, stride: Any) -> Tensor
 Step = tuple[Callable[[Any, Any], np.ndarray], Any, int, Any]
 #: Plans that an operator keeps.
 KEPT = 1 << 10
+#: Pieces of which a plan of ``unbind`` is kept.
+KEPT_PIECES = 1 << 7
 
 
 def step_of(self: Tensor, view: Tensor | None, act: Callable[[Any, Any], np.ndarray], argument: Any) -> Step | None:
@@ -163,27 +165,47 @@ def t(self: Tensor) -> Step | None:
     return permuted(self, (1, 0)) if rows > 1 < columns else None
 
 
-def split(general: Row) -> Row:
-    """Pieces of one size, but for the last, along any dimension of a tensor of any strides, by the same plans."""
-    plans: dict[Any, list[Any]] = {}
+def in_pieces(plan: Callable[..., list[Step] | None]) -> Maker:
+    """A fast path of an operator that returns several views of a tensor of any strides, by the same kind of plans."""
 
-    def plan(self: Tensor, size: int, dim: int = 0) -> list[Any] | None:
-        shape = self._array.shape  # type: ignore[union-attr]
-        if size <= 0 or 0 in shape or not -len(shape) <= dim < len(shape):
-            return None
-        before = (WHOLE,) * (dim % len(shape))
-        return [indexed(self, (*before, slice(start, start + size))) for start in range(0, shape[dim], size)]
+    def make(general: Row) -> Row:
+        plans: dict[Any, list[Step]] = {}
 
-    def split(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
-        array, offset = self._array, self._offset
-        key = array.shape, self._stride, args  # type: ignore[union-attr]
-        steps: Any = plans.get(key) or learned(plans, key, plan, self, *args)
-        if steps is None:
-            return general(self, *args)
-        return mark_multiple(tuple([self._fast_view(act(array, argument), offset + further, stride)
-                                    for act, argument, further, stride in steps]))
+        def fast(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
+            array, offset = self._array, self._offset
+            key = array.shape, self._stride, args  # type: ignore[union-attr]
+            steps = plans.get(key) or learned(plans, key, plan, self, *args)
+            if steps is None:
+                return general(self, *args)
+            return mark_multiple(tuple([self._fast_view(act(array, argument), offset + further, stride)
+                                        for act, argument, further, stride in steps]))
 
-    return split
+        return fast
+
+    return make
+
+
+def each(self: Tensor, dim: int, indices: Any) -> list[Any] | None:
+    """What makes the views at several indices of a dimension."""
+    shape = self._array.shape  # type: ignore[union-attr]
+    if 0 in shape or not -len(shape) <= dim < len(shape):
+        return None
+    before = (WHOLE,) * (dim % len(shape))
+    return [indexed(self, (*before, index)) for index in indices(shape[dim])]
+
+
+@in_pieces
+def split(self: Tensor, size: int, dim: int = 0) -> list[Step] | None:
+    """Pieces of one size, but for the last, along any dimension."""
+    if size <= 0:
+        return None
+    return each(self, dim, lambda length: [slice(start, start + size) for start in range(0, length, size)])
+
+
+@in_pieces
+def unbind(self: Tensor, dim: int = 0) -> list[Step] | None:
+    """Every index of any dimension that has not too many of them to keep."""
+    return each(self, dim, range) if max(self._array.shape, default=0) <= KEPT_PIECES else None  # type: ignore
 
 
 @fast_path
@@ -244,4 +266,5 @@ def slice_(general: Row) -> Row:
 FAST_PATHS: dict[str, Maker] = {"expand": expand, "view": view, "select.int": select, "slice.Tensor": slice_}
 #: Of tensors of any strides.
 NONCONTIGUOUS: dict[str, Maker] = {"select.int": select_any, "slice.Tensor": slice_any, "unsqueeze": unsqueeze, "t": t,
-                                   "permute": permute, "transpose.int": transpose, "split.Tensor": split}
+                                   "permute": permute, "transpose.int": transpose, "split.Tensor": split,
+                                   "unbind.int": unbind}
