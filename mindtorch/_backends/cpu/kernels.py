@@ -30,6 +30,7 @@ from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import FAST_PATHS, NONCONTIGUOUS as ANY_STRIDES
 from .kept import OF_KERNELS
 from .ops import CPU_KERNELS
+from .order import FAST_PATHS as OF_ORDER
 
 Rows = Callable[..., Any]
 
@@ -40,7 +41,7 @@ def kernel_of(op: Operator) -> Kernel | None:
     if row is None:
         return None
     meta = registry.meta_rows.get(op.name)
-    make = FAST_PATHS.get(op.name) or OF_KERNELS.get(op.name)
+    make = FAST_PATHS.get(op.name) or OF_KERNELS.get(op.name) or OF_ORDER.get(op.name)
     if isinstance(meta, Pointwise):
         general = pointwise_kernel(op, row, meta)
         if make is not None:

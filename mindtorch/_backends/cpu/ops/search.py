@@ -92,7 +92,8 @@ def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, rig
     passed = np.greater if right or side == "right" else np.greater_equal
     for _ in range(n.bit_length()):
         open_, middle = low < high, (low + high) // 2
-        here = np.take_along_axis(sequence, np.minimum(middle, n - 1), -1)
+        here = sequence.take(middle, mode="clip") if sequence.ndim == 1 else (
+            np.take_along_axis(sequence, np.minimum(middle, n - 1), -1))
         stop = passed(here, flat)
         high = np.where(open_ & stop, middle, high)
         low = np.where(open_ & ~stop, middle + 1, low)
