@@ -2,10 +2,10 @@
 
 Each row is a program run alternately with both libraries in one process, so that both see the same machine; the
 median of the rounds counts. Times are printed, never asserted: ``--check`` only says which rows exceed the ratio
-that spec section 5 sets. ``--rows`` times single operators instead, on eight elements and on many, and sums up.
-``--shares`` says of mindtorch's time how much is Python, NumPy and memory. ``OMP_NUM_THREADS`` says how many threads
-both libraries have. NumPy's OpenBLAS chooses its kernels for this processor, as PyTorch's MKL and oneDNN do: what the
-environment says of them is not passed on.
+that spec section 5 sets. ``--rows`` times single operators instead, on eight elements and on many, ``--small`` many
+functions on a few numbers; both sum up. ``--shares`` says of mindtorch's time how much is Python, NumPy and memory.
+``OMP_NUM_THREADS`` says how many threads both libraries have. NumPy's OpenBLAS chooses its kernels for this processor,
+as PyTorch's MKL and oneDNN do: what the environment says of them is not passed on.
 """
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from . import small
 from .programs import IMPORT_RATIO, PROGRAMS
 from .rows import ROWS
 from .shares import shares
@@ -77,10 +78,11 @@ def import_seconds(module: str) -> float:
 
 
 def summary(ratios: dict[str, float]) -> Iterator[str]:
-    """Lines that say of rows on eight elements, of the others, and of all how their ratios are distributed."""
-    for kind, chosen in (("on 8 elements", [ratio for name, ratio in ratios.items() if name.startswith("s8:")]),
-                         ("large", [ratio for name, ratio in ratios.items() if not name.startswith("s8:")]),
-                         ("all", list(ratios.values()))):
+    """Lines that say how the ratios of rows are distributed: of those on eight elements, of large ones, and of all."""
+    few = [ratio for name, ratio in ratios.items() if name.startswith("s8:")]
+    large = [ratio for name, ratio in ratios.items() if not name.startswith("s8:")]
+    for kind, chosen in (("on 8 elements", few if large else []), ("large", large if few else []),
+                         ("in all", [*few, *large])):
         if chosen:
             over = ", ".join(f"{sum(ratio > limit for ratio in chosen)} over {limit}" for limit in (1.5, 2, 4))
             yield f"{len(chosen)} rows {kind}: median {statistics.median(chosen):.2f}, {over}"
@@ -96,6 +98,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.6, help="time a library and row")
     parser.add_argument("--threads", type=int, default=None, help="threads of both (default: their own choice)")
     parser.add_argument("--rows", action="store_true", help="time single operators")
+    parser.add_argument("--small", action="store_true", help="time many functions on a few numbers")
     parser.add_argument("--shares", action="store_true", help="say how much is Python, NumPy and memory (needs perf)")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a row exceeds its ratio")
     options = parser.parse_args()
@@ -124,11 +127,11 @@ def main() -> int:
     def wanted(name: str) -> bool:
         return not options.names or any(part in name for part in options.names)
 
-    for name, inputs, call in ROWS if options.rows else ():
+    for name, inputs, call in (ROWS if options.rows else []) + (small.ROWS if options.small else []):
         if wanted(name):
             mine, other = (partial(call, t, *inputs(t)) for t in (mindtorch, torch))
             row(name, *compare(mine, other, options.seconds, threads), None, mine)
-    if options.rows:
+    if options.rows or options.small:
         print(*summary(ratios), sep="\n")
         return 0
     if not options.names or "import" in options.names:
