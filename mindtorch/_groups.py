@@ -5,11 +5,13 @@ what results by weights along others. Batch, layer and group normalisation diffe
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
 from ._layout import Ints
+
+KEPT = 256  #: groups of each kind that are kept
 
 
 class Groups(NamedTuple):
@@ -31,18 +33,21 @@ class Groups(NamedTuple):
         return prod(self.shape[axis] for axis in self.over)
 
 
-def by_channel(shape: Sequence[int]) -> Groups:
+@lru_cache(KEPT)
+def by_channel(shape: Ints) -> Groups:
     """Batch normalisation: dimension 1 has the channels, each with its moments and its weight."""
     others = tuple(axis for axis in range(len(shape)) if axis != 1)
     return Groups(tuple(shape), others, (1, shape[1], *(1,) * (len(shape) - 2)), others)
 
 
-def by_row(shape: Sequence[int], dims: int) -> Groups:
+@lru_cache(KEPT)
+def by_row(shape: Ints, dims: int) -> Groups:
     """Layer normalisation: each run of the last ``dims`` dimensions has its moments, each position in it its weight."""
     outer, inner = prod(shape[:len(shape) - dims]), prod(shape[len(shape) - dims:])
     return Groups((outer, inner), (1,), (1, inner), (0,))
 
 
+@lru_cache(KEPT)
 def by_group(batch: int, channels: int, pixels: int, groups: int) -> Groups:
     """Group normalisation: each group of channels of a sample has its moments, each channel its weight."""
     each = channels // groups

@@ -7,6 +7,7 @@ of dimensions (none, or of size 0), contiguous or not, with NaN and infinities.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -494,4 +495,32 @@ def test_unique_integers_at_both_ends_of_the_dtype(dtype: str) -> None:
 def test_a_call_that_is_made_again_gives_the_same_for_lists_and_tuples_without_dimensions(name: str) -> None:
     for dim in ([], (), [], (), [0], []):
         ours, theirs = (getattr(lib, name)(lib.arange(6.0).view(2, 3), dim) for lib in (mindtorch, torch))
+        assert_same(ours, theirs)
+
+
+FEW = {"ordinary": 1.0, "tiny": 1e-25, "huge": 1e25, "denormal": 1e-42, "of zeros": 0.0, "infinite": float("inf")}
+
+
+@pytest.mark.parametrize("scale", FEW)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [None, (), 0, -1, (0, 1), (1, 0), [-2], 2, (0, 0)])
+@pytest.mark.parametrize("name", ["var", "std", "norm", "linalg.vector_norm"])
+def test_few_numbers_of_any_size_vary_as_in_pytorch(name: str, dim: Any, dtype: str, scale: str) -> None:
+    def outcome(lib: Any) -> Outcome:
+        x = lib.tensor([[1.0, -2.0, 4.0, 0.5], [3.0, 1.0, 1.0, 2.0], [0.0, 1.0, -1.0, 7.0]], dtype=getattr(lib, dtype))
+        function = attrgetter(name)(lib)
+        return Outcome.of(lambda: [function(given * FEW[scale], dim=dim, keepdim=keepdim)
+                                   for given in (x, x.t(), x[:1]) for keepdim in (False, True)])
+
+    ours, theirs = outcome(mindtorch), outcome(torch)
+    assert not (found := list(error_differences(ours, theirs))), found
+    if theirs.error is None:
+        assert_same(ours.value, theirs.value)
+
+
+@pytest.mark.parametrize("weight", [0, 1, 0.25, 0.5, 0.75, -3, 1e30, float("nan"), float("inf"), True])
+def test_lerp_takes_any_number(weight: float) -> None:
+    values = [[1.0, float("inf"), float("nan"), -0.0], [2.0, float("inf"), 1.0, 0.0]]
+    for dtype in ("float32", "float64"):
+        ours, theirs = [lib.lerp(*lib.tensor(values, dtype=getattr(lib, dtype)), weight) for lib in (mindtorch, torch)]
         assert_same(ours, theirs)

@@ -6,7 +6,7 @@ the general kernel where their strides may be odd.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -21,16 +21,17 @@ from ..._random.default import default_generator
 from ..._storage import allocate
 from ..common.blocks import copy
 from ..common.fast_paths import REFUSALS, Row, fast_path, fresh, ndarray
-from .ops import CPU_KERNELS, reduction
+from .ops import CPU_KERNELS, pointwise, reduction
 from .ops.comparison import chosen
 from .ops.indexing import flat_places
+from .ops.normalization import native_batch_norm, native_group_norm, native_layer_norm
 from .ops.reduction import MANY, by_ones, sum_of_all
 from .ops.softmax import (
     FEW as SMALL, log_softmax_grad, log_softmax_of, log_softmax_of_few, softmax_grad, softmax_of, softmax_of_few,
 )
 
 lowest, highest, add = np.minimum.reduce, np.maximum.reduce, np.add.reduce  # type: Any, Any, Any
-arange, matmul = np.arange, np.matmul  # type: Any, Any
+arange, matmul, sqrt = np.arange, np.matmul, np.sqrt  # type: Any, Any, Any
 FEW = 16  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
 LARGEST = 3e38  #: what float32 surely holds
 #: The dtypes that BLAS multiplies.
@@ -84,6 +85,58 @@ def mean_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> n
         return None
     sums = added(array, dim, keepdim)
     return np.asarray(sums / array.dtype.type(array.size // sums.size))
+
+
+def axes(dim: Any, span: int) -> Any:
+    """The dimensions that a reduction goes over, in order; None if one is out of range or repeated."""
+    if dim is None or dim == ():
+        return tuple(range(span))
+    dims = (dim,) if dim.__class__ is int else dim
+    found = sorted([d % span for d in dims if -span <= d < span])
+    return tuple(found) if len({*found}) == len(dims) else None
+
+
+def within(array: ndarray, low: float, high: float) -> bool:
+    """Whether all elements are greater than a number and less than another."""
+    if array.size > FEW:
+        return bool(lowest(array, None) > low and highest(array, None) < high)
+    for value in array.ravel().tolist():  # noqa: SIM110 (a generator takes thrice as long)
+        if not low < value < high:
+            return False
+    return True
+
+
+def spread(finish: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
+    """A function of the variance of few elements, computed as in ``reduction.variance``."""
+
+    def run(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> ndarray | None:
+        x, dtype = self._array, self._dtype
+        over = axes(dim, x.ndim) if dtype in BLAS and 0 < x.size <= reduction.FEW else None
+        if not over:
+            return None
+        sums, number = add(x, over, None, None, True), dtype.np.type
+        count = x.size // sums.size
+        freedom = count - (1 if correction is None else correction)
+        if not freedom > 0:  # of which a warning tells
+            return None
+        away = x - sums / number(count)
+        found = np.asarray(add(away * away, over, None, None, keepdim) / number(freedom))
+        if dtype is float32 and not within(found, reduction.TINY, inf):
+            return None
+        return np.asarray(finish(found))
+
+    return fast_path(run)
+
+
+@fast_path
+def vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
+    """The Euclidean norm of few elements."""
+    x = self._array
+    over = axes(dim, x.ndim) if ord == 2 and dtype is None and self._dtype in BLAS and x.size <= reduction.FEW else None
+    if not over:
+        return None
+    found = np.asarray(add(x * x, over, None, None, keepdim))
+    return np.asarray(sqrt(found)) if found.size < x.size else None  # of one element each, the absolute value
 
 
 def best(name: str, find: Callable[..., ndarray]) -> Callable[[Row], Row]:
@@ -179,6 +232,57 @@ def where(condition: Any, self: Any, other: Any) -> Any:
     if condition._dtype is not bool_ or other._dtype is not dtype or not is_plain(dtype):
         return None
     return fresh(chosen(condition._array, self._array, other._array), dtype)
+
+
+@fast_path
+def lerp(self: Any, end: Any, weight: Any) -> ndarray | None:
+    """``lerp`` of real numbers of one dtype by a number."""
+    if self._dtype not in BLAS or end._dtype is not self._dtype or weight.__class__ not in (float, int):
+        return None
+    array = np.asarray(pointwise.lerp(self._array, end._array, weight))
+    return array if array.size else None
+
+
+# -- normalisations ----------------------------------------------------------------------------------------------------
+
+def normalised(row: Callable[..., Any], fits: Callable[..., Any]) -> Callable[[Row], Row]:
+    """A normalisation of a few elements, by its row; ``fits`` says of what shape the parameters have to be, None if the
+    input is left to the general kernel. What is in channels-last order as well is left to it, too.
+    """
+
+    def run(self: Any, *args: Any) -> Any:
+        dtype, x = self._dtype, self._array
+        if dtype not in BLAS or not 0 < x.size <= reduction.FEW or (x.ndim > 3 and 1 in x.shape):
+            return None
+        shape = fits(x, *args)
+        if shape is None:
+            return None
+        given = []
+        for arg in args:
+            if arg.__class__ in TENSOR_TYPES:
+                if arg._dtype is not dtype or arg._array.shape != shape:
+                    return None
+                arg = arg._array
+            given.append(arg)
+        out, middle, rstd = row(x, *given)
+        return fresh(out, dtype), fresh(middle, dtype), fresh(rstd, dtype)
+
+    return fast_path(run)
+
+
+def of_rows(x: ndarray, shape: Any, *args: Any) -> Any:
+    """The last dimensions, if they have these sizes."""
+    return shape if shape and x.shape[-len(shape):] == shape else None
+
+
+def of_groups(x: ndarray, weight: Any, bias: Any, n: int, c: int, hxw: int, group: int, eps: float) -> Any:
+    """The channels, if they are in groups of as many."""
+    return (c,) if group > 0 and not c % group and x.size == n * c * hxw else None
+
+
+def of_channels(x: ndarray, weight: Any, bias: Any, mean: Any, var: Any, training: bool, *settings: Any) -> Any:
+    """The channels, in training and without moments that are written to."""
+    return x.shape[1:2] if training and x.ndim > 1 and mean is None is var else None
 
 
 # -- products ----------------------------------------------------------------------------------------------------------
@@ -495,6 +599,13 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "_log_softmax": along(log_softmax_of, log_softmax_of_few),
     "_softmax_backward_data": along_both(softmax_grad),
     "_log_softmax_backward_data": along_both(log_softmax_grad),
+    "var.correction": spread(ndarray.view),
+    "std.correction": spread(sqrt),
+    "linalg_vector_norm": vector_norm,
+    "native_layer_norm": normalised(native_layer_norm, of_rows),
+    "native_group_norm": normalised(native_group_norm, of_groups),
+    "native_batch_norm": normalised(native_batch_norm, of_channels),
+    "lerp.Scalar": lerp,
     "masked_fill.Scalar": masked_fill,
     "where.self": where,
     "mm": mm,

@@ -5,12 +5,13 @@ The three that programs call most are written out, because a further call would 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ...._autograd.views import mark_multiple
-from ...._layout import contiguous_strides
+from ...._layout import Ints, contiguous_strides
 from ...._tensor import Tensor
 from ..fast_paths import REFUSALS, Row, fast_path
 
@@ -208,14 +209,29 @@ def unbind(self: Tensor, dim: int = 0) -> list[Step] | None:
     return each(self, dim, range) if max(self._array.shape, default=0) <= KEPT_PIECES else None  # type: ignore
 
 
+@lru_cache(KEPT)
+def repeating(shape: Ints, size: Ints) -> Ints | None:
+    """The strides of a contiguous tensor expanded from one shape to another, which repeats something and gives every
+    size; None for what is left to the general kernel.
+    """
+    extra = len(size) - len(shape)
+    if extra < 0 or 0 in size or 1 in size[:extra] or size == shape or any(
+            wanted != have and (have != 1 or wanted < 0) for wanted, have in zip(size[extra:], shape, strict=True)):
+        return None
+    steps = contiguous_strides(shape)
+    return (0,) * extra + tuple([step if wanted == have else 0
+                                 for step, wanted, have in zip(steps, size[extra:], shape, strict=True)])
+
+
 @fast_path
 def expand(self: Tensor, size: Any, implicit: bool = False) -> Tensor | None:
-    """A tensor of no dimensions repeated, as ``sum`` hands its gradient back: all strides are 0."""
-    array = self._array
-    if array.ndim or not size or min(size) < 2:  # type: ignore[union-attr]
+    """A tensor repeated along dimensions of size 1, or new ones: there its strides are 0."""
+    array: Any = self._array
+    stride: Any = repeating(array.shape, size)
+    if stride is None:
         return None
-    stride = (0,) * len(size)
-    repeated = np.ndarray(size, array.dtype, array, 0, stride)  # type: ignore[union-attr]
+    item = array.itemsize
+    repeated = np.ndarray(size, array.dtype, array, 0, [step * item for step in stride])
     return self._fast_view(repeated, self._offset, stride)
 
 

@@ -13,7 +13,7 @@ from ...._storage import allocate
 from ...common.blas import add_product
 from ...common.blocks import BLOCK, LARGE, each_block
 from . import CPU_KERNELS
-from .reduction import mean, to_opmath, total
+from .reduction import FEW, add, mean, to_opmath, total
 
 Array = np.ndarray
 
@@ -27,6 +27,12 @@ def seen(array: Any, shape: Any) -> Any:
 
 def moments(x: Array, groups: Groups) -> tuple[Array, Array, Array]:
     """The input less the means, the means, and the variances."""
+    if 0 < x.size <= FEW and x.dtype.kind == "f":
+        sums = add(x, groups.over, None, None, True)
+        count = x.dtype.type(x.size // sums.size)
+        middle = sums / count
+        centred = x - middle
+        return centred, middle, add(centred * centred, groups.over, None, None, True) / count
     middle = np.asarray(mean(x, groups.over, True))
     centred = x - middle
     return centred, middle, np.asarray(mean(np.square(centred), groups.over, True))
@@ -34,7 +40,7 @@ def moments(x: Array, groups: Groups) -> tuple[Array, Array, Array]:
 
 def reciprocal(spread: Array, eps: float) -> Array:
     """The reciprocals of the standard deviations, from the variances."""
-    return 1 / np.sqrt(spread + np.asarray(eps, spread.dtype))
+    return 1 / np.sqrt(spread + spread.dtype.type(eps))
 
 
 def affine(x: Array, weight: Any, bias: Any, groups: Groups) -> Array:

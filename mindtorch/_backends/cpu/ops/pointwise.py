@@ -225,8 +225,8 @@ def round_to(x: Any, decimals: int) -> Any:
 
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """Start from the nearer end, so that both are reached exactly."""
-    near, difference = np.abs(weight) < 0.5, end - start
-    if np.ndim(weight):
+    near, difference = abs(weight) < 0.5, end - start
+    if near.__class__ is np.ndarray and near.ndim:
         return np.where(near, start + weight * difference, end - difference * (1 - weight))
     difference *= weight if near else weight - 1
     difference += start if near else end
