@@ -234,6 +234,9 @@ def dims_of(item: Any) -> int:
 
 def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
     """The view that ints, slices, None and ``...`` make, and the tensors still to index it, one per dimension."""
+    if all(item.__class__ in TENSOR_TYPES and item._dtype is int64 and item.ndim for item in items) and (
+            len(items) <= self.ndim):
+        return self, list(items)
     specified = sum(map(dims_of, items))
     if specified > self.ndim:
         raise about(IndexError(f"too many indices for tensor of dimension {self.ndim}"),

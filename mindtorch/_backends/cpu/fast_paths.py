@@ -421,33 +421,48 @@ def stacked(arrays: list[ndarray], dim: int) -> ndarray:
     return np.concatenate(arrays).reshape(len(arrays), *shape)
 
 
+def key_of(self: Any, indices: Any) -> Any:
+    """NumPy's key for int64 indices of the first dimensions, which is one of them alone or a tuple; None for others."""
+    if len(indices) == 1:
+        at = indices[0]
+        return at._array if at is not None and at._dtype is int64 and not shares(self, at) else None
+    key = []
+    for at in indices:
+        if at is None or at._dtype is not int64 or not at._array.flags.c_contiguous or shares(self, at):
+            return None
+        key.append(at._array)
+    return tuple(key) or None
+
+
 @fast_path
 def index(self: Any, indices: Any) -> ndarray | None:
-    """The elements at one tensor of int64 indices of the first dimension, or at one mask."""
-    at = indices[0] if len(indices) == 1 else None
-    if at is None:
-        return None
-    if at._dtype is int64:
-        array = self._array.take(at._array, 0)
-    elif at._dtype is bool_ and at._array.ndim:
-        array = self._array[at._array]
+    """The elements at int64 indices of the first dimensions, or at one mask."""
+    key = key_of(self, indices)
+    if key.__class__ is ndarray:
+        array = self._array.take(key, 0)
+    elif key is not None:
+        array = self._array[key]
+    elif len(indices) == 1 and indices[0] is not None and indices[0]._dtype is bool_ and indices[0]._array.ndim:
+        array = self._array[indices[0]._array]
     else:
         return None
-    return array if array.__class__ is ndarray and array.size else None
+    return array if array.__class__ is ndarray and array.size and array.flags.c_contiguous else None
 
 
 @fast_path
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """Write a number, or as many rows as there are indices, at int64 indices of the first dimension."""
-    at = indices[0] if len(indices) == 1 else None
-    if (accumulate or at is None or at._dtype is not int64 or values._dtype is not self._dtype
-            or values is self or (values._storage is not None and values._storage is self._storage)
-            or at is self or (at._storage is not None and at._storage is self._storage)):
+    """Write a number, or as many rows as there are indices, at int64 indices of the first dimensions."""
+    if accumulate or values._dtype is not self._dtype or shares(self, values):
         return None
-    array, given = self._array, values._array
-    if given.ndim and given.shape != (*at._array.shape, *array.shape[1:]):
+    key, array, given = key_of(self, indices), self._array, values._array
+    if key is None:
         return None
-    array[at._array] = given
+    if given.ndim:
+        one = key.__class__ is ndarray
+        places = key.shape if one else np.broadcast(*key).shape
+        if given.shape != (*places, *array.shape[1 if one else len(key):]):
+            return None
+    array[key] = given
     return self
 
 
