@@ -105,6 +105,25 @@ def test_an_npu_has_its_own_list() -> None:
         assert (x.cpu() @ x.cpu()).dtype is mindtorch.float32
 
 
+def test_a_scaler_passes_itself_to_a_step_that_takes_it() -> None:
+    for lib in (mindtorch, torch):
+        weight = lib.ones(2, requires_grad=True)
+
+        class Taking(lib.optim.SGD):
+            def step(self, closure=None, *, grad_scaler=None):
+                assert not hasattr(self, "grad_scale") and not hasattr(self, "found_inf")
+                grad_scaler.unscale_(self)
+                return super().step()
+
+        optimizer, scaler = Taking([weight], lr=1), lib.amp.GradScaler("cpu", init_scale=4.0)
+        optimizer._step_supports_amp_scaling = True
+        scaler.scale((weight * 3).sum()).backward()
+        with pytest.warns(FutureWarning, match="stop passing itself"):
+            scaler.step(optimizer)
+        scaler.update()
+        assert weight.tolist() == [-2, -2]
+
+
 @pytest.mark.parametrize("wrong", [
     lambda t: t.autocast(3), lambda t: t.autocast("nowhere"), lambda t: t.autocast("cpu")(3),
     lambda t: t.amp.custom_fwd(len, device_type=0),

@@ -1,6 +1,7 @@
 """``torch.amp.GradScaler``: losses scaled up, so that gradients in float16 do not vanish."""
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
@@ -114,14 +115,19 @@ class GradScaler:
         state = self._states[id(optimizer)]
         if state["stage"] == _STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if getattr(optimizer, "_step_supports_amp_scaling", False):
-            result = self._step_that_unscales(optimizer, scale, state, *args, **kwargs)
-        else:
+        if not getattr(optimizer, "_step_supports_amp_scaling", False):
             if state["stage"] == _READY:
                 self.unscale_(optimizer)
             if state["found_inf"] is None:
                 raise AssertionError("No inf checks were recorded for this optimizer.")
             result = None if state["found_inf"].item() else optimizer.step(*args, **kwargs)
+        elif "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warnings.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. "
+                          "In the near future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the "
+                          "passed optimizer and let the optimizer use them directly.", FutureWarning, stacklevel=2)
+            result = optimizer.step(*args, **kwargs, grad_scaler=self)
+        else:
+            result = self._step_that_unscales(optimizer, scale, state, *args, **kwargs)
         state["stage"] = _STEPPED
         return result
 
