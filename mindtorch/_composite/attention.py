@@ -43,7 +43,7 @@ def kernel_for(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_
     check(enabled, "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off "
                    "both the math kernel and the fused kernels.")
     if FLASH in enabled and takes_blocks(query, key, value, attn_mask, dropout_p, enable_gqa):
-        kernel = backends[query.device.type].attention_kernel(query, key, value, attn_mask)
+        kernel = backends[query._device.type].attention_kernel(query, key, value, attn_mask)
         if kernel != MATH:
             return kernel
     check(MATH in enabled, "No available kernel. Aborting execution.")
@@ -55,30 +55,33 @@ def check_inputs(query: Any, key: Any, value: Any, mask: Any) -> None:
         return "but got query.{0}: {1} key.{0}: {2} and value.{0}: {3} instead.".format(fact, *values)
 
     tensors = query, key, value
-    dtypes = [C_NAMES[tensor._dtype.name] for tensor in tensors]
+
+    def dtypes() -> list[str]:
+        return [C_NAMES[tensor._dtype.name] for tensor in tensors]
+
     check(query._dtype is key._dtype is value._dtype,
-          lambda: f"Expected query, key, and value to have the same dtype, {said('dtype', dtypes)}")
-    check(query.device == key.device == value.device,
+          lambda: f"Expected query, key, and value to have the same dtype, {said('dtype', dtypes())}")
+    check(query._device == key._device == value._device,
           lambda: "Expected query, key, and value to have the same device type, "
                   f"{said('device', [tensor.device for tensor in tensors])}")
-    dims = [tensor.dim() for tensor in tensors]
-    check(min(dims) >= 2,
-          lambda: f"Expected query, key, and value to all be  at least 2 dimensional, {said('dim', dims)}")
+    check(query.ndim >= 2 and key.ndim >= 2 and value.ndim >= 2,
+          lambda: "Expected query, key, and value to all be  at least 2 dimensional, "
+                  f"{said('dim', [tensor.dim() for tensor in tensors])}")
     check(mask is None or mask._dtype in (bool_, float32, query._dtype),
           lambda: "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-                  f"{C_NAMES[mask._dtype.name]} and  query.dtype: {dtypes[0]} instead.")
+                  f"{C_NAMES[mask._dtype.name]} and  query.dtype: {dtypes()[0]} instead.")
 
 
 def takes_blocks(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, enable_gqa: bool) -> bool:
     """Whether a kernel in blocks may take these tensors (ATen's ``use_flash_attention_cpp``)."""
-    if query.dim() != 4 or key.dim() != 4 or value.dim() != 4 or query._dtype.category != FLOATING or dropout_p > 0:
+    if query.ndim != 4 or key.ndim != 4 or value.ndim != 4 or query._dtype.category != FLOATING or dropout_p > 0:
         return False
     (batch, heads, rows, width), shape = query.shape, key.shape
     if shape != value.shape or shape[0] != batch or shape[3] != width or 0 in query.shape or 0 in shape:
         return False
     if heads != shape[1] and not (enable_gqa and not heads % shape[1]):
         return False
-    if any(tensor.stride(3) != 1 for tensor in (query, key, value)):
+    if query._strides()[3] != 1 or key._strides()[3] != 1 or value._strides()[3] != 1:
         return False
     if mask is None:
         return True

@@ -15,13 +15,16 @@ from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.return_types import named_tuple
 from ..._dtype import DTYPES, FLOATING, DType, bool_, float32, float64, int64
 from ..._formats import contiguous_format, preserve_format
-from ..._layout import wrap_dims
+from ..._layout import Spec, ordered_strides, wrap_dims
 from ..._random import sampling
 from ..._random.default import default_generator
 from ..._storage import allocate
+from ..._tensor import empty_tensor
 from ..common.blocks import copy
 from ..common.fast_paths import REFUSALS, Row, fast_path, fresh, ndarray
+from ..meta.ops.attention import BY_POSITION
 from .ops import CPU_KERNELS, pointwise, reduction
+from .ops.attention import flash
 from .ops.comparison import chosen
 from .ops.indexing import flat_places
 from .ops.normalization import native_batch_norm, native_group_norm, native_layer_norm
@@ -362,6 +365,24 @@ def nll_loss_backward(grad_output: Any, self: Any, target: Any, weight: Any, red
     return array
 
 
+# -- attention ---------------------------------------------------------------------------------------------------------
+
+@fast_path
+def attention(query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causal: bool = False, attn_mask: Any = None,
+              scale: Any = None) -> Any:
+    """The attention of as many heads as there are of keys, without a mask."""
+    array, dtype = query._array, query._dtype
+    shape = array.shape
+    if (attn_mask is not None or dropout_p or dtype not in BLAS or key._dtype is not dtype or value._dtype is not dtype
+            or len(shape) != 4 or not 0 < array.size <= SMALL or key._array.shape != shape
+            or value._array.shape != shape):
+        return None
+    out, logsumexp = flash(array, key._array, value._array, 0.0, is_causal, None, scale)
+    sums = empty_tensor(Spec(shape[:3], dtype, ordered_strides(shape[:3], BY_POSITION[:3])))
+    sums._array[...] = logsumexp  # type: ignore[index]
+    return fresh(out, dtype), sums
+
+
 # -- copies -----------------------------------------------------------------------------------------------------------
 
 #: The formats in which the copy of a contiguous tensor is contiguous.
@@ -628,6 +649,7 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "addmm": addmm,
     "nll_loss_forward": nll_loss,
     "nll_loss_backward": nll_loss_backward,
+    "_scaled_dot_product_flash_attention_for_cpu": attention,
     "cat": join(np.concatenate),
     "stack": join(stacked),
     "index.Tensor": index,

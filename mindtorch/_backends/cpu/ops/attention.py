@@ -26,6 +26,10 @@ PASSES = 4
 SAFE = 60.0
 
 
+#: Up to so many elements and scores, all are computed at once, and what looks at all elements costs next to nothing.
+SHORT = 1 << 10
+
+
 class Heads(NamedTuple):
     """One call's arguments by heads of keys: queries (n, rows, width) of all heads that share the keys (n, columns,
     width); the mask, if any, broadcast to (n, rows, columns).
@@ -80,6 +84,7 @@ def by_heads(query: Array, key: Array, value: Array, causal: bool, mask: Any, sc
     shared, columns = key.shape[1:3]
     each = heads // shared
     n, together = batch * shared, each * rows
+    scale = 1 / sqrt(width) if scale is None else scale
     if causal and each > 1:  # the rows of several heads follow each other: they need a mask that says which are which
         above = above_diagonal(rows, columns, to_opmath(query).dtype)
         mask, causal = above if mask is None else to_opmath(mask) + above, False
@@ -91,7 +96,7 @@ def by_heads(query: Array, key: Array, value: Array, causal: bool, mask: Any, sc
             mask = np.broadcast_to(mask.reshape(mask.shape[-2:]), (n, rows, columns))
     query, key, value = map(to_opmath, (query, key, value))
     return Heads(query.reshape(n, together, width), key.reshape(n, columns, width), value.reshape(n, columns, width),
-                 mask, causal, 1 / sqrt(width) if scale is None else scale)
+                 mask, causal, scale)
 
 
 def beside(array: Array, column: Any, factor: float = 1) -> Array:
@@ -115,9 +120,18 @@ def length(array: Array) -> Any:
     return np.sqrt(np.einsum("nij,nij->ni", array, array).max(initial=0))
 
 
+def all_squares(array: Array) -> Any:
+    """The sum of the squares of all elements."""
+    line = array.reshape(-1)
+    return line.dot(line)
+
+
 def is_safe(heads: Heads, queries: Array) -> bool:
     """Whether the lengths of queries and keys rule out that the exponential of a score overflows."""
-    largest, mask = length(queries) * length(heads.key), heads.mask
+    mask = heads.mask
+    if mask is None and queries.size <= SHORT and all_squares(queries) * all_squares(heads.key) <= SAFE**2:
+        return True  # if all rows were one
+    largest = length(queries) * length(heads.key)
     if mask is None:
         return bool(largest <= SAFE)
     largest = largest + np.maximum(mask, -SAFE).max(initial=0)  # what is masked out is minus infinity
@@ -137,25 +151,32 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
     def work(heads: Heads, part: slice) -> None:
         queries = heads.query * heads.query.dtype.type(heads.scale)
         keys, safe = above(heads.key, 0)[:, :-1], is_safe(heads, queries)
-        found, weight, top = out[part], logsumexp[part], np.zeros(queries.shape[:2], queries.dtype)
+        found, weight = out[part], logsumexp[part]
+        top = None if safe else np.zeros(queries.shape[:2], queries.dtype)
         for rows, columns in heads.rows():
             scores = np.matmul(queries[:, rows], keys[:, :, :columns])
             heads.masked(scores, rows, columns)
-            if not safe:
+            if top is not None:
                 largest = np.maximum.reduce(scores, 2, out=top[:, rows])
                 largest[largest == -np.inf] = 0
                 scores -= largest[..., None]
             np.exp(scores, out=scores)
             np.matmul(scores, np.ones(columns, scores.dtype), out=weight[:, rows])  # sooner done than with a column
             np.matmul(scores, heads.value[:, :columns], out=found[:, rows])
-        empty = weight == 0
-        weight[empty] = 1
+        empty = None if safe and heads.mask is None else weight == 0  # as no row is whose exponentials are not
+        if empty is not None:
+            weight[empty] = 1
         found *= np.repeat(1 / weight, found.shape[2]).reshape(found.shape)
         np.log(weight, out=weight)
-        weight += top
-        weight[empty] = 0
+        if top is not None:
+            weight += top
+        if empty is not None:
+            weight[empty] = 0
 
-    whole.each_block(work)
+    if out.size <= SHORT and len(out) * out.shape[1] * whole.key.shape[1] <= SHORT:
+        work(whole, slice(None))
+    else:
+        whole.each_block(work)
     return out.reshape(query.shape), logsumexp.reshape(query.shape[:3])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...._about import about
 from . import CPU_KERNELS
-from .reduction import to_opmath
+from .reduction import maximum, minimum, to_opmath
 
 NONE, MEAN, SUM = 0, 1, 2
 array = np.ndarray
@@ -48,7 +48,7 @@ def huber(self: array, target: array, delta: float = 1.0) -> array:
 
 def binary_cross_entropy(self: array, target: array, weight: array | None = None) -> array:
     for name, values in (("input", self), ("target", target)):
-        if not np.all((values >= 0) & (values <= 1)):
+        if values.size and not (minimum(values, None) >= 0 and maximum(values, None) <= 1):  # so also for NaN
             raise about(RuntimeError(f"all elements of {name} should be between 0 and 1"), "probabilities", name=name)
     value = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
     return value if weight is None else value * weight
