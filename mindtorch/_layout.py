@@ -85,7 +85,10 @@ def storage_size(shape: Sequence[int], stride: Sequence[int], offset: int = 0) -
     """How many elements a storage needs to hold this layout."""
     if 0 in shape:
         return 0
-    return offset + 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+    end = offset + 1
+    for size, step in zip(shape, stride, strict=True):
+        end += (size - 1) * step
+    return end
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -17,8 +17,8 @@ LinAlgError.__module__, LinAlgError.__qualname__ = f"{__package__}.linalg", "Lin
 
 def first_failure(info: Any) -> tuple[str, int] | None:
     """The first batch element whose LAPACK status is not 0, in PyTorch's words, and the status; None if all are 0."""
-    bad = np.flatnonzero(info)
-    if not bad.size:
+    if not info.any():
         return None
+    bad = np.flatnonzero(info)
     status = int(info.reshape(-1)[bad[0]])
     return (f"(Batch element {bad[0]}): " if info.ndim else ""), status

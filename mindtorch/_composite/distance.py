@@ -6,9 +6,10 @@ from typing import Any
 from .._autograd.grad_mode import no_grad
 from .._backends.common.pointwise import result_type
 from .._dispatch.aten import (
-    _cdist_forward as cdist_forward, _euclidean_dist, _pdist_forward as pdist_forward, linalg_matrix_norm_str_ord,
-    linalg_vector_norm as vector_norm, norm_ScalarOpt_dim, scalar_tensor,
+    _cdist_forward as cdist_forward, _euclidean_dist, _pdist_forward as pdist_forward, clamp_min,
+    linalg_matrix_norm_str_ord, linalg_vector_norm as vector_norm, norm_ScalarOpt_dim, scalar_tensor,
 )
+from .._dispatch.dispatcher import is_unseen
 from .._dtype import FLOATING
 from .._errors import NAMES, check
 from .._layout import broadcast_shapes
@@ -38,6 +39,9 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     check(dtype.category == FLOATING,
           lambda: f"expected common dtype to be floating point, yet common dtype is {NAMES[dtype.name]}")
     check(eps >= 0, lambda: f"eps must be non-negative, got: {eps:g}")
+    if x1.shape == x2.shape and x1._dtype is x2._dtype and is_unseen(x1, x2):
+        lengths = [clamp_min(vector_norm(x, 2, (dim,), True), eps) for x in (x1, x2)]
+        return (x1 / lengths[0] * (x2 / lengths[1])).sum(dim)
     shape = broadcast_shapes(x1.shape, x2.shape)
     x1, x2 = (x if x.shape == shape else x.expand(shape) for x in (x1.to(dtype), x2.to(dtype)))
     norms = [vector_norm(x, 2, (dim,), True).clone() for x in (x1, x2)]

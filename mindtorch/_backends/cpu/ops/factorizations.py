@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ def missing() -> ndarray:
     return np.empty(0)
 
 
+@cache
 def lapack(routine: str, dtype: np.dtype) -> Callable[..., Any]:
     """A routine of LAPACK for a dtype."""
     from scipy.linalg import get_lapack_funcs
@@ -33,9 +34,10 @@ def lapack(routine: str, dtype: np.dtype) -> Callable[..., Any]:
 
 def each(outputs: Arrays, function: Callable[..., Any], *inputs: ndarray) -> Arrays:
     """Put ``function`` of each matrix of batches into the outputs; for empty matrices these stay as they are."""
-    if all(batch.size for batch in inputs):
-        for index in np.ndindex(inputs[0].shape[:-2]):
-            for out, result in zip(outputs, function(*(batch[index] for batch in inputs)), strict=True):
+    if 0 not in [x.size for x in inputs]:
+        batch = inputs[0].shape[:-2]
+        for index in np.ndindex(batch) if batch else ((),):
+            for out, result in zip(outputs, function(*[x[index] for x in inputs]), strict=True):
                 out[index] = result
     return outputs
 
@@ -49,6 +51,8 @@ def by_lapack(routine: str, call: Callable[..., Any], outputs: Arrays, *inputs: 
 
 def broadcast(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
     """Two batches of matrices, their batch dimensions broadcast."""
+    if a.shape[:-2] == b.shape[:-2]:
+        return a, b
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return np.broadcast_to(a, batch + a.shape[-2:]), np.broadcast_to(b, batch + b.shape[-2:])
 
@@ -115,9 +119,10 @@ def linalg_lu(a: ndarray, pivot: bool = True) -> Arrays:
 
 def solve_factored(lu: ndarray, pivots: ndarray, b: ndarray, adjoint: bool = False) -> ndarray:
     """X of ``A X = B``, or of ``A^H X = B``, from A's LU and pivots."""
-    batch = np.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
     lu, b = broadcast(lu, b)
-    rows = np.broadcast_to(pivots[..., None] - 1, (*batch, pivots.shape[-1], 1))
+    rows = pivots[..., None] - 1
+    if rows.shape[:-2] != lu.shape[:-2]:
+        rows = np.broadcast_to(rows, (*lu.shape[:-2], *rows.shape[-2:]))
     return by_lapack("getrs", lambda getrs, lu, rows, b: getrs(lu, rows[:, 0], b, 2 * adjoint)[:1],
                      (np.empty(b.shape, b.dtype),), lu, rows, b)[0]
 
@@ -126,6 +131,11 @@ def lu_solve(lu: ndarray, pivots: ndarray, b: ndarray, left: bool = True, adjoin
     message = "Pivots given to lu_solve must all be {} or equal to {}. Did you properly pass the result of lu_factor?"
     check(not (pivots < 1).any(), message.format("greater", 1))  # LAPACK would exchange rows outside of the matrix
     check(not (pivots > lu.shape[-2]).any(), message.format("smaller", "LU.size(-2)"))
+    return solve_with(lu, pivots, b, left, adjoint)
+
+
+def solve_with(lu: ndarray, pivots: ndarray, b: ndarray, left: bool = True, adjoint: bool = False) -> ndarray:
+    """X of ``A X = B`` or ``X A = B``, or with A^H in the place of A, from A's LU and pivots."""
     if left:
         return solve_factored(lu, pivots, b, adjoint)
     transposed = b.conj().swapaxes(-1, -2)  # X A = B is A^H X^H = B^H
@@ -152,11 +162,10 @@ def linalg_slogdet(a: ndarray) -> Arrays:
 def linalg_solve_ex(a: ndarray, b: ndarray, left: bool = True, check_errors: bool = False) -> Arrays:
     vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
     right = b[..., None] if vector else b
-    batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
-    lu, pivots, info = lu_factor_ex(np.broadcast_to(a, batch + a.shape[-2:]))
+    lu, pivots, info = lu_factor_ex(broadcast(a, right)[0])
     if check_errors:
         check_info(info, "torch.linalg.solve", "The solver failed because the input matrix is singular.")
-    result = lu_solve(lu, pivots, right, left)
+    result = solve_with(lu, pivots, right, left)
     return result[..., 0] if vector else result, lu, pivots, info
 
 
