@@ -52,17 +52,31 @@ def define(schema: str, flags: str = "function, method", *, lib: Library | None 
     write into ``self`` and into ``out=``. What follows the schema after ``  # `` says what the operator computes.
 
     Raises:
-        ValueError: if the schema cannot be parsed, or a flag means nothing.
-        RuntimeError: if the operator exists already.
+        ValueError: if a flag means nothing.
+        RuntimeError: if the schema cannot be parsed, or the operator exists already.
     """
     if flags.startswith("("):
         schema, flags = schema + flags, "operator only"
-    name = schema.partition("(")[0]
+    name, given, _ = schema.partition("(")
+    if not given:
+        raise RuntimeError(f"Tried to parse a function schema but only the operator name was given: {name}")
     if name in registry.operators:
         raise RuntimeError(f"define(): aten::{name} exists already; impl() replaces a kernel of it")
     op = registry.define(schema, flags_of(flags))
-    _ = op.schema  # parse it now: an error belongs to the cell that made it
+    try:  # parse it now: an error belongs to the cell that made it
+        unknown = {parameter.base for parameter in op.schema.parameters} - _BASES
+        if unknown:
+            raise ValueError(f"unknown type specifier {', '.join(sorted(unknown))} in {schema!r}. There are "
+                             f"{', '.join(sorted(_BASES))}, with [] for lists and ? for what may be None")
+    except ValueError as error:
+        registry.undefine(op)
+        raise RuntimeError(str(error)) from None
     return op
+
+
+#: ATen's types of parameters.
+_BASES = {"Any", "Device", "Generator", "Layout", "MemoryFormat", "Scalar", "ScalarType", "Storage", "Stream", "Tensor",
+          "bool", "complex", "float", "int", "str"}
 
 
 #: PyTorch's dispatch keys of kernels, and device types, by the names that the registry has for them.
@@ -239,9 +253,15 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
     ``mutates_args`` names the arguments that are written.
 
     Raises:
-        ValueError: if an annotation is missing, or of a type that schemas do not have.
+        ValueError: if an annotation is missing, or of a type that schemas do not have; if ``mutates_args`` names no
+            parameter.
     """
     hints, signature = typing.get_type_hints(prototype_function), inspect.signature(prototype_function)
+    strange = {*(() if mutates_args == "unknown" else mutates_args)} - {*signature.parameters}
+    if strange:
+        raise ValueError(f"infer_schema(func): {strange} in mutates_args were not found in the custom op's signature. "
+                         "mutates_args should contain the names of all args that the custom op mutates, or just the "
+                         f"string 'unknown' if you don't know. Got func with signature {signature})")
     parts, alias = [], iter("abcdefgh")
     for name, parameter in signature.parameters.items():
         if name not in hints:
@@ -253,7 +273,11 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
         if mutates_args == "unknown" or name in mutates_args:
             kind = kind.replace("Tensor", f"Tensor({next(alias)}!)") if "Tensor" in kind else kind
         default = parameter.default
-        shown = "" if default is parameter.empty else f"={json.dumps(default) if isinstance(default, str) else default}"
+        if isinstance(default, str):
+            default = json.dumps(default)
+        elif isinstance(default, DType):
+            default = default.name
+        shown = "" if default is parameter.empty else f"={default}"
         parts.append(f"{kind} {name}{shown}")
     if "return" not in hints:
         raise ValueError(f"infer_schema(func): No return type annotation was provided. Got func with signature "
@@ -273,6 +297,7 @@ class CustomOpDef:
         self._lib.define(name + schema)
         self._namespace, self._name, self._qualname, self._init_fn = namespace, name, f"{namespace}::{name}", function
         self._opoverload = getattr(getattr(ops, namespace), name).default
+        self._lib.impl(name, self._no_fake, "Meta")
 
     def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
         """Make a function the kernel on a device type, on several, or on all for None; a decorator without ``fn``
@@ -280,9 +305,10 @@ class CustomOpDef:
         """
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            own = _without_aliases(function, self._opoverload._operator)
             one = device_types is None or isinstance(device_types, str)
-            for kind in [device_types] if one else device_types:
-                self._lib.impl(self._name, function, "default" if kind is None else device(kind).type)
+            for kind in ["cpu", "npu"] if device_types is None else [device_types] if one else device_types:
+                self._lib.impl(self._name, own, device(kind).type)
             return function
 
         return register if fn is None else register(fn)
@@ -293,6 +319,11 @@ class CustomOpDef:
         """
         self._lib.impl(self._name, fn, "Meta")
         return fn
+
+    def _no_fake(self, *args: Any) -> Any:
+        raise RuntimeError(f"There was no fake impl registered for {self}. This is necessary for meta tensors, "
+                           "pipeline mode and torch.compile to work. Please use "
+                           f"`{self._init_fn.__name__}.register_fake` to add an fake impl.")
 
     def register_autograd(self, backward: Callable[..., Any], /, *,
                           setup_context: Callable[..., Any] | None = None) -> None:
@@ -312,6 +343,31 @@ class CustomOpDef:
         return f"<CustomOpDef({self._qualname})>"
 
 
+#: By its name, each operator that ``custom_op`` made, which lasts though nobody keeps it; made again, it is replaced.
+_made: dict[str, CustomOpDef] = {}
+
+
+def _without_aliases(function: Callable[..., Any], op: Operator) -> Callable[..., Any]:
+    """A function whose results must not share memory with its arguments, nor with one another."""
+
+    @wraps(function)
+    def call(*args: Any) -> Any:
+        result = function(*args)
+        seen = {id(tensor.untyped_storage()) for tensor in tensors_of(args)}
+        for tensor in tensors_of(result if isinstance(result, tuple) else (result,)):
+            if id(tensor.untyped_storage()) in seen:
+                raise RuntimeError(
+                    f"{op.name}: The output of this custom operator (1) must not also be an input to this custom "
+                    "operator and (2) may not alias any inputs to this custom operator or other returns. The most "
+                    "common way to trigger this error is if we have y = custom_op(x) and y and x are the same Tensor. "
+                    "Please instead return a clone of the offending output tensor(s) (e.g. return x.clone()) or "
+                    "refactor the custom operator to not return y.")
+            seen.add(id(tensor.untyped_storage()))
+        return result
+
+    return call
+
+
 def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, device_types: Any = None,
               schema: str | None = None, tags: Any = None) -> Any:
     """Make an operator of a function, ``namespace::name``, with the schema that its annotations say
@@ -322,7 +378,10 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
         namespace, _, short = name.partition("::")
         if not short:
             raise ValueError(f"Expected {name} to be of the form namespace::name")
-        made = CustomOpDef(namespace, short, schema or infer_schema(function, mutates_args=mutates_args), function)
+        text = schema or infer_schema(function, mutates_args=mutates_args)
+        if name in _made:  # a cell is run again
+            _made.pop(name)._lib._destroy()
+        made = _made[name] = CustomOpDef(namespace, short, text, function)
         made.register_kernel(device_types, function)
         return made
 
@@ -368,7 +427,8 @@ def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context
         if setup_context is not None:
             setup_context(ctx, inputs, output)
 
-    made = type(f"GeneratedBackwardFor_{found.name.replace('::', '_')}", (Function,), {
+    name = f"{found.name.replace('::', '_').replace('.', '_')}{'' if found.overload else '_default'}"
+    made = type(f"GeneratedBackwardFor_{name}", (Function,), {
         "forward": staticmethod(forward), "setup_context": staticmethod(keep), "backward": staticmethod(backward)})
     found.autograd = lambda *args: made.apply(*args)  # type: ignore[attr-defined]
     registry.forget_resolved(found)

@@ -196,3 +196,59 @@ def test_a_rule_for_batches_returns_a_dimension_for_each_result(t, namespace):
     op.register_vmap(lambda info, in_dims, x: (op(x), (in_dims[0], in_dims[0])))
     x = t.arange(4.0)
     assert [part.tolist() for part in t.vmap(op)(x)] == [(x**3).tolist(), (3 * x**2).tolist()]
+
+
+def defined(t, namespace, function, returned=None, **options):
+    """A custom operator of a function of one tensor."""
+    function.__annotations__ = {"x": t.Tensor, "return": returned or t.Tensor}
+    return library(t).custom_op(f"{namespace}::made", function, mutates_args=(), **options)
+
+
+@BOTH
+def test_a_custom_operator_that_is_made_again_replaces_the_former_and_lasts_though_nobody_keeps_it(t, namespace):
+    defined(t, namespace, lambda x: x + 1)
+    made = getattr(t.ops, namespace).made
+    assert made(t.zeros(1)).item() == 1
+    again = defined(t, namespace, lambda x: x + 2)
+    assert again(t.zeros(1)).item() == getattr(t.ops, namespace).made(t.zeros(1)).item() == 2
+
+
+@BOTH
+@pytest.mark.parametrize("device_types", [None, "cpu"])
+def test_a_custom_operator_without_a_fake_says_so_of_meta_tensors(t, namespace, device_types):
+    op = defined(t, namespace, lambda x: x + 1, device_types=device_types)
+    with pytest.raises(RuntimeError, match=f"There was no fake impl registered for <CustomOpDef\\({namespace}::made"):
+        op(t.ones(1, device="meta"))
+    op.register_fake(lambda x: x.new_empty(2))
+    assert op(t.ones(1, device="meta")).shape == (2,)
+
+
+@BOTH
+@pytest.mark.parametrize("result", [lambda x: [x], lambda x: [x.view(-1)], lambda x: [x.clone()] * 2,
+                                    lambda x: [x.clone(), x]])
+def test_results_of_a_custom_operator_must_not_share_memory_with_its_arguments(t, namespace, result):
+    op = defined(t, namespace, lambda x: result(x), list[t.Tensor])
+    with pytest.raises(RuntimeError, match=r"The output of this custom operator \(1\) must not also be an input"):
+        op(t.ones(1))
+
+
+@BOTH
+@pytest.mark.parametrize(("schema", "said"), [("f", "only the operator name was given"),
+                                              ("f(Foo x) -> Tensor", "unknown type specifier")])
+def test_a_schema_that_cannot_be_parsed_defines_nothing(t, namespace, schema, said):
+    with library(t)._scoped_library(namespace, "DEF") as lib:
+        with pytest.raises(RuntimeError, match=said):
+            lib.define(schema)
+        lib.define("f(Tensor x) -> Tensor")
+
+
+@BOTH
+def test_an_inferred_schema_names_dtypes_shortly_and_refuses_to_write_what_is_no_parameter(t):
+    def function(x, dtype=t.float32):
+        raise NotImplementedError
+
+    function.__annotations__ = {"x": t.Tensor, "dtype": t.dtype, "return": t.Tensor}
+    infer = library(t).infer_schema
+    assert infer(function, mutates_args=()) == "(Tensor x, ScalarType dtype=float32) -> Tensor"
+    with pytest.raises(ValueError, match="mutates_args were not found in the custom op's signature"):
+        infer(function, mutates_args={"y"})
