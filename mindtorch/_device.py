@@ -19,6 +19,7 @@ _SPELLING = re.compile(r"([a-z_]+)(?::(0|[1-9][0-9]*))?\Z")
 
 class _LocalStack(threading.local):
     stack: tuple[device, ...] = ()
+    default: device
 
 
 _local = _LocalStack()
@@ -93,7 +94,7 @@ class device:
 
 CPU = device("cpu")
 META = device("meta")
-_default: device = CPU
+_LocalStack.default = CPU  # until a thread sets another
 
 
 def selected(where: device) -> AbstractContextManager[Any]:
@@ -103,13 +104,12 @@ def selected(where: device) -> AbstractContextManager[Any]:
 
 def get_default_device() -> device:
     """The device that factory functions use by default (``torch.get_default_device``)."""
-    return _local.stack[-1] if _local.stack else _default
+    return _local.stack[-1] if _local.stack else _local.default
 
 
 def set_default_device(device_: device | str | None) -> None:
-    """Set the device that factory functions use by default (``torch.set_default_device``)."""
-    global _default
-    _default = CPU if device_ is None else device(device_)
+    """Set the device that factory functions use by default in this thread (``torch.set_default_device``)."""
+    _local.default = CPU if device_ is None else device(device_)
 
 
 def no_backend(kind: str) -> Exception:
@@ -123,7 +123,7 @@ def no_backend(kind: str) -> Exception:
 def resolve_device(spec: device | str | int | None) -> device:
     """The device that a ``device=`` argument means; the default device for None."""
     if spec is None:
-        found = _local.stack[-1] if _local.stack else _default
+        found = _local.stack[-1] if _local.stack else _local.default
     else:
         found = spec if spec.__class__ is device else device(spec)
     if found is CPU:

@@ -5,6 +5,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -342,4 +343,39 @@ def test_what_counts_as_numbers_and_sequences_of_them_is_pytorchs(program: Progr
     lambda t: t.as_tensor(np.array([1e39]), dtype=t.float32),
 )
 def test_numbers_that_are_too_large_become_infinite_without_a_warning(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+def test_the_default_device_is_that_of_the_thread() -> None:
+    found: dict[str, list[str]] = {}
+    for lib in (mindtorch, torch):
+        devices = found[lib.__name__] = []
+
+        def make(lib=lib, devices=devices) -> None:
+            devices.append(lib.ones(1).device.type)
+            lib.set_default_device("meta")
+            devices.append(lib.ones(1).device.type)
+
+        try:
+            lib.set_default_device("meta")
+            thread = threading.Thread(target=make)
+            thread.start()
+            thread.join()
+            lib.set_default_device(None)
+            make()
+        finally:
+            lib.set_default_device(None)
+    assert found["mindtorch"] == found["torch"] == ["cpu", "meta", "cpu", "meta"]
+
+
+@each_program(*[lambda t, name=name, options=options: getattr(t, f"{name}_window")(**options)
+                for name in ("hann", "hamming", "bartlett", "blackman", "kaiser")
+                for options in ({"window_length": -1}, {"window_length": 1}, {"window_length": 5})])
+def test_windows_and_their_errors(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(*[lambda t, look=look: look(t.ones(1, device="meta")) for look in (
+    bool, int, float, lambda x: x.item(), lambda x: x.tolist(), lambda x: 1 if x else 2, lambda x: x.is_nonzero())])
+def test_a_tensor_without_data_cannot_be_looked_at(program: Program) -> None:
     assert_same_outcome(program)

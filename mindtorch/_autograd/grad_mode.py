@@ -140,6 +140,9 @@ class set_grad_enabled(_SetGrad):
         """Return another context manager of the same mode (``torch.set_grad_enabled.clone``)."""
         return type(self)(self.enabled)
 
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.enabled})"
+
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         local.grad_enabled = self.before  # as a decorator it acts in the calls only
         return super().__call__(function)

@@ -57,14 +57,17 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Any) -
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46,
                    **options: Any) -> Tensor:
     """alpha - beta cos(2π n / N) (``torch.hamming_window``)."""
-    return _window("hamming_window", window_length, periodic, options,
-                   lambda n, last: n.mul_(math.pi * 2 / last).cos_().mul_(-beta).add_(alpha))
+    return _window("hamming_window", window_length, periodic, options, _raised_cosine(alpha, beta))
 
 
 @options_of(empty)
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """½ - ½ cos(2π n / N), a raised cosine (``torch.hann_window``)."""
-    return hamming_window(window_length, periodic, 0.5, 0.5, **options)
+    return _window("hann_window", window_length, periodic, options, _raised_cosine(0.5, 0.5))
+
+
+def _raised_cosine(alpha: float, beta: float) -> Callable[[Any, int], Any]:
+    return lambda n, last: n.mul_(math.pi * 2 / last).cos_().mul_(-beta).add_(alpha)
 
 
 @options_of(empty)

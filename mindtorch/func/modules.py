@@ -7,6 +7,7 @@ from typing import Any
 
 from .._api import FUNCTIONS
 from ..nn.module import Module
+from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.utils.stateless import _functional_call
 
 
@@ -63,3 +64,14 @@ def _stacked(tensors: list[Any], name: str) -> Any:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     result = FUNCTIONS["stack"](tensors)
     return result.detach().requires_grad_() if tensors[0].requires_grad else result
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Have all batch normalisations in ``root``, which is returned, normalise by their batch alone: they lose their
+    running statistics, which ``vmap`` could not write (``torch.func.replace_all_batch_norm_modules_``).
+    """
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -36,6 +36,7 @@ def several_threads(t: Any) -> None:
         pass
 
 
-@each_program(mode_on_a_class, mode_while_a_generator_closes, several_threads)
+@each_program(mode_on_a_class, mode_while_a_generator_closes, several_threads, lambda t: t.set_grad_enabled(True),
+              lambda t: t.set_grad_enabled(True).clone())
 def test_grad_modes(program: Program) -> None:
     assert_same_outcome(program)

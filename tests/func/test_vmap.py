@@ -306,3 +306,13 @@ def test_an_ensemble() -> None:
         return func.vmap(lambda p, x: func.functional_call(models[0], p, x), in_dims=(0, None))(parameters, x.float())
 
     assert_agree(run, (5, 3), tolerance=1e-5)
+
+
+def test_batch_normalisation_runs_in_vmap_once_it_keeps_no_statistics() -> None:
+    def run(lib: Any, func: Any, x: Any) -> Any:
+        model = lib.nn.Sequential(lib.nn.BatchNorm1d(3), lib.nn.Sequential(lib.nn.BatchNorm1d(3, affine=False)),
+                                  lib.nn.InstanceNorm1d(3, track_running_stats=True)).double()
+        assert func.replace_all_batch_norm_modules_(model) is model
+        return func.vmap(model[:2])(x), repr(model), list(model.state_dict())
+
+    assert_agree(run, (2, 4, 3))

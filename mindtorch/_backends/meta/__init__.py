@@ -37,7 +37,7 @@ class MetaBackend(Backend):
         return Kernel(writing_kernel(row) if op.is_inplace else _describing(op, row), getattr(row, "origin", row))
 
     def read(self, tensor: Tensor, operation: str) -> np.ndarray:
-        if operation == "item":
+        if operation in ("item", "bool"):
             raise about(RuntimeError("Tensor.item() cannot be called on meta tensors"), "meta data", self=tensor)
         raise about(NotImplementedError("Cannot copy out of meta tensor; no data!"), "meta data", self=tensor)
 
