@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from ._about import about
@@ -78,15 +79,24 @@ def check_broadcast(common: Any, shape: Any) -> None:
                     "in-place broadcast")
 
 
+@cache
+def limits(dtype: DType) -> tuple[Any, Any]:
+    """The least and the greatest finite number of a dtype of integers, or of real or complex floating point ones. They
+    are kept, since NumPy looks them up anew.
+    """
+    facts: Any = iinfo(dtype) if dtype.category == INTEGER else finfo(dtype.to_real())
+    return facts.min, facts.max
+
+
 def check_fits(dtype: DType, *numbers: Any) -> None:
     """Refuse integers that a dtype of integers cannot hold. Negative ones may wrap around in an unsigned dtype. Raises
     PyTorch's RuntimeError.
     """
     if dtype.category == INTEGER:
-        limits = iinfo(dtype)
-        low = limits.min if dtype.is_signed else -limits.max
+        least, most = limits(dtype)
+        low = least if dtype.is_signed else -most
         for number in numbers:
-            check(not isinstance(number, int) or low <= number <= limits.max,
+            check(not isinstance(number, int) or low <= number <= most,
                   lambda: f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
 
 
@@ -107,10 +117,10 @@ def check_number(dtype: DType, number: Any) -> None:
     check_fits(dtype, number)
     parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
     if dtype.category >= FLOATING:
-        largest = finfo(dtype.to_real()).max
+        _, largest = limits(dtype)
         fits = len(parts) == 1 or dtype.category == COMPLEX
         fits = fits and all(part - part != 0 or abs(part) <= largest for part in parts)
     else:
         fits = dtype.category != INTEGER or isinstance(number, int) or (
-            len(parts) == 1 and iinfo(dtype).min <= number <= iinfo(dtype).max)
+            len(parts) == 1 and limits(dtype)[0] <= number <= limits(dtype)[1])
     check(fits, lambda: f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")

@@ -13,7 +13,7 @@ from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
 from ._backends.common.pointwise import Pointwise
-from ._backends.cpu.kept import OF_COMPOSITES
+from ._backends.cpu.composites import FAST_PATHS
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
@@ -62,7 +62,7 @@ def composite(op: Operator, key: int) -> Kernel | None:
     function = COMPOSITES.get(op.name)
     if function is None:
         return None
-    make = OF_COMPOSITES.get(op.name) if key == CPU else None
+    make = FAST_PATHS.get(op.name) if key == CPU else None
     return Kernel(function, function, None if make is None else make(function), composite=not op.is_out)
 
 

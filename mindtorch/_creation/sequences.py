@@ -18,8 +18,12 @@ from .._dtype import FLOATING, DType, get_default_dtype
 from .._tensor import Tensor
 from .factories import dtype_for, finish, options_of
 
+NUMBERS = {int, float, complex, bool, type(None)}  #: and what stands for none
+
 
 def _number(value: Any) -> Any:
+    if value.__class__ in NUMBERS:
+        return value
     if isinstance(value, Tensor) and value.is_meta:
         return 0j if value.is_complex() else 0.0  # only the output's shape and dtype are wanted
     return value.item() if isinstance(value, (Tensor, np.generic)) else value
@@ -45,7 +49,9 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
         start = values[0]
         end = values[1] if len(values) > 1 else end
         step = values[2] if len(values) > 2 else step
-    if end is None or any(isinstance(v, (str, list, tuple)) for v in (start, end, step)):
+    given = start, end, step
+    if end is None or (not NUMBERS.issuperset(map(type, given))
+                       and any(isinstance(v, (str, list, tuple)) for v in given)):
         raise TypeError("arange() received an invalid combination of arguments: expected numbers (end), (start, end) "
                         f"or (start, end, step), got {tuple(bounds)}")
     options = dtype_for("arange", dtype, out), layout, _device.resolve_device(device), pin_memory
@@ -85,9 +91,11 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Ten
 
 def _spaced(function: str, operator: Callable[..., Tensor], *args: Any, out: Tensor | None, dtype: DType | None,
             layout: Any, device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
-    if device is None and any(isinstance(a, Tensor) and a.is_meta for a in args):
-        device = "meta"
-    numbers = tuple(_number(a) for a in args)
+    numbers = args
+    if not NUMBERS.issuperset(map(type, args)):
+        if device is None and any(isinstance(a, Tensor) and a.is_meta for a in args):
+            device = "meta"
+        numbers = tuple(_number(a) for a in args)
     if len(numbers) > 2 and not isinstance(numbers[2], int):
         raise TypeError(f"{function}(): argument 'steps' (position 3) must be int, not {type(numbers[2]).__name__}")
     made = operator(*numbers, dtype_for(function, dtype, out), layout, _device.resolve_device(device), pin_memory)

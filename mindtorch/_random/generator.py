@@ -137,6 +137,8 @@ class Generator:
         if n == 0:
             return np.empty(0, np.uint32)
         with self.lock:
+            if n <= FEW and (self._words is None or self._at == _WORDS) and self._at % _WORDS + n <= _WORDS:
+                self._draw_ahead()
             at, before = self._at, None
             if self._words is not None:
                 before = self._words[at:at + n].copy()
@@ -149,6 +151,13 @@ class Generator:
                      np.random.Generator(engine).integers(0, 1 << 32, n, np.uint32))
             self._at, self._untwisted, self._words = (at + n - 1) % _WORDS + 1, False, None
         return words if before is None else np.concatenate((before, words))
+
+    def _draw_ahead(self) -> None:
+        """Draw all words that are left in the state, or all of the next one: few are then a part of an array."""
+        self._at %= _WORDS
+        words = np.empty(_WORDS, np.uint32)
+        words[self._at:] = self._mt19937().random_raw(_WORDS - self._at)
+        self._words, self._made = words, None
 
     def ahead(self, n: int, pairs: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
         """What ``pairs`` makes of the next ``n`` words, a multiple of four: two numbers of each four. It is called with

@@ -53,6 +53,10 @@ def random_from_to(generator: Generator, n: int, dtype: np.dtype, low: int, high
     return _integers(generator, n, dtype, low, last - low + 1, wide=last - low + 1 >= 2**28)
 
 
+#: So many elements are exchanged one by one in less time than NumPy takes to find their partners.
+FEWER = 1 << 6
+
+
 def randperm(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
     """A permutation of 0 to n - 1 (``randperm``): Fisher and Yates's exchanges, from the first element on.
 
@@ -66,6 +70,12 @@ def randperm(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
         limit = min(limit, 2 ** facts[0] + 1)
     if n > limit:
         raise RuntimeError(f"randperm: n cannot be greater than {limit} for {dtype.name}, but got n={n}")
+    if n <= FEWER:
+        values = list(range(n))
+        for place, word in enumerate(generator.random(max(n - 1, 0)).tolist()):
+            partner = place + word % (n - place)
+            values[place], values[partner] = values[partner], values[place]
+        return cast(np.array(values, np.int64), dtype)
     first = np.arange(max(n - 1, 0), dtype=np.uint32)
     return cast(exchanged(n, (first + generator.random(first.size) % (np.uint32(n) - first)).astype(np.int64)), dtype)
 
@@ -96,7 +106,8 @@ def _integers(generator: Generator, n: int, dtype: np.dtype, low: int, count: in
     """``low + word % count``, of words of 64 bits if ``wide``, else of 32."""
     words = generator.random64(n) if wide else generator.random(n)
     values = (words % words.dtype.type(count)).astype(np.uint64, copy=False)
-    values += np.uint64(low % 2**64)  # modulo 2**64, as in C
+    if low:
+        values += np.uint64(low % 2**64)  # modulo 2**64, as in C
     return cast(values.view(np.int64), dtype)
 
 

@@ -44,6 +44,8 @@ def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, hig
     Raises:
         RuntimeError: if a bound is not finite in ``dtype``, low > high, or high - low is not finite.
     """
+    if low == 0 and high == 1 and dtype.itemsize > 2:
+        return standard_uniform(generator, n, dtype)
     facts = float_facts(dtype)
     assert facts is not None
     _, largest, name = facts
@@ -56,8 +58,6 @@ def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, hig
         raise RuntimeError(f"uniform_ expects to-from <= std::numeric_limits<{name}>::max(), but found"
                            f" to={high:g} and from={low:g} which result in to-from to exceed the limit")
     compute = compute_dtype(dtype)
-    if compute is dtype and low == 0 and high == 1:
-        return standard_uniform(generator, n, dtype)
     start, stop = compute.type(low), compute.type(high)
     values = cast(affine(standard_uniform(generator, n, compute), stop - start, start), dtype)
     np.copyto(values, dtype.type(start), where=values == dtype.type(stop))  # rounded up to the open bound

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.return_types import named_tuple
-from ..._dtype import DTYPES, FLOATING, DType, bool_, float32, float64, int64
+from ..._dtype import DTYPES, FLOATING, DType, bool_, float32, float64, get_default_dtype, int64
 from ..._formats import contiguous_format, preserve_format
 from ..._layout import Spec, ordered_strides, wrap_dims
 from ..._random import sampling
 from ..._random.default import default_generator
 from ..._storage import allocate
-from ..._tensor import empty_tensor
+from ..._tensor import Tensor, empty_tensor
 from ..common.blocks import copy
 from ..common.fast_paths import REFUSALS, Row, fast_path, fresh, ndarray
 from ..meta.ops.attention import BY_POSITION
@@ -572,6 +572,39 @@ def index_add_(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> 
     return self
 
 
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+def linspace(general: Row) -> Row:
+    """From one number to another in floating point."""
+    row = CPU_KERNELS["linspace"]
+
+    def compute(start: Any, end: Any, steps: int, dtype: DType | None = None, *options: Any) -> Any:
+        dtype = dtype or get_default_dtype()
+        if (dtype not in BLAS or start.__class__ not in (int, float) or end.__class__ not in (int, float)
+                or steps < 1 or not -LARGEST < start < LARGEST or not -LARGEST < end < LARGEST):
+            return None
+        return fresh(row(start, end, steps, dtype), dtype)
+
+    return fast_path(compute)(general)
+
+
+def of_parts(name: str) -> Callable[[Row], Row]:
+    """Complex numbers of two tensors of one shape."""
+
+    def make(general: Row) -> Row:
+        row = CPU_KERNELS[name]
+
+        def compute(first: Any, second: Any) -> Tensor | None:
+            dtype = first._dtype
+            if dtype not in BLAS or second._dtype is not dtype or first._array.shape != second._array.shape:
+                return None
+            return fresh(row(first._array, second._array), dtype.to_complex())
+
+        return fast_path(compute)(general)
+
+    return make
+
+
 # -- random numbers ----------------------------------------------------------------------------------------------------
 
 def drawing(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:
@@ -591,6 +624,23 @@ def drawing(sample: Callable[..., ndarray], first: float, second: float) -> Call
         return fast
 
     return make
+
+
+def bernoulli(general: Row) -> Row:
+    """Zeros and ones, by a few probabilities."""
+
+    def fast(self: Any, generator: Any = None) -> Any:
+        array, dtype = self._array, self._dtype
+        if dtype not in BLAS or not 0 < array.size <= reduction.FEW:
+            return general(self, generator)
+        for p in array.ravel().tolist():
+            if not 0 <= p <= 1:
+                return general(self, generator)
+        draws = sampling.standard_uniform(generator or default_generator, array.size, array.dtype)
+        ones = (draws if array.ndim == 1 else draws.reshape(array.shape)) < array
+        return fresh(ones.astype(array.dtype), dtype)
+
+    return fast
 
 
 # -- lists -------------------------------------------------------------------------------------------------------------
@@ -662,6 +712,10 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "scatter_add_": scatter_into(add_at, BLAS),
     "take": take,
     "embedding": embedding,
+    "linspace": linspace,
+    "polar": of_parts("polar"),
+    "complex": of_parts("complex"),
+    "bernoulli": bernoulli,
     "normal_": drawing(sampling.normal, 0.0, 1.0),
     "uniform_": drawing(sampling.uniform, 0.0, 1.0),
     **{name: on_lists(name, count) for name, count in (("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6),

@@ -137,7 +137,7 @@ def planned(name: str, described: str) -> Callable[[Row], Row]:
 
 
 #: Of composites.
-OF_COMPOSITES: dict[str, Callable[[Row], Row]] = {
+OF_MOVES: dict[str, Callable[[Row], Row]] = {
     **dict.fromkeys(("roll", "rot90", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
                      "diag", "diag_embed", "im2col", "repeat", "tile", "repeat_interleave.self_int", "fliplr", "flipud",
                      *(f"{mode}_pad{n}d" for mode in ("reflection", "replication") for n in (1, 2, 3))), moving),

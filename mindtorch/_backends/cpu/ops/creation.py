@@ -11,6 +11,7 @@ from ...._random.numerics import affine
 from ...meta.ops.creation import length
 from . import CPU_KERNELS
 
+BEYOND_FLOAT32, HALF = (1 << 29) - 1, 1 << 28  #: bits of a float64 that float32 does not have, and the first of them
 _REGISTER = 32  # bytes that ATen's kernel of arange fills at once
 
 
@@ -32,11 +33,35 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None, *opt
     return values
 
 
+EXACT = 1 << 23  #: integers that float32 holds, and whose products with its numbers float64 does
+LEAST = 2.0**-60  #: of steps between numbers that are zero or normal in float32, as far as they are not the ends
+
+
+def rounded_once(start: Any, end: Any, step: Any, steps: int, halfway: int) -> np.ndarray | None:
+    """What ``spaced`` makes of float32, by way of float64, whose products are exact. None if a sum that is not comes to
+    lie halfway between two numbers of float32: only then it matters that it was rounded before.
+    """
+    counts, shift = np.arange(steps), np.empty(steps)
+    counts[halfway:] -= steps - 1
+    shift[:halfway], shift[halfway:] = start, end
+    products = counts * np.float64(step)
+    sums = products + shift
+    between = sums.view(np.int64) & BEYOND_FLOAT32 == HALF
+    if between.any() and (between & ((sums - products != shift) | (sums - shift != products))).any():
+        return None
+    return sums.astype(np.float32)
+
+
 def spaced(start: Any, end: Any, step: Any, steps: int) -> np.ndarray:
     """Count from both ends towards the middle, as ATen does, so that the last element is exactly ``end``; a single one
     is ``start``. Each element is rounded once; in half precision, after each operation.
     """
-    index, halfway = np.arange(steps), max(steps // 2, steps == 1)
+    halfway = max(steps // 2, steps == 1)
+    if step.dtype == np.float32 and steps <= EXACT and LEAST < abs(step) < np.inf:
+        values = rounded_once(start, end, step, steps, halfway)
+        if values is not None:
+            return values
+    index = np.arange(steps)
     pieces = [(index[:halfway].astype(step.dtype), start), (index[halfway:] - (steps - 1), end)]
     if step.dtype.itemsize == 2:
         return np.concatenate([origin + step * index.astype(step.dtype) for index, origin in pieces])

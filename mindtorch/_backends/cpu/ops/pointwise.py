@@ -245,7 +245,8 @@ def angle(x: Any) -> Any:
 
 
 def complex_(real: Any, imag: Any) -> Any:
-    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real, np.complex64))
+    shape = real.shape if real.shape == imag.shape else np.broadcast_shapes(real.shape, imag.shape)
+    out = np.empty(shape, np.result_type(real, np.complex64))
     out.real, out.imag = real, imag
     return out
 

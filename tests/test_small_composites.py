@@ -1,0 +1,113 @@
+"""What NumPy makes of small tensors where nothing watches, in the place of operators that are written in others: the
+same results and errors as PyTorch's, and the same operators for whoever watches.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mindtorch
+from tests.both import assert_same_outcome, each_program
+from tests.support import Outcome, assert_same, error_differences, torch
+
+Program = Callable[[Any], Any]
+PROGRAMS: dict[str, Program] = {
+    "one_hot": lambda lib: lib.nn.functional.one_hot(lib.tensor([[0, 2], [1, 1]])),
+    "one_hot of more classes": lambda lib: lib.nn.functional.one_hot(lib.tensor([0, 2, 1]), 5),
+    "one_hot of too few classes": lambda lib: lib.nn.functional.one_hot(lib.tensor([0, 2, 1]), 2),
+    "one_hot of a negative class": lambda lib: lib.nn.functional.one_hot(lib.tensor([0, -2])),
+    "one_hot of a number": lambda lib: lib.nn.functional.one_hot(lib.tensor(2)),
+    "kron": lambda lib: lib.kron(lib.arange(6.0).reshape(2, 3), lib.tensor([[1, float("inf")], [-1, 0.5]])),
+    "kron of vectors": lambda lib: lib.kron(lib.arange(3.0), lib.arange(4.0)),
+    "kron of two dtypes": lambda lib: lib.kron(lib.ones(2, 2), lib.ones(2, 2, dtype=lib.int64)),
+    "kron without elements": lambda lib: lib.kron(lib.ones(2, 0), lib.ones(3, 2)),
+    "trace": lambda lib: lib.arange(12.0).reshape(3, 4).trace(),
+    "trace of integers": lambda lib: lib.arange(12, dtype=lib.int32).reshape(3, 4).trace(),
+    "trace of no matrix": lambda lib: lib.ones(3).trace(),
+    "pad": lambda lib: [lib.nn.functional.pad(lib.arange(6.0).reshape(2, 3), (1, 2, 0, 1), value=number)
+                        for number in (0, 1.5, float("-inf"), 2)],
+    "pad and cut": lambda lib: [lib.nn.functional.pad(lib.arange(6.0).reshape(2, 3), (1, -1)) for _ in range(3)],
+    "pad by too large a number": lambda lib: [
+        lib.nn.functional.pad(lib.ones(2), (1, 1), value=number) for number in (1, 1e39)],
+    "pad of one channel": lambda lib: [lib.nn.functional.pad(lib.ones(2, 1, 3, 3), (1, 1, 1, 1)).stride()] * 2,
+    "pad by nothing": lambda lib: [lib.nn.functional.pad(lib.ones(2), (0, 0)) for _ in range(2)],
+    "fft": lambda lib: lib.fft.fft(lib.arange(10.0).reshape(2, 5)),
+    "fft of complex numbers": lambda lib: lib.fft.fft(lib.arange(6.0) * 1j, norm="ortho"),
+    "ifft": lambda lib: lib.fft.ifft(lib.arange(6.0).to(lib.complex128), norm="forward"),
+    "ifft of real numbers": lambda lib: lib.fft.ifft(lib.arange(6.0)).is_conj(),
+    "rfft": lambda lib: lib.fft.rfft(lib.arange(14.0, dtype=lib.float64).reshape(2, 7)),
+    "rfft of complex numbers": lambda lib: lib.fft.rfft(lib.ones(4) * 1j),
+    "fft of no points": lambda lib: lib.fft.fft(lib.ones(2, 0)),
+    "fft in an unknown way": lambda lib: lib.fft.fft(lib.ones(2), norm="other"),
+    "fft of half precision": lambda lib: lib.fft.fft(lib.ones(4).half()).dtype,
+    "arange": lambda lib: [lib.arange(5), lib.arange(2, 5), lib.arange(5, 5), lib.arange(3, dtype=lib.int64)],
+    "arange backwards": lambda lib: lib.arange(5, 2),
+    "arange of float32": lambda lib: [lib.arange(3, dtype=lib.float32), lib.arange(2.5)],
+    "eye": lambda lib: [lib.eye(3), lib.eye(2, dtype=lib.bool), lib.eye(0), lib.eye(1, dtype=lib.bfloat16)],
+    "eye of a negative size": lambda lib: lib.eye(-1),
+    "polar": lambda lib: lib.polar(lib.tensor([1.0, 2.0, float("inf")]), lib.tensor([0.0, 2.0, 1.0])),
+    "polar of two shapes": lambda lib: lib.polar(lib.ones(2, 1), lib.ones(3)).shape,
+    "complex of two dtypes": lambda lib: lib.complex(lib.ones(2), lib.ones(2, dtype=lib.float64)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_results_and_errors_are_pytorchs(name: str) -> None:
+    for default in ("float32", "float64"):
+        outcomes = []
+        for lib in (mindtorch, torch):
+            before = lib.get_default_dtype()
+            lib.set_default_dtype(getattr(lib, default))
+            try:
+                outcomes.append(Outcome.of(PROGRAMS[name], lib))
+            finally:
+                lib.set_default_dtype(before)
+        ours, theirs = outcomes
+        assert not list(error_differences(ours, theirs))
+        if theirs.error is None:
+            assert_same(ours.value, theirs.value)
+
+
+@pytest.mark.parametrize("name", [
+    "one_hot", "kron", "trace", "pad", "fft", "rfft", "arange", "eye"])
+def test_an_observer_sees_the_operators_within(name: str) -> None:
+    seen = []
+    for _ in range(2):
+        PROGRAMS[name](mindtorch)
+        with mindtorch.observe() as trace:
+            PROGRAMS[name](mindtorch)
+        seen.append([(event.op, event.depth) for event in trace])
+    assert any(depth for _, depth in seen[0]) and seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("size", [(0,), (1,), (3,), (2, 5), (64,), (65,), (700,), ()], ids=str)
+def test_factories_draw_pytorchs_numbers_and_leave_its_state(size: tuple[int, ...]) -> None:
+    for draw in (lambda lib: lib.rand(size), lambda lib: lib.randn(size), lambda lib: lib.randint(9, size),
+                 lambda lib: lib.randint(-5, 1 << 40, size), lambda lib: lib.rand(size, dtype=lib.float64),
+                 lambda lib: lib.randint(-5, 5, size, dtype=lib.int8), lambda lib: lib.randperm(sum(size)),
+                 lambda lib: lib.bernoulli(lib.full(size, 0.3)),
+                 lambda lib: lib.rand(size, generator=lib.Generator().manual_seed(3))):
+        results = []
+        for lib in (mindtorch, torch):
+            lib.manual_seed(len(size))
+            results.append([*(draw(lib) for _ in range(3)), lib.get_rng_state()])
+        assert_same(*results)
+
+
+@each_program(
+    lambda lib: lib.randint(5, 5, (2,)),
+    lambda lib: lib.rand(-1),
+    lambda lib: lib.randperm(-1),
+    lambda lib: lib.rand(2, 2, device="meta").device,
+)
+def test_what_cannot_be_drawn_is_refused(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@pytest.mark.parametrize("wrong", [1.5, -0.1, float("nan")])
+def test_what_is_no_probability_is_refused(wrong: float) -> None:
+    for lib in (mindtorch, torch):
+        with pytest.raises(RuntimeError, match="p_in >= 0 && p_in <= 1"):
+            lib.bernoulli(lib.tensor([0.5, wrong]))
