@@ -62,6 +62,16 @@ def is_uninterrupted() -> bool:
     return _keeping or get_ident() != _main
 
 
+def forget_blocks() -> None:
+    """Handle signals as outside of all blocks: in a process that was forked inside one, of which it sees no end."""
+    global _keeping
+    _keeping = False
+    _kept.clear()
+    for number, handler in _handlers.items():
+        if getsignal(number) is _keep:
+            exchange(number, handler)
+
+
 class uninterrupted(AbstractContextManager[None]):
     """A block at whose end interrupts are handled that came meanwhile; even its first and its last instruction are kept
     from them, since the handlers are exchanged before and after. An inner block does nothing.

@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
+import random
+import resource
 import signal
 import subprocess
 import sys
@@ -17,7 +20,7 @@ import numpy as np
 import pytest
 
 import mindtorch as torch
-from mindtorch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+from mindtorch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, dataloader
 
 
 class Of(Dataset):
@@ -129,6 +132,8 @@ def test_a_failing_worker_init_fn_is_reported() -> None:
 @pytest.mark.parametrize(("end", "cause"), [
     (lambda: os.kill(os.getpid(), signal.SIGKILL), "is killed by signal: Killed. "),
     (lambda: os._exit(3), "exited unexpectedly with exit code 3"),
+    (lambda: os._exit(0), "exited unexpectedly with exit code 0"),
+    (lambda: os.closerange(3, 1000), "exited unexpectedly with exit code 1"),
 ])
 def test_the_death_of_a_worker_is_told(end, cause) -> None:
     def sample(index: int) -> int:
@@ -148,6 +153,58 @@ def test_a_worker_that_is_killed_from_outside_is_told() -> None:
     os.kill(iterator._workers[0].pid, signal.SIGKILL)
     with pytest.raises(RuntimeError, match="exited unexpectedly"):
         next(iterator)
+
+
+@pytest.mark.parametrize("hang", [
+    lambda: time.sleep(60),
+    lambda: (signal.signal(signal.SIGTERM, signal.SIG_IGN), time.sleep(60)),
+    lambda: os.kill(os.getpid(), signal.SIGSTOP),
+], ids=["sleeps", "does not heed SIGTERM", "is stopped"])
+def test_a_worker_that_hangs_is_told_and_ended(hang, monkeypatch) -> None:
+    monkeypatch.setattr(dataloader, "MP_STATUS_CHECK_INTERVAL", 0.3)
+    iterator = iter(DataLoader(Of(lambda index: hang()), num_workers=2, timeout=0.3))
+    with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0.3 seconds"):
+        next(iterator)
+    del iterator
+    gc.collect()
+    assert not children()
+
+
+def test_a_worker_without_memory_for_a_batch_says_so() -> None:
+    def limit(number: int) -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+
+    iterator = iter(DataLoader(Of(lambda index: torch.ones(10 ** (5 - index % 2 * 4))), batch_size=None, num_workers=1,
+                               worker_init_fn=limit))
+    for _ in range(3):
+        with pytest.raises(OSError, match=r"Caught OSError in DataLoader worker process 0(.|\n)*File too large"):
+            next(iterator)
+        assert next(iterator).shape == (10,)  # nothing was sent of the batch before
+
+
+def test_a_process_without_a_descriptor_for_a_batch_says_so() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    iterator = iter(DataLoader(Of(lambda index: torch.ones(100_000)), batch_size=None, num_workers=1))
+    next(iterator)
+    free = os.dup(0)  # the lowest that is free
+    os.close(free)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
+        with pytest.raises(RuntimeError, match=r"Too many open files(.|\n)*ulimit -n"):
+            list(iterator)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert not children()
+
+
+def test_persistent_workers_that_were_ended_are_replaced() -> None:
+    loader = DataLoader(Of(abs, 6), batch_size=None, num_workers=2, persistent_workers=True)
+    iterator: Any = iter(loader)
+    os.kill(iterator._workers[1].pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        list(iterator)
+    assert list(loader) == list(range(6)) == list(loader)
 
 
 def test_a_slow_worker_times_out() -> None:
@@ -183,6 +240,73 @@ def test_an_interrupt_leaves_nothing() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert not children()
+
+
+def test_no_interrupt_is_lost_and_nothing_is_left_wherever_it_comes() -> None:
+    """Of many passes, each of which a timer interrupts somewhere."""
+    sent, caught, moments = 0, 0, random.Random(0)
+
+    def interrupt(*args: Any) -> None:
+        nonlocal sent
+        sent += 1
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(12):
+            gc.collect()  # Python drops exceptions in finalizers: those of the passes before run here
+            try:
+                signal.setitimer(signal.ITIMER_REAL, moments.uniform(1e-4, 0.05))
+                while True:
+                    data = [batch[:, 0].tolist() for batch in DataLoader(
+                        Of(lambda index: torch.full((10_000,), float(index)), 8), batch_size=2, num_workers=2)]
+                    assert data == [[0, 1], [2, 3], [4, 5], [6, 7]]
+            except KeyboardInterrupt:
+                caught += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    end = time.monotonic() + 10
+    while multiprocessing.active_children() and time.monotonic() < end:  # of passes that could not wait for them
+        gc.collect()
+        time.sleep(0.05)
+    assert caught == sent == 12 and not children()
+
+
+def test_a_worker_heeds_signals_as_its_process_does_outside_of_blocks() -> None:
+    """It is forked where signals wait."""
+    before = signal.signal(signal.SIGTERM, lambda *args: os._exit(5))
+    try:
+        iterator = iter(DataLoader(Of(lambda index: os.kill(os.getpid(), signal.SIGTERM)), num_workers=1))
+        with pytest.raises(RuntimeError) as raised:
+            next(iterator)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert "exit code 5" in str(raised.value.__cause__)
+
+
+def test_workers_start_while_threads_compute_and_draw() -> None:
+    is_over = threading.Event()
+
+    def compute() -> None:
+        while not is_over.is_set():
+            x = torch.randn(50, 50, requires_grad=True)
+            (x @ x).sum().backward()
+            with torch.no_grad():
+                torch.ones(300_000).exp_()
+
+    threads = [threading.Thread(target=compute) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(5):
+            data = DataLoader(Of(lambda index: (torch.rand(3) @ torch.ones(3), torch.ones(300_000).exp()), 4),
+                              num_workers=2)
+            assert [exponentials.sum().item() > 8e5 for _, exponentials in data] == [True] * 4
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_out_of_order_gives_what_is_ready() -> None:

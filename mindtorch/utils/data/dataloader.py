@@ -8,12 +8,14 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import cycle
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
 from ... import accelerator
+from ..._interrupts import uninterrupted
 from ..._random import Generator
 from ..._utils import ExceptionWrapper
 from ._utils import MP_STATUS_CHECK_INTERVAL, transport
@@ -123,7 +125,7 @@ class DataLoader(Generic[T_co]):
     def __iter__(self) -> _BaseDataLoaderIter:
         if not self.persistent_workers:
             return self._get_iterator()
-        if self._iterator is None:
+        if self._iterator is None or not self._iterator._shutdown_workers.alive:
             self._iterator = _MultiProcessingDataLoaderIter(self)
         else:
             self._iterator._resume(self)
@@ -279,14 +281,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         job = Work(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last, self._base_seed,
                    loader.worker_init_fn, loader.num_workers)
         for number in range(loader.num_workers):
-            mine, theirs = context.Pipe()
-            process = context.Process(target=work, args=(number, job, theirs, mine), daemon=True)
-            try:
-                process.start()
-            finally:
-                theirs.close()
-            self._workers.append(process)
-            self._connections.append(mine)
+            with uninterrupted():  # else a process might run that nobody knows
+                mine, theirs = context.Pipe()
+                process = context.Process(target=work, args=(number, job, theirs, mine), daemon=True)
+                try:
+                    process.start()
+                finally:
+                    theirs.close()
+                self._workers.append(process)
+                self._connections.append(mine)
 
     def _resume(self, loader: DataLoader[Any]) -> None:
         """Begin another pass with the same workers."""
@@ -394,26 +397,39 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _end(workers: Sequence[Any], connections: Sequence[Connection], owner: int) -> None:
-    """End the workers: ask them to, and if they do not within some seconds, make them. In a fork, they are not ours."""
+    """End the workers: ask them to, and if they do not within some seconds, or an interrupt comes meanwhile, make them.
+    In a fork, they are not ours.
+    """
     if os.getpid() != owner:
         return
-    for connection in connections:
-        try:
-            transport.send(connection, STOP, None)
-        except OSError:
-            continue  # it is dead already
-    end = time.monotonic() + MP_STATUS_CHECK_INTERVAL
-    for process, connection in zip(workers, connections, strict=True):
-        waited: list[Any] = [connection, process.sentinel]
-        while process.sentinel not in (ready := wait(waited, max(0.0, end - time.monotonic()))) and ready:
-            try:
-                if not os.read(connection.fileno(), 1 << 16):  # so that it can send what it is about to
-                    waited.remove(connection)
-            except OSError:
-                waited.remove(connection)
-        process.join(max(0.0, end - time.monotonic()))
-        for force in (process.terminate, process.kill):
+    try:
+        for connection in connections:
+            with suppress(OSError):  # it is dead already
+                transport.send(connection, STOP, None)
+        end = time.monotonic() + MP_STATUS_CHECK_INTERVAL
+        for process, connection in zip(workers, connections, strict=True):
+            _wait_for_end(process, connection, end)
+        for process in workers:
             if process.is_alive():
-                force()
+                process.terminate()
+        end = time.monotonic() + MP_STATUS_CHECK_INTERVAL
+        for process in workers:
+            process.join(max(0.0, end - time.monotonic()))
+    finally:
+        for process, connection in zip(workers, connections, strict=True):
+            if process.is_alive():
+                process.kill()
                 process.join(MP_STATUS_CHECK_INTERVAL)
-        connection.close()
+            connection.close()
+
+
+def _wait_for_end(process: Any, connection: Connection, end: float) -> None:
+    """Wait until a worker ends, or for so long, and read on meanwhile, so that it can send what it is about to."""
+    waited: list[Any] = [connection, process.sentinel]
+    while process.sentinel not in (ready := wait(waited, max(0.0, end - time.monotonic()))) and ready:
+        try:
+            if not os.read(connection.fileno(), 1 << 16):
+                waited.remove(connection)
+        except OSError:
+            waited.remove(connection)
+    process.join(max(0.0, end - time.monotonic()))

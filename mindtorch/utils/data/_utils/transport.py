@@ -5,6 +5,7 @@ process that holds it, however that ends. Elsewhere than on Linux, everything go
 """
 from __future__ import annotations
 
+import errno
 import io
 import os
 import pickle
@@ -53,14 +54,19 @@ def _storage_over(buffer: Any) -> UntypedStorage:
 
 
 def send(connection: Connection, tag: Any, value: Any) -> None:
-    """Send a message with a tag, which is small."""
+    """Send a message with a tag, which is small. Nothing of it is sent before it is whole in memory.
+
+    Raises:
+        ConnectionError: if the other side is gone.
+        OSError: if there is no memory for it, or no descriptor.
+    """
     stream, buffers = io.BytesIO(), []  # type: ignore[var-annotated]
     _Pickler(stream, 5, True, buffers.append).dump(value)
     parts = [stream.getbuffer(), *(buffer.raw() for buffer in buffers)]
     sizes = [part.nbytes for part in parts]
     shared = _HAS_MEMORY and sum(sizes) > INLINE
-    connection.send((tag, sizes, shared))
     if not shared:
+        connection.send((tag, sizes, shared))
         for part in parts:
             connection.send_bytes(part)
         return
@@ -68,6 +74,7 @@ def send(connection: Connection, tag: Any, value: Any) -> None:
     try:
         for start, part in zip(_starts(sizes), parts, strict=True):
             _all_of(lambda rest, at: os.pwrite(memory, rest, at), part, start)
+        connection.send((tag, sizes, shared))
         send_handle(connection, memory, None)
     finally:
         os.close(memory)
@@ -78,13 +85,20 @@ def receive(connection: Connection) -> tuple[Any, Callable[[], Any]]:
 
     Raises:
         EOFError: if the other side is gone, or OSError.
+        RuntimeError: if this process has no descriptor left for the memory.
     """
     tag, sizes, shared = connection.recv()
     starts = _starts(sizes)
     data = memoryview(np.empty(starts[-1] + sizes[-1], np.uint8))  # type: ignore[arg-type]
     parts = [data[start:start + size] for start, size in zip(starts, sizes, strict=True)]
     if shared:
-        memory = recv_handle(connection)
+        try:
+            memory = recv_handle(connection)
+        except (RuntimeError, OSError) as error:  # the former where the system has thrown the descriptor away
+            if isinstance(error, OSError) and error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            raise RuntimeError("Too many open files. Communication with the workers is no longer possible. Please "
+                               "increase the limit using `ulimit -n` in the shell") from error
         try:
             _all_of(lambda rest, at: os.preadv(memory, [rest], at), data, 0)
         finally:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._interrupts import forget_blocks
 from ...._random import manual_seed
 from ...._settings import set_num_threads
 from ...._utils import ExceptionWrapper
@@ -71,6 +72,7 @@ def _generate_state(base_seed: int, worker: int) -> list[int]:
 
 def work(number: int, job: Work, connection: Connection, loaders_end: Connection) -> None:
     """Answer the loader's messages until it says to stop, or is gone. Only the loader heeds Ctrl-C."""
+    forget_blocks()
     loaders_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     set_num_threads(1)  # as PyTorch's: the processors are the workers'
@@ -110,7 +112,7 @@ def work(number: int, job: Work, connection: Connection, loaders_end: Connection
             answer = EndOfData() if ended else ExceptionWrapper(where=where)
         try:
             transport.send(connection, tag, answer)
-        except OSError:
+        except ConnectionError:
             return  # nobody is there any more
         except Exception:
             transport.send(connection, tag, ExceptionWrapper(where=where))
