@@ -7,7 +7,7 @@ from typing import Any
 from .._backends.meta.ops.normalization import check_groups, check_normalized
 from .._dispatch.aten import empty_memory_format as empty, native_batch_norm, native_group_norm, native_layer_norm
 from .._dispatch.dispatcher import is_seen
-from .._dispatch.keys import DUAL
+from .._dispatch.keys import DUAL, NONCONTIGUOUS
 from .._dtype import COMPLEX, FLOATING, finfo, float32, uint8
 from .._errors import check, check_takes
 from .._formats import channels_last, channels_last_3d, contiguous_format
@@ -73,7 +73,9 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     channels, batch = input.shape[wrap_dim(1, input.dim())], input.shape[0]
     check_groups(input, channels, num_groups, weight, bias)
     order = suggested_order(tuple(input.shape), input._strides())
-    x = input.contiguous(memory_format=contiguous_format if order is None else ORDERS[len(order)])
+    x = input
+    if order is not None or input._keys & NONCONTIGUOUS:
+        x = input.contiguous(memory_format=contiguous_format if order is None else ORDERS[len(order)])
     return native_group_norm(x, weight, bias, batch, channels, prod(input.shape[2:]), num_groups, eps)[0]
 
 

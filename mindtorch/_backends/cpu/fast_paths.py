@@ -15,20 +15,19 @@ from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.return_types import named_tuple
 from ..._dtype import DTYPES, FLOATING, DType, bool_, float32, float64, get_default_dtype, int64
 from ..._formats import contiguous_format, preserve_format
-from ..._layout import Spec, ordered_strides, wrap_dims
+from ..._layout import Spec, wrap_dims
 from ..._random import sampling
 from ..._random.default import default_generator
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor
 from ..common.blocks import copy
 from ..common.fast_paths import REFUSALS, Row, fast_path, fresh, ndarray
-from ..meta.ops.attention import BY_POSITION
 from .ops import CPU_KERNELS, pointwise, reduction
 from .ops.attention import flash
 from .ops.comparison import chosen
 from .ops.indexing import flat_places
 from .ops.normalization import native_batch_norm, native_group_norm, native_layer_norm
-from .ops.reduction import MANY, by_ones, sum_of_all
+from .ops.reduction import MANY, by_ones, number, sum_of_all
 from .ops.softmax import (
     FEW as SMALL, log_softmax_grad, log_softmax_of, log_softmax_of_few, softmax_grad, softmax_of, softmax_of_few,
 )
@@ -117,13 +116,13 @@ def spread(finish: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
         over = axes(dim, x.ndim) if dtype in BLAS and 0 < x.size <= reduction.FEW else None
         if not over:
             return None
-        sums, number = add(x, over, None, None, True), dtype.np.type
+        sums = add(x, over, None, None, True)
         count = x.size // sums.size
         freedom = count - (1 if correction is None else correction)
         if not freedom > 0:  # of which a warning tells
             return None
-        away = x - sums / number(count)
-        found = np.asarray(add(away * away, over, None, None, keepdim) / number(freedom))
+        away = x - sums / number(count, x.dtype)
+        found = np.asarray(add(away * away, over, None, None, keepdim) / number(freedom, x.dtype))
         if dtype is float32 and not within(found, reduction.TINY, inf):
             return None
         return np.asarray(finish(found))
@@ -310,6 +309,18 @@ def bmm(self: Any, mat2: Any) -> ndarray | None:
 
 
 @fast_path
+def baddbmm(self: Any, batch1: Any, batch2: Any, *factors: Any) -> ndarray | None:
+    """The same products, and what is added to each."""
+    left, right, added, dtype = batch1._array, batch2._array, self._array, self._dtype
+    if (factors or dtype not in BLAS or batch1._dtype is not dtype or batch2._dtype is not dtype or left.ndim != 3
+            or right.ndim != 3 or len(left) != len(right) or added.shape != (*left.shape[:2], right.shape[2])):
+        return None
+    array = matmul(left, right)
+    array += added
+    return array
+
+
+@fast_path
 def addmm(self: Any, mat1: Any, mat2: Any, *factors: Any) -> ndarray | None:
     """A product of matrices of any strides, as in ``mm``, and a bias for each column.
 
@@ -372,13 +383,13 @@ def attention(query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causa
               scale: Any = None) -> Any:
     """The attention of as many heads as there are of keys, without a mask."""
     array, dtype = query._array, query._dtype
-    shape = array.shape
     if (attn_mask is not None or dropout_p or dtype not in BLAS or key._dtype is not dtype or value._dtype is not dtype
-            or len(shape) != 4 or not 0 < array.size <= SMALL or key._array.shape != shape
-            or value._array.shape != shape):
+            or array.ndim != 4 or not 0 < array.size <= SMALL or key._array.shape != array.shape
+            or value._array.shape != array.shape):
         return None
+    batch, heads, rows, _ = array.shape
     out, logsumexp = flash(array, key._array, value._array, 0.0, is_causal, None, scale)
-    sums = empty_tensor(Spec(shape[:3], dtype, ordered_strides(shape[:3], BY_POSITION[:3])))
+    sums = empty_tensor(Spec((batch, heads, rows), dtype, (rows * heads, 1, heads)))  # by position, then by head
     sums._array[...] = logsumexp  # type: ignore[index]
     return fresh(out, dtype), sums
 
@@ -696,6 +707,7 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "where.self": where,
     "mm": mm,
     "bmm": bmm,
+    "baddbmm": baddbmm,
     "addmm": addmm,
     "nll_loss_forward": nll_loss,
     "nll_loss_backward": nll_loss_backward,
@@ -724,4 +736,4 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
 #: Of operators whose kernels are those of every backend.
 OF_COPIES: dict[str, Callable[[Row], Row]] = {"clone": clone, "copy_": copy_}
 #: Those that take tensors of any strides.
-NONCONTIGUOUS = {"mm", "bmm", "addmm"}
+NONCONTIGUOUS = {"mm", "bmm", "baddbmm", "addmm"}

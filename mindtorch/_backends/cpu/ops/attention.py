@@ -15,7 +15,7 @@ import numpy as np
 from ...._storage import allocate
 from ...common.blocks import BLOCK, each_block
 from . import CPU_KERNELS
-from .reduction import to_opmath
+from .reduction import FEW, ONES, to_opmath
 
 Array = np.ndarray
 #: Rows at least that are computed at a time under the diagonal, where half as many scores are a block.
@@ -161,12 +161,16 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
                 largest[largest == -np.inf] = 0
                 scores -= largest[..., None]
             np.exp(scores, out=scores)
-            np.matmul(scores, np.ones(columns, scores.dtype), out=weight[:, rows])  # sooner done than with a column
+            ones = ONES[scores.dtype.char][columns] if columns <= FEW else np.ones(columns, scores.dtype)
+            np.matmul(scores, ones, out=weight[:, rows])  # sooner done than with a column
             np.matmul(scores, heads.value[:, :columns], out=found[:, rows])
         empty = None if safe and heads.mask is None else weight == 0  # as no row is whose exponentials are not
         if empty is not None:
             weight[empty] = 1
-        found *= np.repeat(1 / weight, found.shape[2]).reshape(found.shape)
+        if found.size <= SHORT:
+            found *= (1 / weight)[..., None]
+        else:  # which takes NumPy less time for many than what is broadcast along lines
+            found *= np.repeat(1 / weight, found.shape[2]).reshape(found.shape)
         np.log(weight, out=weight)
         if top is not None:
             weight += top

@@ -13,7 +13,7 @@ from ...._storage import allocate
 from ...common.blas import add_product
 from ...common.blocks import BLOCK, LARGE, each_block
 from . import CPU_KERNELS
-from .reduction import FEW, add, mean, to_opmath, total
+from .reduction import FEW, add, mean, number, to_opmath, total
 
 Array = np.ndarray
 
@@ -29,7 +29,7 @@ def moments(x: Array, groups: Groups) -> tuple[Array, Array, Array]:
     """The input less the means, the means, and the variances."""
     if 0 < x.size <= FEW and x.dtype.kind == "f":
         sums = add(x, groups.over, None, None, True)
-        count = x.dtype.type(x.size // sums.size)
+        count = number(x.size // sums.size, x.dtype)
         middle = sums / count
         centred = x - middle
         return centred, middle, add(centred * centred, groups.over, None, None, True) / count
@@ -40,11 +40,13 @@ def moments(x: Array, groups: Groups) -> tuple[Array, Array, Array]:
 
 def reciprocal(spread: Array, eps: float) -> Array:
     """The reciprocals of the standard deviations, from the variances."""
-    return 1 / np.sqrt(spread + spread.dtype.type(eps))
+    return number(1, spread.dtype) / np.sqrt(spread + number(eps, spread.dtype))
 
 
 def affine(x: Array, weight: Any, bias: Any, groups: Groups) -> Array:
     """Times the weight, plus the bias, in place."""
+    if weight is None is bias:
+        return x
     weight, bias = seen(weight, groups.affine), seen(bias, groups.affine)
     if weight is not None:
         x *= weight

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import reduce
+from functools import lru_cache, reduce
 from math import inf, prod
 from typing import Any
 
@@ -79,6 +79,12 @@ def listed(row: Callable[..., Any]) -> Callable[..., Any]:
 def along_lines(x: np.ndarray, axis: Ints) -> bool:
     """Whether the elements that go into one result are a line of memory that is not short."""
     return axis == (x.ndim - 1,) and x.shape[-1] >= LINE and x.flags.c_contiguous
+
+
+@lru_cache(256)
+def number(value: Any, dtype: np.dtype) -> np.ndarray:
+    """A number as an array without dimensions, which ufuncs take sooner than NumPy's scalars. Not to be written to."""
+    return np.asarray(value, dtype)
 
 
 def count(x: np.ndarray, axis: Ints) -> int:
