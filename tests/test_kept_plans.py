@@ -42,6 +42,14 @@ WINDOWS: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
     "max_pool2d of one channel": (lambda lib, x: lib.nn.functional.max_pool2d(x, 2), (2, 1, 6, 7)),
     "unfold": (lambda lib, x: lib.nn.functional.unfold(x, 2, padding=1), (2, 3, 4, 4)),
     "reflection": (lambda lib, x: lib.nn.functional.pad(x, (1, 2), "reflect"), (2, 3, 4)),
+    "max_pool2d with places": (
+        lambda lib, x: lib.nn.functional.max_pool2d(x.nan_to_num(), 2, return_indices=True), (2, 3, 6, 7)),
+    "max_pool2d with places and padding": (
+        lambda lib, x: lib.nn.functional.max_pool2d(x.nan_to_num(), 3, 2, 1, 2, True, True), (3, 9, 8)),
+    "max_pool2d with places of NaN": (
+        lambda lib, x: lib.nn.functional.max_pool2d(x, 2, 1, return_indices=True), (2, 3, 4, 5)),
+    "max_pool3d with places": (
+        lambda lib, x: lib.nn.functional.max_pool3d(x, 2, 2, 1, return_indices=True), (1, 2, 4, 4, 4)),
     "max_pool3d": (lambda lib, x: lib.nn.functional.max_pool3d(x, 2, 1), (1, 2, 4, 4, 4)),
 }
 

@@ -99,9 +99,10 @@ def places(numbers: Tensor) -> Any:
 
 # -- plans of computing ------------------------------------------------------------------------------------------------
 
-#: By operator: ``plan(shape, *settings)`` makes what computes it of small floating point arrays. A family's kernels put
-#: theirs here when they are loaded.
-PLANS: dict[str, Callable[..., Callable[[ndarray], ndarray]]] = {}
+#: By operator: ``plan(shape, *settings)`` makes what computes it of small floating point arrays: the values, or values
+#: and places. Either returns None for what is left to the general kernel. A family's kernels put theirs here when they
+#: are loaded.
+PLANS: dict[str, Callable[..., Any]] = {}
 
 
 def planned(name: str, described: str) -> Callable[[Row], Row]:
@@ -127,9 +128,12 @@ def planned(name: str, described: str) -> Callable[[Row], Row]:
                     specs = registry.meta_rows[described](self, *args)
                     spec = specs if isinstance(specs, Spec) else specs[0]
                     fits = spec.stride is None and 0 not in array.shape
-                    keep(plans, key, PLANS[name](array.shape, *args) if fits else UNFIT)
+                    keep(plans, key, (fits and PLANS[name](array.shape, *args)) or UNFIT)
                 return result
-            return fresh(work(array), dtype)
+            made = work(array)
+            if made.__class__ is ndarray:
+                return fresh(made, dtype)
+            return general(self, *args) if made is None else (fresh(made[0], dtype), fresh(made[1], int64))
 
         return fast
 
@@ -146,5 +150,5 @@ OF_MOVES: dict[str, Callable[[Row], Row]] = {
 #: Of kernels.
 OF_KERNELS: dict[str, Callable[[Row], Row]] = {
     **dict.fromkeys(("flip", "tril", "triu"), moving),
-    **{f"avg_pool{n}d": planned(f"avg_pool{n}d", f"avg_pool{n}d") for n in (2, 3)},
+    **{name: planned(name, name) for n in (2, 3) for name in (f"avg_pool{n}d", f"max_pool{n}d_with_indices")},
 }

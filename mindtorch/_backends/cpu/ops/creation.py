@@ -37,6 +37,22 @@ EXACT = 1 << 23  #: integers that float32 holds, and whose products with its num
 LEAST = 2.0**-60  #: of steps between numbers that are zero or normal in float32, as far as they are not the ends
 
 
+FEW = 1 << 5  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
+
+
+def of_exact_sums(start: Any, end: Any, step: Any, steps: int, halfway: int) -> np.ndarray | None:
+    """What ``spaced`` makes of a few numbers of float32, if float64 holds all sums."""
+    values, width = [], float(step)
+    for counts, origin in ((range(halfway), float(start)), (range(halfway - steps + 1, 1), float(end))):
+        for count in counts:
+            product = count * width
+            total = product + origin
+            if total - product != origin or total - origin != product:
+                return None
+            values.append(total)
+    return np.array(values, np.float32)
+
+
 def rounded_once(start: Any, end: Any, step: Any, steps: int, halfway: int) -> np.ndarray | None:
     """What ``spaced`` makes of float32, by way of float64, whose products are exact. None if a sum that is not comes to
     lie halfway between two numbers of float32: only then it matters that it was rounded before.
@@ -58,7 +74,8 @@ def spaced(start: Any, end: Any, step: Any, steps: int) -> np.ndarray:
     """
     halfway = max(steps // 2, steps == 1)
     if step.dtype == np.float32 and steps <= EXACT and LEAST < abs(step) < np.inf:
-        values = rounded_once(start, end, step, steps, halfway)
+        values = of_exact_sums(start, end, step, steps, halfway) if steps <= FEW else None
+        values = rounded_once(start, end, step, steps, halfway) if values is None else values
         if values is not None:
             return values
     index = np.arange(steps)

@@ -17,7 +17,7 @@ from ...._determinism import alert_not_deterministic
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...meta.ops.pooling import places
-from ..kept import PLANS
+from ..kept import MOST, PLANS
 from ..taps import region_places, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, positions, room
 from . import CPU_KERNELS
@@ -206,6 +206,40 @@ def highest(dims: int) -> Callable[..., Any]:
     return plan
 
 
+def highest_with_places(dims: int) -> Callable[..., Any]:
+    """What takes the maxima and their places, of small arrays of one shape: all elements of a window beside each other,
+    where one that is only padding is its first element once more.
+    """
+
+    def plan(shape: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
+             ceil_mode: bool = False) -> Callable[[Array], tuple[Array, Array] | None] | None:
+        size, outer = shape[-dims:], shape[:-dims]
+        out, kernel, stride, padding, dilation = window(size, kernel_size, stride, padding, ceil_mode, dilation)
+        wide = room(size, padding, out, kernel, stride, dilation)
+        numbers = padded(numbered(size), padding, wide, -1)
+        table = np.stack([part.ravel() for _, part in positions(numbers, out, kernel, stride, dilation)], 1)
+        width, lines = table.shape[1], prod(outer) * len(table)
+        if (table.max(1) < 0).any() or lines * width > MOST:
+            return None
+        first = np.take_along_axis(table, (table >= 0).argmax(1)[:, None], 1)
+        table = np.where(table < 0, first, table)
+        source = table + np.arange(prod(outer))[:, None, None] * prod(size)
+        places, starts = np.broadcast_to(table, source.shape).ravel(), np.arange(0, lines * width, width)
+
+        def work(x: Array) -> tuple[Array, Array] | None:
+            elements = x.take(source)
+            at = elements.reshape(lines, width).argmax(1)
+            at += starts
+            values = elements.take(at)
+            if np.isnan(values.sum()):  # of which the last one counts
+                return None
+            return values.reshape(*outer, *out), places.take(at).reshape(*outer, *out)
+
+        return work
+
+    return plan
+
+
 # -- means -------------------------------------------------------------------------------------------------------------
 
 def divisors(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include_pad: bool,
@@ -317,7 +351,8 @@ def adaptive_avg_pool_backward(dims: int) -> Callable[..., Array]:
 
 
 for _n in (2, 3):
-    PLANS.update({f"max_pool{_n}d": highest(_n), f"avg_pool{_n}d": averaging(_n)})
+    PLANS.update({f"max_pool{_n}d": highest(_n), f"max_pool{_n}d_with_indices": highest_with_places(_n),
+                  f"avg_pool{_n}d": averaging(_n)})
     CPU_KERNELS.update({
         f"max_pool{_n}d_with_indices": max_pool(_n), f"avg_pool{_n}d": avg_pool(_n),
         f"_adaptive_avg_pool{_n}d": adaptive_avg_pool(_n), f"adaptive_max_pool{_n}d": adaptive_max_pool(_n),
