@@ -91,7 +91,7 @@ class _Description:
 def _short(value: Any) -> str:
     if isinstance(value, type) or callable(value):
         return getattr(value, "__qualname__", None) or reprlib.repr(value)
-    return reprlib.repr(value)
+    return "" if type(value).__repr__ is object.__repr__ else reprlib.repr(value)  # an address tells nothing
 
 
 def _about(value: Any) -> str:
@@ -140,6 +140,12 @@ class State:
 
     of: Any
     state: dict[str, Any]
+
+
+def _of_state(state: State) -> Items:
+    yield " of", state.of
+    for key, item in state.state.items():
+        yield f"[{key!r}]", item
 
 
 def _of_loader(loader: Any) -> Items:
@@ -199,6 +205,7 @@ def _length(listed: Any) -> str:
 
 
 Row = tuple[Callable[[Any], str], Callable[[Any], Items]]
+STATE: Row = lambda _: "", _of_state
 OPTIMIZER: Row = lambda o: f"{len(o.state)} parameters with state", _of_optimizer
 MODULE: Row = lambda module: module.extra_repr(), _of_module
 STORAGE: Row = _about_storage, lambda _: ()
@@ -207,6 +214,7 @@ LOADER: Row = _length, _of_loader
 DATASET: Row = _length, _of_dataset
 #: mindtorch's, and PyTorch's.
 ROWS: dict[tuple[str, str], Row] = {
+    (State.__module__, State.__qualname__): STATE,
     ("mindtorch.optim.optimizer", "Optimizer"): OPTIMIZER, ("mindtorch.nn.module", "Module"): MODULE,
     ("mindtorch._storage.untyped", "StorageBase"): STORAGE, ("mindtorch._random.generator", "Generator"): GENERATOR,
     ("mindtorch.utils.data.dataloader", "DataLoader"): LOADER, ("mindtorch.utils.data.dataset", "Dataset"): DATASET,

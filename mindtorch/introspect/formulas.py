@@ -48,10 +48,15 @@ def formula_text(formula: Any, is_real: bool = True) -> str:
     if found is None:
         return f"{function.__name__}({names})" if function.__name__.isidentifier() else f"a function of {names}"
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    known = {name: getattr(cell.cell_contents, "__name__", None) or repr(cell.cell_contents) for name, cell in cells}
+    known = {name: _name(cell.cell_contents) for name, cell in cells}
     text = _readable(found, known, is_real)
     inlined = _inlined(found, function.__globals__, is_real)
     return inlined if inlined and len(inlined) <= len(text) else text
+
+
+def _name(outside: Any) -> str:
+    """What a formula calls something that it has from outside."""
+    return outside.packet if isinstance(outside, Operator) else getattr(outside, "__name__", None) or repr(outside)
 
 
 def _inlined(found: ast.expr, namespace: dict[str, Any], is_real: bool) -> str:

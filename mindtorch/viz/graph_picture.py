@@ -103,8 +103,10 @@ class Picture:
                       for at in inside.values()]
             ground += [tag("path", d=_curve(line, heights[start], heights[goal]))
                        for (start, goal), line in placed.paths.items() if start in inside and goal in inside]
-            top = min(inside.values(), key=lambda at: (at.y, at.x))
-            is_left = top.x + BESIDE + LETTER * len(name) > placed.width  # of the arrow that comes from above
+            first, top = min(inside.items(), key=lambda one: (one[1].y, one[1].x))
+            length = BESIDE + LETTER * len(name)
+            from_right = any(line[-2][0] > top.x for (_, goal), line in placed.paths.items() if goal == first)
+            is_left = top.x + length > placed.width or (from_right and top.x > length)  # of the arrow from above
             label = tag("text", name, class_="module left" if is_left else "module",
                         x=f"{top.x + (-BESIDE if is_left else BESIDE):.1f}",
                         y=f"{top.y - top.height / 2 - AROUND - 3:.1f}")

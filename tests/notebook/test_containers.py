@@ -84,7 +84,7 @@ def test_an_optimizer_shows_groups_settings_and_the_state_of_each_parameter():
     params, settings = group.children
     assert [leaf.tensor.name for leaf in leaves(params)] == ["model.weight", "model.bias"]
     assert {child.label: child.text for child in settings.children}["['lr']"] == "0.5"
-    assert [leaf.label for leaf in leaves(states[0])] == [".of", "['step']", "['exp_avg']", "['exp_avg_sq']"]
+    assert [leaf.label for leaf in leaves(states[0])] == [" of", "['step']", "['exp_avg']", "['exp_avg_sq']"]
 
 
 def test_what_contains_itself_ends():
@@ -110,6 +110,7 @@ def test_a_loader_is_described_without_reading_its_data():
 
     facts = introspect.container_facts(DataLoader(Refusing(), batch_size=4))
     assert (facts.kind, facts.text) == ("DataLoader", "3")
+    assert {child.label: (child.kind, child.text) for child in facts.children}[".sampler"] == ("SequentialSampler", "")
     x = torch.ones(4, 2)
     found = introspect.container_facts(DataLoader(TensorDataset(x, x)))
     assert [leaf.label for leaf in leaves(found)] == ["[0]", "[1]"]

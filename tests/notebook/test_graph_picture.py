@@ -35,6 +35,23 @@ def test_formulas_are_the_source_of_the_rows(make, formulas):
     assert dict(node(make(x, y)).formulas) == formulas
 
 
+def test_operators_of_a_family_of_rows_have_their_names():
+    image = torch.ones(1, 1, 4, 4, requires_grad=True)
+    pooled, larger = nn.functional.max_pool2d(image, 2), nn.functional.interpolate(image, scale_factor=2)
+    assert dict(node(pooled).formulas)["self"].startswith("max_pool2d_with_indices_backward(grad, self, ")
+    assert dict(node(larger).formulas)["self"].startswith("upsample_nearest2d_backward(grad, ")
+
+
+def test_the_name_of_a_module_stands_beside_the_arrow_that_comes_from_above():
+    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4))
+    named = {f"model.{name}": parameter for name, parameter in model.named_parameters()}
+    facts = introspect.graph_facts(model(torch.ones(2, 1, 5, 5)).sum(), named)
+    page = viz.graph_page(facts)
+    label = re.search(r'<text class="(module[^"]*)" x="([0-9.]+)"[^>]*>model\.0<', page)
+    box = re.search(r'<text x="([0-9.]+)"[^>]*>ConvolutionBackward0<', page)
+    assert label[1] == "module left" and float(label[2]) < float(box[1])  # the arrow comes from the right
+
+
 def test_conjugates_are_written_where_numbers_are_complex():
     x = torch.ones(2, dtype=torch.complex64, requires_grad=True)
     assert "conj(other)" in dict(node(x * x.detach()).formulas)["self"]

@@ -14,7 +14,7 @@ def of_input(name: str) -> Any:
     """The formula for the input: formulas are called by the names of what they need, and ATen's scales have other names
     in each number of dimensions.
     """
-    back = registry[f"{name}_backward"].call
+    back = registry[f"{name}_backward"]
     names = ",".join(parameter.name for parameter in registry[name].schema.parameters[2:])
     return {
         "scales": lambda grad, output_size, self_shape, scales: back(grad, output_size, self_shape, scales),

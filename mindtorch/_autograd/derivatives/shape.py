@@ -83,7 +83,7 @@ not_differentiable("repeat_interleave.Tensor")
 
 def pad_derivatives(name: str, node: str) -> None:
     """The derivatives of a padding and of its backward."""
-    forward, backward = registry[name].call, registry[f"{name}_backward"].call
+    forward, backward = registry[name], registry[f"{name}_backward"]
     derivative(name, f"{node}Backward0", self=lambda grad, self, padding: backward(grad, self, padding))
     derivative(f"{name}_backward", f"{node}BackwardBackward0", grad_output=lambda grad, padding: forward(grad, padding),
                self=lambda grad, self_shape: grad.new_zeros(self_shape))
