@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..viz.html import Markup
 
 HELP = ("-h", "--help")
+UNKNOWN = re.compile(r"unrecognized arguments: (\S+)")  #: what ``argparse`` says of them
 TENSOR_MAGICS = ("storage", "graph")  #: those whose argument is a tensor
 
 
@@ -54,8 +56,11 @@ def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[
             try:
                 found = parsed(self, line) if cell is None else parsed(self, line, cell)
             except UsageError as error:  # of arguments, IPython does not say whose they are
-                said = re.sub(r"^argument \w+: ", "", str(error))
                 name = parsed.__name__
+                said = re.sub(r"^argument \w+: ", "", str(error))
+                if unknown := UNKNOWN.match(said):
+                    what = "has no option" if unknown[1].startswith("-") else "does not take"
+                    said = f"%{name} {what} {unknown[1]}: %{name} --help lists what it takes"
                 raise UsageError(said if said.lstrip("%").startswith(name) else f"%{name}: {said}") from None
             self.last = found if isinstance(found, Picture) else self.last
             return found
@@ -101,13 +106,20 @@ class MagicGroup(Magics):
 
     def _value(self, expression: str, magic: str) -> Any:
         if expression.startswith("--"):
-            raise UsageError(f"%{magic} has no option {expression.split()[0]}: %{magic} --help lists them")
+            raise UsageError(f"%{magic} has no option {expression.split()[0]}: %{magic} --help lists what it takes")
         try:
             return self.shell.ev(expression)
         except SyntaxError as error:
             raise UsageError(f"%{magic}: {expression!r} is no expression: {error.msg}") from None
         except Exception as error:
-            raise UsageError(f"%{magic}: cannot evaluate {expression!r}: {type(error).__name__}: {error}") from None
+            said = f"%{magic}: cannot evaluate {expression!r}: {type(error).__name__}: {error}"
+            near = self._near(error.name) if isinstance(error, NameError) and error.name else []
+            raise UsageError(f"{said}; did you mean {' or '.join(near)}?" if near else said) from None
+
+    def _near(self, name: str) -> list[str]:
+        """Names in the notebook that are spelt like one that is not there."""
+        there = [known for known in self.shell.user_ns if not known.startswith("_")]
+        return difflib.get_close_matches(name, there, 2)
 
     def _code(self, magic: Any, line: str, cell: str | None) -> tuple[Any, str]:
         """The options of a magic that runs code, and the code: the cell, or what stands behind the options.

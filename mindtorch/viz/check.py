@@ -3,19 +3,24 @@ from __future__ import annotations
 
 from ..introspect.checks import CheckFacts, Finding
 from .html import Markup, in_text, join, page, tag
-from .palette import soft
+from .palette import count_text, soft
 from .why import fixes_list, picture, place_line
 
 
 def check_page(facts: CheckFacts) -> Markup:
     """Draw what ``%check`` shows."""
     count = len(facts.findings)
-    title = f"{count} finding{'s' * (count != 1)}" if count else "nothing found"
-    looked = f"looked at {', '.join(facts.checked)}" if facts.checked else "there was nothing to look at"
-    sign = tag("span", "✗" if count else "✓", class_=f"mt-chip {'mt-invalid' if count else 'mt-fine'}",
-               plain=f"{'✗' if count else '✓'} ")
-    head = tag("div", sign, tag("b", title), " ", soft(looked), class_="mt-head",
-               plain=f"{'✗' if count else '✓'} {title} ({looked})\n")
+    looked = f"looked at {', '.join(facts.checked)}"
+    if count:
+        mark, look, title = "✗", "mt-invalid", count_text(count, "finding")
+    elif facts.checked:
+        mark, look, title = "✓", "mt-fine", "nothing found"
+    else:
+        mark, look, title = "○", "", "nothing found"
+        looked = "no model, loss or optimizer was used: %%check watches a cell that trains"
+    sign = tag("span", mark, class_=f"mt-chip {look}".strip())
+    head = tag("div", sign, " ", tag("b", title), " ", soft(looked), class_="mt-head",
+               plain=f"{mark} {title} ({looked})\n")
     items = (tag("section", _finding(finding), class_="mt-finding") for finding in facts.findings)
     return page(tag("div", head, *items, class_="mt-box"), kind="why mt-check", sheet="why")
 

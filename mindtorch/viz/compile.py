@@ -8,7 +8,7 @@ from .._call_site import place_of
 from .._durations import time_text
 from ..introspect.compiled import Compiled, CompileFacts, ProgramFacts
 from .html import Markup, in_text, join, page, row, table, tag
-from .palette import count_text, mono, place_text, soft
+from .palette import count_text, mono, number_text, place_text, size_text, soft
 
 WIDTH = 50  #: percent of the line that the longest bar takes
 PASSES = ("forward", "backward")
@@ -64,8 +64,9 @@ def _summary(one: Compiled) -> Markup:
     fused = sum(len(operators) for _, operators, _ in kernels)
     kept = sum(size for program in one.programs for size, _ in program.buffers)
     return tag("div", tag("span", count_text(one.operators, "operator"), class_="mt-fact"), " recorded, ",
-               tag("span", count_text(len(kernels), "kernel"), class_="mt-fact"), f" made of {fused} of the steps, ",
-               f"{kept:,} bytes of buffers, compiled in {time_text(one.seconds * 1e9)}", class_="mt-summary")
+               tag("span", count_text(len(kernels), "kernel"), class_="mt-fact"),
+               f" made of {count_text(fused, 'operator')}, " if kernels else ", ",
+               f"{size_text(kept)} of buffers, compiled in {time_text(one.seconds * 1e9)}", class_="mt-summary")
 
 
 def _race(facts: CompileFacts) -> Markup | None:
@@ -78,7 +79,8 @@ def _race(facts: CompileFacts) -> Markup | None:
         said = join([bar, mono(time_text(seconds * 1e9)), soft(more)], " ")
         return [tag("span", name, plain=f"{name}: "), tag("span", said, plain=f"{said.plain}\n")]
 
-    ratio = f"{facts.compiled / facts.written:.2f} of the time"
+    part = facts.compiled / facts.written
+    ratio = f"{part:.2f} of the time" if part < 0.995 else f"{number_text(part, 3)} times as long"
     return tag("div", *lane("as it is written", facts.written, ""), *lane("compiled", facts.compiled, ratio),
                class_="mt-race")
 

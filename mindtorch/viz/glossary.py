@@ -11,7 +11,8 @@ from .palette import breakable
 def glossary_page(terms: Sequence[Term]) -> Markup:
     """Draw what ``%glossary`` shows."""
     if not terms:
-        return page(tag("div", "no entry of the glossary has this word", class_="mt-soft"), kind="glossary")
+        said = "no entry of the glossary has this word; %glossary shows them all"
+        return page(tag("div", said, class_="mt-soft"), kind="glossary")
     rows = [row(*(breakable(name, "mt-mono") for name in (term.cann, term.cuda, term.torch)),
                 tag("span", term.meaning, class_="mt-wrap")) for term in terms]
     head = ("Ascend NPU, CANN", "GPU, CUDA", "PyTorch and mindtorch", "what it is")

@@ -242,7 +242,8 @@ def _lane(lane: str, line: int, spans: Sequence[Span], start: int, end: int, at:
     if _is_stream(lane):
         working = (span for span in spans if span.lane == lane and span.kind in ("run", "copy"))
         share = sum(min(span.end, end) - max(span.start, start) for span in working)
-        busy = soft(f"{share / (end - start):.0%}", "of the time shown it runs or copies")
+        part = share / (end - start)
+        busy = soft("<1%" if 0 < part < 0.005 else f"{part:.0%}", "of the time shown it runs or copies")
     label = tag("span", tag("span", lane if lane == rank else name, class_="mt-mono mt-clip", title=lane), busy,
                 class_=f"mt-lane {look}", style=f"grid-row:{line}")
     count = max(1, len(rows))

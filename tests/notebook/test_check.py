@@ -157,7 +157,8 @@ def test_a_cell_that_fails_is_reported_all_the_same(shell):
     with capture_output() as captured:
         failed = shell.run_cell("%%check\ntorch.ones(2).log() + 1\ntorch.ones(2) + torch.ones(3)")
     assert isinstance(failed.error_in_exec, RuntimeError)
-    assert "nothing found" in captured.outputs[0].data["text/plain"]
+    text = captured.outputs[0].data["text/plain"]
+    assert "nothing found" in text and "no model, loss or optimizer was used" in text and "✓" not in text
 
 
 def test_a_cell_of_pytorch_is_watched_and_nothing_stays(bare):

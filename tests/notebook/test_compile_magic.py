@@ -64,6 +64,12 @@ def test_what_is_no_expression_and_what_is_not_compiled_are_told_apart(shell):
         shell.run_cell("torch.compiler.set_stance('default')")
 
 
+def test_what_is_not_faster_is_said_to_take_longer(shell):
+    shell.run_cell("x = torch.ones(2, 3)")
+    text = compiled(shell, "x")[1]  # no operator, so that the program is all that the call takes
+    assert "times as long" in text and "of the time" not in text and "0 kernels, 0 B of buffers" in text
+
+
 def test_a_call_that_works_after_one_that_failed_forgets_it():
     x, sizes = torch.ones(2, 3), iter([3, 2])
     compiled = CompiledFunction(lambda: (x + 1) @ torch.ones(next(sizes) + 1, 2))
