@@ -362,6 +362,28 @@ def test_that_few_normals_are_computed_ahead_shows_neither_in_other_draws_nor_in
             g._set_state_array(h.get_state().numpy())
 
 
+@pytest.mark.parametrize("drawn", [0, 8, 620, 624])
+def test_a_draw_that_is_interrupted_leaves_the_words_that_come_next(
+        drawn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    g, h = pair(5)
+    for _ in range(drawn // 4):
+        assert_equal(sampling.uniform(g, 4, np.dtype("float32")), torch.rand(4, generator=h))
+
+    def interrupt(self: Generator) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Generator, "_mt19937", interrupt)
+        try:
+            sampling.uniform(g, 4, np.dtype("float32"))
+        except KeyboardInterrupt:
+            assert drawn in (0, 624)  # where no word of the state is left
+        else:
+            torch.rand(4, generator=h)
+    for n in (4, 30, 700, 3):
+        assert_equal(sampling.uniform(g, n, np.dtype("float32")), torch.rand(n, generator=h))
+
+
 def test_pytorchs_kept_float_normal_survives() -> None:
     state = torch.Generator().get_state()
     state[5048:5052] = torch.from_numpy(np.array([0.25], np.float32).view(np.uint8))

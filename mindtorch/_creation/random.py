@@ -61,6 +61,8 @@ def _drawn(function: str, operator: Operator, operator_generator: Operator, *val
 
 
 def _integer(function: str, name: str, value: Any) -> int:
+    if value.__class__ is int:
+        return value
     if (isinstance(value, (int, np.integer)) and not isinstance(value, bool)) or isinstance(value, Tensor):
         return value.__index__()
     raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")

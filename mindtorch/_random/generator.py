@@ -154,10 +154,9 @@ class Generator:
 
     def _draw_ahead(self) -> None:
         """Draw all words that are left in the state, or all of the next one: few are then a part of an array."""
-        self._at %= _WORDS
-        words = np.empty(_WORDS, np.uint32)
-        words[self._at:] = self._mt19937().random_raw(_WORDS - self._at)
-        self._words, self._made = words, None
+        at, words = self._at % _WORDS, np.empty(_WORDS, np.uint32)
+        words[at:] = self._mt19937().random_raw(_WORDS - at)
+        self._words, self._made, self._at = words, None, at  # at once: interrupted, no word comes a second time
 
     def ahead(self, n: int, pairs: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
         """What ``pairs`` makes of the next ``n`` words, a multiple of four: two numbers of each four. It is called with
