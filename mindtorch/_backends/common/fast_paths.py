@@ -11,11 +11,13 @@ memory) and hands everything else, bad arguments included, to the general kernel
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..._dispatch.keys import CPU
+from ..._dispatch.keys import CPU, NONCONTIGUOUS
+from ..._layout import Ints, contiguous_strides
 from ..._tensor import Tensor, new
 
 Row = Callable[..., Any]
@@ -53,4 +55,30 @@ def fresh(array: ndarray, dtype: Any) -> Tensor:
     """A contiguous CPU tensor of an array that nothing else refers to."""
     out = new(Tensor)
     out._array, out._dtype, out._keys = array, dtype, CPU
+    return out
+
+
+@lru_cache(1 << 10)
+def order_of(shape: Ints, stride: Ints) -> tuple[Ints, Ints] | None:
+    """The order of dimensions in which a tensor with these strides is contiguous, and the order that leads back; None
+    if there is none.
+    """
+    order = tuple(sorted(range(len(shape)), key=lambda d: (-stride[d], d)))
+    if 0 in shape or contiguous_strides(tuple([shape[d] for d in order])) != tuple([stride[d] for d in order]):
+        return None
+    return order, tuple([order.index(d) for d in range(len(shape))])
+
+
+def laid_out(array: ndarray, dtype: Any, stride: Ints) -> Tensor | None:
+    """A CPU tensor with a copy of an array of its dtype, in other strides than a contiguous one has; None if they are
+    not those of a contiguous tensor with its dimensions exchanged.
+    """
+    found = order_of(array.shape, stride)
+    if found is None:
+        return None
+    order, back = found
+    data = array.transpose(order).copy()
+    out = new(Tensor)
+    out._array, out._dtype, out._keys = data.transpose(back), dtype, CPU | NONCONTIGUOUS
+    out._stride, out._version_counter = stride, [0, None, data]  # of which the storage is made when it is asked for
     return out

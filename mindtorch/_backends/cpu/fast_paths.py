@@ -15,13 +15,13 @@ from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.return_types import named_tuple
 from ..._dtype import DTYPES, FLOATING, DType, bool_, float32, float64, get_default_dtype, int64
 from ..._formats import contiguous_format, preserve_format
-from ..._layout import Spec, wrap_dims
+from ..._layout import wrap_dims
 from ..._random import sampling
 from ..._random.default import default_generator
 from ..._storage import allocate
-from ..._tensor import Tensor, empty_tensor
+from ..._tensor import Tensor
 from ..common.blocks import copy
-from ..common.fast_paths import REFUSALS, Row, fast_path, fresh, ndarray
+from ..common.fast_paths import REFUSALS, Row, fast_path, fresh, laid_out, ndarray
 from .ops import CPU_KERNELS, pointwise, reduction
 from .ops.attention import flash
 from .ops.comparison import chosen
@@ -387,11 +387,10 @@ def attention(query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causa
             or array.ndim != 4 or not 0 < array.size <= SMALL or key._array.shape != array.shape
             or value._array.shape != array.shape):
         return None
-    batch, heads, rows, _ = array.shape
+    heads, rows = array.shape[1:3]
     out, logsumexp = flash(array, key._array, value._array, 0.0, is_causal, None, scale)
-    sums = empty_tensor(Spec((batch, heads, rows), dtype, (rows * heads, 1, heads)))  # by position, then by head
-    sums._array[...] = logsumexp  # type: ignore[index]
-    return fresh(out, dtype), sums
+    sums = laid_out(logsumexp, dtype, (rows * heads, 1, heads))  # by position, then by head
+    return None if sums is None else (fresh(out, dtype), sums)
 
 
 # -- copies -----------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from ..._loops import ARITHMETIC, arithmetic
 from ..._storage import allocate, can_be, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
-from ..common.fast_paths import REFUSALS, fast_path, fresh, ndarray
+from ..common.fast_paths import REFUSALS, fast_path, fresh, laid_out, ndarray
 from ..common.half import convert, converted
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise, PreparedUfunc
@@ -188,6 +188,9 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
         stride = spec.stride(array.shape)
         spec = Spec(array.shape, dtype, None if stride == contiguous_strides(array.shape) else stride)
     if spec.stride is not None:
+        small = laid_out(array, dtype, spec.stride) if array.size < SMALL and array.dtype == dtype.np else None
+        if small is not None:
+            return small
         out = empty_tensor(spec)
         np.copyto(out._array, array, casting="unsafe")  # type: ignore[arg-type]
         return out
