@@ -121,6 +121,15 @@ def test_a_tensor_is_made_of_a_storage(program: Program) -> None:
     assert_same_outcome(program)
 
 
+def test_a_storage_of_numbers_is_on_the_device_that_is_asked_for() -> None:
+    assert torch.UntypedStorage([1, 2, 3], device="meta").data_ptr() == 0
+    for device in ("cpu", "npu"):
+        storage = torch.UntypedStorage([1, 2, 3], device=device)
+        assert storage.device.type == device and storage.nbytes() == 3 and storage.tolist() == [1, 2, 3]
+        filled = torch.empty(0, dtype=torch.uint8, device=device).set_(storage) + 1
+        assert filled.device.type == device and filled.tolist() == [2, 3, 4]
+
+
 def test_a_tensor_made_of_a_storage_sees_its_memory() -> None:
     t = torch.arange(4.0)
     for make in (torch.tensor, torch.as_tensor, torch.Tensor, torch.FloatTensor, t.new):

@@ -154,10 +154,14 @@ class UntypedStorage(StorageBase):
     _pinned: Any = None  #: what owns page-locked host memory
 
     def __init__(self, size: Any = 0, *, device: _device.device | str | None = None, data: np.ndarray | None = None):
-        if isinstance(size, (list, tuple)):
-            size, data = 0, np.array(size, np.uint8)
+        values = None
         if device is not None:
             self.device = _device.resolve_device(device)
+        if isinstance(size, (list, tuple)):
+            values = np.array(size, np.uint8)
+            size = values.size
+            if self.device.type == "cpu":
+                values, data = None, values
         if size < 0:
             raise RuntimeError(f"Storage size must not be negative, got {size}")
         self._nbytes = size if data is None else data.nbytes
@@ -168,6 +172,8 @@ class UntypedStorage(StorageBase):
             self._memory = memory
         self._aliases: list[ref[Tensor]] = []
         self._typed: dict[DType, TypedStorage] = {}
+        if values is not None and self.device.type != "meta":
+            self.copy_(UntypedStorage(data=values))
 
     def add_alias(self, tensor: Tensor) -> None:
         """Remember a tensor that sees this storage, for as long as it lives."""
