@@ -135,7 +135,8 @@ def overridable(function: Callable[..., Any], creates: bool = False) -> Any:
         if dispatcher.mode & FUNCTION:
             return ask(args, kwargs)
         for arg in args:
-            if arg.__class__ not in PLAIN:
+            kind = arg.__class__
+            if kind not in PLAIN and not ((kind is tuple or kind is list) and PLAIN.issuperset(map(type, arg))):
                 return ask(args, kwargs)
         if kwargs and not PLAIN.issuperset(map(type, kwargs.values())):
             return ask(args, kwargs)
