@@ -215,7 +215,7 @@ def repeating(shape: Ints, size: Ints) -> Ints | None:
     size; None for what is left to the general kernel.
     """
     extra = len(size) - len(shape)
-    if extra < 0 or 0 in size or 1 in size[:extra] or size == shape or any(
+    if extra < 0 or 0 in size or min(size[:extra], default=2) < 2 or size == shape or any(
             wanted != have and (have != 1 or wanted < 0) for wanted, have in zip(size[extra:], shape, strict=True)):
         return None
     steps = contiguous_strides(shape)
