@@ -42,6 +42,10 @@ PROGRAMS = {
     "meshgrid without indexing": lambda lib: lib.meshgrid(lib.arange(2), lib.arange(2)),
     "complex to real": lambda lib: lib.ones(2, dtype=lib.complex64).float(),
     "MSELoss that broadcasts": lambda lib: lib.nn.functional.mse_loss(lib.ones(3), lib.ones(3, 1)),
+    "convolution padded to its size by an odd number": lambda lib: lib.nn.functional.conv1d(
+        lib.ones(1, 1, 4), lib.ones(1, 1, 2), padding="same"),
+    "convolution padded to its size by an even number": lambda lib: lib.nn.functional.conv1d(
+        lib.ones(1, 1, 4), lib.ones(1, 1, 2), padding="same", dilation=2),
     "Softmax without dim": lambda lib: lib.nn.Softmax()(lib.ones(2, 2)),
     "T of three dimensions": lambda lib: lib.ones(2, 2, 2).T,
     "LSTM of one layer with dropout": lambda lib: lib.nn.LSTM(2, 2, dropout=.5),

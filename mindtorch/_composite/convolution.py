@@ -8,6 +8,7 @@ from .._autograd.derivatives.convolution import double_grads
 from .._dispatch.aten import _convolution_mode as convolution_mode, constant_pad_nd as pad_constant, convolution
 from .._errors import check
 from .._layout import Ints
+from .._warnings import warn_once
 from . import COMPOSITES
 
 
@@ -70,6 +71,8 @@ def _convolution_mode(input: Any, weight: Any, bias: Any, stride: Ints, padding:
     totals = [d * (k - 1) for d, k in zip(spread, weight.shape[2:], strict=True)]
     odd = [total % 2 for total in totals]
     if any(odd):  # one element more behind than before
+        warn_once("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of "
+                  "the input be created")
         input = pad_constant(input, tuple(n for more in reversed(odd) for n in (0, more)), 0)
     return convolution(input, weight, bias, stride, tuple(total // 2 for total in totals), dilation, False, zeros,
                        groups)
