@@ -50,6 +50,13 @@ def test_random_complex_numbers_of_half_precision_have_both_parts() -> None:
         assert parts[0] == parts[1]
 
 
+def test_norms_of_complex_numbers_of_half_precision_have_both_parts() -> None:
+    for order in (2, 1, 3, 0, float("inf"), float("-inf")):
+        ours, theirs = (lib.linalg.vector_norm(lib.tensor([3 + 4j, 1 - 2j, 0], dtype=lib.complex32), order)
+                        for lib in (mindtorch, torch))
+        assert (str(ours.dtype), ours.item()) == (str(theirs.dtype), theirs.item())
+
+
 @each_program(
     lambda t: t.ones(2).to(t.float8_e5m2) + 1,
     lambda t: t.promote_types(t.float8_e5m2, t.float),
