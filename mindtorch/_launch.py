@@ -23,6 +23,8 @@ from ._collectives.launcher import VARIABLE, encode, shared_memory
 
 #: Seconds that ranks have to end by themselves after one has died, and then after SIGTERM.
 GRACE, LAST = 5.0, 2.0
+#: What tells the launcher to end: Ctrl-C, a polite end, the end of the terminal.
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def mpiexec() -> str:
@@ -152,7 +154,7 @@ def launch(count: int, script: str, arguments: list[str], options: list[str] | N
         options: more arguments for ``mpiexec``, such as ``["-l"]``, which begins each line with its rank.
 
     Returns:
-        The exit status: 0 if all ranks ended well.
+        The exit status: 0 if all ranks ended well, 128 and the signal's number if it was told to end by one.
     """
     ranks = Ranks(count)
     environment = {
@@ -163,7 +165,7 @@ def launch(count: int, script: str, arguments: list[str], options: list[str] | N
     command = [mpiexec(), "-disable-auto-cleanup", *(options or []), "-n", str(count), sys.executable, "-m",
                "mindtorch._worker", script, *arguments]
     starter = subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
-    stop = signal.signal(signal.SIGTERM, _interrupt)
+    before = {number: signal.signal(number, _told_to_end) for number in ENDING}
     try:
         since, sent = 0.0, 0
         while starter.poll() is None or ranks.alive():
@@ -182,18 +184,32 @@ def launch(count: int, script: str, arguments: list[str], options: list[str] | N
                 elif passed > GRACE + 2 * LAST or (ranks.dead and not ranks.alive()):
                     break
         ranks.attend(0)
+    except ToldToEnd as told:
+        print(f"launch: {told}, and ends its ranks", file=sys.stderr)
+        return 128 + told.number
     finally:
+        for number in before:  # once is enough
+            signal.signal(number, signal.SIG_IGN)
         ranks.kill(signal.SIGKILL)
         _end(starter)
         ranks.close()
-        signal.signal(signal.SIGTERM, stop)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     for rank, why in list(ranks.dead.items())[:1]:
         print(f"launch: rank {rank} {why}", file=sys.stderr)
     return 1 if ranks.dead else starter.returncode
 
 
-def _interrupt(*args: Any) -> None:
-    raise KeyboardInterrupt
+class ToldToEnd(BaseException):
+    """A signal told the launcher to end."""
+
+    def __init__(self, number: int):
+        super().__init__(f"was told to end by {signal.Signals(number).name}")
+        self.number = number
+
+
+def _told_to_end(number: int, frame: Any) -> None:
+    raise ToldToEnd(number)
 
 
 def _end(starter: subprocess.Popen[bytes]) -> None:

@@ -38,16 +38,21 @@ def leave(status: int) -> None:
     with suppress(OSError):  # when a rank is killed, mpiexec closes the output of all
         sys.stdout.flush()
         sys.stderr.flush()
+    if launcher.line is not None and launcher.line.gone:
+        take_along()
     os._exit(status)
 
 
-def stand_before_mpiexec() -> None:
+def stand_before_mpiexec(rank: int) -> None:
     """Go on in a child with a session of its own, for which this process waits: ``mpiexec`` kills its ranks at once
     when one has failed, and then they could not say what they were waiting for. It is the launcher who ends them.
     """
     if child := os.fork():
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # by which mpiexec tells MPI of a process that has gone
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status == -signal.SIGBUS:
+            os.write(2, f"rank {rank} was ended by SIGBUS, as one is that writes to shared memory for which there is "
+                        "no room: df /dev/shm says how much there is\n".encode())
         os._exit(status if status >= 0 else 128 - status)
     os.setsid()
 
@@ -59,16 +64,22 @@ def end_without_launcher() -> None:
 
 
 def abandon() -> None:
-    """End, and take along what the launcher would have removed."""
+    """End without the launcher."""
+    take_along()
+    os._exit(1)
+
+
+def take_along() -> None:
+    """Remove what the launcher would have removed."""
     for file in launcher.shared_memory():
         Path(file).unlink(missing_ok=True)
-    os._exit(1)
 
 
 def main() -> None:
     """Run ``script arguments`` as ``__main__``, with ``import torch`` meaning mindtorch."""
-    stand_before_mpiexec()
-    launcher.connect(set_environment())
+    rank = set_environment()
+    stand_before_mpiexec(rank)
+    launcher.connect(rank)
     if launcher.line is not None:
         launcher.line.listeners.append(end_without_launcher)
     from .__main__ import run  # after the first word to the launcher: it takes a moment
@@ -87,7 +98,7 @@ def main() -> None:
                            for frame in traceback.extract_tb(error.__traceback__) if frame.filename == sys.argv[0])
     line = launcher.line
     if failure is not None:
-        if line is not None:
+        if line is not None and not line.gone:
             line.say(failed=failure, trace=trace)
         else:
             sys.stderr.write(trace)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from .running import launch, needs_mpi
 #: What rank 1 does; and what the others say.
 FAULTS = {
     "killed": "rank 1 was killed, or ended without a word",
+    "no shared memory": "rank 1 was killed, or ended without a word",
     "exits": "rank 1 exited with 3",
     "ends": "waits in vain: rank 1 has ended its program without this call",
     "late": "timed out after 5 s: rank 1 did not make this call",
@@ -48,10 +50,26 @@ def test_a_rank_that_does_not_come_back_is_ended() -> None:
 
 
 @needs_mpi
-def test_a_launcher_that_is_ended_ends_its_ranks() -> None:
+def test_a_rank_that_finds_no_room_in_shared_memory_is_told_apart() -> None:
+    ended = launch("faults.py", arguments=["no shared memory"], seconds=60)
+    assert "rank 1 was ended by SIGBUS, as one is that writes to shared memory" in ended.output
+
+
+@needs_mpi
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_launcher_that_is_told_to_end_ends_its_ranks(name: str) -> None:
     before = files()
-    ended = launch("faults.py", arguments=["the launcher is ended"], seconds=60)
-    assert ended.status != 0 and "the launcher is told to end" in ended.output
+    ended = launch("faults.py", arguments=["to the launcher", name], seconds=60)
+    assert ended.status == 128 + signal.Signals[name], ended.output
+    assert ended.output.splitlines()[-1] == f"launch: was told to end by {name}, and ends its ranks"
+    assert ended.left == [] and files() <= before
+
+
+@needs_mpi
+def test_ranks_whose_launcher_is_killed_end_and_leave_no_files() -> None:
+    before = files()
+    ended = launch("faults.py", arguments=["to the launcher", "SIGKILL"], seconds=60)
+    assert ended.status == -signal.SIGKILL and "cannot be completed: the launcher is gone" in ended.output
     assert ended.left == [] and files() <= before
 
 

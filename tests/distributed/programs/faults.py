@@ -19,6 +19,8 @@ out = net(torch.ones(2, 4))
 if culprit:
     if fault == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
+    if fault == "no shared memory":
+        os.kill(os.getpid(), signal.SIGBUS)
     if fault == "exits":
         sys.exit(3)
     if fault == "ends":
@@ -37,14 +39,16 @@ if fault == "does not come back" and rank == 2:
     raise ArithmeticError("while another rank sleeps")
 if fault == "does not come back" and culprit:
     time.sleep(60)
-if fault == "the launcher is ended":
+if fault == "to the launcher":
     dist.barrier()
     if culprit:
         launcher = int(os.environ["TORCHELASTIC_RUN_ID"].split("-")[1])
-        print("the launcher is told to end", flush=True)
         time.sleep(0.5)
-        os.kill(launcher, signal.SIGTERM)
-    time.sleep(60)
+        os.kill(launcher, signal.Signals[sys.argv[2]])
+    if sys.argv[2] != "SIGKILL":
+        time.sleep(60)
+    while True:  # an error of the call ends them
+        dist.all_reduce(torch.ones(2)) if not culprit else time.sleep(60)
 if fault == "received by nobody":
     dist.recv(torch.ones(3)) if culprit else dist.send(torch.ones(2), 1)
 out.sum().backward()
