@@ -167,5 +167,7 @@ class MagicGroup(Magics):
         if call is None:
             return eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
         none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        function = ast.Expression(ast.copy_location(ast.Lambda(none, last.value), last.value))
-        return call(eval(compile(ast.fix_missing_locations(function), name, "eval"), shell.user_ns))
+        function = ast.Lambda(none, last.value, lineno=1, col_offset=0)  # as a module: tracebacks know its lines then
+        made = eval(compile(ast.fix_missing_locations(ast.Expression(function)), name, "eval"), shell.user_ns)
+        made.__code__ = made.__code__.replace(co_name="<module>", co_qualname="<module>")
+        return call(made)

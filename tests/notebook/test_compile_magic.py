@@ -1,6 +1,8 @@
 """``%%compile`` of cells that fail, or hold nothing to compile: what failed, where, and what there was before."""
 from __future__ import annotations
 
+import re
+
 import pytest
 from IPython.utils.capture import capture_output
 
@@ -35,6 +37,15 @@ def test_a_cell_that_fails_says_so_and_what_was_recorded_before(shell, cell):
     for said in FAILING[cell]:
         assert said in text.replace("\\'", "'")
     assert "Guards" not in text and "program runs" not in text
+
+
+def test_a_coloured_traceback_shows_the_line_that_failed(shell):
+    shell.run_line_magic("colors", "linux")
+    with capture_output() as captured:
+        shell.run_cell("x = torch.ones(2, 3)")
+        shell.run_cell("%%compile\nx.item()")
+    text = re.sub(r"\x1b\[[0-9;]*m", "", captured.stdout)
+    assert "----> 2 x.item()" in text and "<lambda>" not in text
 
 
 def test_what_was_compiled_before_the_failure_is_shown():
