@@ -85,6 +85,23 @@ def test_writes_in_place_keep_their_order_and_bump_versions(inputs):
     assert not is_pending(view) and not is_pending(sibling) and view.tolist() == [10, 10]
 
 
+@pytest.mark.parametrize("device", ["cpu", "npu:0", "npu:1"])
+def test_indices_masks_and_ranges_write_and_read_in_a_pipeline_as_without_one(device):
+    def program():
+        x = torch.zeros(4, device=device)
+        x[0] = 5
+        x[1] = 6
+        x[x > 5] = 7
+        x[torch.arange(2, 4, device=device)] = torch.arange(2.0, 4.0, device=device)
+        found = x[x > 4]
+        x[1:3] += 1
+        return x, found, torch.where(x > 2, x, torch.tensor(0.0, device=device))
+
+    with torch.pipeline():
+        results = program()
+    assert [y.tolist() for y in results] == [[5, 8, 3, 3], [5, 7], [5, 8, 3, 3]] == [y.tolist() for y in program()]
+
+
 @pytest.mark.parametrize("make", [
     lambda **where: torch.ones(2, **where), lambda **where: torch.rand(2, **where),
     lambda **where: torch.arange(2, **where), lambda **where: torch.linspace(0, 1, 3, **where),

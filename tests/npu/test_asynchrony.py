@@ -365,6 +365,38 @@ def test_a_stream_that_waited_for_a_failed_one_has_no_results() -> None:
     assert not second.queue.waits
 
 
+@pytest.mark.parametrize("waits", [
+    lambda second, first: second.wait_stream(first), lambda second, first: second.wait_event(first.record_event()),
+], ids=["for the stream", "for an event"])
+def test_what_failed_in_a_stream_of_another_thread_has_no_values_for_who_waited(waits) -> None:
+    a, first, second, made, heard = ones(4), torch.npu.Stream(), torch.npu.Stream(), [], []
+    simulator.faults.fail("aclnnAdds")
+
+    def compute() -> None:
+        with torch.npu.stream(first):
+            made.append(a + 1)
+
+    def synchronize() -> None:
+        with pytest.raises(RuntimeError, match="aclnnAdds failed"):
+            first.synchronize()
+        heard.append(True)
+
+    for work in (compute, synchronize):  # the error is told to a thread that does not own what failed
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        if work is compute:
+            waits(second, first)
+            with torch.npu.stream(second):
+                made.append(made[0] * 2)
+    assert heard
+    with torch.npu.stream(second):
+        for result in (*made, *made):
+            with pytest.raises(RuntimeError, match="aclnnAdds failed"):
+                result.tolist()
+        assert (a * 3).tolist() == [3] * 4
+
+
 @pytest.mark.parametrize(("device", "index"), [("npu:1", 1), ("npu:0", 0), (torch.device("npu", 1), 1), (1, 1)])
 def test_a_device_has_a_number(device: object, index: int) -> None:
     assert device_index(device) == index

@@ -61,8 +61,9 @@ class Queue:
         self.freed: dict[int, tuple[int, int]] = {}  #: cached memory that pending work may still use: number, bytes
         #: first and last operator without a result, and why
         self.failures: deque[tuple[int, int, AclError]] = deque(maxlen=64)
-        #: events of other streams that this one waits for, as they were recorded, and what was put in here before
-        self.waits: deque[tuple[Any, int, int]] = deque(maxlen=64)
+        #: events of other streams that this one waits for, with those streams and where in them the events were
+        #: recorded, and what was put in here before
+        self.waits: deque[tuple[Any, Queue, int, int]] = deque(maxlen=64)
         self.marks: deque[Any] = deque()  #: events around operators, while there is an observer
         self._noting, self._settling = threading.RLock(), threading.RLock()
 
@@ -168,7 +169,7 @@ class Queue:
         number ``last`` has no result either, although this stream ran it. Raises AclError in that case.
         """
         for wait in tuple(self.waits):
-            event, number, before = wait
+            event, queue, number, before = wait
             if before >= last:
                 continue  # nothing behind it was waited for yet
             with suppress(ValueError):  # another thread may have asked
@@ -176,6 +177,8 @@ class Queue:
             try:
                 if event.is_recorded_at(number):
                     event.synchronize()
+                if (failed := queue.failure(number)) is not None:  # of which somebody else has heard before
+                    raise failed.again()
             except AclError as error:
                 self.failures.append((before + 1, last, error.again()))
                 raise

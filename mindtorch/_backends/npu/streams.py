@@ -211,7 +211,7 @@ class Event(_streams.Event):
             code = runtime.acl.rt.stream_wait_event(queue.handle, self._handle)
         check(code, "aclrtStreamWaitEvent", queue.runtime.name)
         if queue is not self._queue:
-            queue.waits.append((self, self._number, queue.enqueued))
+            queue.waits.append((self, self._queue, self._number, queue.enqueued))
 
     def is_recorded_at(self, number: int) -> bool:
         """Whether the event still marks what was in its stream up to an operator, and was not recorded again."""
