@@ -212,16 +212,17 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     metadata = (bits,) if bits else ()
     if self._keys & PIPELINE:
         self._wait()
+    stride = (*self._strides(),)  # tensors may have one tuple between them, which PyTorch's never have
     if self.is_meta:
         if loading.skip_data:
             warnings.warn("Serializing tensors on the meta device under skip_data context manager is a no-op",
                           stacklevel=2)
-        parts = (_rebuild_meta_tensor_no_storage, (self._dtype, tuple(self.shape), self._strides(), self.requires_grad))
+        parts = (_rebuild_meta_tensor_no_storage, (self._dtype, tuple(self.shape), stride, self.requires_grad))
     elif self._dtype.name in RARE:  # which no class of storages is named after
-        parts = (_rebuild_tensor_v3, (self.untyped_storage(), self._offset, tuple(self.shape), self._strides(),
+        parts = (_rebuild_tensor_v3, (self.untyped_storage(), self._offset, tuple(self.shape), stride,
                                       self.requires_grad, OrderedDict(), self._dtype, *metadata))
     else:
-        parts = (_rebuild_tensor_v2, (self.storage, self._offset, tuple(self.shape), self._strides(),
+        parts = (_rebuild_tensor_v2, (self.storage, self._offset, tuple(self.shape), stride,
                                       self.requires_grad, OrderedDict(), *metadata))
     state = get_obj_state(self)
     if type(self) is Tensor and not state:
