@@ -129,6 +129,14 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return self.to(dtype)
 
 
+@tensor_method("to_dense")
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """This tensor, which is dense, in a dtype, or itself if it has it (``torch.Tensor.to_dense``). ``masked_grad`` is
+    about sparse tensors.
+    """
+    return self if dtype is None else self.to(dtype)
+
+
 @tensor_method("cpu")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """This tensor in host memory, which is itself on the CPU (``torch.Tensor.cpu``)."""

@@ -271,7 +271,8 @@ class Tensor(Methods, metaclass=_TensorType):
         """Whether the tensor is on an NPU, as ``torch.Tensor.is_cuda`` says of a GPU."""
         return self._device.type == "npu"
 
-    is_cuda = is_sparse = is_quantized = is_mps = is_xpu = is_nested = is_mkldnn = False
+    is_cuda = is_sparse = is_sparse_csr = is_quantized = is_mps = is_xpu = is_nested = is_mkldnn = False
+    is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
 
     @property
     def layout(self) -> layout:

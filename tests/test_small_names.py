@@ -64,6 +64,8 @@ def outcome(program: Any, lib: Any) -> tuple[Any, ...]:
     lambda t: t.zeros(2, device="xpu"),
     lambda t: t.zeros(2).to("mps"),
     lambda t: t.zeros(2).is_cuda,
+    lambda t: [getattr(t.zeros(2), f"is_{kind}") for kind in ("sparse_csr", "ipu", "maia", "mtia", "vulkan", "xla")],
+    lambda t: (x := t.ones(2)).to_dense() is x and str(x.to_dense(t.int64)),
     lambda t: t.device("cuda:3"),
     lambda t: t.device("cuda", 1).index,
     lambda t: t.device("mps").type,
