@@ -69,6 +69,20 @@ def test_the_first_operator_that_a_stopped_device_refuses_tells_which_one_had_fa
     torch.npu.restart_device()
 
 
+def test_a_restarted_device_waits_for_nothing_that_had_failed(stopping: None) -> None:
+    x, side = torch.ones(3, device="npu"), torch.npu.Stream()
+    torch.npu.synchronize()
+    simulator.faults.fail("aclnnExp")
+    with torch.npu.stream(side):
+        x.exp()
+    torch.npu.current_stream().wait_stream(side)
+    with pytest.raises(torch.npu.AclError, match="aclnnExp failed"):
+        side.synchronize()
+    simulator.faults.clear()
+    torch.npu.restart_device()
+    assert (x + 1).tolist() == [2, 2, 2]
+
+
 def test_after_a_failure_all_streams_of_the_device_stop_until_it_is_restarted(stopping: None) -> None:
     before, side = torch.arange(3, device="npu"), torch.npu.Stream()
     before.tolist()

@@ -280,6 +280,7 @@ class _Runtime:
             for queue in self.queues:
                 if queue.enqueued > queue.finished:
                     queue.failures.append((queue.finished + 1, queue.enqueued, why.again()))
+                queue.waits.clear()  # what comes behind them now has new streams
                 acl.rt.destroy_stream(queue.handle)  # a stopped stream may refuse; it goes with its context
             self.context, code = acl.rt.create_context(self.device_id)
             check(code, "aclrtCreateContext", self.name)
