@@ -1,6 +1,7 @@
 """Shells of IPython, as a notebook has them: bare, and with the extension loaded."""
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Iterator
 
@@ -16,6 +17,8 @@ def bare() -> Iterator[InteractiveShell]:
     shell.display_formatter.active_types = ["text/plain", "text/html"]
     yield shell
     InteractiveShell.clear_instance()
+    atexit.unregister(shell.atexit_operations)  # which collects all garbage: at the end of all tests, for each shell
+    shell.history_manager.end_session()
     sys.modules["__main__"] = main  # whose place the shell's module took; processes that are spawned look there
 
 

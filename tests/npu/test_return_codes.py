@@ -246,7 +246,7 @@ def test_a_stream_that_waits_for_itself_has_nothing_of_another_to_hear(calls: Ca
     event.wait(stream)
     assert not stream.queue.waits and calls.arguments("stream_wait_event") == [(stream.npu_stream, event.npu_event)]
     event.wait(other)
-    assert list(other.queue.waits) == [(event, 0, 0)]
+    assert list(other.queue.waits) == [(event, stream.queue, 0, 0)]
 
 
 def test_an_event_marks_its_record_until_it_is_recorded_again_or_its_stream_goes() -> None:
