@@ -34,44 +34,57 @@ def keep(plans: dict[Any, Any], key: Any, plan: Any) -> None:
     plans[key] = plan
 
 
+def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Callable[[Row], Row]:
+    """A fast path that acts by a plan for each shape and settings, which it learns at the first such call. ``learn``
+    is given the general code and the call, and returns ``UNFIT`` for one without a plan; ``act`` returns None for what
+    is left to the general code.
+    """
+    def make(general: Row) -> Row:
+        plans: dict[Any, Any] = {}
+
+        def fast(self: Any, *args: Any) -> Any:
+            shape = self._array.shape
+            if dispatcher.mode or self._array.size > MOST:
+                return general(self, *args)
+            try:
+                plan = plans.get((shape, args))
+            except TypeError:  # a list among the settings
+                return general(self, *args)
+            result = act(plan, self) if plan else None
+            if result is None:
+                result = general(self, *args)
+                if plan is None:
+                    keep(plans, (shape, args), learn(general, self, *args))
+            return result
+
+        return fast
+
+    return make
+
+
 # -- elements in other places ------------------------------------------------------------------------------------------
 
-def moving(general: Row) -> Row:
-    """The fast path of an operator that puts elements in other places, and zeros where none comes to stand. Which one
-    comes where is learned from what the operator makes of their numbers.
-    """
-    plans: dict[Any, Any] = {}
+def move(plan: Any, self: Any) -> Tensor | None:
+    """Put elements in other places, and zeros where none comes to stand."""
+    source, holes, layout = plan
+    array, dtype = self._array, self._dtype
+    if holes is not None and dtype.np.kind == "V":  # NumPy's own dtypes have a zero
+        return None
+    moved = array.take(source)
+    if holes is not None:
+        moved.put(holes, 0)
+    out = new(Tensor)
+    out._array, out._dtype, out._keys = moved, dtype, CPU
+    if layout is not None:
+        shape, stride = layout
+        out._array = np.ndarray(shape, dtype.np, moved, 0, [step * dtype.itemsize for step in stride])
+        out._keys, out._stride, out._storage = CPU | NONCONTIGUOUS, stride, storage_of_array(moved)
+        out._storage.add_alias(out)
+    return out
 
-    def fast(self: Any, *args: Any) -> Any:
-        array, dtype = self._array, self._dtype
-        if dispatcher.mode or array.size > MOST:
-            return general(self, *args)
-        key = array.shape, args
-        try:
-            plan = plans.get(key)
-        except TypeError:  # a list among the arguments
-            return general(self, *args)
-        if not plan:
-            result = general(self, *args)
-            if plan is None:
-                keep(plans, key, places(general(numbered(array.shape), *args)))
-            return result
-        source, holes, layout = plan
-        if holes is not None and dtype.np.kind == "V":  # NumPy's own dtypes have a zero
-            return general(self, *args)
-        moved = array.take(source)
-        if holes is not None:
-            moved.put(holes, 0)
-        out = new(Tensor)
-        out._array, out._dtype, out._keys = moved, dtype, CPU
-        if layout is not None:
-            shape, stride = layout
-            out._array = np.ndarray(shape, dtype.np, moved, 0, [step * dtype.itemsize for step in stride])
-            out._keys, out._stride, out._storage = CPU | NONCONTIGUOUS, stride, storage_of_array(moved)
-            out._storage.add_alias(out)
-        return out
 
-    return fast
+#: Which element comes where is learned from what the operator makes of their numbers.
+moving = by_plan(lambda general, self, *args: places(general(numbered(self._array.shape), *args)), move)
 
 
 def numbered(shape: Ints) -> Tensor:
@@ -105,39 +118,26 @@ def places(numbers: Tensor) -> Any:
 PLANS: dict[str, Callable[..., Any]] = {}
 
 
+def compute(work: Any, self: Any) -> Any:
+    """What a plan makes of floating point numbers: a tensor, or one of values and one of places."""
+    dtype = self._dtype
+    made = work(self._array) if dtype in PLAIN else None
+    if made.__class__ is ndarray:
+        return fresh(made, dtype)
+    return None if made is None else (fresh(made[0], dtype), fresh(made[1], int64))
+
+
 def planned(name: str, described: str) -> Callable[[Row], Row]:
     """The fast path of an operator with a plan, after the meta kernel of the operator ``described`` has described the
     call.
     """
+    def learn(general: Row, self: Any, *args: Any) -> Any:
+        specs = registry.meta_rows[described](self, *args)
+        spec = specs if isinstance(specs, Spec) else specs[0]
+        shape = self._array.shape
+        return (spec.stride is None and 0 not in shape and PLANS[name](shape, *args)) or UNFIT
 
-    def make(general: Row) -> Row:
-        plans: dict[Any, Any] = {}
-
-        def fast(self: Any, *args: Any) -> Any:
-            array, dtype = self._array, self._dtype
-            if dispatcher.mode or array.size > MOST or dtype not in PLAIN:
-                return general(self, *args)
-            key = array.shape, args
-            try:
-                work = plans.get(key)
-            except TypeError:  # a list among the settings
-                return general(self, *args)
-            if not work:
-                result = general(self, *args)
-                if work is None:
-                    specs = registry.meta_rows[described](self, *args)
-                    spec = specs if isinstance(specs, Spec) else specs[0]
-                    fits = spec.stride is None and 0 not in array.shape
-                    keep(plans, key, (fits and PLANS[name](array.shape, *args)) or UNFIT)
-                return result
-            made = work(array)
-            if made.__class__ is ndarray:
-                return fresh(made, dtype)
-            return general(self, *args) if made is None else (fresh(made[0], dtype), fresh(made[1], int64))
-
-        return fast
-
-    return make
+    return by_plan(learn, compute)
 
 
 #: Of composites.
