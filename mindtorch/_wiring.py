@@ -13,7 +13,7 @@ from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
 from ._backends.common.pointwise import Pointwise
-from ._backends.cpu.composites import FAST_PATHS
+from ._backends.cpu.fast_paths import fast_path_of
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
@@ -51,7 +51,7 @@ def find_kernel(op: Operator, key: int) -> Kernel | None:
     operator that has a kernel; copies and views, which are the same everywhere; last what the device falls back on.
     """
     backend = by_key[key]
-    return (backend.kernel(op) or composite(op, key) or inplace_and_out.kernel_of_form(op, key) or conversion(op)
+    return (backend.kernel(op) or composite(op, key) or inplace_and_out.kernel_of_form(op, key) or conversion(op, key)
             or view.kernel_of_view(op, key) or backend.fallback(op))
 
 
@@ -62,14 +62,15 @@ def composite(op: Operator, key: int) -> Kernel | None:
     function = COMPOSITES.get(op.name)
     if function is None:
         return None
-    make = FAST_PATHS.get(op.name) if key == CPU else None
-    return Kernel(function, function, None if make is None else make(function), composite=not op.is_out)
+    return Kernel(function, function, fast_path_of(op, function) if key == CPU else None, composite=not op.is_out)
 
 
-def conversion(op: Operator) -> Kernel | None:
-    """A copy's function is its kernel on every backend."""
+def conversion(op: Operator, key: int) -> Kernel | None:
+    """A copy's function is its kernel on every backend. On the CPU, some have a fast path."""
     function = convert.KERNELS.get(op.name)
-    return None if function is None else Kernel(function, function)
+    if function is None:
+        return None
+    return Kernel(function, function, fast_path_of(op, function) if key == CPU else None)
 
 
 registry.find_kernel = find_kernel

@@ -40,7 +40,8 @@ HOUSE = (
          "a view: `view/`"),
     Room("_backends.meta", "shapes, dtypes, strides and checks: the truth about every operator's outputs",
          "a meta kernel: `ops/<family>.py`"),
-    Room("_backends.cpu", "kernels as functions of NumPy arrays", "a kernel: `ops/<family>.py`"),
+    Room("_backends.cpu", "kernels as functions of NumPy arrays; fast paths of what is small",
+         "a kernel: `ops/<family>.py`; its fast path: `fast_paths/<family>.py`"),
     Room("_backends.npu _backends.ascend", "Ascend NPUs through CANN: `signatures` are those in C, `ops` the kernels, "
          "`simulator` the device", "a row in `signatures/`, a row in `ops/`"),
     Room("_creation", "tensors from sizes, numbers, sequences, arrays, random numbers", "a factory"),

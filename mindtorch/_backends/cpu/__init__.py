@@ -15,9 +15,8 @@ from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._storage import allocate
 from ..._tensor import Tensor
-from ..common import convert, half
+from ..common import half
 from .creation import KERNELS
-from .fast_paths import OF_COPIES
 from .kernels import kernel_of
 
 # The fast paths do without np.errstate, which costs more than the arithmetic; PyTorch does not warn of inf and nan.
@@ -31,9 +30,6 @@ class CPUBackend(Backend):
 
     def kernel(self, op: Operator) -> Kernel | None:
         own = KERNELS.get(op.name)
-        if own is None and op.name in OF_COPIES:
-            own = convert.KERNELS[op.name]
-            return Kernel(own, own, fast=OF_COPIES[op.name](own))
         return kernel_of(op) if own is None else Kernel(own, own)
 
     def allocate(self, nbytes: int, where: Any) -> np.ndarray:

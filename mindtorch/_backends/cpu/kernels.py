@@ -1,7 +1,7 @@
 """From functions of arrays to kernels on CPU tensors.
 
 The general kernel asks the meta kernel first, so that every check and every stride is decided in one place.
-``common.fast_paths`` says what fast paths are; those of pointwise operators are at the end.
+Operators' fast paths stand in ``fast_paths``; those of pointwise ones are made at the end of this module.
 """
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ from ..common.fast_paths import REFUSALS, fast_path, fresh, laid_out, ndarray
 from ..common.half import convert, converted
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise, PreparedUfunc
-from .fast_paths import FAST_PATHS, NONCONTIGUOUS as ANY_STRIDES
-from .kept import OF_KERNELS
+from .fast_paths import ANY_STRIDES, fast_path_of
 from .ops import CPU_KERNELS
-from .order import FAST_PATHS as OF_ORDER
 
 Rows = Callable[..., Any]
 
@@ -41,11 +39,11 @@ def kernel_of(op: Operator) -> Kernel | None:
     if row is None:
         return None
     meta = registry.meta_rows.get(op.name)
-    make = FAST_PATHS.get(op.name) or OF_KERNELS.get(op.name) or OF_ORDER.get(op.name)
     if isinstance(meta, Pointwise):
         general = pointwise_kernel(op, row, meta)
-        if make is not None:
-            return Kernel(general, row, fast=make(general))
+        fast = fast_path_of(op, general)
+        if fast is not None:
+            return Kernel(general, row, fast=fast)
         fast = pointwise_fast_path(op, row, meta, general)
         return Kernel(general if fast is None else with_zero_strides(general, fast), row, fast=fast)
     if meta is None:
@@ -53,7 +51,7 @@ def kernel_of(op: Operator) -> Kernel | None:
     if op.family not in ("creation", "random") and op.name not in OF_MORE:
         meta = remembering(meta)
     general = writing_kernel(meta, on_arrays(row)) if op.is_inplace else general_kernel(op, row, meta)
-    fast = None if make is None else make(general)
+    fast = fast_path_of(op, general)
     return Kernel(fast if fast is not None and op.name in ANY_STRIDES else general, row, fast=fast)
 
 

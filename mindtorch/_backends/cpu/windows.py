@@ -5,7 +5,7 @@ The array has room for all places of the window: ``padded`` makes it. ``stride``
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from math import prod
 from typing import Any
@@ -48,17 +48,8 @@ def padded(x: Array, before: Ints, size: Ints, value: Any = 0) -> Array:
     return wide
 
 
-def positions(x: Array, out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Iterator[tuple[Ints, Array]]:
-    """Each position in the window, and the elements that are there, one for each place of the window. They share
-    memory.
-    """
-    keys = keys_of_positions(out, kernel, stride, dilation)
-    for at, key in zip(product(*map(range, kernel)), keys, strict=True):
-        yield at, x[key]
-
-
 def keys_of_positions(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> list[Any]:
-    """The keys of the elements at each position in the window."""
+    """The keys of the elements at each position in the window, one for each of its places."""
     return [(..., *[slice(a * d, a * d + (n - 1) * s + 1, s)
                     for a, d, n, s in zip(at, dilation, out, stride, strict=True)])
             for at in product(*map(range, kernel))]

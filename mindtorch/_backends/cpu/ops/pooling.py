@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,23 +17,49 @@ from ...._determinism import alert_not_deterministic
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...meta.ops.pooling import places
-from ..kept import MOST, PLANS
 from ..taps import region_places, regions
-from ..windows import Array, Ints, keys_of_positions, middle, padded, positions, room
+from ..windows import Array, Ints, keys_of_positions, middle, padded, room
 from . import CPU_KERNELS
 from .indexing import extreme, scatter_add_
 from .reduction import to_opmath
 
 
-def window(size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
-           dilation: Ints = (1,)) -> tuple[Ints, ...]:
-    """The places of a window, and its kernel, stride, padding and dilation, with a number for each dimension."""
-    dims = len(size)
-    kernel, padding, dilation = (tuple(v) * dims if len(v) == 1 else tuple(v) for v in (kernel, padding, dilation))
-    stride = (tuple(stride) * dims if len(stride) == 1 else tuple(stride)) if stride else kernel
-    settings = zip(size, kernel, stride, padding, dilation, strict=True)
-    out = tuple(places(n, k, s, p, d, ceil_mode) for n, k, s, p, d in settings)
-    return out, kernel, stride, padding, dilation
+class Window(NamedTuple):
+    """A window that moves over arrays of one size, and the places that it takes, with a number for each dimension;
+    ``wide`` is the size of an array with room for all places.
+    """
+
+    size: Ints
+    out: Ints
+    kernel: Ints
+    stride: Ints
+    padding: Ints
+    dilation: Ints
+    wide: Ints
+
+    @classmethod
+    def over(cls, size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
+             dilation: Ints = (1,)) -> Window:
+        """The window of an operator's settings, which have a number for all dimensions, or one for each."""
+        dims = len(size)
+        kernel, padding, dilation = (tuple(v) * dims if len(v) == 1 else tuple(v) for v in (kernel, padding, dilation))
+        stride = (tuple(stride) * dims if len(stride) == 1 else tuple(stride)) if stride else kernel
+        settings = zip(size, kernel, stride, padding, dilation, strict=True)
+        out = tuple(places(n, k, s, p, d, ceil_mode) for n, k, s, p, d in settings)
+        return cls(size, out, kernel, stride, padding, dilation, room(size, padding, out, kernel, stride, dilation))
+
+    def padded(self, x: Array, value: Any = 0) -> Array:
+        """A contiguous array with room for all places; ``x`` itself where that is one."""
+        return padded(x, self.padding, self.wide, value)
+
+    def keys(self) -> list[Any]:
+        """The keys of the elements at each position in the window, in an array with room for all places."""
+        return keys_of_positions(self.out, self.kernel, self.stride, self.dilation)
+
+    def parts(self, x: Array, value: Any = 0) -> list[Array]:
+        """The elements at each position in the window; ``value`` where they are padding."""
+        wide = self.padded(x, value)
+        return [wide[key] for key in self.keys()]
 
 
 # -- maxima ------------------------------------------------------------------------------------------------------------
@@ -75,17 +101,12 @@ def max_pool(dims: int) -> Callable[..., Any]:
     def row(self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
             ceil_mode: bool = False) -> tuple[Array, Array]:
         x, size = to_opmath(self), self.shape[-dims:]
-        out, kernel, stride, padding, dilation = window(size, kernel_size, stride, padding, ceil_mode, dilation)
-        wide = room(size, padding, out, kernel, stride, dilation)
-
-        def parts(array: Array, value: Any) -> list[Array]:
-            return [part for _, part in positions(padded(array, padding, wide, value), out, kernel, stride, dilation)]
-
-        planes, numbers = x.reshape(prod(x.shape[:-dims]), *size), parts(numbered(size), -1)
+        window = Window.over(size, kernel_size, stride, padding, ceil_mode, dilation)
+        planes, numbers = x.reshape(prod(x.shape[:-dims]), *size), window.parts(numbered(size), -1)
         found: dict[int, tuple[Array, Array]] = {}  # by where a block begins
 
         def work(some: slice) -> None:
-            found[some.start] = greatest(parts(planes[some], extreme(False, x.dtype)), numbers)
+            found[some.start] = greatest(window.parts(planes[some], extreme(False, x.dtype)), numbers)
 
         if x.size < LARGE:
             work(slice(0, None))
@@ -93,7 +114,8 @@ def max_pool(dims: int) -> Callable[..., Any]:
             each_block(work, len(planes), max(BLOCK // prod(size), 1), x.size)
         blocks = [found[start] for start in sorted(found)]
         best, at = blocks[0] if len(blocks) == 1 else map(np.concatenate, zip(*blocks, strict=True))
-        return best.reshape(*self.shape[:-dims], *out), at.reshape(*self.shape[:-dims], *out)
+        shape = *self.shape[:-dims], *window.out
+        return best.reshape(shape), at.reshape(shape)
 
     return row
 
@@ -182,77 +204,18 @@ def max_unpool(dims: int) -> Callable[..., Array]:
     return row
 
 
-def highest(dims: int) -> Callable[..., Any]:
-    """What takes the maxima alone, of small arrays of one shape, one position in the window after the other."""
-
-    def plan(shape: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
-             ceil_mode: bool = False) -> Callable[[Array], Array]:
-        size = shape[-dims:]
-        out, kernel, stride, padding, dilation = window(size, kernel_size, stride, padding, ceil_mode, dilation)
-        wide = room(size, padding, out, kernel, stride, dilation)
-        first, *others = keys_of_positions(out, kernel, stride, dilation)
-
-        def work(x: Array) -> Array:
-            x = x if wide == size else padded(x, padding, wide, -np.inf)
-            if not others:
-                return x[first].copy()
-            best = np.maximum(x[first], x[others[0]])
-            for key in others[1:]:
-                np.maximum(best, x[key], out=best)
-            return best
-
-        return work
-
-    return plan
-
-
-def highest_with_places(dims: int) -> Callable[..., Any]:
-    """What takes the maxima and their places, of small arrays of one shape: all elements of a window beside each other,
-    where one that is only padding is its first element once more.
-    """
-
-    def plan(shape: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
-             ceil_mode: bool = False) -> Callable[[Array], tuple[Array, Array] | None] | None:
-        size, outer = shape[-dims:], shape[:-dims]
-        out, kernel, stride, padding, dilation = window(size, kernel_size, stride, padding, ceil_mode, dilation)
-        wide = room(size, padding, out, kernel, stride, dilation)
-        numbers = padded(numbered(size), padding, wide, -1)
-        table = np.stack([part.ravel() for _, part in positions(numbers, out, kernel, stride, dilation)], 1)
-        width, lines = table.shape[1], prod(outer) * len(table)
-        if (table.max(1) < 0).any() or lines * width > MOST:
-            return None
-        first = np.take_along_axis(table, (table >= 0).argmax(1)[:, None], 1)
-        table = np.where(table < 0, first, table)
-        source = table + np.arange(prod(outer))[:, None, None] * prod(size)
-        places, starts = np.broadcast_to(table, source.shape).ravel(), np.arange(0, lines * width, width)
-
-        def work(x: Array) -> tuple[Array, Array] | None:
-            elements = x.take(source)
-            at = elements.reshape(lines, width).argmax(1)
-            at += starts
-            values = elements.take(at)
-            if np.isnan(values.sum()):  # of which the last one counts
-                return None
-            return values.reshape(*outer, *out), places.take(at).reshape(*outer, *out)
-
-        return work
-
-    return plan
-
-
 # -- means -------------------------------------------------------------------------------------------------------------
 
-def divisors(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include_pad: bool,
-             override: int | None) -> Any:
+def divisors(window: Window, include_pad: bool, override: int | None) -> Any:
     """By what the sum of each window is divided: how many elements it has, with those of the padding or without."""
     if override is not None:
         return np.array(override)
-    total = np.ones((1,) * len(size), np.int64)
-    for d, (n, o, k, s, p) in enumerate(zip(size, out, kernel, stride, padding, strict=True)):
+    total = np.ones((1,) * len(window.size), np.int64)
+    for d, (n, o, k, s, p, *_) in enumerate(zip(*window, strict=True)):
         start = np.arange(o) * s - p
         stop = np.minimum(start + k, n + p)
         count = stop - start if include_pad else np.minimum(stop, n) - np.maximum(start, 0)
-        total = total * count.reshape([-1 if e == d else 1 for e in range(len(size))])
+        total = total * count.reshape([-1 if e == d else 1 for e in range(total.ndim)])
     return total
 
 
@@ -266,47 +229,16 @@ def quotient(total: Array, divisor: Any) -> Array:
 def avg_pool(dims: int) -> Callable[..., Array]:
     def row(self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
             count_include_pad: bool = True, divisor_override: int | None = None) -> Array:
-        x, size = to_opmath(self), self.shape[-dims:]
-        out, kernel, stride, padding, ones = window(size, kernel_size, stride, padding, ceil_mode)
-        total = padded(x, padding, room(size, padding, out, kernel, stride, ones))
+        window = Window.over(self.shape[-dims:], kernel_size, stride, padding, ceil_mode)
+        total = window.padded(to_opmath(self))
         for d in range(dims):
-            parts = along(total, d - dims, out[d], kernel[d], stride[d])
+            parts = along(total, d - dims, window.out[d], window.kernel[d], window.stride[d])
             total = parts[0].copy()
             for part in parts[1:]:
                 total += part
-        return quotient(total, divisors(size, out, kernel, stride, padding, count_include_pad, divisor_override))
+        return quotient(total, divisors(window, count_include_pad, divisor_override))
 
     return row
-
-
-def averaging(dims: int) -> Callable[..., Any]:
-    """What takes the means of small arrays of one shape."""
-
-    def plan(shape: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
-             count_include_pad: bool = True, divisor_override: int | None = None) -> Callable[[Array], Array]:
-        size = shape[-dims:]
-        out, kernel, stride, padding, ones = window(size, kernel_size, stride, padding, ceil_mode)
-        wide = room(size, padding, out, kernel, stride, ones)
-        steps: list[list[Any]] = [
-            [(..., slice(k, k + (out[d] - 1) * stride[d] + 1, stride[d]), *(slice(None),) * (dims - 1 - d))
-             for k in range(kernel[d])] for d in range(dims)]
-        counts = divisors(size, out, kernel, stride, padding, count_include_pad, divisor_override)
-        counts = counts.ravel()[0] if (counts == counts.ravel()[0]).all() else counts
-        by = {np.dtype(dtype): counts.astype(dtype) for dtype in (np.float32, np.float64)}
-
-        def work(x: Array) -> Array:
-            x = x if wide == size else padded(x, padding, wide)
-            for first, *others in steps:
-                total = x[first] + x[others[0]] if others else x[first].copy()
-                for key in others[1:]:
-                    total += x[key]
-                x = total
-            x /= by[x.dtype]
-            return x
-
-        return work
-
-    return plan
 
 
 def along(x: Array, axis: int, out: int, kernel: int, stride: int) -> list[Array]:
@@ -318,14 +250,13 @@ def along(x: Array, axis: int, out: int, kernel: int, stride: int) -> list[Array
 def avg_pool_backward(dims: int) -> Callable[..., Array]:
     def row(grad_output: Array, self: Array, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
             count_include_pad: bool, divisor_override: int | None) -> Array:
-        size = self.shape[-dims:]
-        out, kernel, stride, padding, ones = window(size, kernel_size, stride, padding, ceil_mode)
-        share = quotient(grad_output, divisors(size, out, kernel, stride, padding, count_include_pad, divisor_override))
-        total = np.zeros((*self.shape[:-dims], *room(size, padding, out, kernel, stride, ones)), share.dtype)
-        windows = [part for _, part in positions(total, out, kernel, stride, ones)]
-        for part in reversed(windows):  # in the order of the places, in which half precision is added up
+        window = Window.over(self.shape[-dims:], kernel_size, stride, padding, ceil_mode)
+        share = quotient(grad_output, divisors(window, count_include_pad, divisor_override))
+        total = np.zeros((*self.shape[:-dims], *window.wide), share.dtype)
+        for key in reversed(window.keys()):  # in the order of the places, in which half precision is added up
+            part = total[key]
             np.add(part, share, out=part)
-        return middle(total, padding, size)
+        return middle(total, window.padding, window.size)
 
     return row
 
@@ -351,8 +282,6 @@ def adaptive_avg_pool_backward(dims: int) -> Callable[..., Array]:
 
 
 for _n in (2, 3):
-    PLANS.update({f"max_pool{_n}d": highest(_n), f"max_pool{_n}d_with_indices": highest_with_places(_n),
-                  f"avg_pool{_n}d": averaging(_n)})
     CPU_KERNELS.update({
         f"max_pool{_n}d_with_indices": max_pool(_n), f"avg_pool{_n}d": avg_pool(_n),
         f"_adaptive_avg_pool{_n}d": adaptive_avg_pool(_n), f"adaptive_max_pool{_n}d": adaptive_max_pool(_n),

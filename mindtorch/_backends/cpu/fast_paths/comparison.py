@@ -1,0 +1,33 @@
+"""Fast paths of choosing between elements."""
+from __future__ import annotations
+
+from typing import Any
+
+from ...._dispatch.dispatcher import TENSOR_TYPES
+from ...._dtype import bool_
+from ...common.fast_paths import fast_path, fresh, ndarray
+from ..ops.comparison import chosen
+from . import FAST_PATHS, PLAIN
+
+
+@fast_path
+def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
+    """``masked_fill`` of real floating point numbers by a number."""
+    dtype = self._dtype
+    if dtype not in PLAIN or mask._dtype is not bool_ or value.__class__ not in (int, float):
+        return None
+    return chosen(mask._array, dtype.np.type(value), self._array)
+
+
+@fast_path
+def where(condition: Any, self: Any, other: Any) -> Any:
+    """``where`` of real floating point numbers of one dtype."""
+    if self.__class__ not in TENSOR_TYPES or other.__class__ not in TENSOR_TYPES:
+        return None
+    dtype = self._dtype
+    if condition._dtype is not bool_ or other._dtype is not dtype or dtype not in PLAIN:
+        return None
+    return fresh(chosen(condition._array, self._array, other._array), dtype)
+
+
+FAST_PATHS.update({"masked_fill.Scalar": masked_fill, "where.self": where})

@@ -1,0 +1,149 @@
+"""Fast paths of indexing: what is read and written at int64 indices."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...._dispatch.dispatcher import TENSOR_TYPES
+from ...._dtype import DTYPES, DType, bool_, int64
+from ...common.fast_paths import Row, fast_path, ndarray
+from ..ops import reduction
+from ..ops.indexing import flat_places
+from . import FAST_PATHS, LARGEST, PLAIN
+
+lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
+
+
+def shares(self: Any, *others: Any) -> bool:
+    """Whether a tensor that is written to may share memory with others."""
+    storage = self._storage
+    for other in others:  # noqa: SIM110 (a generator takes thrice as long)
+        if other is self or (storage is not None and other._storage is storage):
+            return True
+    return False
+
+
+def key_of(self: Any, indices: Any) -> Any:
+    """NumPy's key for int64 indices of the first dimensions, which is one of them alone or a tuple; None for others."""
+    if len(indices) == 1:
+        at = indices[0]
+        return at._array if at is not None and at._dtype is int64 and not shares(self, at) else None
+    key = []
+    for at in indices:
+        if at is None or at._dtype is not int64 or not at._array.flags.c_contiguous or shares(self, at):
+            return None
+        key.append(at._array)
+    return tuple(key) or None
+
+
+@fast_path
+def index(self: Any, indices: Any) -> ndarray | None:
+    """The elements at int64 indices of the first dimensions, or at one mask."""
+    key = key_of(self, indices)
+    if key.__class__ is ndarray:
+        array = self._array.take(key, 0)
+    elif key is not None:
+        array = self._array[key]
+    elif len(indices) == 1 and indices[0] is not None and indices[0]._dtype is bool_ and indices[0]._array.ndim:
+        array = self._array[indices[0]._array]
+    else:
+        return None
+    return array if array.__class__ is ndarray and array.size and array.flags.c_contiguous else None
+
+
+@fast_path
+def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """Write a number, or as many rows as there are indices, at int64 indices of the first dimensions."""
+    if accumulate or values._dtype is not self._dtype or shares(self, values):
+        return None
+    key, array, given = key_of(self, indices), self._array, values._array
+    if key is None:
+        return None
+    if given.ndim:
+        one = key.__class__ is ndarray
+        places = key.shape if one else np.broadcast(*key).shape
+        if given.shape != (*places, *array.shape[1 if one else len(key):]):
+            return None
+    array[key] = given
+    return self
+
+
+@fast_path
+def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
+    """The elements at int64 indices that are in range."""
+    array, at = self._array, index._array
+    if index._dtype is not int64 or at.ndim != 1 or not at.size or not array.ndim or at.min() < 0:
+        return None
+    array = array.take(at, dim)
+    return array if array.size else None
+
+
+@fast_path
+def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> ndarray | None:
+    """The elements at few int64 indices along a dimension."""
+    places = flat_places(self._array, dim, index._array) if index._dtype is int64 else None
+    return None if places is None else self._array.take(places)
+
+
+@fast_path
+def take(self: Any, index: Any) -> ndarray | None:
+    """The elements at flat indices, which NumPy counts from the end as well."""
+    return np.asarray(self._array.take(index._array)) if index._dtype is int64 else None
+
+
+def add_at(array: ndarray, places: ndarray, values: Any) -> None:
+    """Add values at indices. Nothing is raised once something is written."""
+    with np.errstate(all="ignore"):
+        np.add.at(array, places, values)
+
+
+def scatter_into(write: Callable[[ndarray, ndarray, Any], Any], takes: frozenset[DType] | set[DType]) -> Row:
+    """``scatter_`` and its like: write few values, or a number, at int64 indices along a dimension."""
+
+    def run(self: Any, dim: int, index: Any, source: Any, *rest: Any) -> Any:
+        array, dtype = self._array, self._dtype
+        if rest or index._dtype is not int64 or dtype not in takes:
+            return None
+        if source.__class__ in TENSOR_TYPES:
+            values = source._array
+            if source._dtype is not dtype or values.shape != index._array.shape or shares(self, index, source):
+                return None
+        elif source.__class__ not in (int, float) or not -LARGEST < source < LARGEST or shares(self, index):
+            return None
+        else:
+            values = source
+        places = flat_places(array, dim, index._array)
+        if places is None:
+            return None
+        write(array.reshape(-1), places, values)
+        return self
+
+    return fast_path(run)
+
+
+@fast_path
+def index_add_(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    """Add few rows at int64 indices of the first dimension."""
+    array, at, values, dtype = self._array, index._array, source._array, self._dtype
+    if (dim or alpha.__class__ is not int or alpha != 1 or dtype not in PLAIN or source._dtype is not dtype
+            or index._dtype is not int64 or at.ndim != 1 or not 0 < values.size <= reduction.FEW
+            or values.shape != (at.size, *array.shape[1:]) or lowest(at) < 0 or highest(at) >= len(array)
+            or shares(self, index, source)):
+        return None
+    add_at(array, at, values)
+    return self
+
+
+FAST_PATHS.update({
+    "index.Tensor": index,
+    "index_put_": index_put_,
+    "index_select": index_select,
+    "index_add_": index_add_,
+    "gather": gather,
+    "scatter_.value": scatter_into(ndarray.__setitem__, PLAIN),
+    "scatter_.src": scatter_into(ndarray.__setitem__, {*DTYPES.values()}),
+    "scatter_add_": scatter_into(add_at, PLAIN),
+    "take": take,
+})

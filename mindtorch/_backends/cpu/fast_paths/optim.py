@@ -1,0 +1,38 @@
+"""Fast paths of optimizers' steps."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...common.fast_paths import Row
+from ..ops import CPU_KERNELS
+from . import FAST_PATHS
+
+
+def on_lists(name: str, count: int) -> Callable[[Row], Row]:
+    """An optimizer's step, whose first ``count`` arguments are lists of tensors, some of them perhaps empty, and the
+    others settings, of which the last two are tensors where they are given. Its kernel writes, so that nothing may be
+    done a second time: an error is raised as it is.
+    """
+
+    def make(general: Row) -> Row:
+        kernel, shaped = CPU_KERNELS[name], count if name == "_fused_sgd_" else count - 1  # the last has steps
+
+        def fast(*args: Any) -> Any:
+            lists = [[tensor._array for tensor in tensors] for tensors in args[:count]]
+            lengths = [len(arrays) for arrays in lists]
+            shapes = [array.shape for array in lists[0]]
+            if lengths[0] != lengths[1] or args[-1] is not None or args[-2] is not None or not (
+                    {*lengths} <= {0, lengths[0]}) or any(
+                    [array.shape for array in arrays] != shapes for arrays in lists[1:shaped] if arrays):
+                return general(*args)
+            kernel(*lists, *args[count:])
+            return args[0]
+
+        return fast
+
+    return make
+
+
+FAST_PATHS.update({name: on_lists(name, count) for name, count in (
+    ("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6), ("_fused_adagrad_", 4))})

@@ -1,0 +1,41 @@
+"""Fast paths of pointwise operators that need one of their own; those of all others are made in ``kernels``."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...._tensor import Tensor
+from ...common.fast_paths import Row, fast_path, fresh, ndarray
+from ..ops import CPU_KERNELS, pointwise
+from . import FAST_PATHS, PLAIN
+
+
+@fast_path
+def lerp(self: Any, end: Any, weight: Any) -> ndarray | None:
+    """``lerp`` of real numbers of one dtype by a number."""
+    if self._dtype not in PLAIN or end._dtype is not self._dtype or weight.__class__ not in (float, int):
+        return None
+    array = np.asarray(pointwise.lerp(self._array, end._array, weight))
+    return array if array.size else None
+
+
+def of_parts(name: str) -> Callable[[Row], Row]:
+    """Complex numbers of two tensors of one shape."""
+
+    def make(general: Row) -> Row:
+        row = CPU_KERNELS[name]
+
+        def compute(first: Any, second: Any) -> Tensor | None:
+            dtype = first._dtype
+            if dtype not in PLAIN or second._dtype is not dtype or first._array.shape != second._array.shape:
+                return None
+            return fresh(row(first._array, second._array), dtype.to_complex())
+
+        return fast_path(compute)(general)
+
+    return make
+
+
+FAST_PATHS.update({"lerp.Scalar": lerp, "polar": of_parts("polar"), "complex": of_parts("complex")})

@@ -1,0 +1,127 @@
+"""Fast paths of pooling small tensors: plans, as ``kept`` has them, of one window for all tensors of a shape."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...._dispatch.schemas import registry
+from ...._dtype import int64
+from ...._layout import Ints, Spec
+from ...common.fast_paths import Row, fresh, ndarray
+from ..kept import MOST, UNFIT, by_plan
+from ..ops.pooling import Window, divisors, numbered
+from ..windows import Array
+from . import FAST_PATHS, PLAIN
+
+
+def compute(work: Any, self: Any) -> Any:
+    """What a plan makes of floating point numbers: a tensor, or one of values and one of places."""
+    dtype = self._dtype
+    made = work(self._array) if dtype in PLAIN else None
+    if made.__class__ is ndarray:
+        return fresh(made, dtype)
+    return None if made is None else (fresh(made[0], dtype), fresh(made[1], int64))
+
+
+def planned(plan: Callable[..., Any], described: str) -> Callable[[Row], Row]:
+    """The fast path of an operator by ``plan(shape, *settings)``, which makes what computes it of small arrays: the
+    values, or values and places. Either returns None for what is left to the general kernel. The meta kernel of the
+    operator ``described`` describes the call first.
+    """
+    def learn(general: Row, self: Any, *args: Any) -> Any:
+        specs = registry.meta_rows[described](self, *args)
+        spec = specs if isinstance(specs, Spec) else specs[0]
+        shape = self._array.shape
+        return (spec.stride is None and 0 not in shape and plan(shape, *args)) or UNFIT
+
+    return by_plan(learn, compute)
+
+
+def maxima(take: Callable[[Ints, Window], Any], dims: int) -> Callable[..., Any]:
+    """A plan of maxima: what takes them, given the sizes of all but the last dimensions and the window over those."""
+
+    def plan(shape: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
+             ceil_mode: bool = False) -> Any:
+        return take(shape[:-dims], Window.over(shape[-dims:], kernel_size, stride, padding, ceil_mode, dilation))
+
+    return plan
+
+
+def highest(outer: Ints, window: Window) -> Callable[[Array], Array]:
+    """What takes the maxima alone, one position in the window after the other."""
+    first, *others = window.keys()
+
+    def work(x: Array) -> Array:
+        x = x if window.wide == window.size else window.padded(x, -np.inf)
+        if not others:
+            return x[first].copy()
+        best = np.maximum(x[first], x[others[0]])
+        for key in others[1:]:
+            np.maximum(best, x[key], out=best)
+        return best
+
+    return work
+
+
+def highest_with_places(outer: Ints, window: Window) -> Callable[[Array], tuple[Array, Array] | None] | None:
+    """What takes the maxima and their places: all elements of a window beside each other, where one that is only
+    padding is its first element once more.
+    """
+    table = np.stack([part.ravel() for part in window.parts(numbered(window.size), -1)], 1)
+    width, lines, shape = table.shape[1], prod(outer) * len(table), (*outer, *window.out)
+    if (table.max(1) < 0).any() or lines * width > MOST:
+        return None
+    first = np.take_along_axis(table, (table >= 0).argmax(1)[:, None], 1)
+    table = np.where(table < 0, first, table)
+    source = table + np.arange(prod(outer))[:, None, None] * prod(window.size)
+    places, starts = np.broadcast_to(table, source.shape).ravel(), np.arange(0, lines * width, width)
+
+    def work(x: Array) -> tuple[Array, Array] | None:
+        elements = x.take(source)
+        at = elements.reshape(lines, width).argmax(1)
+        at += starts
+        values = elements.take(at)
+        if np.isnan(values.sum()):  # of which the last one counts
+            return None
+        return values.reshape(shape), places.take(at).reshape(shape)
+
+    return work
+
+
+def averaging(dims: int) -> Callable[..., Any]:
+    """What takes the means of small arrays of one shape."""
+
+    def plan(shape: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
+             count_include_pad: bool = True, divisor_override: int | None = None) -> Callable[[Array], Array]:
+        window = Window.over(shape[-dims:], kernel_size, stride, padding, ceil_mode)
+        steps: list[list[Any]] = [
+            [(..., slice(k, k + (n - 1) * step + 1, step), *(slice(None),) * (dims - 1 - d)) for k in range(length)]
+            for d, (n, length, step) in enumerate(zip(window.out, window.kernel, window.stride, strict=True))]
+        counts = divisors(window, count_include_pad, divisor_override)
+        counts = counts.ravel()[0] if (counts == counts.ravel()[0]).all() else counts
+        by = {np.dtype(dtype): counts.astype(dtype) for dtype in (np.float32, np.float64)}
+
+        def work(x: Array) -> Array:
+            x = x if window.wide == window.size else window.padded(x)
+            for first, *others in steps:
+                total = x[first] + x[others[0]] if others else x[first].copy()
+                for key in others[1:]:
+                    total += x[key]
+                x = total
+            x /= by[x.dtype]
+            return x
+
+        return work
+
+    return plan
+
+
+for _n in (2, 3):
+    FAST_PATHS.update({
+        f"max_pool{_n}d": planned(maxima(highest, _n), f"max_pool{_n}d_with_indices"),
+        f"max_pool{_n}d_with_indices": planned(maxima(highest_with_places, _n), f"max_pool{_n}d_with_indices"),
+        f"avg_pool{_n}d": planned(averaging(_n), f"avg_pool{_n}d"),
+    })

@@ -1,0 +1,99 @@
+"""Fast paths of drawing a few random numbers.
+
+What is drawn must not be drawn a second time: an error is raised as it is.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from ...._dtype import get_default_dtype, int64
+from ...._layout import Ints
+from ...._random import integers, sampling
+from ...._random.default import default_generator
+from ...._tensor import Tensor
+from ...common.fast_paths import Row, fresh, ndarray
+from ..kept import MOST
+from ..ops import reduction
+from ..unwatched import drawing
+from . import FAST_PATHS, FEW, PLAIN
+
+
+def filling(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:
+    """An operator with two parameters that draws a few numbers into a tensor. What is drawn must not be drawn a second
+    time: an error is raised as it is.
+    """
+
+    def make(general: Row) -> Row:
+        def fast(self: Any, low: float = first, high: float = second, generator: Any = None) -> Any:
+            array = self._array
+            if self._dtype not in PLAIN or array.size > reduction.FEW:
+                return general(self, low, high, generator)
+            values = sample(generator or default_generator, array.size, array.dtype, low, high)
+            array[...] = values if array.ndim == 1 else values.reshape(array.shape)
+            return self
+
+        return fast
+
+    return make
+
+
+def bernoulli(general: Row) -> Row:
+    """Zeros and ones, by a few probabilities."""
+
+    def fast(self: Any, generator: Any = None) -> Any:
+        array, dtype = self._array, self._dtype
+        if dtype not in PLAIN or not 0 < array.size <= reduction.FEW:
+            return general(self, generator)
+        for p in array.ravel().tolist():
+            if not 0 <= p <= 1:
+                return general(self, generator)
+        draws = sampling.standard_uniform(generator or default_generator, array.size, array.dtype)
+        ones = (draws if array.ndim == 1 else draws.reshape(array.shape)) < array
+        return fresh(ones.astype(array.dtype), dtype)
+
+    return fast
+
+
+def numbers(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:
+    """A few random numbers of two parameters, from the default generator."""
+
+    def draw(size: Ints, dtype: Any = None, layout: Any = None, device: Any = None,
+             pin_memory: Any = None) -> Tensor | None:
+        dtype, count = dtype or get_default_dtype(), size[0] if len(size) == 1 else prod(size)
+        if dtype not in PLAIN or not 0 < count <= FEW or min(size, default=1) < 1:
+            return None
+        values = sample(default_generator, count, dtype.np, first, second)
+        return fresh(values if len(size) == 1 else values.reshape(size), dtype)
+
+    return drawing(draw)
+
+
+def randint(low: Any, high: Any, size: Ints, dtype: Any = None, layout: Any = None, device: Any = None,
+            pin_memory: Any = None) -> Tensor | None:
+    count = size[0] if len(size) == 1 else prod(size)
+    if ((dtype is not None and dtype is not int64) or not -1 << 31 <= low < high < 1 << 31 or not 0 < count <= FEW
+            or min(size, default=1) < 1):
+        return None
+    values = integers.random_from_to(default_generator, count, int64.np, low, high)
+    return fresh(values if len(size) == 1 else values.reshape(size), int64)
+
+
+def randperm(n: int, dtype: Any = None, layout: Any = None, device: Any = None,
+             pin_memory: Any = None) -> Tensor | None:
+    if (dtype is not None and dtype is not int64) or not 0 < n <= MOST:
+        return None
+    return fresh(integers.randperm(default_generator, n, int64.np), int64)
+
+
+FAST_PATHS.update({
+    "normal_": filling(sampling.normal, 0.0, 1.0),
+    "uniform_": filling(sampling.uniform, 0.0, 1.0),
+    "bernoulli": bernoulli,
+    "rand": numbers(sampling.uniform, 0.0, 1.0),
+    "randn": numbers(sampling.normal, 0.0, 1.0),
+    "randint": drawing(lambda high, size, *options: randint(0, high, size, *options)),
+    "randint.low": drawing(randint),
+    "randperm": drawing(randperm),
+})

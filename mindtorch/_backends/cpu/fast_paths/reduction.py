@@ -1,0 +1,171 @@
+"""Fast paths of reductions."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from ...._dispatch.return_types import named_tuple
+from ...._dtype import bool_, float32, int64
+from ...._layout import wrap_dims
+from ...common.fast_paths import Row, fast_path, fresh, ndarray
+from ..ops import reduction
+from ..ops.reduction import MANY, by_ones, number, sum_of_all
+from ..ops.softmax import FEW as SMALL
+from . import FAST_PATHS, PLAIN
+
+lowest, highest, add = np.minimum.reduce, np.maximum.reduce, np.add.reduce  # type: Any, Any, Any
+arange, sqrt = np.arange, np.sqrt  # type: Any, Any
+FEW = 16  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
+
+
+def whole(reduce: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
+    """A reduction of all elements that keeps the dtype."""
+    return fast_path(lambda self, dtype=None:
+                     np.asarray(reduce(self._array)) if dtype is None and self._dtype in PLAIN else None)
+
+
+def total(x: ndarray) -> Any:
+    """The sum of all elements."""
+    if x.size <= reduction.FEW:
+        return by_ones(x.ravel(), 0)
+    return add(x, None) if x.size < MANY else sum_of_all(x)
+
+
+def added(x: ndarray, dim: Any, keepdim: bool) -> Any:
+    """The sums over some dimensions."""
+    if x.size <= reduction.SOME and len(dim) == 1 and not keepdim and -x.ndim <= dim[0] < x.ndim:
+        sums = by_ones(x, dim[0] % x.ndim)
+        if sums is not None:
+            return sums
+    if x.size <= reduction.FEW:
+        return add(x, dim, keepdims=keepdim)
+    return reduction.total(x, wrap_dims(dim, x.ndim), keepdim)
+
+
+@fast_path
+def sum_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
+    """``sum`` over some dimensions of a small tensor."""
+    if dtype is not None or not dim or self._dtype not in PLAIN or self._array.size > SMALL:
+        return None
+    return np.asarray(added(self._array, dim, keepdim))
+
+
+@fast_path
+def mean_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
+    """``mean`` over some dimensions of a small tensor."""
+    array = self._array
+    if dtype is not None or not dim or self._dtype not in PLAIN or not 0 < array.size <= SMALL:
+        return None
+    sums = added(array, dim, keepdim)
+    return np.asarray(sums / array.dtype.type(array.size // sums.size))
+
+
+def axes(dim: Any, span: int) -> Any:
+    """The dimensions that a reduction goes over, in order; None if one is out of range or repeated."""
+    if dim is None or dim == ():
+        return tuple(range(span))
+    dims = (dim,) if dim.__class__ is int else dim
+    found = sorted([d % span for d in dims if -span <= d < span])
+    return tuple(found) if len({*found}) == len(dims) else None
+
+
+def within(array: ndarray, low: float, high: float) -> bool:
+    """Whether all elements are greater than a number and less than another."""
+    if array.size > FEW:
+        return bool(lowest(array, None) > low and highest(array, None) < high)
+    for value in array.ravel().tolist():  # noqa: SIM110 (a generator takes thrice as long)
+        if not low < value < high:
+            return False
+    return True
+
+
+def spread(finish: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
+    """A function of the variance of few elements, computed as in ``reduction.variance``."""
+
+    def run(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> ndarray | None:
+        x, dtype = self._array, self._dtype
+        over = axes(dim, x.ndim) if dtype in PLAIN and 0 < x.size <= reduction.FEW else None
+        if not over:
+            return None
+        sums = add(x, over, None, None, True)
+        count = x.size // sums.size
+        freedom = count - (1 if correction is None else correction)
+        if not freedom > 0:  # of which a warning tells
+            return None
+        away = x - sums / number(count, x.dtype)
+        found = np.asarray(add(away * away, over, None, None, keepdim) / number(freedom, x.dtype))
+        if dtype is float32 and not within(found, reduction.TINY, inf):
+            return None
+        return np.asarray(finish(found))
+
+    return fast_path(run)
+
+
+@fast_path
+def vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
+    """The Euclidean norm of few elements."""
+    x = self._array
+    fits = ord == 2 and dtype is None and self._dtype in PLAIN and x.size <= reduction.FEW
+    over = axes(dim, x.ndim) if fits else None
+    if not over:
+        return None
+    found = np.asarray(add(x * x, over, None, None, keepdim))
+    return np.asarray(sqrt(found)) if found.size < x.size else None  # of one element each, the absolute value
+
+
+def best(name: str, find: Callable[..., ndarray]) -> Callable[[Row], Row]:
+    """``max`` and ``min`` along the last dimension, with the places."""
+    outputs = named_tuple(name, ("values", "indices"))
+
+    def run(self: Any, dim: int, keepdim: bool = False) -> Any:
+        array, dtype = self._array, self._dtype
+        if dim not in (-1, array.ndim - 1) or keepdim or not array.size or dtype not in PLAIN:
+            return None
+        at = np.asarray(find(array, -1))
+        values = np.asarray(array.take(at if at.size == 1 else at + starts(at.shape, array.shape[-1])))
+        return outputs(fresh(values, dtype), fresh(at, int64))
+
+    return fast_path(run)
+
+
+def starts(shape: tuple[int, ...], length: int) -> ndarray:
+    """Where lines of this length begin, of which there are so many."""
+    first = arange(0, prod(shape) * length, length)
+    return first if len(shape) == 1 else first.reshape(shape)
+
+
+def place(find: Callable[..., Any]) -> Callable[[Row], Row]:
+    """``argmax`` and ``argmin`` along the last dimension."""
+
+    def run(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        array = self._array
+        if dim is None or dim not in (-1, array.ndim - 1) or keepdim or not array.size or self._dtype not in PLAIN:
+            return None
+        return fresh(np.asarray(find(array, -1)), int64)
+
+    return fast_path(run)
+
+
+def truth(reduce: Callable[..., Any]) -> Callable[[Row], Row]:
+    """``all`` and ``any`` of booleans."""
+    return fast_path(lambda self: np.asarray(reduce(self._array, None)) if self._dtype is bool_ else None)
+
+
+FAST_PATHS.update({
+    "sum": whole(total),
+    "sum.dim_IntList": sum_dim,
+    "mean": whole(lambda x: total(x) / x.dtype.type(x.size)),
+    "mean.dim": mean_dim,
+    "max.dim": best("max", ndarray.argmax),
+    "min.dim": best("min", ndarray.argmin),
+    "argmax": place(ndarray.argmax),
+    "argmin": place(ndarray.argmin),
+    "all": truth(np.logical_and.reduce),
+    "any": truth(np.logical_or.reduce),
+    "var.correction": spread(ndarray.view),
+    "std.correction": spread(sqrt),
+    "linalg_vector_norm": vector_norm,
+})

@@ -1,0 +1,37 @@
+"""Fast paths of running maxima and minima. NaN, whose place takes more steps to say, is left to the general kernels."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...._dispatch.return_types import named_tuple
+from ...._dtype import int64
+from ...common.fast_paths import Row, fast_path, fresh, ndarray
+from ..kept import MOST
+from . import FAST_PATHS, PLAIN
+
+add: Any = np.add.reduce
+
+
+def cumulative(name: str, accumulate: Callable[..., ndarray]) -> Callable[[Row], Row]:
+    """``cummax`` and ``cummin``: the last of equal elements is found."""
+    outputs = named_tuple(name, ("values", "indices"))
+
+    def run(self: Any, dim: int) -> Any:
+        array, dtype = self._array, self._dtype
+        if dtype not in PLAIN or not 0 < array.size <= MOST or not array.ndim or dim not in (-1, array.ndim - 1):
+            return None
+        if (total := add(array, None)) != total:
+            return None
+        values = accumulate(array, -1)
+        places = np.where(array == values, np.arange(array.shape[-1]), 0)
+        np.maximum.accumulate(places, -1, None, places)
+        return outputs(fresh(values, dtype), fresh(places, int64))
+
+    return fast_path(run)
+
+
+FAST_PATHS.update({"cummax": cumulative("cummax", np.maximum.accumulate),
+                   "cummin": cumulative("cummin", np.minimum.accumulate)})

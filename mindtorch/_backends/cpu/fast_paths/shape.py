@@ -1,0 +1,104 @@
+"""Fast paths of joining tensors, and of putting elements in other places."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...._dispatch.keys import CPU, NONCONTIGUOUS
+from ...._dtype import int64
+from ...._layout import Ints, contiguous_strides
+from ...._storage import storage_of_array
+from ...._tensor import Tensor, new
+from ...common.fast_paths import Row, fast_path, fresh, ndarray
+from ..kept import MOST, UNFIT, by_plan
+from ..ops import CPU_KERNELS
+from ..unwatched import computing
+from . import FAST_PATHS, PLAIN
+
+
+def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
+    """``cat`` and ``stack`` of tensors of one dtype."""
+
+    def run(tensors: Any, dim: int = 0) -> Any:
+        dtype = tensors[0]._dtype if tensors else None
+        arrays = []
+        for tensor in tensors:
+            if tensor._dtype is not dtype:
+                return None
+            arrays.append(tensor._array)
+        array = joined(arrays, dim)
+        return fresh(array, dtype) if array.size else None
+
+    return fast_path(run)
+
+
+def stacked(arrays: list[ndarray], dim: int) -> ndarray:
+    """``np.stack``, which along the first dimension is to put one array behind the other."""
+    shape = arrays[0].shape
+    if dim or not shape or [array.shape for array in arrays].count(shape) < len(arrays):
+        return np.stack(arrays, dim)
+    return np.concatenate(arrays).reshape(len(arrays), *shape)
+
+
+def trace(self: Any) -> ndarray | None:
+    array = self._array
+    return np.asarray(CPU_KERNELS["sum"](array.diagonal())) if self._dtype in PLAIN and array.ndim == 2 else None
+
+
+def move(plan: Any, self: Any) -> Tensor | None:
+    """Put elements in other places, and zeros where none comes to stand."""
+    source, holes, layout = plan
+    array, dtype = self._array, self._dtype
+    if holes is not None and dtype.np.kind == "V":  # NumPy's own dtypes have a zero
+        return None
+    moved = array.take(source)
+    if holes is not None:
+        moved.put(holes, 0)
+    out = new(Tensor)
+    out._array, out._dtype, out._keys = moved, dtype, CPU
+    if layout is not None:
+        shape, stride = layout
+        out._array = np.ndarray(shape, dtype.np, moved, 0, [step * dtype.itemsize for step in stride])
+        out._keys, out._stride, out._storage = CPU | NONCONTIGUOUS, stride, storage_of_array(moved)
+        out._storage.add_alias(out)
+    return out
+
+
+#: Which element comes where is learned from what the operator makes of their numbers.
+moving = by_plan(lambda general, self, *args: places(general(numbered(self._array.shape), *args)), move)
+
+
+def numbered(shape: Ints) -> Tensor:
+    """A tensor of the numbers of its elements, from 1 on."""
+    size = int(np.prod(shape))
+    return fresh(np.arange(1, size + 1).reshape(shape), int64)
+
+
+def places(numbers: Tensor) -> Any:
+    """What to keep of numbers that were put in other places: which element stands where in memory, where none does, and
+    the shape and strides unless contiguous.
+    """
+    array: Any = numbers._array
+    storage, stride = numbers.untyped_storage(), numbers._strides()
+    if not 0 < array.size <= MOST or not array.ndim or storage.nbytes() != array.nbytes or numbers._base is not None:
+        return UNFIT
+    found = np.ndarray(array.size, array.dtype, storage._bytes) - 1
+    holes = np.flatnonzero(found < 0)
+    np.maximum(found, 0, out=found)
+    of_holes = holes if holes.size else None
+    if stride == contiguous_strides(array.shape) and not numbers._keys & NONCONTIGUOUS:
+        return found.reshape(array.shape), of_holes, None
+    return found, of_holes, (array.shape, stride)
+
+
+FAST_PATHS.update({
+    "cat": join(np.concatenate),
+    "stack": join(stacked),
+    "trace": computing(trace),
+    **dict.fromkeys((
+        "flip", "fliplr", "flipud", "roll", "rot90", "tril", "triu", "diag", "diag_embed", "im2col", "repeat", "tile",
+        "repeat_interleave.self_int", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
+        *(f"{mode}_pad{n}d" for mode in ("reflection", "replication") for n in (1, 2, 3))), moving),
+})
