@@ -20,8 +20,10 @@ Made by the build, from the schemas: see ``setup.py``.
 # Overloads are ATen's, which are told apart by what Python's types do not say; comparisons return tensors.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, overload
+
+import numpy as np
 
 from {dots}_device import device as _Device
 from {dots}_dispatch import return_types

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import (
-    _apply as _apply, _conversion as _conversion, _indexing as _indexing, _utils as _utils, _wiring as _wiring,
-    functional as functional, random as random,
+    _apply as _apply, _conversion as _conversion, _indexing as _indexing, _utils as _utils, _values as _values,
+    _wiring as _wiring, functional as functional, random as random,
 )
 from ._api import FUNCTIONS as _FUNCTIONS, result_type as result_type
 from ._autograd.engine import backward as backward

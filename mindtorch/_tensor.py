@@ -1,12 +1,13 @@
 """The tensor: a layout over a storage, with its keys, its version and its place in the autograd graph.
 
 A CPU tensor is a NumPy array and a dtype; everything else (shape as ``Size``, strides, storage, version) is
-worked out when it is asked for. Operators are attached as methods by ``_api``.
+worked out when it is asked for. Operators are attached as methods by ``_api``, what Python takes of the values by
+``_values``.
 """
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copyreg import _slotnames  # type: ignore[attr-defined]
 from math import prod
 from types import FunctionType
@@ -22,12 +23,12 @@ from ._autograd.hooks import HookDict, RemovableHandle
 from ._autograd.node import Node
 from ._backend import backends
 from ._device import device as Device
-from ._dispatch import binding, dispatcher
-from ._dispatch.aten import _local_scalar_dense, clone, detach
+from ._dispatch import binding
+from ._dispatch.aten import clone, detach
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import (
     AUTOGRAD, BACKEND_OF_DEVICE, BATCHED, CONJUGATE, CPU, DERIVED, FUNCTION, INFERENCE, MATH_BITS, META, NEGATIVE,
-    NONCONTIGUOUS, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED,
+    NONCONTIGUOUS, PIPELINE, PYTHON, UNINITIALIZED,
 )
 from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
@@ -42,9 +43,7 @@ from ._layout import (
 )
 from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, can_be, out_of_host_memory, storage_of_array
-from ._warnings import warn_once
 
-ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of a tensor whose values are its array's
 OF_VIEWS = ~(DERIVED | NONCONTIGUOUS)  #: the keys that a contiguous view has of its tensor
 new: Callable[..., Any] = object.__new__
 new_size: Callable[..., Any] = tuple.__new__
@@ -727,19 +726,6 @@ class Tensor(Methods, metaclass=_TensorType):
         array = self._array
         return backends[self._device.type].read(self, operation) if array is None else array
 
-    def item(self) -> Any:
-        """The only element as a Python number (``torch.Tensor.item``).
-
-        Raises:
-            RuntimeError: if the number of elements is not 1.
-        """
-        array = self._array
-        if self._keys | AUTOGRAD | NONCONTIGUOUS == ON_CPU and not dispatcher.mode and array.size == 1:  # type: ignore[union-attr]
-            return array.item() if self._dtype.name not in WIDER else self._item()  # type: ignore[union-attr]
-        if self._keys & PYTHON or (dispatcher.mode & THREAD_STATE and local.dispatch_modes):
-            return _local_scalar_dense(self)
-        return self._item()
-
     def _item(self) -> Any:
         array = self._host("item")
         if array.size != 1:
@@ -747,97 +733,6 @@ class Tensor(Methods, metaclass=_TensorType):
                         "number of many", self=self)
         wider = WIDER.get(self._dtype.name)
         return array.item() if wider is None else array.astype(wider).item()
-
-    def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers (``torch.Tensor.tolist``)."""
-        array = self._host("tolist")
-        return (array if (wider := WIDER.get(self._dtype.name)) is None else array.astype(wider)).tolist()
-
-    def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The elements as an array over the same memory, or by ``force`` as a copy (``torch.Tensor.numpy``).
-
-        Raises:
-            RuntimeError: if the tensor requires grad, derivatives are recorded and ``force`` is not set.
-            TypeError: if the tensor is not on the CPU and ``force`` is not set.
-        """
-        if not force:
-            if self._keys & AUTOGRAD and local.grad_enabled:
-                raise about(RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
-                                         "tensor.detach().numpy() instead."), "numpy of a graph", self=self)
-            for bit, resolve, name in ((CONJUGATE, "resolve_conj", "conjugate"), (NEGATIVE, "resolve_neg", "negative")):
-                if self._keys & bit:
-                    raise RuntimeError(f"Can't call numpy() on Tensor that has {name} bit set. Use "
-                                       f"tensor.{resolve}().numpy() instead.")
-            if self._device.type != "cpu":
-                raise about(TypeError(f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to "
-                                      "copy the tensor to host memory first."),
-                            "meta data" if self.is_meta else "numpy of a device", self=self)
-        array = self._host("numpy")
-        self.untyped_storage()._resizable = False
-        return array.view()  # a caller may reshape, resize or protect it, which must not reach the tensor's own
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        if dtype is not None and array.dtype != dtype:
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-    def __bool__(self) -> bool:
-        if self._keys & PYTHON or (dispatcher.mode & THREAD_STATE and local.dispatch_modes):
-            return bool(_local_scalar_dense(self))
-        array = self._host("bool")
-        if array.size != 1:
-            values = "more than one value" if array.size else "no values"
-            raise about(RuntimeError(f"Boolean value of Tensor with {values} is ambiguous"), "truth of many", self=self)
-        return bool(array.item())
-
-    def _number(self) -> Any:
-        """The only element, for Python's own conversions. Raises ValueError if there is not one."""
-        if self.numel() != 1:
-            raise about(ValueError("only one element tensors can be converted to Python scalars"), "number of many",
-                        self=self)
-        return self.item()
-
-    def _scalar(self) -> Any:
-        """The only element as a floating point or complex number, whose gradient is lost."""
-        if self._keys & AUTOGRAD and local.grad_enabled:
-            warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                      "Consider using tensor.detach() first.")
-        return self._number()
-
-    def __int__(self) -> int:
-        return int(_real(self._number(), "int64_t"))
-
-    def __float__(self) -> float:
-        return float(_real(self._scalar(), "double"))
-
-    def __complex__(self) -> complex:
-        return complex(self._scalar())
-
-    def __index__(self) -> int:
-        if self._dtype.category >= FLOATING or self.numel() != 1:
-            raise about(TypeError("only integer tensors of a single element can be converted to an index"),
-                        "number of many", self=self)
-        return int(self.item())
-
-    def __len__(self) -> int:
-        if not self.ndim:
-            raise about(TypeError("len() of a 0-d tensor"), "no dimensions", self=self)
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self.dim():
-            raise about(TypeError("iteration over a 0-d tensor"), "no dimensions", self=self)
-        return iter(self.unbind(0))
-
-    def __reversed__(self) -> Tensor:
-        """This tensor with its first dimension flipped (``torch.Tensor.__reversed__``)."""
-        return self.flip(0) if self.ndim else self
-
-    def __contains__(self, element: Any) -> bool:
-        if isinstance(element, (Tensor, bool, int, float, complex)):
-            return bool((self == element).any())
-        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
 # Python keeps the attributes of a class's first 30 objects or so without a dictionary for each, and of later ones only
@@ -873,15 +768,6 @@ def wrapped(value: Any, cls: Any) -> Any:
         items = [wrapped(item, cls) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value
-
-
-def _real(number: Any, kind: str) -> Any:
-    """A number, without its imaginary part if that is zero. Raises RuntimeError if it is not."""
-    if isinstance(number, complex):
-        if number.imag:
-            raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
-        return number.real
-    return number
 
 
 def tensor_method(name: str) -> Callable[[Method], Method]:

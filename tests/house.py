@@ -34,7 +34,8 @@ HOUSE = (
     Room("_dispatch", "operators and their schemas, dispatch keys, the dispatcher, binding of arguments, observers, "
          "pipeline mode", "an operator's schema: `schemas/<family>.py`; a dispatch key: `keys.py`"),
     Room("_autograd", "graph, engine, grad modes, views in the graph", "a derivative: `derivatives/<family>.py`"),
-    Room("_tensor _tensor_str _swap __future__", "the tensor and its printing", "what every tensor knows of itself"),
+    Room("_tensor _values _tensor_str _swap __future__", "the tensor, what Python takes of its values, its printing",
+         "what every tensor knows of itself"),
     Room("_random", "generators and the samplers that draw PyTorch's numbers from them", "a distribution"),
     Room("_backends.common", "promotion, copies, views, in-place and `out=` forms: the same on every device",
          "a view: `view/`"),
