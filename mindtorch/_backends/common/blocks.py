@@ -9,7 +9,7 @@ import ctypes
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import Context
 from functools import cache
 from itertools import compress
 from queue import SimpleQueue
@@ -134,7 +134,6 @@ class Job:
         self.starts = iter(starts[:len(starts) - len(self.last)])
         self.tickets = [None] * helpers
         self.done: SimpleQueue[BaseException | None] = SimpleQueue()
-        self.context = copy_context()  # of which np.errstate is a part
 
     def drain(self) -> None:
         """Compute blocks until none is left; after an error, none is."""
@@ -154,7 +153,7 @@ class Job:
             return
         error = None
         try:
-            self.context.copy().run(self.drain)
+            quietly(self.drain)
         except BaseException as raised:
             error = raised
         self.done.put(error)
@@ -176,6 +175,23 @@ class Job:
             raise errors[0]
 
 
+def _quiet() -> Context:
+    """A context with NumPy's settings in blocks: it warns of nothing, and its buffer is small."""
+    made = Context()
+    made.run(np.seterr, all="ignore")
+    made.run(np.setbufsize, BUFFER)
+    return made
+
+
+#: Of which a copy is there at once, where to change NumPy's settings and to put them back takes 3 us.
+_QUIET = _quiet()
+
+
+def quietly(function: Callable[..., None], *args: Any) -> None:
+    """Call a function with NumPy's settings in blocks."""
+    _QUIET.copy().run(function, *args)
+
+
 def each_block(work: Callable[[slice], None], count: int, step: int, size: int = LARGE) -> None:
     """Call ``work`` with slices of what has ``count`` elements, rows, ..., each once, in any order: as few as reach no
     further than ``step``, of equal length but for the last, which has half of it.
@@ -191,22 +207,20 @@ def each_block(work: Callable[[slice], None], count: int, step: int, size: int =
     if size < BLOCK:
         drain(work, starts)
         return
-    with np.errstate(all="ignore"):  # which restores the size of the buffer, too
-        np.setbufsize(BUFFER)
-        helpers = min(len(starts), crew.count) - 1
-        with uninterrupted():  # but between blocks: helpers that nobody waited for would go on to write
-            if helpers > 0 and crew.busy.acquire(False):
-                try:
-                    set_thread_count(1)  # BLAS's threads wait without sleep: they would take the helpers' processors
-                    if size < LARGE:
-                        drain(work, starts)
-                    else:
-                        share(work, starts, helpers)
-                finally:
-                    set_thread_count(crew.count)
-                    crew.busy.release()
-                return
-        drain(work, starts)
+    helpers = min(len(starts), crew.count) - 1
+    with uninterrupted():  # but between blocks: helpers that nobody waited for would go on to write
+        if helpers > 0 and crew.busy.acquire(False):
+            try:
+                set_thread_count(1)  # BLAS's threads wait without sleep: they would take the helpers' processors
+                if size < LARGE:
+                    quietly(drain, work, starts)
+                else:
+                    quietly(share, work, starts, helpers)
+            finally:
+                set_thread_count(crew.count)
+                crew.busy.release()
+            return
+        quietly(drain, work, starts)
 
 
 def drain(work: Callable[[slice], None], starts: range) -> None:
