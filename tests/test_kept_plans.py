@@ -127,6 +127,45 @@ def test_a_gradient_goes_through_what_was_kept() -> None:
         assert_same(ours.grad, theirs.grad)
 
 
+MIXED: list[Callable[[Any], Any]] = [
+    lambda t: t.ones(2, 3) * 2 + t.arange(3), lambda t: t.arange(3) + t.tensor(0.5), lambda t: t.arange(3) / 2,
+    lambda t: t.arange(3) * True, lambda t: t.arange(3) * 1, lambda t: t.arange(3) * 1.0, lambda t: t.arange(3) * 1j,
+    lambda t: t.arange(4) == 1, lambda t: t.arange(4) == True, lambda t: t.arange(4) == 1.0,  # noqa: E712
+    lambda t: t.ones(3, dtype=t.float16) * 0.1, lambda t: t.ones(3, dtype=t.float16) * t.tensor(0.1),
+    lambda t: t.ones(3, dtype=t.float16) * t.tensor([0.1]), lambda t: t.ones(3, dtype=t.bfloat16) - 0.1,
+    lambda t: t.add(t.ones(3, dtype=t.float16), t.ones(3, dtype=t.float16), alpha=0.3),
+    lambda t: t.add(t.ones(3), t.arange(3), alpha=2), lambda t: t.add(t.ones(3), t.arange(3), alpha=3),
+    lambda t: t.ones(3, dtype=t.float16) * 0.0, lambda t: t.ones(3, dtype=t.float16) * -0.0,
+    lambda t: t.ones(2, 3).t() + t.ones(3, 2, dtype=t.float64), lambda t: t.clamp(t.arange(4), 0.5, None),
+    lambda t: t.full((3,), 60000, dtype=t.float16) * 2, lambda t: t.full((2,), 1e38) * t.tensor(1e38, dtype=t.float64),
+    lambda t: t.arange(3).bool().sum(), lambda t: t.arange(3).sum(dtype=t.float16), lambda t: t.arange(6.0).prod(),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_dtypes_promote_each_time_as_the_first(dtype: str) -> None:
+    try:
+        for lib in (mindtorch, torch):
+            lib.set_default_dtype(getattr(lib, dtype))
+        for _ in range(3):
+            for call in MIXED:
+                assert_same(call(mindtorch), call(torch))
+    finally:
+        for lib in (mindtorch, torch):
+            lib.set_default_dtype(lib.float32)
+
+
+def test_what_a_number_forbids_is_refused_each_time() -> None:
+    x, half = mindtorch.arange(3), mindtorch.ones(3, dtype=mindtorch.float16)
+    for _ in range(3):
+        assert (x**2).tolist() == [0, 1, 4]
+        with pytest.raises(RuntimeError, match="negative integer powers"):
+            x ** -2
+        mindtorch.add(half, half, alpha=2)
+        with pytest.raises(RuntimeError, match="without overflow"):
+            mindtorch.add(half, half, alpha=1e39)
+
+
 def test_what_is_kept_is_bounded() -> None:
     plans: dict[Any, Any] = {}
     for key in range(3 * kept.KEPT):

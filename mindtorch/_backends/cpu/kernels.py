@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,14 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, flattened, registry
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
-from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32
+from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32, get_default_dtype
 from ..._layout import Spec, contiguous_strides
 from ..._loops import ARITHMETIC, arithmetic
 from ..._storage import allocate, can_be, out_of_host_memory
-from ..._tensor import Tensor, empty_tensor, from_array, new
+from ..._tensor import Tensor, empty_tensor, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
 from ..common.fast_paths import REFUSALS, fast_path, fresh, laid_out, ndarray
-from ..common.half import convert, converted
+from ..common.half import FEW, convert, converted
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import ANY_STRIDES, fast_path_of
@@ -48,9 +48,11 @@ def kernel_of(op: Operator) -> Kernel | None:
         return Kernel(general if fast is None else with_zero_strides(general, fast), row, fast=fast)
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
-    if op.family not in ("creation", "random") and op.name not in OF_MORE:
-        meta = remembering(meta)
-    general = writing_kernel(meta, on_arrays(row)) if op.is_inplace else general_kernel(op, row, meta)
+    keeps = op.family not in ("creation", "random") and op.name not in OF_MORE
+    if op.is_inplace:
+        general = writing_kernel(remembering(meta) if keeps else meta, on_arrays(row))
+    else:
+        general = general_kernel(op, row, meta, keeps)
     fast = fast_path_of(op, general)
     return Kernel(fast if fast is not None and op.name in ANY_STRIDES else general, row, fast=fast)
 
@@ -64,33 +66,53 @@ KEPT = 1 << 10
 PLAIN, INTS = {int, float, bool, str, DType, type(None)}, {int}
 
 
-def remembering(meta: Callable[..., Any]) -> Callable[..., Any]:
-    """A meta kernel that keeps what it says, by the shapes, strides and dtypes of the tensors and by the settings,
-    which are all that it looks at: a call like one before is neither checked nor described again. What it refuses it
-    does not keep, nor what it says of lists of tensors.
+def seen(args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    """What is kept of a call by: the shapes, strides and dtypes of its tensors, and its settings; None for a call with
+    lists of tensors, or other objects. And the arguments as a row takes them.
     """
-    kept: dict[Any, Any] = {}
+    key: list[Any] | None = []
+    arrays: list[Any] = []
+    for arg in args:
+        kind = arg.__class__
+        if kind in TENSOR_TYPES:
+            array = arg._array
+            arrays.append(array)
+            if key is not None:
+                key += (array.shape, arg._stride, arg._dtype)
+            continue
+        arrays.append(arg if kind in PLAIN else array_of(arg))
+        if key is None:
+            continue
+        if kind in PLAIN:
+            key += (kind, arg if arg or kind is not float else str(arg))  # 1, 1.0 and True are equal, 0.0 and -0.0
+        elif kind is tuple and {*map(type, arg)} <= INTS:
+            key.append(arg)
+        else:
+            key = None
+    return key if key is None else (*key,), arrays
+
+
+class Kept(dict[Any, Any]):
+    """What was found out about calls, by what ``seen`` says of them."""
+
+    def keep(self, key: Any, said: Any) -> Any:
+        if key is not None:
+            if len(self) >= KEPT:
+                self.clear()
+            self[key] = said
+        return said
+
+
+def remembering(meta: Callable[..., Any]) -> Callable[..., Any]:
+    """A meta kernel that keeps what it says, by all that it looks at: a call like one before is neither checked nor
+    described again. What it refuses it does not keep.
+    """
+    kept = Kept()
 
     def described(*args: Any) -> Any:
-        key: list[Any] = []
-        for arg in args:
-            kind = arg.__class__
-            if kind in PLAIN:
-                key += (kind, arg)  # with its class, since 1, 1.0 and True are equal
-            elif kind in TENSOR_TYPES:
-                key += (arg._array.shape, arg._stride, arg._dtype)
-            elif kind is tuple and {*map(type, arg)} <= INTS:
-                key.append(arg)
-            else:
-                return meta(*args)
-        place = (*key,)
-        said = kept.get(place, kept)  # of a check, None
-        if said is kept:
-            said = meta(*args)
-            if len(kept) >= KEPT:
-                kept.clear()
-            kept[place] = said
-        return said
+        key, _ = seen(args)
+        said = kept.get(key, kept)  # of a check, None
+        return kept.keep(key, meta(*args)) if said is kept else said
 
     if (policy := getattr(meta, "policy", None)) is not None:
         described.policy = policy  # type: ignore[attr-defined]
@@ -145,18 +167,23 @@ def computed(row: Rows, arrays: Iterable[Any]) -> Any:
         free.append(context)
 
 
-def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any]) -> Callable[..., Any]:
-    """Check and describe by the meta kernel, compute by the row, return what was described."""
+def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
+    """Check and describe by the meta kernel, compute by the row, return what was described. ``keeps`` says that a call
+    like one before needs neither be checked nor described again. What is refused is not kept.
+    """
+    kept = Kept()
 
     def kernel(*args: Any) -> Any:
-        specs = meta(*args)
-        arrays = [array_of(arg) for arg in args]
+        key, arrays = seen(args)
+        specs = kept.get(key)
+        if specs is None:
+            specs = kept.keep(key if keeps else None, meta(*args))
         try:
             results = computed(row, arrays)
         except (ValueError, IndexError):  # with which NumPy, too, refuses what no memory can hold
             refuse_what_cannot_be(specs)
             raise
-        if isinstance(specs, Spec):
+        if specs.__class__ is Spec:
             return fit(op, results, specs, arrays)
         # None: an output that is not asked for; a number is known as it is
         return pack(op, [fit(op, result, spec, arrays) if spec.__class__ is Spec else spec
@@ -178,27 +205,29 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
     Raises:
         RuntimeError: if the row's shape is not the described one, which is an error in the row or in the meta kernel.
     """
-    array, dtype = np.asarray(result), spec.dtype
-    if spec.shape is not None and array.shape != spec.shape:
-        raise RuntimeError(f"aten::{op.name}: the CPU kernel made shape {array.shape}, "
-                           f"the meta kernel says {spec.shape}")
-    if spec.shape is None and spec.stride is not None:
-        stride = spec.stride(array.shape)
-        spec = Spec(array.shape, dtype, None if stride == contiguous_strides(array.shape) else stride)
-    if spec.stride is not None:
-        small = laid_out(array, dtype, spec.stride) if array.size < SMALL and array.dtype == dtype.np else None
+    shape, dtype, stride = spec
+    array = result if result.__class__ is ndarray else np.asarray(result)
+    if shape is None:
+        shape = array.shape
+        if stride is not None:
+            stride = stride(shape)
+            stride = None if stride == contiguous_strides(shape) else stride
+    elif array.shape != shape:
+        raise RuntimeError(f"aten::{op.name}: the CPU kernel made shape {array.shape}, the meta kernel says {shape}")
+    if stride is not None:
+        small = laid_out(array, dtype, stride) if array.size < SMALL and array.dtype == dtype.np else None
         if small is not None:
             return small
-        out = empty_tensor(spec)
+        out = empty_tensor(Spec(shape, dtype, stride))
         np.copyto(out._array, array, casting="unsafe")  # type: ignore[arg-type]
         return out
-    if array.dtype != dtype.np:
+    if array.dtype is not dtype.np and array.dtype != dtype.np:
         array = converted(array, dtype.np)
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array).reshape(array.shape)
-    elif shares_memory(array, inputs):
+    elif array is result and shares_memory(array, inputs):  # a number's array is new
         array = array.copy()
-    return from_array(array, dtype)
+    return fresh(array, dtype)
 
 
 def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
@@ -222,18 +251,31 @@ def is_own(array: np.ndarray, inputs: list[Any]) -> bool:
     return array.base is None or (array.flags.c_contiguous and not shares_memory(array, inputs))
 
 
-def operand_array(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
-    """An operand (tensor, number or None) as an array: of the promoted dtype, then of the one computed in."""
+class Plan(NamedTuple):
+    """How to compute a pointwise operator: the result's description; whether the dtype to compute in is wider than the
+    promoted one; for each operand the dtypes that it is converted to, or what it stands for if it is no tensor; and the
+    other arguments, if they are not to be taken as they are.
+    """
+
+    spec: Spec
+    widened: bool
+    operands: tuple[Any, ...]
+    rest: tuple[Any, ...] | None
+
+
+def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
+    """The dtypes that an operand is converted to: the promoted one, then the one computed in; of a number, the array
+    that it is. None stays None.
+    """
     if operand.__class__ in TENSOR_TYPES:
-        array = operand._array
-        if operand._dtype is not dtype and not (unrounded and not operand.ndim):
-            array = array.astype(dtype.np)
-        return array if array.dtype == wide.np else converted(array, wide.np)
+        steps = (wide,) if unrounded and not operand.ndim else (dtype, wide)
+        held = operand._dtype
+        return tuple([step.np for before, step in zip((held, *steps), steps, strict=False) if step is not before])
     if operand is None:
         return None
-    if wide is dtype or unrounded:
-        return number_array(operand, wide)
-    return number_array(operand, dtype).astype(wide.np)
+    number = number_array(operand, wide if unrounded else dtype).astype(wide.np, copy=False)
+    number.flags.writeable = False  # it may be kept
+    return number
 
 
 def number_array(number: Any, dtype: DType) -> np.ndarray:
@@ -249,30 +291,58 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
 
 def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
     """The kernel for any operands: promotion, broadcasting and strides are those of the plan."""
-    plan, count, unpromoted, opmath_scalars = meta.plan, meta.count, meta.unpromoted, meta.opmath_scalars
-    scaled, widens = meta.scaled, meta.widens
+    count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
     ufunc = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
+    kept = Kept()
+
+    def learn(args: tuple[Any, ...]) -> Plan:  # may warn of numbers that a dtype does not hold
+        spec, dtype = meta.plan(args)
+        wide = float32 if (dtype is float16 or dtype is bfloat16) and meta.widens(args) else dtype
+        rest: tuple[Any, ...] | None = None
+        if ufunc is not row and args[count:] == (1,):  # a factor that changes nothing
+            rest = ()
+        elif meta.scaled and wide is not dtype:
+            rest = tuple([number_array(number, dtype) for number in args[count:]])
+        if (is_ufunc and ufunc.__name__ in ARITHMETIC and not (args[count:] if rest is None else rest)
+                and prod(spec.shape or ()) < FEW
+                and all(arg.__class__ in TENSOR_TYPES and arg._dtype is dtype for arg in args[:count])):
+            return Plan(spec, False, ((),) * count, rest)  # NumPy's arithmetic, too, rounds what it computes in float32
+        return Plan(spec, wide is not dtype, tuple([
+            (() if arg.__class__ in TENSOR_TYPES else array_of(arg)) if i in unpromoted
+            else way_of(arg, dtype, wide, i in opmath_scalars) for i, arg in enumerate(args[:count])]), rest)
+
+    def prepared(args: tuple[Any, ...], ways: tuple[Any, ...]) -> list[Any]:
+        """The operands as arrays of the dtype to compute in."""
+        arrays = []
+        for arg, way in zip(args, ways, strict=False):
+            if way.__class__ is tuple:
+                array = arg._array
+                for dtype in way:
+                    array = converted(array, dtype)
+                arrays.append(array)
+            else:
+                arrays.append(way)
+        return arrays
+
+    def work(args: tuple[Any, ...], spec: Spec, ways: tuple[Any, ...], rest: tuple[Any, ...]) -> Any:
+        arrays = prepared(args, ways)
+        if not is_ufunc or rest:
+            return fit(op, row(*arrays, *rest), spec, arrays)
+        out = empty_tensor(spec)
+        compute(ufunc, out._array, *arrays)  # type: ignore[arg-type]
+        return out
 
     def kernel(*args: Any) -> Any:
-        spec, dtype = plan(args)
-        wide = float32 if (dtype is float16 or dtype is bfloat16) and widens(args) else dtype
-        rest = args[count:]
-        if ufunc is not row and rest == (1,):  # a factor that changes nothing
-            rest = ()
-        if rest and scaled and wide is not dtype:
-            rest = tuple(number_array(number, dtype) for number in rest)
-        if wide is not dtype and is_ufunc and not rest and spec.stride is None and (
-                all_like(args[:count], spec.shape, dtype)):
+        key, _ = seen(args)
+        if key is not None:
+            key = key, get_default_dtype()  # which numbers and results may have
+        spec, widened, ways, rest = kept.get(key) or kept.keep(key, computed(learn, (args,)))
+        if rest is None:
+            rest = args[count:]
+        if widened and is_ufunc and not rest and spec.stride is None and all_like(args[:count], spec.shape, spec.dtype):
             return in_wide_blocks(ufunc, [arg._array for arg in args[:count]], empty_tensor(spec))
-        with np.errstate(all="ignore"):
-            arrays = [array_of(arg) if i in unpromoted else operand_array(arg, dtype, wide, i in opmath_scalars)
-                      for i, arg in enumerate(args[:count])]
-            if not is_ufunc or rest:
-                return fit(op, computed(row, (*arrays, *rest)), spec, arrays)
-            out = empty_tensor(spec)
-            compute(ufunc, out._array, *arrays)  # type: ignore[arg-type]
-        return out
+        return computed(work, (args, spec, ways, rest))
 
     return kernel
 
