@@ -1,6 +1,8 @@
 """Arguments that do not go together are refused as by PyTorch: of several mistakes the same one, in the same words."""
 from __future__ import annotations
 
+from typing import Any
+
 from tests.both import Program, assert_same_outcome, each_program
 
 
@@ -55,3 +57,27 @@ def test_what_an_index_out_of_range_raises_depends_on_the_dimension(program: Pro
 )
 def test_the_words_for_operands_of_other_shapes_and_for_no_probabilities(program: Program) -> None:
     assert_same_outcome(program)
+
+
+def _grad(t: Any, *shape: int) -> Any:
+    return t.ones(shape, requires_grad=True)
+
+
+@each_program(
+    lambda t: t.nn.functional.soft_margin_loss(t.ones(3), _grad(t, 3)),
+    lambda t: t.nn.functional.soft_margin_loss(_grad(t, 3), _grad(t, 3)),
+    lambda t: t.nn.functional.binary_cross_entropy(t.ones(3), t.ones(3), weight=_grad(t, 3)),
+    lambda t: t.nn.functional.binary_cross_entropy_with_logits(t.ones(3), t.ones(3), weight=_grad(t, 3)),
+    lambda t: t.nn.functional.binary_cross_entropy_with_logits(t.ones(3), t.ones(3), pos_weight=_grad(t, 3)),
+    lambda t: t.nn.functional.multi_margin_loss(t.ones(2, 3), t.tensor([0, 1]), weight=_grad(t, 3)),
+    lambda t: t.nn.functional.nll_loss(t.ones(2, 3), t.tensor([0, 1]), weight=_grad(t, 3)),
+    lambda t: t.nn.functional.nll_loss(t.ones(2, 3, 1, 1), t.zeros(2, 1, 1, dtype=t.int64), weight=_grad(t, 3)),
+    lambda t: t.nn.functional.cross_entropy(t.ones(2, 3), t.tensor([0, 1]), weight=_grad(t, 3)),
+    lambda t: t.nn.functional.batch_norm(t.ones(2, 3), _grad(t, 3), t.ones(3)),
+    lambda t: t.nn.functional.batch_norm(t.ones(2, 3), t.ones(3), _grad(t, 3), training=True),
+    lambda t: t.nn.functional.fractional_max_pool2d(t.ones(1, 1, 4, 4), 2, 2, _random_samples=_grad(t, 1, 1, 2)),
+    lambda t: t.linalg.pinv(t.eye(2), atol=_grad(t)), lambda t: t.linalg.pinv(t.eye(2), rtol=_grad(t)),
+)
+def test_an_input_without_a_derivative_must_not_require_grad(program: Program) -> None:
+    assert_same_outcome(program)
+    assert_same_outcome(lambda t: t.no_grad()(program)(t))

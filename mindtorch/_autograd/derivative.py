@@ -54,6 +54,15 @@ class Row(NamedTuple):
 
 NOT_DIFFERENTIABLE = Row({})
 
+#: Inputs that must not require grad: PyTorch refuses such calls, since the gradient would silently be left out.
+REFUSED = {name: inputs.split() for name, inputs in {
+    "binary_cross_entropy": "weight", "binary_cross_entropy_with_logits": "weight pos_weight",
+    "fractional_max_pool2d": "random_samples", "fractional_max_pool3d": "random_samples",
+    "linalg_pinv.atol_rtol_tensor": "atol rtol", "multi_margin_loss": "weight",
+    "native_batch_norm": "running_mean running_var", "nll_loss_forward": "weight", "nll_loss2d_forward": "weight",
+    "soft_margin_loss": "target",
+}.items()}
+
 
 def derivative(names: str, node: str | None = None, outputs: tuple[int, ...] | None = None, /,
                **formulas: Formula) -> None:
@@ -174,6 +183,7 @@ class Derivative:
         self.names = names
         self.inputs = [(1 << i, schema.positions[n]) for i, n in enumerate(names)]
         self.has_lists = any(schema.parameters[position].is_list for _, position in self.inputs)
+        self.refused = [(schema.positions[name], name) for name in REFUSED.get(functional.name, ())]
         self.node_class._width = len(self.inputs)
         self.plans: dict[int, Plan] = {}
 
@@ -243,6 +253,8 @@ class Derivative:
         """A node for a call, its edges set and its inputs saved; None if no differentiable input requires grad, unless
         there is to be one ``always``.
         """
+        if self.refused:
+            self._check_refused(args)
         mask = width = 0
         count = len(args)
         links: list[Any] = []
@@ -279,6 +291,14 @@ class Derivative:
         if AnomalyMode.enabled:
             remember_call(node)
         return node
+
+    def _check_refused(self, args: tuple[Any, ...]) -> None:
+        """Raise RuntimeError for an input that requires grad though it has no derivative."""
+        for position, name in self.refused:
+            arg = args[position] if position < len(args) else None
+            if arg.__class__ in TENSOR_TYPES and arg._keys & AUTOGRAD:
+                raise RuntimeError(f"The function '{self.op.packet}' is not differentiable with respect to argument "
+                                   f"'{name}'. This input cannot have requires_grad True.")
 
     def apart(self, args: tuple[Any, ...], mask: int, inplace: bool) -> OperatorNode:
         """A node that is no part of the graph, for a call and the inputs of ``mask``; it keeps what ``start`` does."""
@@ -327,7 +347,7 @@ class Derivative:
             return result if node is None else finish(node, result)
 
         schema = self.schema
-        if schema.returns != ("",) or schema.returns_list or self.has_lists or self.row is None:
+        if schema.returns != ("",) or schema.returns_list or self.has_lists or self.row is None or self.refused:
             return record
         if self.inputs == [(1, 0)]:
             return self._recording_one(inner, record)
