@@ -356,3 +356,27 @@ def test_gathering_in_blocks():
     assert x.t().gather(1, at[:500]).equal(x.t()[torch.arange(500)[:, None], at[:500]])
     with pytest.raises(RuntimeError, match="index 500 is out of bounds for dimension 1 with size 500"):
         x.gather(1, at.fill_(500))
+
+
+def test_rows_at_many_indices():
+    x, at = torch.randn(3000, 128), torch.randint(0, 3000, (90, 100))
+    expected = x.numpy()[at.numpy()]
+    embedding = torch.nn.functional.embedding
+    for found in (x[at], embedding(at, x), x.index_select(0, at.view(-1)).view(90, 100, 128), x[at - 3000],
+                  x.t().contiguous().t()[at]):
+        np.testing.assert_array_equal(found.numpy(), expected)
+    at[-1, -1] = 3000
+    for call in (lambda: x[at], lambda: embedding(at, x), lambda: embedding(at - 1000, x),
+                 lambda: x.index_select(0, at.view(-1))):
+        with pytest.raises(IndexError, match=r"out of (range|bounds)"):
+            call()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "bfloat16", "float32", "complex64"])
+def test_many_elements_are_filled_with_a_number(dtype):
+    dtype = getattr(torch, dtype)
+    for value in (0, 1):
+        for filled in (torch.full((LARGE + 3,), value, dtype=dtype), torch.ones(LARGE + 3, dtype=dtype).fill_(value)):
+            assert filled.eq(value).all()
+    if dtype.is_floating_point:
+        assert torch.full((LARGE,), -0.0, dtype=dtype).signbit().all()

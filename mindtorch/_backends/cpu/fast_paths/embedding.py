@@ -8,6 +8,7 @@ import numpy as np
 from ...._dtype import int64
 from ...._tensor import Tensor
 from ...common.fast_paths import fast_path, fresh, ndarray
+from ..ops.indexing import rows_at
 from ..unwatched import computing
 from . import FAST_PATHS, FEW
 
@@ -20,7 +21,7 @@ def embedding(self: Any, indices: Any, *settings: Any) -> ndarray | None:
     rows, at = self._array, indices._array
     if indices._dtype is not int64 or rows.ndim != 2 or not at.size or lowest(at, None) < 0:
         return None
-    found = rows.take(at, 0)
+    found = rows_at(rows, at)
     return found if found.size else None
 
 

@@ -10,7 +10,7 @@ from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import DTYPES, DType, bool_, int64
 from ...common.fast_paths import Row, fast_path, ndarray
 from ..ops import reduction
-from ..ops.indexing import flat_places
+from ..ops.indexing import flat_places, rows_at
 from . import FAST_PATHS, LARGEST, PLAIN
 
 lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
@@ -43,7 +43,7 @@ def index(self: Any, indices: Any) -> ndarray | None:
     """The elements at int64 indices of the first dimensions, or at one mask."""
     key = key_of(self, indices)
     if key.__class__ is ndarray:
-        array = self._array.take(key, 0)
+        array = rows_at(self._array, key)
     elif key is not None:
         array = self._array[key]
     elif len(indices) == 1 and indices[0] is not None and indices[0]._dtype is bool_ and indices[0]._array.ndim:
@@ -76,7 +76,7 @@ def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
     array, at = self._array, index._array
     if index._dtype is not int64 or at.ndim != 1 or not at.size or not array.ndim or at.min() < 0:
         return None
-    array = array.take(at, dim)
+    array = array.take(at, dim) if dim else rows_at(array, at)
     return array if array.size else None
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...._about import about
 from . import CPU_KERNELS
-from .indexing import BEYOND, added_up, bounded
+from .indexing import BEYOND, added_up, bounded, rows_at
 from .reduction import to_opmath
 
 Array = np.ndarray
@@ -16,7 +16,7 @@ SUM, MEAN, MAX = 0, 1, 2
 
 def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False,
               sparse: bool = False) -> Array:
-    return np.take(weight, bounded(indices, len(weight), IndexError, BEYOND, kind="index in self"), axis=0)
+    return rows_at(weight, bounded(indices, len(weight), IndexError, BEYOND, kind="index in self"))
 
 
 def embedding_renorm_(weight: Array, indices: Array, max_norm: float, norm_type: float) -> None:

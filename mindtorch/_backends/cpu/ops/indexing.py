@@ -15,7 +15,7 @@ from ...._determinism import alert_not_deterministic
 from ...._errors import check
 from ...._layout import Ints, contiguous_strides
 from ...._storage import allocate
-from ...common.blocks import LARGE, SMALL, each_block
+from ...common.blocks import BLOCK, LARGE, SMALL, each_block
 from . import CPU_KERNELS
 from .reduction import FEW, to_opmath
 
@@ -77,6 +77,20 @@ def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) 
         nothing_chosen(x, key, error)
 
 
+def rows_at(x: Array, at: Array) -> Array:
+    """The rows at indices, which are counted from the end as well; many elements in blocks. Raises IndexError if one
+    is out of bounds.
+    """
+    count, size = len(x), x.size * at.size // max(len(x), 1)
+    if size < LARGE or not x.flags.c_contiguous or lowest(at, None) < -count or highest(at, None) >= count:
+        return x.take(at, 0)
+    out = allocate((*at.shape, *x.shape[1:]), x.dtype)
+    places, rows = at.reshape(-1), out.reshape(at.size, *x.shape[1:])
+    each_block(lambda part: x.take(places[part], 0, rows[part], "wrap"),  # "raise" would copy once more
+               at.size, max(BLOCK * at.size // size, 1), size)
+    return out
+
+
 # -- one dimension by a vector of indices ------------------------------------------------------------------------------
 
 def front(x: Array, dim: int) -> Array:
@@ -95,7 +109,7 @@ def index_select(x: Array, dim: int, at: Array) -> Array:
     error, words = ((RuntimeError, f"INDICES element is out of DATA bounds, id={{}} axis_dim={size}")
                     if x.ndim > 1 and dim % x.ndim == 1 else (IndexError, BEYOND))
     at = bounded(at.reshape(-1), size, error, words, kind="index in self", dim=dim)
-    return np.take(x, at, axis=dim)
+    return np.take(x, at, axis=dim) if dim % x.ndim else rows_at(x, at)
 
 
 #: From how many elements on a product with a sparse matrix is quicker than ``np.add.at``.
