@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+import mindtorch
 from tests.both import Program, assert_same_outcome, each_program
+from tests.support import torch
 
 
 def written_to(name: str, dtype: str, *inputs: Any) -> Program:
@@ -136,3 +138,40 @@ def test_a_dtype_is_refused_in_the_words_of_the_operator(name: str, dtype: str) 
         return out.dtype, out.shape
 
     assert_same_outcome(program)
+
+
+def outs(t: Any) -> Any:
+    """Writing calls, of which each comes twice: results, versions and refusals."""
+    x, y, found = t.tensor([1.0, 2.0, -3.0]), t.tensor([4.0, 5.0, 6.0]), []
+    for target in (t.zeros(3), t.zeros(6)[:3], t.zeros(6)[::2], t.zeros(3, dtype=t.float64),
+                   t.zeros(3, dtype=t.int64), t.zeros(3, dtype=t.bool), x.flip(0), y):
+        for write in (lambda o: t.add(x, y, out=o), lambda o: t.add(x, y, alpha=2, out=o),
+                      lambda o: t.sub(x, 1, out=o), lambda o: t.mul(x, True, out=o), lambda o: t.neg(x, out=o),
+                      lambda o: t.div(x, t.tensor(2), out=o), lambda o: t.lt(x, 1.5, out=o),
+                      lambda o: t.eq(x, y, out=o), lambda o: t.abs(input=x, out=o),
+                      lambda o: t.clamp(x, min=0, out=o), lambda o: t.sum(x[None], 0, out=o),
+                      lambda o: t.mv(t.ones(3, 3), x, out=o), lambda o: t.cat([x[:1], y[:2]], out=o),
+                      lambda o: t.add(x[:1], y, out=o), lambda o: t.stack((x[0], y[0], x[1]), out=o)):
+            for _ in range(2):
+                version = target._version
+                try:
+                    found.append((write(target) is target, target.tolist(), target.stride(), target._version - version))
+                except (RuntimeError, TypeError) as error:
+                    found.append(type(error))
+        found.append(x.tolist())
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_an_output_is_written_or_refused_the_second_time_as_the_first() -> None:
+    assert outs(mindtorch) == outs(torch)
+
+
+def test_an_observer_sees_what_is_written_each_time() -> None:
+    x, target, seen = mindtorch.ones(3), mindtorch.zeros(3), []
+    for _ in range(3):
+        mindtorch.add(x, x, out=target)
+        with mindtorch.observe() as trace:
+            mindtorch.add(x, x, out=target)
+        seen.append([event.op for event in trace])
+    assert seen[0][0] == "add.Tensor_out" and seen[1] == seen[2] == seen[0]

@@ -263,13 +263,17 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
         return (lambda self, *given: call(self, given)) if varargs else lambda *given: call(given)
     if len(args) > len(canonical):
         return None
+    positions = {**positions, "out": len(parameters)}  # behind the others, where the operator writes into one
     where: Any = [*range(len(args)), *(positions.get(name, positions.get(ALIASES.get(name, ""))) for name in kwargs)]
     in_order = where == list(range(len(where)))
     lists: list[tuple[int, Callable[[Any], bool]]] = []  # which arguments hold what
     changes: list[tuple[int, Callable[[Any], Any]]] = []  # which positions take something else than what is given
     for i, (position, given) in enumerate(zip(where, (*args, *kwargs.values()), strict=True)):
-        kind, bound, parameter = given.__class__, canonical[position], parameters[position]
+        kind, bound = given.__class__, canonical[position]
         if kind in _LISTS:
+            if position == len(parameters):
+                return None
+            parameter = parameters[position]
             of_tensors = parameter.base == "Tensor" and parameter.is_list and kind is not Size
             are = _are_tensors if of_tensors else _are_ints
             if not (of_tensors or parameter.base == "int") or not are(given):
@@ -373,12 +377,12 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         asks = bool(dispatcher.mode & FUNCTION or overriding(given))  # then the types must not be remembered
         if asks and (whom := asked(args, kwargs)) is not None:
             return handle(made, whom, args, kwargs)
-        names_out = "out" in kwargs
-        out = kwargs.pop("out", None)
-        op, canonical = resolve_overload(name, args, kwargs, method, out is not None)
+        named = {**kwargs}
+        out = named.pop("out", None)
+        op, canonical = resolve_overload(name, args, named, method, out is not None)
         if out is not None:
-            return out_form(op).call(*canonical, out)
-        if given and not asks and not names_out:
+            op, canonical = out_form(op), (*canonical, out)
+        if given and not asks and (out is not None or "out" not in kwargs):
             call = _shortcut(args, kwargs, canonical, op)
             if call is not None:
                 if not resolved:

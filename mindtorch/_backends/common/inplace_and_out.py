@@ -9,10 +9,10 @@ import numpy as np
 
 from ..._about import about, kind_of
 from ..._dispatch.aten import copy_, resize_
-from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph, registry, resolve, tensors_of
+from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, outside_graph, registry, resolve, tensors_of
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
-from ..._dtype import BOOL, FLOATING, DType, can_cast
+from ..._dtype import BOOL, FLOATING, DType, bool_
 from ..._errors import CPP_NAMES, NAMES as NAMES, check, check_broadcast, cpu_type
 from ..._layout import Ints, overlaps_itself, storage_size, wrap_dim
 from ..._tensor import Tensor
@@ -81,7 +81,7 @@ def check_cast(result: DType, target: DType, error: type[Exception] = RuntimeErr
     Raises:
         error: PyTorch's.
     """
-    if not can_cast(result, target) or (op is not None and op.packet[:4] == "fft_"
+    if result.category > target.category or (op is not None and op.packet[:4] == "fft_"
                                         and target.is_complex is not result.is_complex):
         words = NO_CAST.get(op.packet if op is not None else "")
         raise about(error(f"result type {NAMES[result.name]} can't be cast to the desired output type "
@@ -283,8 +283,8 @@ def _out(op: Operator, backend: int) -> Kernel | None:
         if not pointwise:  # whose element is read before it is written
             for target in (out,) if single else out:
                 check_disjoint(target, reads)
-        keys = backend | NONCONTIGUOUS
-        compute = functional.table.get(keys) or resolve(functional, keys & ~AUTOGRAD)
+        keys = backend | (keys_of(tuple(inputs)) & NONCONTIGUOUS)
+        compute = functional.table.get(keys) or resolve(functional, keys)
         try:
             result = compute(*inputs)
         except NotImplementedError as error:  # as above
@@ -304,7 +304,52 @@ def _out(op: Operator, backend: int) -> Kernel | None:
             return None
         return type(result)(*written) if hasattr(result, "_fields") else type(result)(written)
 
-    return Kernel(call, kernel.origin)
+    meta = registry.meta_rows.get(functional.name)
+    fast = None
+    if backend == CPU and isinstance(meta, Pointwise) and kernel.fast is not None:
+        fast = _out_fast_path(kernel.origin, meta, call)
+    return Kernel(call, kernel.origin, fast=fast)
+
+
+def _out_fast_path(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Pointwise operators with ``out=``: a ufunc writes into the array of a tensor that shares its memory with none.
+    The conditions are those of the functional operator's fast path, and that tensors have the shape of that one.
+    """
+    prepared = isinstance(row, PreparedUfunc)  # whose factor is 1 unless another is given
+    ufunc, dtypes, count, compares = row.ufunc if prepared else row, meta.fast, meta.count, meta.kind == "bool"
+    if not isinstance(ufunc, np.ufunc) or meta.unpromoted:
+        return None
+
+    def fast(*args: Any) -> Any:
+        dtype, out, rest = args[0]._dtype if args[0].__class__ in TENSOR_TYPES else None, args[-1], args[count:-1]
+        if ((rest and not (prepared and rest[0].__class__ is int and rest[0] == 1)) or dtype not in dtypes
+                or out.__class__ not in TENSOR_TYPES or out._storage is not None
+                or out._dtype is not (bool_ if compares else dtype)):
+            return general(*args)
+        target, arrays = out._array, []
+        if not 0 < target.size < LARGE:
+            return general(*args)
+        for arg in args[:count]:
+            kind = arg.__class__
+            if kind in TENSOR_TYPES:
+                if arg._dtype is not dtype or arg._array.shape != target.shape:
+                    return general(*args)
+                arrays.append(arg._array)
+            elif (kind is float and dtype.category >= FLOATING) or (
+                    kind is int and dtype is not bool_ and (not compares or -1 << 63 <= arg < 1 << 63)):
+                arrays.append(arg)
+            else:
+                return general(*args)
+        try:
+            ufunc(*arrays, out=target)
+        except (Warning, FloatingPointError):
+            pass  # raised after the work was done
+        except (TypeError, OverflowError):
+            return general(*args)
+        out._bump()
+        return out
+
+    return fast
 
 
 #: In which words operators refuse an ``out`` of the wrong dtype, where they are not those of the others that take one
@@ -384,6 +429,10 @@ def in_words(message: str, op: Operator, want: DType, got: DType, part: str = ""
         got=CPP_NAMES[got.name], Want=NAMES[want.name], Got=NAMES[got.name], wanted=cpu_type(want), given=cpu_type(got))
 
 
+#: What an operator's heading says if it writes results of one dtype only.
+EXACT = {"exact dtype", "dtype of out"}
+
+
 def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = True, reads: Any = (),
               inputs: Any = (), name: str = "") -> Tensor:
     """Write a result into the tensor given as ``out=``, resizing it if it has another shape: to the result's strides,
@@ -393,9 +442,9 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     Raises:
         RuntimeError: if dtype or device do not allow it.
     """
-    if out._device != result._device:
+    if out._device is not result._device and out._device != result._device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
-    if not op.flags & {"exact dtype", "dtype of out"} and not _of_asked_dtype(op, inputs):
+    if op.flags.isdisjoint(EXACT) and not _of_asked_dtype(op, inputs):
         check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError, op)
     elif out._dtype is not result._dtype and (_of_asked_dtype(op, inputs) or not (
             inputs and inputs[0].__class__ in TENSOR_TYPES and inputs[0]._dtype is out._dtype
