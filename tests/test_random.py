@@ -348,7 +348,7 @@ def test_that_few_normals_are_computed_ahead_shows_neither_in_other_draws_nor_in
     g, h = pair(seed)
     chosen = np.random.default_rng(seed)
     for _ in range(300):
-        n = int(chosen.choice([1, 2, 3, 8, 15, 100]))
+        n = int(chosen.choice([1, 2, 3, 8, 15, 16, 17, 32, 100, 128]))
         kind = chosen.integers(4)
         if kind == 0:
             assert_equal(sampling.uniform(g, n, np.dtype("float32")), torch.rand(n, generator=h))

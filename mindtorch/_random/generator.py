@@ -76,10 +76,10 @@ class Generator:
         self.next_normal: float | None = None  # second number of a Box-Muller pair, kept for the next draw
         self._next_float_normal: float | None = None  # kept for PyTorch; no CPU kernel uses it
         self._engine: np.random.MT19937 | None = None
-        #: All words of the engine's state, if they were drawn ahead of their use; and what was made of those from a
-        #: place on, see :meth:`ahead`.
+        #: All words of the engine's state, if they were drawn ahead of their use; and what functions made of those from
+        #: a place on, see :meth:`ahead`.
         self._words: np.ndarray | None = None
-        self._made: tuple[int, np.ndarray] | None = None
+        self._made: dict[Callable[..., Any], tuple[int, np.ndarray]] = {}
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
@@ -156,24 +156,27 @@ class Generator:
         """Draw all words that are left in the state, or all of the next one: few are then a part of an array."""
         at, words = self._at % _WORDS, np.empty(_WORDS, np.uint32)
         words[at:] = self._mt19937().random_raw(_WORDS - at)
-        self._words, self._made, self._at = words, None, at  # at once: interrupted, no word comes a second time
+        self._words, self._made, self._at = words, {}, at  # at once: interrupted, no word comes a second time
 
-    def ahead(self, n: int, pairs: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
-        """What ``pairs`` makes of the next ``n`` words, a multiple of four: two numbers of each four. It is called with
-        all words that are left in the state, and what it makes of them is kept for the next calls, also if multiples of
-        four words are drawn otherwise between them. None if fewer words are left. The caller holds the lock.
+    def ahead(self, n: int, make: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray | None:
+        """What ``make`` makes of the next ``n`` words, which are whole groups of this size: a row of numbers a group.
+        It is called with all groups that are left in the state, and what it makes of them is kept for the next calls,
+        also if groups of that size are drawn otherwise between them. None if fewer words are left. The caller holds the
+        lock.
         """
         at, words, made = self._at % _WORDS, self._words, self._made
         if at + n > _WORDS:
             return None
         if words is None or self._at == _WORDS:
-            words, made = np.empty(_WORDS, np.uint32), None
+            words, made = np.empty(_WORDS, np.uint32), {}
             words[at:] = self._mt19937().random_raw(_WORDS - at)
-        if made is None or (at - made[0]) % 4:
-            made = at, pairs(words[at:_WORDS - (_WORDS - at) % 4])
+        kept = made.get(make)
+        if kept is None or (at - kept[0]) % size:
+            kept = at, make(words[at:_WORDS - (_WORDS - at) % size])
+            made = {**made, make: kept}
         self._words, self._made, self._at, self._untwisted = words, made, at + n, False
-        first = (at - made[0]) // 2
-        return made[1][first:first + n // 2]
+        first = (at - kept[0]) // size
+        return kept[1][first:first + n // size].reshape(-1)
 
     def random64(self, n: int) -> np.ndarray:
         """``n`` words of 64 bits, the high half drawn first (``at::CPUGeneratorImpl::random64``)."""

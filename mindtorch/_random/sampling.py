@@ -13,8 +13,9 @@ from . import box_muller
 from .generator import Generator, of_64_bits
 from .numerics import affine, cast, compute_dtype, float_facts, libm, unit_interval
 
-#: Up to so many normals, calls of NumPy count for more than what they do: they are computed ahead, many at once.
-FEW = 16
+#: Up to so many normals, in pairs and in blocks, calls of NumPy count for more than what they do: they are computed
+#: ahead, many at once.
+FEW, FEW_IN_BLOCKS = 16, 128
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -93,16 +94,31 @@ def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0,
 
 
 def _normal_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """Standard normals; where n is no multiple of 16, the last 16 are drawn anew (``normal_fill``)."""
+    """Standard normals, not to be written to; where n is no multiple of 16, the last 16 are drawn anew
+    (``normal_fill``).
+    """
     compute = compute_dtype(dtype)
     tail = n % 16
+    if not tail and n <= FEW_IN_BLOCKS and compute == np.float32:
+        with generator.lock:
+            ahead = generator.ahead(n, _blocks, 16)
+        if ahead is not None:
+            return ahead
     discarded = tail if compute == dtype else 0  # of a half dtype, only whole blocks are drawn
     u = standard_uniform(generator, n - tail + discarded + (16 if tail else 0), compute)
-    values = np.empty(n, compute)
-    values[:n - tail] = box_muller.blocks(u[:n - tail].reshape(-1, 16)).ravel()
-    if tail:
-        values[n - 16:] = box_muller.blocks(u[-16:].reshape(1, 16)).ravel()
+    if not tail:
+        return box_muller.blocks(u.reshape(-1, 16)).reshape(-1)
+    whole = n - tail
+    u[whole:whole + 16] = u[-16:]
+    made = box_muller.blocks(u[:whole + 16].reshape(-1, 16)).reshape(-1)
+    values = made[:n].copy()
+    values[n - 16:] = made[whole:]
     return values
+
+
+def _blocks(words: np.ndarray) -> np.ndarray:
+    """Normals of float32, sixteen in a row, which are made of as many words of 32 bits."""
+    return box_muller.blocks(unit_interval(words).reshape(-1, 16))
 
 
 def _normal_pairs(generator: Generator, n: int, mean: float, std: float, dtype: np.dtype = _FLOAT64) -> np.ndarray:
@@ -111,9 +127,9 @@ def _normal_pairs(generator: Generator, n: int, mean: float, std: float, dtype: 
         kept = generator.next_normal
         missing = n - (kept is not None)
         missing += missing % 2
-        values = generator.ahead(2 * missing, _pairs) if 0 < missing <= FEW else None
+        values = generator.ahead(2 * missing, _pairs, 4) if 0 < missing <= FEW else None
         if values is None:
-            values = _pairs(generator.random(2 * max(missing, 0)))
+            values = _pairs(generator.random(2 * max(missing, 0))).reshape(-1)
         if kept is not None:
             values = np.concatenate(([kept], values))
         if len(values) > n:
@@ -126,10 +142,10 @@ def _normal_pairs(generator: Generator, n: int, mean: float, std: float, dtype: 
 
 
 def _pairs(words: np.ndarray) -> np.ndarray:
-    """Normals of float64, in pairs that are made of four words of 32 bits each."""
+    """Normals of float64, two in a row, which are made of four words of 32 bits."""
     u = unit_interval(of_64_bits(words.copy())).reshape(-1, 2)
     radius, angle = np.sqrt(-2 * libm(np.log1p, -u[:, 1], _FLOAT64)), box_muller.TWO_PI * u[:, 0]
-    return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1).ravel()
+    return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
 
 
 # -- from one uniform each ------------------------------------------------------------------------------
