@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import subprocess
 import sys
@@ -85,6 +86,15 @@ def test_sequences_are_pytorchs_to_the_last_bit(dtype, start, end, step):
     elif int(step) or dtype != "int64":
         assert_same(mindtorch.arange(start, end, step, dtype=ours), torch.arange(start, end, step, dtype=theirs),
                     rtol=1e-15 if dtype == "float64" else 0, atol=0)  # its last bit depends on the compiler
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_linspace_gives_zeros_the_signs_that_pytorch_gives_them(dtype):
+    ends = (-3.0, -0.0, 0.0, 0.3, 1.5)
+    for start, end, steps in itertools.product(ends, ends, (1, 2, 3, 5, 16, 33)):
+        ours, theirs = [lib.linspace(start, end, steps, dtype=getattr(lib, dtype)) for lib in (mindtorch, torch)]
+        assert_same(ours, theirs, rtol=0, atol=0)
+        assert ours.signbit().tolist() == theirs.signbit().tolist()
 
 
 @pytest.mark.parametrize("make", [

@@ -72,7 +72,18 @@ def spaced(start: Any, end: Any, step: Any, steps: int) -> np.ndarray:
     """Count from both ends towards the middle, as ATen does, so that the last element is exactly ``end``; a single one
     is ``start``. Each element is rounded once; in half precision, after each operation.
     """
-    halfway = max(steps // 2, steps == 1)
+    if steps == 1:
+        return np.full(1, start)
+    halfway = steps // 2
+    values = of_both_ends(start, end, step, steps, halfway)
+    if not end:  # ATen subtracts from the end, which gives zeros another sign than an addition does
+        latter = values[halfway:]
+        latter[latter == 0] = end - step * 0
+    return values
+
+
+def of_both_ends(start: Any, end: Any, step: Any, steps: int, halfway: int) -> np.ndarray:
+    """What ``spaced`` makes, but for the signs of zeros."""
     if step.dtype == np.float32 and steps <= EXACT and LEAST < abs(step) < np.inf:
         values = of_exact_sums(start, end, step, steps, halfway) if steps <= FEW else None
         values = rounded_once(start, end, step, steps, halfway) if values is None else values
