@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import mindtorch
+from tests.both import assert_same_outcome
 from tests.support import Outcome, assert_same, error_differences, torch
 
 Lib = Any
@@ -120,6 +121,16 @@ def test_an_equation_that_does_not_fit_is_refused_each_time(equation: str, wrong
     for _ in range(2):
         with pytest.raises(RuntimeError, match=r"einsum\(\)"):
             LIBS[0].einsum(equation, *[LIBS[0].ones(shape) for shape in wrong])
+
+
+@pytest.mark.parametrize("equation", [
+    ". . .ij,jk->. . .ik", ".. .ij,jk->...ik", "...ij,jk->. ..ik", "i.j,jk->ik", "..ij,jk->ik", "....ij,jk->ik",
+    "...i...j,jk->ik", "...i.j,jk->ik", "... ij,jk", "ij... ,...jk", " i j , j k -> i k ", "...ij,jk->ik..",
+    "...ij,jk->...ik...", "ij,jk->ik-", "ij,jk- >ik", "ij,jk->ik->ik", "ij,jk->\tik", "ij,jk,", "ij", "", "ij,jk->i,k",
+    "i-j,jk->ik", "ij,j1",
+])
+def test_an_equation_may_have_spaces_but_not_in_an_ellipsis_or_an_arrow(equation: str) -> None:
+    assert_same_outcome(lambda t: t.einsum(equation, t.ones(2, 3), t.ones(3, 4)))
 
 
 def test_integers_are_multiplied_exactly() -> None:

@@ -1,6 +1,7 @@
 """``torch.einsum``: labels become dimensions, and sums of products batched products of matrices."""
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import lru_cache
 from math import prod
@@ -14,6 +15,7 @@ from .._layout import Ints
 from . import COMPOSITES
 
 ELLIPSIS = "."  #: stands for the dimensions of an ellipsis among labels
+OUTPUT = "output"  #: which part of the equation stands behind the arrow
 KEPT = 256  #: readings that are kept
 
 
@@ -65,12 +67,15 @@ def _read(equation: str, shapes: tuple[Ints, ...]) -> Reading:
 
 def _parse(equation: str, shapes: tuple[Ints, ...]) -> tuple[list[str], str | None]:
     """The labels of each operand and, after an arrow, of the output; an ellipsis becomes one character."""
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    inputs = [_labels(part, equation) for part in left.split(",")]
+    left, arrow, right = equation.partition("->")
+    inputs, start = [], 0
+    for i, part in enumerate(left.split(",")):
+        inputs.append(_labels(part, start, f"operand {i}"))
+        start += len(part) + 1
     check(len(inputs) >= len(shapes),
-          lambda: f"einsum(): more operands were provided than specified in the equation {equation!r}")
+          "einsum(): more operands were provided than specified in the equation")
     check(len(inputs) <= len(shapes),
-          lambda: f"einsum(): fewer operands were provided than specified in the equation {equation!r}")
+          "einsum(): fewer operands were provided than specified in the equation")
     for i, (subscript, shape) in enumerate(zip(inputs, shapes, strict=True)):
         count, what = len(_without_ellipsis(subscript)), "einsum(): the number of subscripts in the equation"
         if ELLIPSIS in subscript and count > len(shape):
@@ -80,7 +85,7 @@ def _parse(equation: str, shapes: tuple[Ints, ...]) -> tuple[list[str], str | No
                                f"{i} and no ellipsis was given")
     if not arrow:
         return inputs, None
-    output = _labels(right, equation)
+    output = _labels(right, start + 1, OUTPUT)
     for label in output:
         if output.count(label) != 1:
             raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
@@ -90,15 +95,22 @@ def _parse(equation: str, shapes: tuple[Ints, ...]) -> tuple[list[str], str | No
     return inputs, output
 
 
-def _labels(part: str, equation: str) -> str:
-    found = part.replace("...", ELLIPSIS)
-    check(found.count(ELLIPSIS) <= 1,
-          lambda: f"einsum(): found '.' in {part!r} for which an ellipsis was already found")
-    check("." not in part or "..." in part, lambda: f"einsum(): found '.' in {part!r} that is not part of any ellipsis")
-    for label in found:
-        if label != ELLIPSIS and not (label.isascii() and label.isalpha()):
-            raise RuntimeError(f"einsum(): invalid subscript given in the equation string {equation!r}, subscripts "
-                               f"must be in [a-zA-Z], but got {label!r}")
+def _labels(part: str, start: int, where: str) -> str:
+    """The labels of one part of the equation, which begins at ``start``; spaces count only within an ellipsis."""
+    found = ""
+    for token in re.finditer(r"\.\.\.|[^ ]", part):
+        label = token[0]
+        if "." in label:
+            check(ELLIPSIS not in found, f"einsum(): found '.' for {where} " + (
+                "but an ellipsis (...) was already found" if where == OUTPUT else
+                "for which an ellipsis was already found"))
+            check(label == "...", f"einsum(): found '.' for {where} that is not part of any ellipsis"
+                                  + " (...)" * (where == OUTPUT))
+            label = ELLIPSIS
+        elif not (label.isascii() and label.isalpha()):
+            raise RuntimeError(f"einsum(): invalid subscript given at index {start + token.start()} in the equation "
+                               "string, subscripts must be in [a-zA-Z]")
+        found += label
     return found
 
 
