@@ -774,8 +774,9 @@ def tensor_method(name: str) -> Callable[[Method], Method]:
     """A decorator: make a function a method of tensors. The stub has those that are named so."""
 
     def attach(function: Method) -> Method:
-        if name.startswith("__"):  # which no function is called by itself; ``__torch_function__`` sees the name
+        if name.startswith("__"):  # which no function is called by itself; tracebacks and explanations show the name
             function.__name__, function.__qualname__ = name, f"Tensor.{name}"
+            function.__code__ = function.__code__.replace(co_name=name, co_qualname=f"Tensor.{name}")
         setattr(Tensor, name, function)
         return function
 

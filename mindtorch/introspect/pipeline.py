@@ -17,7 +17,7 @@ from .._interrupts import contextmanager
 
 #: What methods do that have the queue run; others are called by their names.
 REASONS = {"__exit__": "the block ended", "flush": "flush() was called", "__bool__": "a truth value was asked for",
-           "representation": "a tensor was printed", "__float__": "a number was asked for",
+           "__repr__": "a tensor was printed", "__float__": "a number was asked for",
            "__int__": "a number was asked for", "__index__": "a number was asked for",
            "__array__": "NumPy asked for the values", "numpy": "numpy() shares the values",
            "item": "item() reads a value", "tolist": "tolist() reads the values", "backward": "backward() was called",
