@@ -51,13 +51,6 @@ def fast_path(compute: Row) -> Callable[[Row], Row]:
     return make
 
 
-def fresh(array: ndarray, dtype: Any) -> Tensor:
-    """A contiguous CPU tensor of an array that nothing else refers to."""
-    out = new(Tensor)
-    out._array, out._dtype, out._keys = array, dtype, CPU
-    return out
-
-
 @lru_cache(1 << 10)
 def order_of(shape: Ints, stride: Ints) -> tuple[Ints, Ints] | None:
     """The order of dimensions in which a tensor with these strides is contiguous, and the order that leads back; None

@@ -21,9 +21,9 @@ from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bo
 from ..._layout import Spec, contiguous_strides
 from ..._loops import ARITHMETIC, arithmetic
 from ..._storage import allocate, can_be, out_of_host_memory
-from ..._tensor import Tensor, empty_tensor, new
+from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
-from ..common.fast_paths import REFUSALS, fast_path, fresh, laid_out, ndarray
+from ..common.fast_paths import REFUSALS, fast_path, laid_out, ndarray
 from ..common.half import FEW, convert, converted
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise, PreparedUfunc
@@ -227,7 +227,7 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
         array = np.ascontiguousarray(array).reshape(array.shape)
     elif array is result and shares_memory(array, inputs):  # a number's array is new
         array = array.copy()
-    return fresh(array, dtype)
+    return from_array(array, dtype)
 
 
 def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
@@ -476,7 +476,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
             return None  # what is no operand may not fit integers
         array = np.asarray(function(*arrays, *args[count:]))
         own = array.dtype is result.np and array.size and is_own(array, arrays)
-        return fresh(array, result) if own else None
+        return from_array(array, result) if own else None
 
     leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
     if count > 2 or not leading or unpromoted:

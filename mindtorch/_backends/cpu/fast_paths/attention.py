@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...common.fast_paths import fast_path, fresh, laid_out
+from ...._tensor import from_array
+from ...common.fast_paths import fast_path, laid_out
 from ..ops.attention import flash
 from ..ops.softmax import FEW as SMALL
 from . import FAST_PATHS, PLAIN
@@ -21,7 +22,7 @@ def attention(query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causa
     heads, rows = array.shape[1:3]
     out, logsumexp = flash(array, key._array, value._array, 0.0, is_causal, None, scale)
     sums = laid_out(logsumexp, dtype, (rows * heads, 1, heads))  # by position, then by head
-    return None if sums is None else (fresh(out, dtype), sums)
+    return None if sums is None else (from_array(out, dtype), sums)
 
 
 FAST_PATHS["_scaled_dot_product_flash_attention_for_cpu"] = attention

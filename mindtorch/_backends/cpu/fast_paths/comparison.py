@@ -5,7 +5,8 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import bool_
-from ...common.fast_paths import fast_path, fresh, ndarray
+from ...._tensor import from_array
+from ...common.fast_paths import fast_path, ndarray
 from ..ops.comparison import chosen
 from . import FAST_PATHS, PLAIN
 
@@ -27,7 +28,7 @@ def where(condition: Any, self: Any, other: Any) -> Any:
     dtype = self._dtype
     if condition._dtype is not bool_ or other._dtype is not dtype or dtype not in PLAIN:
         return None
-    return fresh(chosen(condition._array, self._array, other._array), dtype)
+    return from_array(chosen(condition._array, self._array, other._array), dtype)
 
 
 FAST_PATHS.update({"masked_fill.Scalar": masked_fill, "where.self": where})

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import DType, get_default_dtype, int64
-from ...._tensor import Tensor
-from ...common.fast_paths import Row, fast_path, fresh
+from ...._tensor import Tensor, from_array
+from ...common.fast_paths import Row, fast_path
 from ..ops import CPU_KERNELS
 from ..unwatched import computing
 from . import FAST_PATHS, LARGEST, PLAIN
@@ -19,7 +19,7 @@ def arange(start: Any, end: Any, dtype: Any = None, layout: Any = None, device: 
     if start.__class__ is not int or end.__class__ is not int or start > end or (
             dtype is not None and dtype is not int64):
         return None
-    return fresh(np.arange(start, end, dtype=np.int64), int64)
+    return from_array(np.arange(start, end, dtype=np.int64), int64)
 
 
 def eye(n: int, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor | None:
@@ -28,7 +28,7 @@ def eye(n: int, dtype: Any = None, layout: Any = None, device: Any = None, pin_m
     dtype = dtype or get_default_dtype()
     out = np.zeros((n, n), dtype.np)
     out.reshape(-1)[::n + 1] = 1
-    return fresh(out, dtype)
+    return from_array(out, dtype)
 
 
 def linspace(general: Row) -> Row:
@@ -40,7 +40,7 @@ def linspace(general: Row) -> Row:
         if (dtype not in PLAIN or start.__class__ not in (int, float) or end.__class__ not in (int, float)
                 or steps < 1 or not -LARGEST < start < LARGEST or not -LARGEST < end < LARGEST):
             return None
-        return fresh(row(start, end, steps, dtype), dtype)
+        return from_array(row(start, end, steps, dtype), dtype)
 
     return fast_path(compute)(general)
 

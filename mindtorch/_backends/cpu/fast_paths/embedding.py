@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import int64
-from ...._tensor import Tensor
-from ...common.fast_paths import fast_path, fresh, ndarray
+from ...._tensor import Tensor, from_array
+from ...common.fast_paths import fast_path, ndarray
 from ..ops.indexing import rows_at
 from ..unwatched import computing
 from . import FAST_PATHS, FEW
@@ -36,7 +36,7 @@ def one_hot(self: Any, num_classes: int = -1) -> Tensor | None:
         return None
     out = np.zeros((*array.shape, count), np.int64)
     out.put([start + at for start, at in zip(range(0, out.size, count), classes, strict=True)], 1)
-    return fresh(out, int64)
+    return from_array(out, int64)
 
 
 FAST_PATHS.update({"embedding": embedding, "one_hot": computing(one_hot)})

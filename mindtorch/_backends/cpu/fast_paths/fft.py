@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import FLOATING
-from ...._tensor import Tensor
-from ...common.fast_paths import Row, fresh, ndarray
+from ...._tensor import Tensor, from_array
+from ...common.fast_paths import Row, ndarray
 from ..unwatched import computing
 from . import FAST_PATHS, PLAIN
 
@@ -22,7 +22,7 @@ def transform(compute: Callable[..., ndarray], of_real: bool, of_complex: bool) 
         if (not takes or dtype.to_real() not in PLAIN or n is not None or not array.size or not array.ndim
                 or dim not in (-1, array.ndim - 1)):
             return None
-        return fresh(compute(array, None, -1, norm), dtype.to_complex())
+        return from_array(compute(array, None, -1, norm), dtype.to_complex())
 
     return computing(run)
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...common.fast_paths import Row, fast_path, fresh, ndarray
+from ...._tensor import from_array
+from ...common.fast_paths import Row, fast_path, ndarray
 from ..ops import reduction
 from ..ops.normalization import native_batch_norm, native_group_norm, native_layer_norm
 from . import FAST_PATHS, PLAIN
@@ -31,7 +32,7 @@ def normalised(row: Callable[..., Any], fits: Callable[..., Any]) -> Callable[[R
                 arg = arg._array
             given.append(arg)
         out, middle, rstd = row(x, *given)
-        return fresh(out, dtype), fresh(middle, dtype), fresh(rstd, dtype)
+        return from_array(out, dtype), from_array(middle, dtype), from_array(rstd, dtype)
 
     return fast_path(run)
 

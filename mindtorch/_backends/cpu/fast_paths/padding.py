@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...._layout import Ints
-from ...common.fast_paths import Row, fresh
+from ...._tensor import from_array
+from ...common.fast_paths import Row
 from ..kept import MOST, UNFIT, keep
 from ..unwatched import unwatched
 from . import FAST_PATHS, LARGEST, PLAIN
@@ -34,7 +35,7 @@ def padding(general: Row) -> Row:
         out = np.empty(shape, dtype.np)
         out.fill(value)
         out[place] = array
-        return fresh(out, dtype)
+        return from_array(out, dtype)
 
     return unwatched(fast, general)
 

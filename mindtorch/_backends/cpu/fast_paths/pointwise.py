@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...._tensor import Tensor
-from ...common.fast_paths import Row, fast_path, fresh, ndarray
+from ...._tensor import Tensor, from_array
+from ...common.fast_paths import Row, fast_path, ndarray
 from ..ops import CPU_KERNELS, pointwise
 from . import FAST_PATHS, PLAIN
 
@@ -31,7 +31,7 @@ def of_parts(name: str) -> Callable[[Row], Row]:
             dtype = first._dtype
             if dtype not in PLAIN or second._dtype is not dtype or first._array.shape != second._array.shape:
                 return None
-            return fresh(row(first._array, second._array), dtype.to_complex())
+            return from_array(row(first._array, second._array), dtype.to_complex())
 
         return fast_path(compute)(general)
 

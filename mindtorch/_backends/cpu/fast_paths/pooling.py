@@ -10,7 +10,8 @@ import numpy as np
 from ...._dispatch.schemas import registry
 from ...._dtype import int64
 from ...._layout import Ints, Spec
-from ...common.fast_paths import Row, fresh, ndarray
+from ...._tensor import from_array
+from ...common.fast_paths import Row, ndarray
 from ..kept import MOST, UNFIT, by_plan
 from ..ops.pooling import Window, divisors, numbered
 from ..windows import Array
@@ -22,8 +23,8 @@ def compute(work: Any, self: Any) -> Any:
     dtype = self._dtype
     made = work(self._array) if dtype in PLAIN else None
     if made.__class__ is ndarray:
-        return fresh(made, dtype)
-    return None if made is None else (fresh(made[0], dtype), fresh(made[1], int64))
+        return from_array(made, dtype)
+    return None if made is None else (from_array(made[0], dtype), from_array(made[1], int64))
 
 
 def planned(plan: Callable[..., Any], described: str) -> Callable[[Row], Row]:

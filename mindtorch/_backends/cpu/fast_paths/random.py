@@ -12,8 +12,8 @@ from ...._dtype import get_default_dtype, int64
 from ...._layout import Ints
 from ...._random import integers, sampling
 from ...._random.default import default_generator
-from ...._tensor import Tensor
-from ...common.fast_paths import Row, fresh, ndarray
+from ...._tensor import Tensor, from_array
+from ...common.fast_paths import Row, ndarray
 from ..kept import MOST
 from ..ops import reduction
 from ..unwatched import drawing
@@ -51,7 +51,7 @@ def bernoulli(general: Row) -> Row:
                 return general(self, generator)
         draws = sampling.standard_uniform(generator or default_generator, array.size, array.dtype)
         ones = (draws if array.ndim == 1 else draws.reshape(array.shape)) < array
-        return fresh(ones.astype(array.dtype), dtype)
+        return from_array(ones.astype(array.dtype), dtype)
 
     return fast
 
@@ -65,7 +65,7 @@ def numbers(sample: Callable[..., ndarray], first: float, second: float) -> Call
         if dtype not in PLAIN or not 0 < count <= FEW or min(size, default=1) < 1:
             return None
         values = sample(default_generator, count, dtype.np, first, second)
-        return fresh(values if len(size) == 1 else values.reshape(size), dtype)
+        return from_array(values if len(size) == 1 else values.reshape(size), dtype)
 
     return drawing(draw)
 
@@ -77,14 +77,14 @@ def randint(low: Any, high: Any, size: Ints, dtype: Any = None, layout: Any = No
             or min(size, default=1) < 1):
         return None
     values = integers.random_from_to(default_generator, count, int64.np, low, high)
-    return fresh(values if len(size) == 1 else values.reshape(size), int64)
+    return from_array(values if len(size) == 1 else values.reshape(size), int64)
 
 
 def randperm(n: int, dtype: Any = None, layout: Any = None, device: Any = None,
              pin_memory: Any = None) -> Tensor | None:
     if (dtype is not None and dtype is not int64) or not 0 < n <= MOST:
         return None
-    return fresh(integers.randperm(default_generator, n, int64.np), int64)
+    return from_array(integers.randperm(default_generator, n, int64.np), int64)
 
 
 FAST_PATHS.update({

@@ -10,7 +10,8 @@ import numpy as np
 from ...._dispatch.return_types import named_tuple
 from ...._dtype import bool_, float32, int64
 from ...._layout import wrap_dims
-from ...common.fast_paths import Row, fast_path, fresh, ndarray
+from ...._tensor import from_array
+from ...common.fast_paths import Row, fast_path, ndarray
 from ..ops import reduction
 from ..ops.reduction import MANY, by_ones, number, sum_of_all
 from ..ops.softmax import FEW as SMALL
@@ -126,7 +127,7 @@ def best(name: str, find: Callable[..., ndarray]) -> Callable[[Row], Row]:
             return None
         at = np.asarray(find(array, -1))
         values = np.asarray(array.take(at if at.size == 1 else at + starts(at.shape, array.shape[-1])))
-        return outputs(fresh(values, dtype), fresh(at, int64))
+        return outputs(from_array(values, dtype), from_array(at, int64))
 
     return fast_path(run)
 
@@ -144,7 +145,7 @@ def place(find: Callable[..., Any]) -> Callable[[Row], Row]:
         array = self._array
         if dim is None or dim not in (-1, array.ndim - 1) or keepdim or not array.size or self._dtype not in PLAIN:
             return None
-        return fresh(np.asarray(find(array, -1)), int64)
+        return from_array(np.asarray(find(array, -1)), int64)
 
     return fast_path(run)
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ...._dispatch.return_types import named_tuple
 from ...._dtype import int64
-from ...common.fast_paths import Row, fast_path, fresh, ndarray
+from ...._tensor import from_array
+from ...common.fast_paths import Row, fast_path, ndarray
 from ..kept import MOST
 from . import FAST_PATHS, PLAIN
 
@@ -28,7 +29,7 @@ def cumulative(name: str, accumulate: Callable[..., ndarray]) -> Callable[[Row],
         values = accumulate(array, -1)
         places = np.where(array == values, np.arange(array.shape[-1]), 0)
         np.maximum.accumulate(places, -1, None, places)
-        return outputs(fresh(values, dtype), fresh(places, int64))
+        return outputs(from_array(values, dtype), from_array(places, int64))
 
     return fast_path(run)
 

@@ -9,8 +9,8 @@ import numpy as np
 from ...._dispatch.keys import CPU, NONCONTIGUOUS
 from ...._dtype import int64
 from ...._storage import storage_of_array
-from ...._tensor import Tensor, new
-from ...common.fast_paths import fast_path, fresh, ndarray
+from ...._tensor import Tensor, from_array, new
+from ...common.fast_paths import fast_path, ndarray
 from ..kept import MOST
 from . import FAST_PATHS, FEW, PLAIN
 
@@ -28,7 +28,7 @@ def found(sequence: Any, values: Any, out_int32: bool = False, right: bool = Fal
         return None
     bisect = bisect_right if right else bisect_left
     places = np.array([bisect(numbers, number) for number in given], np.int64)
-    return fresh(places if wanted.ndim == 1 else places.reshape(wanted.shape), int64)
+    return from_array(places if wanted.ndim == 1 else places.reshape(wanted.shape), int64)
 
 
 @fast_path
@@ -47,7 +47,7 @@ def nonzero(self: Any) -> Tensor | None:
     if not count:
         return None
     if array.ndim == 1 and count == 1:
-        return fresh(places[0].reshape(1, 1), int64)
+        return from_array(places[0].reshape(1, 1), int64)
     columns: ndarray = places[0].reshape(1, count) if array.ndim == 1 else np.array(places)
     out, storage = new(Tensor), storage_of_array(columns)
     out._array, out._dtype, out._keys = columns.T, int64, CPU | NONCONTIGUOUS

@@ -10,8 +10,8 @@ from ...._dispatch.keys import CPU, NONCONTIGUOUS
 from ...._dtype import int64
 from ...._layout import Ints, contiguous_strides
 from ...._storage import storage_of_array
-from ...._tensor import Tensor, new
-from ...common.fast_paths import Row, fast_path, fresh, ndarray
+from ...._tensor import Tensor, from_array, new
+from ...common.fast_paths import Row, fast_path, ndarray
 from ..kept import MOST, UNFIT, by_plan
 from ..ops import CPU_KERNELS
 from ..unwatched import computing
@@ -22,14 +22,14 @@ def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
     """``cat`` and ``stack`` of tensors of one dtype."""
 
     def run(tensors: Any, dim: int = 0) -> Any:
-        dtype = tensors[0]._dtype if tensors else None
+        dtype: Any = tensors[0]._dtype if tensors else None
         arrays = []
         for tensor in tensors:
             if tensor._dtype is not dtype:
                 return None
             arrays.append(tensor._array)
         array = joined(arrays, dim)
-        return fresh(array, dtype) if array.size else None
+        return from_array(array, dtype) if array.size else None
 
     return fast_path(run)
 
@@ -73,7 +73,7 @@ moving = by_plan(lambda general, self, *args: places(general(numbered(self._arra
 def numbered(shape: Ints) -> Tensor:
     """A tensor of the numbers of its elements, from 1 on."""
     size = int(np.prod(shape))
-    return fresh(np.arange(1, size + 1).reshape(shape), int64)
+    return from_array(np.arange(1, size + 1).reshape(shape), int64)
 
 
 def places(numbers: Tensor) -> Any:

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...._dispatch.return_types import named_tuple
 from ...._dtype import int64
-from ...common.fast_paths import fast_path, fresh
+from ...._tensor import from_array
+from ...common.fast_paths import fast_path
 from ..kept import MOST
 from . import FAST_PATHS, FEW, PLAIN
 
@@ -31,10 +32,10 @@ def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     index = (-array if largest else array).argsort(-1, "stable")[..., :k]
     if array.ndim == 1:
         index = index.copy()
-        return topk_outputs(fresh(array.take(index), dtype), fresh(index, int64))
+        return topk_outputs(from_array(array.take(index), dtype), from_array(index, int64))
     index = np.ascontiguousarray(index)
     starts = np.arange(0, array.size, length).reshape(*array.shape[:-1], 1)
-    return topk_outputs(fresh(array.take(index + starts), dtype), fresh(index, int64))
+    return topk_outputs(from_array(array.take(index + starts), dtype), from_array(index, int64))
 
 
 mode_outputs = named_tuple("mode", ("values", "indices"))
@@ -56,7 +57,7 @@ def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Any:
     number = min([number for number, count in counts.items() if count == most])
     numbers.reverse()
     at = array.size - 1 - numbers.index(number)
-    return mode_outputs(fresh(array[at, ...].copy(), dtype), fresh(np.array(at), int64))
+    return mode_outputs(from_array(array[at, ...].copy(), dtype), from_array(np.array(at), int64))
 
 
 FAST_PATHS.update({"topk": topk, "mode": mode})
