@@ -75,11 +75,6 @@ def with_defaults(op: Operator, args: tuple[Any, ...]) -> list[Any]:
     return [*args, *(parameter.default for parameter in op.schema.parameters[len(args):])]
 
 
-def without_list(dim: Any) -> bool:
-    """Whether dimensions are given as none, where that means all."""
-    return dim is None or dim == ()
-
-
 def aligned(value: Any, ndim: int, frame: Frame) -> Any:
     """A batched operand with its elements in front, behind them dimensions of size 1 up to ``ndim``; others as is."""
     if not is_batched(value, frame):

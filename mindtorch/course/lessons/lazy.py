@@ -154,22 +154,6 @@ def _pointwise_first(steps):
     return groups[:bool(groups[0])] + [[i] for i, step in enumerate(steps) if not step.pointwise]
 
 
-def _nearest_alone(steps):
-    """Looks at the first step of a group alone for conflicts."""
-    groups = []
-    for position, step in enumerate(steps):
-        home = None
-        for group in reversed(groups) if step.pointwise else ():
-            first = steps[group[0]]
-            if first.pointwise and first.shape == step.shape:
-                home = group
-                break
-            if _reads_what_it_writes(step, first) or _writes_what_it_reads(step, first):
-                break
-        groups.append([position]) if home is None else home.append(position)
-    return groups
-
-
 def _joins_any(steps):
     """Looks whether the step is pointwise, and not whether the group is."""
     groups = []
