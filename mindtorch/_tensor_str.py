@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from ._tensor import Tensor
 
 
+def type_text(tensor: Any) -> str:
+    """The dtype and the shape of a tensor, or of a description of one: ``float32[2, 3]``."""
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape or ())}"
+
+
 @dataclasses.dataclass
 class PrinterOptions:
     """The options of `set_printoptions`, with PyTorch's defaults."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from sys import getrefcount
 from typing import Any
 
@@ -154,6 +155,17 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
         raise about(RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
                                  f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
                                  "size"), "assigned gradient", tensor=tensor, value=value)
+
+
+def forget_gradients(leaves: Iterable[Any], set_to_none: bool) -> None:
+    """Take the gradients from leaves, or set them to zero, cut off from their history."""
+    for leaf in leaves:
+        gradient = leaf._grad
+        if set_to_none:
+            leaf._grad = None
+        elif gradient is not None:
+            gradient = leaf._grad = gradient.detach() if gradient.requires_grad else gradient
+            gradient.zero_()
 
 
 def can_accumulate_inplace(gradient: Any) -> bool:

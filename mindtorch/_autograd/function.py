@@ -227,7 +227,7 @@ class BackwardCFunction(Node, FunctionCtx):
         finally:
             self._in_jvp, self.saved_for_forward = False, None
         outputs = output if isinstance(output, tuple) else (output,)
-        for number, (value, tangent) in enumerate(zip(outputs, _as_tuple(made), strict=True)):
+        for number, (value, tangent) in enumerate(zip(outputs, as_tuple(made), strict=True)):
             if tangent is None:
                 continue
             if number in self._constant:
@@ -316,7 +316,8 @@ def _check_aliasing(output: Any, tangent: Any, arg: Any, given: Any, version: An
                                "grad input.")
 
 
-def _as_tuple(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """What a static method returned, as a tuple."""
     return value if isinstance(value, tuple) else (value,)
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from .._about import about
@@ -11,6 +11,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, DUAL, INFERENCE
 from .._dispatch.local import local
 from .._errors import type_string
+from .._interrupts import contextmanager
 from .anomaly import AnomalyMode
 from .grad_mode import no_grad
 
@@ -237,6 +238,23 @@ def push_hooks(pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any
 def pop_hooks() -> None:
     """Undo the last ``push_hooks``."""
     local.saved_tensor_hooks = local.saved_tensor_hooks[:-1]
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """A block in which the use of ``saved_tensors_hooks`` is an error with this message
+    (``torch.autograd.graph.disable_saved_tensors_hooks``).
+
+    Raises:
+        RuntimeError: if such hooks are in use.
+    """
+    if local.saved_tensor_hooks:
+        raise RuntimeError(error_message)
+    before, local.saved_tensor_hooks_disabled = local.saved_tensor_hooks_disabled, error_message
+    try:
+        yield
+    finally:
+        local.saved_tensor_hooks_disabled = before
 
 
 def _check_hooks(where: str, *hooks: Any) -> None:

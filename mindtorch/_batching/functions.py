@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._autograd.function import Function
+from .._autograd.function import Function, as_tuple
 from .frames import Frame, VmapInfo, batched, filled, moved, place, whole
 from .rules import is_tensor
 
@@ -51,14 +51,14 @@ def generated_rule(function: type[Function]) -> Callable[..., Any]:
         def forward(*wholes: Any) -> Any:
             result = inside(function.forward, *raised(wholes, in_dims))
             outputs = [o if place(o, frame) is not None or not is_tensor(o) else batched(filled(o, frame), 0, frame)
-                       for o in listed(result)]
+                       for o in as_tuple(result)]
             out_dims[:] = [place(o, frame) for o in outputs]
             outputs = [whole(o, frame) for o in outputs]
             return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
             ctx.of_one, ctx.dims = one, dims = Context(ctx), {}
-            ones = raised(listed(output), out_dims)
+            ones = raised(as_tuple(output), out_dims)
             inside(function.setup_context, one, raised(inputs, in_dims),
                    ones if isinstance(output, tuple) else ones[0])
             for method, tensors in one._kept.items():
@@ -69,11 +69,11 @@ def generated_rule(function: type[Function]) -> Callable[..., Any]:
         def backward(ctx: Any, *grads: Any) -> Any:
             ctx.of_one.saved_tensors = raised(ctx.saved_tensors, ctx.dims.get("save_for_backward", ()))
             found = inside(function.backward, ctx.of_one, *raised(grads, out_dims))
-            return tuple([gradient(g, d) for g, d in zip(listed(found), in_dims, strict=True)])
+            return tuple([gradient(g, d) for g, d in zip(as_tuple(found), in_dims, strict=True)])
 
         def jvp(ctx: Any, *tangents: Any) -> Any:
             ctx.of_one.saved_tensors = raised(ctx.saved_tensors, ctx.dims.get("save_for_forward", ()))
-            found = listed(inside(function.jvp, ctx.of_one, *raised(tangents, in_dims)))
+            found = as_tuple(inside(function.jvp, ctx.of_one, *raised(tangents, in_dims)))
             return tuple([whole(t, frame) if place(t, frame) == d or not is_tensor(t) else
                           moved(filled(t, frame), 0, d) for t, d in zip(found, out_dims, strict=True)])
 
@@ -93,8 +93,3 @@ def generated_rule(function: type[Function]) -> Callable[..., Any]:
         return result, tuple(out_dims) if isinstance(result, tuple) else out_dims[0]
 
     return rule
-
-
-def listed(result: Any) -> tuple[Any, ...]:
-    """What a static method returned, as a tuple."""
-    return result if isinstance(result, tuple) else (result,)

@@ -203,7 +203,7 @@ def _assemble(line: launcher.Line, seconds: float) -> None:
     if not line.wait(lambda: line.groups >= wanted or bool(line.ended), seconds) or line.groups < wanted:
         why = [f"rank {rank} {why}" for rank, why in line.dead.items()]
         why += [f"rank {rank} has ended its program" for rank in line.ended]
-        raise DistStoreError(f"init_process_group at {_place()}: not all ranks came: "
+        raise DistStoreError(f"init_process_group at {calling_line()}: not all ranks came: "
                              + (", ".join(why) or ("the launcher is gone" if line.gone else
                                                    f"timed out after {seconds:g} s")))
 
@@ -243,7 +243,8 @@ def _leave() -> None:
         MPI.Finalize()
 
 
-def _place() -> str:
+def calling_line() -> str:
+    """The line of the program that calls."""
     file, line, _ = call_site()
     return place_of(file, line)
 
@@ -260,7 +261,7 @@ def _make(split: Callable[[], Any], ranks: Sequence[int], seconds: float, backen
 
     assert engine is not None
     lane = lane or ("world" if before is None else GroupMember.WORLD)
-    engine.submit(lane, Work(call, _place(), seconds, steps)).wait()
+    engine.submit(lane, Work(call, calling_line(), seconds, steps)).wait()
     if not made[0]:
         return None
     return ProcessGroup(made[0], made[1], ranks, seconds, backend, name)

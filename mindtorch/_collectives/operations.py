@@ -15,16 +15,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._call_site import call_site, outside, place_of
+from .._call_site import outside
 from .._dtype import NAMES
 from .._tensor import Tensor
+from .._tensor_str import type_text
 from .buffers import Buffer
 from .engine import Steps, Work
 from .errors import DistBackendError
-from .groups import ProcessGroup, get_group_rank, is_member, resolve
+from .groups import ProcessGroup, calling_line, get_group_rank, is_member, resolve
 from .headers import HEADER, checks, header, read
 from .reduce_op import ReduceOp
-from .table import describe, run, start
+from .table import run, start
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -125,14 +126,14 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
               group_src: int | None = None) -> Work | None:
     """Give all ranks the source's tensor (``torch.distributed.broadcast``)."""
     group = resolve(group)
-    return run("broadcast", group, take=[_tensor(tensor, "tensor")], of=describe(tensor), filled=True,
+    return run("broadcast", group, take=[_tensor(tensor, "tensor")], of=type_text(tensor), filled=True,
                root=_root(group, src, group_src, "src"), async_op=async_op)
 
 
 @_for_members
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Reduce the tensors of all ranks, in place, for all (``torch.distributed.all_reduce``)."""
-    return run("all_reduce", resolve(group), take=[_tensor(tensor, "tensor")], of=describe(tensor),
+    return run("all_reduce", resolve(group), take=[_tensor(tensor, "tensor")], of=type_text(tensor),
                op=_reduces("all_reduce", op, tensor), filled=True, async_op=async_op)
 
 
@@ -143,7 +144,7 @@ def reduce(tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, 
     (``torch.distributed.reduce``).
     """
     group = resolve(group)
-    return run("reduce", group, take=[_tensor(tensor, "tensor")], of=describe(tensor), filled=True, async_op=async_op,
+    return run("reduce", group, take=[_tensor(tensor, "tensor")], of=type_text(tensor), filled=True, async_op=async_op,
                op=_reduces("reduce", op, tensor), root=_root(group, dst, group_dst, "dst"))
 
 
@@ -152,7 +153,7 @@ def all_gather(tensor_list: Sequence[Tensor], tensor: Tensor, group: Any = None,
     """Give all ranks the tensors of all, of one shape (``torch.distributed.all_gather``)."""
     group = resolve(group)
     _alike(_tensors(tensor_list, "tensor_list"), _tensor(tensor, "tensor"), group, "all_gather")
-    return run("all_gather", group, [tensor], tensor_list, of=describe(tensor), async_op=async_op)
+    return run("all_gather", group, [tensor], tensor_list, of=type_text(tensor), async_op=async_op)
 
 
 @_for_members
@@ -164,7 +165,7 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
     group = resolve(group)
     _whole(group.size(), _tensor(output_tensor, "output_tensor"), _tensor(input_tensor, "input_tensor"),
            "all_gather_into_tensor")
-    return run("all_gather", group, [input_tensor], [output_tensor], of=describe(input_tensor), async_op=async_op)
+    return run("all_gather", group, [input_tensor], [output_tensor], of=type_text(input_tensor), async_op=async_op)
 
 
 @_for_members
@@ -178,7 +179,7 @@ def gather(tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int
                          "Argument ``gather_list`` must NOT be specified on non-destination ranks.")
     if gather_list:
         _alike(_tensors(gather_list, "gather_list"), _tensor(tensor, "tensor"), group, "gather")
-    return run("gather", group, [_tensor(tensor, "tensor")], gather_list or (), of=describe(tensor), root=root,
+    return run("gather", group, [_tensor(tensor, "tensor")], gather_list or (), of=type_text(tensor), root=root,
                async_op=async_op)
 
 
@@ -193,7 +194,7 @@ def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: i
                          "Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     if scatter_list:
         _alike(_tensors(scatter_list, "scatter_list"), _tensor(tensor, "tensor"), group, "scatter")
-    return run("scatter", group, scatter_list or (), [_tensor(tensor, "tensor")], of=describe(tensor), root=root,
+    return run("scatter", group, scatter_list or (), [_tensor(tensor, "tensor")], of=type_text(tensor), root=root,
                async_op=async_op)
 
 
@@ -205,7 +206,7 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
     """
     group = resolve(group)
     _alike(_tensors(input_list, "input_list"), _tensor(output, "output"), group, "reduce_scatter")
-    return run("reduce_scatter", group, input_list, [output], of=describe(output), async_op=async_op,
+    return run("reduce_scatter", group, input_list, [output], of=type_text(output), async_op=async_op,
                op=_reduces("reduce_scatter", op, output))
 
 
@@ -217,7 +218,7 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
     """
     group = resolve(group)
     _whole(group.size(), _tensor(input, "input"), _tensor(output, "output"), "reduce_scatter_tensor")
-    return run("reduce_scatter", group, [input], [output], of=describe(output), async_op=async_op,
+    return run("reduce_scatter", group, [input], [output], of=type_text(output), async_op=async_op,
                op=_reduces("reduce_scatter", op, output))
 
 
@@ -270,15 +271,15 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
     group = resolve(group)
     to = _peer(group, dst, group_dst, "dst", "destination")
     buffer = Buffer([_tensor(tensor, "tensor")])
-    call = f"send({describe(tensor)}, to rank {group.ranks[to]}, tag {tag})"
+    call = f"send({type_text(tensor)}, to rank {group.ranks[to]}, tag {tag})"
 
     def steps(work: Work) -> Steps:
         if checks():
-            first = header(describe(tensor), work.place, str(group.rank()))
+            first = header(type_text(tensor), work.place, str(group.rank()))
             yield [(None, group.mail.Isend(first, to, 2 * tag))]
         yield [(group.ranks[to], group.mail.Isend(buffer.message(), to, 2 * tag + 1))]
 
-    return start((group, "send", to, tag), Work(call, _place(), group.seconds, steps), group, True)
+    return start((group, "send", to, tag), Work(call, calling_line(), group.seconds, steps), group, True)
 
 
 def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0,
@@ -293,7 +294,7 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
     group = resolve(group)
     source = None if src is None and group_src is None else _peer(group, src, group_src, "src", "source")
     buffer = Buffer([_tensor(tensor, "tensor")], filled=False)
-    wanted = describe(tensor)
+    wanted = type_text(tensor)
     call = f"recv({wanted}, from {'any rank' if source is None else f'rank {group.ranks[source]}'}, tag {tag})"
 
     def steps(work: Work) -> Steps:
@@ -315,7 +316,8 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
     def _world(rank: int | None) -> int | None:
         return None if rank is None else group.ranks[rank]
 
-    return start((group, "recv", source, tag), Work(call, _place(), group.seconds, steps, buffer.deliver), group, True)
+    work = Work(call, calling_line(), group.seconds, steps, buffer.deliver)
+    return start((group, "recv", source, tag), work, group, True)
 
 
 class _Probed:
@@ -342,11 +344,6 @@ def _peer(group: ProcessGroup, rank: int | None, group_rank: int | None, name: s
     if peer == group.rank():
         raise ValueError(f"Invalid {role} rank: {role} rank should not be the same as the rank of the current process.")
     return peer
-
-
-def _place() -> str:
-    file, line, _ = call_site()
-    return place_of(file, line)
 
 
 @_for_members

@@ -50,11 +50,6 @@ ROWS = {
 }
 
 
-def describe(tensor: Tensor) -> str:
-    """A dtype and a shape: ``float32[2, 3]``."""
-    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
-
-
 def run(name: str, group: ProcessGroup, give: Sequence[Tensor] = (), take: Sequence[Tensor] = (), *, of: str = "",
         op: ReduceOp | None = None, root: int | None = None, counts: tuple[list[int], list[int]] | None = None,
         filled: bool = False, async_op: bool = False) -> Work | None:

@@ -20,6 +20,7 @@ from traitlets.config import Config
 
 from .. import viz
 from ..introspect import RankOutput
+from ..viz.ranks import listed
 from .base import Picture
 
 #: What a notebook has in every rank from the start.
@@ -96,7 +97,7 @@ class SideBySide(ParallelMagics):
                          progress_after: float | None = None, signal_on_interrupt: Any = None) -> Any:
         """Run a cell in all ranks; how to group outputs and when to show progress is not asked for here."""
         if dead := self.ranks.dead():
-            raise RanksFailed(f"{_named(dead)} ended, and so did the group: %ranks {self.ranks.count} starts new ones")
+            raise RanksFailed(f"{listed(dead)} ended, and so did the group: %ranks {self.ranks.count} starts new ones")
         result = self.view.execute(cell, silent=False, block=False)
         self.last_result = result
         if save_name:
@@ -106,7 +107,7 @@ class SideBySide(ParallelMagics):
         targets = list(range(self.ranks.count)) if self.view.targets == "all" else list(self.view.targets)
         found = self._watch(result, targets)
         if failed := [output.rank for output in found if output.error]:
-            raise RanksFailed(f"{_named(failed)} of {self.ranks.count} failed")
+            raise RanksFailed(f"{listed(failed)} of {self.ranks.count} failed")
         return None
 
     def _watch(self, result: Any, targets: list[int]) -> list[RankOutput]:
@@ -138,10 +139,6 @@ class SideBySide(ParallelMagics):
             except KeyboardInterrupt:
                 with suppress(Exception):
                     self.view.client.send_signal("SIGINT", targets=targets, block=False)
-
-
-def _named(ranks: list[int]) -> str:
-    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
 
 
 def _output(rank: int, part: Any, is_dead: bool) -> RankOutput:

@@ -8,18 +8,18 @@ leads on to a leaf outside of it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from .._autograd.accumulate import AccumulateGrad, grad_accumulator
 from .._autograd.engine import grad as gradients_of
 from .._autograd.grad_mode import enable_grad
+from .._autograd.saved import disable_saved_tensors_hooks
 from .._batching import batched, lowered_all, opened, raised_all
 from .._creation import ones_like, zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
-from .._interrupts import contextmanager
 from .._tensor import Tensor
 from .arguments import Argnums, called, check_tensor_output, differentiating, replaced, selected, without_aux
 from .pytree import tree_flatten, tree_map, tree_unflatten
@@ -36,7 +36,7 @@ class Recording:
         self._leaves: list[AccumulateGrad] = []
         self._frames = local.frames
         self._places: list[list[int]] = []  # along which dimensions of the inputs the elements of the frames lie
-        with _without_hooks(), enable_grad(), differentiating():
+        with disable_saved_tensors_hooks(HOOKS), enable_grad(), differentiating():
             chosen = tree_map(self._enter, selected(args, argnums))
             self.inputs, self.inputs_spec = tree_flatten(chosen)
             chosen = tree_unflatten(map(self._raised, self.inputs, self._places), self.inputs_spec)
@@ -132,18 +132,6 @@ def _cut(tensor: Any) -> Any:
         for level, tangent in tensor._tangents.items():
             level.attach(out, tangent)
     return out
-
-
-@contextmanager
-def _without_hooks() -> Iterator[None]:
-    """Refuse hooks of saved tensors. Raises RuntimeError if there are any."""
-    if local.saved_tensor_hooks:
-        raise RuntimeError(HOOKS)
-    before, local.saved_tensor_hooks_disabled = local.saved_tensor_hooks_disabled, HOOKS
-    try:
-        yield
-    finally:
-        local.saved_tensor_hooks_disabled = before
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._autograd.hooks import RemovableHandle
 from .._autograd.node import GradientEdge as GradientEdge, Node as Node
-from .._autograd.saved import pop_hooks, push_hooks
+from .._autograd.saved import disable_saved_tensors_hooks, pop_hooks, push_hooks
 from .._dispatch.dispatcher import state_of
 from .._dispatch.keys import INFERENCE
 from .._dispatch.local import local
@@ -63,24 +63,6 @@ class save_on_cpu(saved_tensors_hooks):
     def __init__(self, pin_memory: bool = False, device_type: str = "npu"):
         super().__init__(lambda tensor: (tensor.device, tensor.to("cpu", copy=True)),
                          lambda packed: packed[1].to(packed[0]))
-
-
-@contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A block in which the use of ``saved_tensors_hooks`` is an error with this message
-    (``torch.autograd.graph.disable_saved_tensors_hooks``).
-
-    Raises:
-        RuntimeError: if such hooks are in use.
-    """
-    if local.saved_tensor_hooks:
-        raise RuntimeError(error_message)
-    before = local.saved_tensor_hooks_disabled
-    local.saved_tensor_hooks_disabled = error_message
-    try:
-        yield
-    finally:
-        local.saved_tensor_hooks_disabled = before
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._dispatch.dispatcher import TENSOR_TYPES
+from .._tensor_str import type_text
 
 #: Relative and absolute tolerance, by the size of a float in bytes. PyTorch's own fused attention is 1.5e-6 from the
 #: formula in a gradient of which most cancels.
@@ -65,7 +66,7 @@ def _close(expected: Any, got: Any) -> bool:
 
 def _of_tensors(expected: Any, got: Any) -> Difference | None:
     if not _is_tensor(got):
-        return Difference(f"it returned {shown(got)}, where a tensor {kind(expected)} is right")
+        return Difference(f"it returned {shown(got)}, where a tensor {type_text(expected)} is right")
     if tuple(got.shape) != tuple(expected.shape):
         return Difference(f"its shape is {list(got.shape)}, where {list(expected.shape)} is right")
     if got.dtype != expected.dtype:
@@ -124,11 +125,6 @@ def _observed(expected: Any, got: Any, text: str) -> str:
     return text.removeprefix("it returned ")
 
 
-def kind(tensor: Any) -> str:
-    """A tensor's type in short, such as float32[2, 3]."""
-    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
-
-
 def _number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
 
@@ -136,6 +132,6 @@ def _number(value: Any) -> str:
 def shown(value: Any) -> str:
     """A value in a sentence."""
     if _is_tensor(value):
-        return f"a tensor {kind(value)}"
+        return f"a tensor {type_text(value)}"
     text = repr(tuple(value) if isinstance(value, list | tuple) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -24,6 +24,7 @@ from .._dispatch.registry import Kernel, Operator
 from .._dispatch.schemas import registry
 from .._interrupts import contextmanager
 from .._layout import Spec
+from .._tensor_str import type_text
 from .said import Refused
 
 _lock = threading.RLock()
@@ -222,7 +223,7 @@ def _check_result(what: str, result: Any, expected: list[Any], args: tuple[Any, 
 
 def _type(value: Any) -> str:
     if value.__class__ in TENSOR_TYPES or isinstance(value, Spec):
-        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape or ())}"
+        return type_text(value)
     return repr(value) if isinstance(value, int | float | bool | str) else type(value).__name__
 
 

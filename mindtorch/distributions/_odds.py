@@ -1,7 +1,7 @@
 """Distributions of events whose probability is given as itself or as log odds."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from .distribution import Distribution
 from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
@@ -15,9 +15,12 @@ def one_of(probs: Any, logits: Any) -> str:
 
 
 class Odds(Distribution):
-    """Has ``probs`` and ``logits``, of which the one that was not given is computed when it is needed."""
+    """Has ``probs`` and ``logits``, of which the one that was not given is computed when it is needed. They are of one
+    event, unless a subclass says that they are of several, of which one happens.
+    """
 
     _param: Any
+    _is_binary: ClassVar[bool] = True
 
     def _given(self, probs: Any, logits: Any, *others: Any) -> list[Any]:
         """Keep the given parameter, broadcast with others, and return these in its dtype."""
@@ -28,11 +31,11 @@ class Odds(Distribution):
 
     @lazy_property
     def logits(self) -> Any:
-        return probs_to_logits(self.probs, is_binary=True)
+        return probs_to_logits(self.probs, self._is_binary)
 
     @lazy_property
     def probs(self) -> Any:
-        return logits_to_probs(self.logits, is_binary=True)
+        return logits_to_probs(self.logits, self._is_binary)
 
     param_shape = property(lambda self: self._param.size())
 

@@ -10,14 +10,13 @@ from .._functions import multinomial
 from .._size import Size
 from ..functional import broadcast_tensors
 from . import constraints
-from ._odds import one_of
+from ._odds import Odds, one_of
 from .distribution import Distribution, _enumerated
-from .utils import lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["Categorical"]
 
 
-class Categorical(Distribution):
+class Categorical(Odds):
     """Positions along the last dimension of ``probs``, which are normalized, or of the unnormalized log probabilities
     ``logits`` (``torch.distributions.Categorical``).
     """
@@ -25,6 +24,7 @@ class Categorical(Distribution):
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
     _batched = ("probs", "logits", "_param")
+    _is_binary = False
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         name = one_of(probs, logits)
@@ -39,19 +39,6 @@ class Categorical(Distribution):
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         return constraints.integer_interval(0, self._num_events - 1)
-
-    @lazy_property
-    def logits(self) -> Any:
-        return probs_to_logits(self.probs)
-
-    @lazy_property
-    def probs(self) -> Any:
-        return logits_to_probs(self.logits)
-
-    param_shape = property(lambda self: self._param.size())
-
-    def _new(self, *args: Any, **kwargs: Any) -> Any:
-        return self._param.new(*args, **kwargs)
 
     @property
     def mean(self) -> Any:

@@ -1,6 +1,7 @@
 """``torch.distributions.multivariate_normal``."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from .._functions import cholesky_inverse
@@ -16,7 +17,24 @@ __all__ = ["MultivariateNormal"]
 FORMS = ("covariance_matrix", "precision_matrix", "scale_tril")
 
 
-class MultivariateNormal(Gaussian):
+class OfMatrix:
+    """What distributions have that are given a covariance matrix in one of its three forms: the other forms, each
+    computed from the Cholesky factor when it is asked for.
+    """
+
+    _unbroadcasted_scale_tril: Any
+    _expanded: Callable[[Any], Any]
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        return self._expanded(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        return self._expanded(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+
+
+class MultivariateNormal(OfMatrix, Gaussian):
     """The normal distribution of vectors, of a mean, and one of: covariance matrix, its inverse, and its Cholesky
     factor (``torch.distributions.MultivariateNormal``).
 
@@ -43,14 +61,6 @@ class MultivariateNormal(Gaussian):
         self.loc = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
         self._unbroadcasted_scale_tril = cholesky_factor(form, matrix)
-
-    @lazy_property
-    def scale_tril(self) -> Any:
-        return self._expanded(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Any:
-        return self._expanded(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Any:

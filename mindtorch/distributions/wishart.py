@@ -16,13 +16,13 @@ from . import constraints
 from ._gaussian import diagonal, log_diagonal
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
-from .multivariate_normal import FORMS, cholesky_factor, given_form
+from .multivariate_normal import FORMS, OfMatrix, cholesky_factor, given_form
 from .utils import lazy_property
 
 __all__ = ["Wishart"]
 
 
-class Wishart(ExponentialFamily):
+class Wishart(OfMatrix, ExponentialFamily):
     """The sums of ``df`` products x x^T of normal p-vectors x of one covariance matrix, which is given by itself, by
     its inverse, or by its Cholesky factor; sampled by Bartlett's decomposition (``torch.distributions.Wishart``).
 
@@ -66,14 +66,6 @@ class Wishart(ExponentialFamily):
 
     def _expanded(self, matrix: Any) -> Any:
         return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Any:
-        return self._expanded(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Any:
-        return self._expanded(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Any:

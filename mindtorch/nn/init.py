@@ -273,6 +273,15 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
 
+def _uniform_by_fan_in(weight: Tensor, bias: Tensor | None) -> None:
+    """Fill weight and bias with uniform numbers in ±1 / sqrt(fan_in), as linear layers and convolutions begin."""
+    kaiming_uniform_(weight, a=math.sqrt(5))
+    if bias is not None:
+        fan_in, _ = _calculate_fan_in_and_fan_out(weight)
+        bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+        uniform_(bias, -bound, bound)
+
+
 # -- the names of before -------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._about import about
+from .._autograd.accumulate import forget_gradients
 from .._autograd.grad_mode import no_grad
 from .._backends.common.convert import to_device
 from .._conversion import parse_to
@@ -409,13 +410,7 @@ class Module(HookedCall, State):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the parameters' gradients, or set them to zero (``torch.nn.Module.zero_grad``)."""
-        for param in self.parameters():
-            gradient = param._grad
-            if set_to_none:
-                param._grad = None
-            elif gradient is not None:
-                gradient = param._grad = gradient.detach() if gradient.requires_grad else gradient
-                gradient.zero_()
+        forget_gradients(self.parameters(), set_to_none)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         """Replace the data of every parameter, gradient and buffer by what ``fn`` makes of it. The Parameter objects

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from .._about import about, tell
+from .._autograd.accumulate import forget_gradients
 from .._autograd.hooks import RemovableHandle
 from .._dispatch.local import local
 from .._dtype import float32
@@ -234,13 +235,7 @@ class Optimizer:
         """Forget the parameters' gradients, or set them to zero (``torch.optim.Optimizer.zero_grad``)."""
         with record_function(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
             for group in self.param_groups:
-                for param in group["params"]:
-                    gradient = param._grad
-                    if set_to_none:
-                        param._grad = None
-                    elif gradient is not None:
-                        gradient = param._grad = gradient.detach() if gradient.requires_grad else gradient
-                        gradient.zero_()
+                forget_gradients(group["params"], set_to_none)
 
     # -- state -----------------------------------------------------------------------------------------------
 

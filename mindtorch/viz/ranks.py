@@ -19,11 +19,11 @@ def ranks_page(outputs: Sequence[RankOutput]) -> Markup:
     columns = [_column(output) for output in outputs if output.stdout or output.stderr or output.shown]
     silent = [output.rank for output in outputs if not (output.stdout or output.stderr or output.shown or output.error)]
     running = [output.rank for output in outputs if not output.done]
-    said = [f"{_ranks(silent)}: no output" if silent and columns else None,
-            tag("span", HOURGLASS, f" {_ranks(running)} running", plain=f"{_ranks(running)} running")
+    said = [f"{listed(silent)}: no output" if silent and columns else None,
+            tag("span", HOURGLASS, f" {listed(running)} running", plain=f"{listed(running)} running")
             if running else None]
     if not any(said) and not columns and not any(output.error for output in outputs):
-        said = [f"{_ranks([output.rank for output in outputs])}: done"]
+        said = [f"{listed([output.rank for output in outputs])}: done"]
     body = [tag("div", *columns, class_="mt-columns") if columns else None, *_errors(outputs),
             *(tag("div", line, class_="mt-soft") for line in said if line)]
     return page(*body, kind="ranks", sheet="ranks")
@@ -59,7 +59,7 @@ def _errors(outputs: Sequence[RankOutput]) -> Iterator[Markup]:
             alike.setdefault(output.error, []).append(output)
     for error, some in alike.items():
         kind, _, rest = COLOURS.sub("", error).partition(": ")
-        told = [tag("div", tag("b", _ranks([output.rank for output in some])), class_="mt-of"),
+        told = [tag("div", tag("b", listed([output.rank for output in some])), class_="mt-of"),
                 tag("pre", tag("b", kind), f": {rest}" if rest else "", class_="mt-alert")]
         if trace := COLOURS.sub("", some[0].trace):
             head = tag("summary", f"traceback of rank {some[0].rank}")
@@ -67,5 +67,6 @@ def _errors(outputs: Sequence[RankOutput]) -> Iterator[Markup]:
         yield tag("div", *told, class_="mt-failed")
 
 
-def _ranks(ranks: Sequence[int]) -> str:
+def listed(ranks: Sequence[int]) -> str:
+    """Ranks in a sentence: ``ranks 0, 2``."""
     return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"

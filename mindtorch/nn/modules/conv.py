@@ -1,7 +1,6 @@
 """Convolutions; mirrors ``torch.nn.modules.conv``."""
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..._creation import empty
@@ -66,11 +65,7 @@ class _ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, uniform in ±1/sqrt(channels in a group x window), as PyTorch does."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
-            init.uniform_(self.bias, -bound, bound)
+        init._uniform_by_fan_in(self.weight, self.bias)
 
     def extra_repr(self) -> str:
         ones, zeros = (1,) * len(self.dilation), (0,) * len(self.output_padding)

@@ -43,11 +43,7 @@ class Linear(Module):
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, as ``torch.nn.Linear.reset_parameters`` does."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
-            init.uniform_(self.bias, -bound, bound)
+        init._uniform_by_fan_in(self.weight, self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         parameters = self._parameters
