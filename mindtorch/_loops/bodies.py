@@ -363,19 +363,29 @@ def sum_lines(x: Any, out: Any) -> None:
         out[row] = f32(total)
 
 
-@loop("float32[:,:,::1]", "float32[:,::1]")
-def sum_rows(x: Any, out: Any) -> None:
-    """The sums of groups of rows, as many as a multiple of four, one row after the other."""
-    for group in range(len(x)):
-        sums = out[group]
-        for row in range(0, x.shape[1], 4):
-            first, second, third, fourth = x[group, row], x[group, row + 1], x[group, row + 2], x[group, row + 3]
+@loop("float32[:,::1]", "float32[::1]", "float32[::1]", "int64")
+def sum_rows(x: Any, out: Any, rest: Any, step: Any) -> None:
+    """The sum of the sums of so many rows each, a multiple of four, and the sum of the rows that are over; all are
+    added up one after the other.
+    """
+    line = np.empty(len(out), f32)
+    for start in range(0, len(x), step):
+        group = x[start:start + step]
+        sums, whole = (line if len(group) == step else rest), len(group) & ~3
+        for row in range(0, whole, 4):
+            first, second, third, fourth = group[row], group[row + 1], group[row + 2], group[row + 3]
             if row:
                 for i in range(len(sums)):
                     sums[i] = sums[i] + first[i] + second[i] + third[i] + fourth[i]
             else:
                 for i in range(len(sums)):
                     sums[i] = first[i] + second[i] + third[i] + fourth[i]
+        for row in range(whole, len(group)):
+            for i in range(len(sums)):
+                sums[i] = sums[i] + group[row, i] if row else group[row, i]
+        if len(group) == step:
+            for i in range(len(sums)):
+                out[i] = out[i] + sums[i] if start else sums[i]
 
 
 @loop("float32[:,::1]", "float32[::1]", "bool_")

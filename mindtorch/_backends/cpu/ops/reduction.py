@@ -128,9 +128,13 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
     """The sum along an axis, which stays with length 1, in the order of PyTorch's ``cascade_sum``: of 16 rows each, of
     16 of these sums each, and so on, and at last of what was over at each level.
     """
-    before, over = (slice(None),) * a, []
+    before, levels = (slice(None),) * a, LEVELS - 1
+    over: list[np.ndarray] = []
     step = 1 << max(4, (x.shape[a] - 1).bit_length() // LEVELS)
-    for _ in range(LEVELS - 1):
+    if x.size >= LARGE and not a and len(x) >= step and (loop := loop_of_rows(x)):
+        x, over, done = by_rows(loop, x, step)
+        levels -= done
+    for _ in range(levels):
         n = x.shape[a]
         if n < step:
             break
@@ -138,21 +142,31 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
         if whole < n:
             over.append(add(x[(*before, slice(whole, n))], a, keepdims=True))
         blocks = x[(*before, slice(whole))].reshape((*x.shape[:a], n // step, step, *x.shape[a + 1:]))
-        x = add(blocks, a + 1) if a or x.size < LARGE else sums_of_rows(blocks)
+        x = add(blocks, a + 1) if a or x.size < LARGE else by_parts(lambda part: add(part, 1), blocks)
     return reduce(np.add, [*over, add(x, a, keepdims=True)])
 
 
-def sums_of_rows(groups: np.ndarray) -> np.ndarray:
-    """The sums along the second axis of many numbers, some of the groups at a time."""
-    loop = _loops.sum_rows.compiled(groups.size) if groups.dtype == np.float32 and groups.flags.c_contiguous else None
-    shape = len(groups), prod(groups.shape[2:])
-    if loop is None or shape[1] < LINE:
-        return by_parts(lambda part: add(part, 1), groups)
-    out = np.empty((len(groups), *groups.shape[2:]), np.float32)
-    matrices, sums = groups.reshape(shape[0], -1, shape[1]), out.reshape(shape)
-    each_block(lambda part: loop(matrices[part], sums[part]), len(groups), max(LARGE * len(groups) // groups.size, 1),
-               groups.size)
-    return out
+def loop_of_rows(x: np.ndarray) -> Callable[..., None] | None:
+    """The loop that adds up rows of a large array, if they are long enough."""
+    is_taken = x.dtype == np.float32 and x.flags.c_contiguous and x.size >= LINE * len(x)
+    return _loops.sum_rows.compiled(x.size) if is_taken else None
+
+
+def by_rows(loop: Callable[..., None], x: np.ndarray, step: int) -> tuple[np.ndarray, list[np.ndarray], int]:
+    """The first levels of the cascade along the first axis: the sums, what was over at each, and how many levels they
+    are: two, where that leaves some sums for each thread.
+    """
+    rows, done = (step * step, 2) if len(x) >= 4 * step * step else (step, 1)
+    matrix = x.reshape(len(x), -1)
+    sums, rest = np.empty((-(-len(x) // rows), matrix.shape[1]), np.float32), np.empty(matrix.shape[1], np.float32)
+
+    def work(part: slice) -> None:
+        for i in range(len(sums))[part]:
+            loop(matrix[i * rows:(i + 1) * rows], sums[i], rest, step)
+
+    each_block(work, len(sums), max(LARGE // (2 * rows * matrix.shape[1]), 1), x.size)
+    over = [rest] * (len(x) % step > 0) + [sums[-1]] * (len(x) % rows >= step)
+    return sums[:len(x) // rows].reshape(-1, *x.shape[1:]), [some.reshape(1, *x.shape[1:]) for some in over], done
 
 
 def by_loop(loop: _loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.ndarray], np.ndarray] | None:
