@@ -81,6 +81,20 @@ def overlaps_itself(shape: Sequence[int], stride: Sequence[int]) -> bool:
     return 0 not in shape and any(size > 1 and step == 0 for size, step in zip(shape, stride, strict=True))
 
 
+@remembered
+def never_overlaps(shape: Ints, stride: Ints) -> bool:
+    """Whether it is sure that two indices never mean the same element: each stride is longer than what those before it
+    reach.
+    """
+    reach = 0
+    for step, size in sorted(zip(stride, shape, strict=True)):
+        if size > 1:
+            if step <= reach:
+                return False
+            reach += step * (size - 1)
+    return True
+
+
 def storage_size(shape: Sequence[int], stride: Sequence[int], offset: int = 0) -> int:
     """How many elements a storage needs to hold this layout."""
     if 0 in shape:

@@ -89,3 +89,39 @@ def test_every_view_is_laid_out_as_pytorchs_or_refused_in_its_words(tensor: str)
         if ours != theirs:
             different.append(f"{name}{args}: {ours}\n    PyTorch: {theirs}")
     assert not different, "\n".join(different)
+
+
+def written(t: Any) -> Any:
+    """Views that are written in place, and what the memory that they see holds then."""
+    found = []
+    views = [
+        *TENSORS.values(), lambda t: t.arange(9.0).as_strided((2, 3), (1, 3), 1),
+        lambda t: t.arange(12.0).view(3, 4)[:, 1:2], lambda t: t.arange(12.0).view(4, 3).t()[::2]]
+    for make, write in itertools.product(views, (
+            lambda t, x: x.neg_(), lambda t, x: x.abs_(), lambda t, x: x.add_(1), lambda t, x: x.mul_(x),
+            lambda t, x: x.sub_(t.ones_like(x)), lambda t, x: x.add_(x.flip(0) if x.dim() else x, alpha=2),
+            lambda t, x: x.add_(x.new_ones(x.shape[::-1]).permute([*range(x.dim() - 1, -1, -1)])),
+            lambda t, x: x.relu_(), lambda t, x: x.clamp_(1, 4), lambda t, x: x.div_(x.new_tensor(2)),
+            lambda t, x: x.mul_(True), lambda t, x: x.addcmul_(x, x), lambda t, x: x[0:1].sub_(x[0]),
+            lambda t, x: x.pow_(2), lambda t, x: x.floor_())):
+        x = make(t)
+        try:
+            result = write(t, x)
+            memory = t.as_strided(x, (x.untyped_storage().nbytes() // 4,), (1,), 0)
+            found.append((memory.tolist(), result.stride(), x._version))
+        except (RuntimeError, IndexError) as error:
+            found.append(type(error))
+    return found
+
+
+def test_writing_in_place_into_memory_with_gaps_leaves_the_gaps_alone() -> None:
+    assert written(mindtorch) == written(torch)
+
+
+def test_an_element_that_several_indices_mean_is_written_as_if_they_were_computed_before() -> None:
+    for write in (lambda x: x.add_(1), lambda x: x.mul_(2), lambda x: x.neg_(), lambda x: x.sigmoid_()):
+        x = mindtorch.arange(9.0)
+        view = x.as_strided((3, 3), (2, 2))
+        expected = write(view.clone())
+        write(view)
+        assert mindtorch.equal(view, expected) and x[1::2].tolist() == [1, 3, 5, 7]

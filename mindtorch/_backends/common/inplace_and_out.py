@@ -14,7 +14,7 @@ from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, DType, bool_
 from ..._errors import CPP_NAMES, NAMES as NAMES, check, check_broadcast, cpu_type
-from ..._layout import Ints, overlaps_itself, storage_size, wrap_dim
+from ..._layout import Ints, never_overlaps, overlaps_itself, storage_size, wrap_dim
 from ..._tensor import Tensor
 from .blas import add_scaled
 from .blocks import LARGE, SMALL, compute, each_block
@@ -139,12 +139,23 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
     fast = None
     if backend == CPU and isinstance(meta, Pointwise) and kernel.fast is not None:
         fast = _inplace_fast_path(kernel.origin, meta, general)
-    return Kernel(general if fast is None else _by_target(fast, general), kernel.origin, fast=fast)
+    if fast is None:
+        return Kernel(general, kernel.origin)
+    by_target = _by_target(fast, general, contiguous=kernel.origin is np.negative)
+    return Kernel(by_target, kernel.origin, fast=fast)
 
 
-def _by_target(fast: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    """For operands with strides: a fast path that writes into a contiguous tensor takes those, too."""
-    return lambda self, *args: (general if self._keys & NONCONTIGUOUS else fast)(self, *args)
+def _by_target(fast: Callable[..., Any], general: Callable[..., Any], contiguous: bool) -> Callable[..., Any]:
+    """For operands with strides: a fast path that writes into an array takes those, too, if each of its elements is
+    one of its own; where that is to be ``contiguous``, only other operands. NumPy 2.4 negates every fourth number of an
+    array in place as if they were neighbours.
+    """
+    def call(self: Any, *args: Any) -> Any:
+        if self._keys & NONCONTIGUOUS and (contiguous or not never_overlaps(self._array.shape, self._stride)):
+            return general(self, *args)
+        return fast(self, *args)
+
+    return call
 
 
 #: What adds the second operand, times ``alpha``, or subtracts it.
