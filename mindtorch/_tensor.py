@@ -797,9 +797,12 @@ def view_of_bytes(data: np.ndarray, shape: Ints, dtype: DType, offset: int, stri
             return np.ndarray(shape, dtype.np, np.empty(0, np.uint8), 0, tuple(s * size for s in stride))
         return np.ndarray(shape, dtype.np, data, offset * size, tuple([s * size for s in stride]))
     except ValueError:
-        if can_be(shape, dtype.np):
+        if not can_be(shape, dtype.np):
+            raise out_of_host_memory(shape, dtype.np) from None
+        used = tuple([0 if n == 1 or 0 in shape else step for n, step in zip(shape, stride, strict=True)])
+        if used == stride:
             raise
-        raise out_of_host_memory(shape, dtype.np) from None
+    return view_of_bytes(data, shape, dtype, offset, used, size)  # NumPy counts in strides that no element needs, too
 
 
 def from_array(array: np.ndarray, dtype: DType) -> Tensor:
@@ -825,8 +828,11 @@ def empty_tensor(spec: Spec, device: _device.device = _device.CPU) -> Tensor:
     out._device, out._dtype, out._stride = device, dtype, stride
     out._shape = shape if shape.__class__ is Size else Size(shape)
     out._keys = BACKEND_OF_DEVICE[device.type] if stride is None else BACKEND_OF_DEVICE[device.type] | NONCONTIGUOUS
-    elements = prod(shape) if stride is None else storage_size(shape, stride)
-    out._storage = UntypedStorage(elements * dtype.itemsize, device=device)
+    size = (prod(shape) if stride is None else storage_size(shape, stride)) * dtype.itemsize
+    if size >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}"
+                           + (f" and strides={list(stride)}" if stride else ""))
+    out._storage = UntypedStorage(size, device=device)
     out._storage.add_alias(out)
     out._refresh_array()
     return out

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import mindtorch
+from tests.both import Program, assert_same_outcome, each_program
 from tests.support import Outcome, assert_same, error_differences, port, torch
 
 Call = Callable[..., Any]
@@ -149,3 +150,22 @@ def test_repeats_whose_sum_wraps_around_to_0_are_refused() -> None:
     """PyTorch writes them behind its empty result, and crashes."""
     with pytest.raises(RuntimeError, match="overflow"):
         mindtorch.repeat_interleave(mindtorch.tensor([2**62] * 4), output_size=0)
+
+
+@pytest.mark.parametrize("factory", ["zeros", "empty", "ones", "rand"])
+@pytest.mark.parametrize("size", [(2**70,), (2**63,), (2, 2**63), (2**63 - 1,), (2**31, 2**31)])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_sizes_that_cannot_be_counted_raise_pytorchs_errors(factory: str, size: tuple[int, ...], device: str) -> None:
+    assert_same_outcome(lambda t: getattr(t, factory)(*size, device=device))
+    assert_same_outcome(lambda t: getattr(t, factory)(size, device=device))
+
+
+@each_program(
+    lambda t: t.ones(3).as_strided((1,), (2**62,)), lambda t: t.ones(3).as_strided((1,), (2**62,)).stride(),
+    lambda t: t.ones(3).as_strided((0, 2), (2**62, 1)).stride(), lambda t: t.empty_strided((1,), (2**62,)).stride(),
+    lambda t: t.ones(3).as_strided((1, 2), (2**62, 1)).t().stride(), lambda t: t.ones(1).new_zeros(2**63),
+    lambda t: t.ones(3).as_strided((1, 2), (2**62, 1))[:, 1:] + 1, lambda t: t.full((2**64,), 1.0),
+    lambda t: t.arange(2**62, device="meta"),
+)
+def test_a_stride_that_no_element_needs_may_be_of_any_size(program: Program) -> None:
+    assert_same_outcome(program)

@@ -23,12 +23,14 @@ from .._dtype import FLOATING, DType, as_dtype
 from .._formats import strided
 from .._tensor import Method, Tensor, tensor_method
 
+MOST = 2**63 - 1  #: what an integer of PyTorch's can be
+
 
 def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
     """The size arguments of a factory: ``zeros(2, 3)``, ``zeros((2, 3))`` or ``zeros(size=(2, 3))``.
 
     Raises:
-        TypeError: if there is no size, or one is not an integer.
+        TypeError: if there is no size, or one is not an integer, or more than 64 bits hold.
     """
     if named is not None:
         if size:
@@ -41,7 +43,10 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
     plain = True
     for n in size:
         if n.__class__ is int:
-            continue
+            if n <= MOST:
+                continue
+            raise TypeError(f"{function}(): argument 'size' failed to unpack the object at pos {size.index(n) + 1} "
+                            "with error \"Overflow when unpacking long long")
         plain = False
         if isinstance(n, bool) or not (isinstance(n, (int, np.integer)) or (
                 isinstance(n, np.ndarray) and not n.ndim and n.dtype.kind in "iu") or (
