@@ -295,7 +295,7 @@ class Derivative:
     def _check_refused(self, args: tuple[Any, ...]) -> None:
         """Raise RuntimeError for an input that requires grad though it has no derivative."""
         for position, name in self.refused:
-            arg = args[position] if position < len(args) else None
+            arg: Any = args[position] if position < len(args) else None
             if arg.__class__ in TENSOR_TYPES and arg._keys & AUTOGRAD:
                 raise RuntimeError(f"The function '{self.op.packet}' is not differentiable with respect to argument "
                                    f"'{name}'. This input cannot have requires_grad True.")

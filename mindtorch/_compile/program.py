@@ -27,6 +27,7 @@ from .breaks import CannotCompile
 from .fusion import PRODUCTS, Group, groups_of
 from .graph import Graph, Step, Value
 from .kernels import KernelWriter
+from .observing import told
 from .running import Extern, strided
 
 numbers = itertools.count(1)
@@ -340,8 +341,6 @@ def comment(steps: list[Step]) -> str:
 
 def watched(program: Program) -> Callable[..., Any]:
     """The program's function with kernels that tell observers what they did."""
-    from .observing import told  # where somebody observes, which is seldom
-
     names = dict(program.names)
     function: Any = program.function
     replaced = {name: told(names[name], name, group, program) for name, group in program.kernels.items()}
