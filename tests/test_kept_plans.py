@@ -167,7 +167,8 @@ def test_what_a_number_forbids_is_refused_each_time() -> None:
 
 
 def test_what_is_kept_is_bounded() -> None:
-    plans: dict[Any, Any] = {}
-    for key in range(3 * kept.KEPT):
-        kept.keep(plans, key, key)
-        assert plans[key] == key and len(plans) <= kept.KEPT
+    plans = kept.Kept(kept.PLANS)
+    for key in range(3 * kept.PLANS):
+        assert plans.keep(key, -key) == -key
+        assert plans[key] == -key and len(plans) <= kept.PLANS
+    assert plans.keep(None, 1) == 1 and None not in plans

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from .._backends.common.pointwise import Pointwise
-from .._backends.cpu.kernels import fit, shares_memory
 from .._backends.cpu.ops import CPU_KERNELS
+from .._backends.cpu.rows import fit, shares_memory
 from .._dispatch import dispatcher
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import CPU, NONCONTIGUOUS

@@ -1,9 +1,10 @@
-"""Fast paths that keep what the sizes and settings of a call alone decide, for the next small call like it.
+"""What was found out about calls, for the next call like one: what the meta kernels say, and plans of fast paths.
 
-Which element of a small tensor ``flip``, ``roll`` or ``pixel_shuffle`` puts where, and which elements a pooling window
-covers, takes many steps of Python to find out and few to do. The general code finds it out once; what is kept is
-bounded in number and in size. Some of the operators are composites, whose operators a reader, a mode or a pipeline may
-want to see: then, as the dispatcher's mode says, the composite itself runs.
+The sizes, strides, dtypes and settings of a call alone decide it; it is bounded in number. Which element of a small
+tensor ``flip``, ``roll`` or ``pixel_shuffle`` puts where, and which elements a pooling window covers, takes many steps
+of Python to find out and few to do: the general code finds it out once, and a plan, bounded in size, has it done. Some
+of these operators are composites, whose operators a reader, a mode or a pipeline may want to see: then, as the
+dispatcher's mode says, the composite itself runs.
 """
 from __future__ import annotations
 
@@ -11,20 +12,79 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._dispatch import dispatcher
+from ..._dispatch.dispatcher import TENSOR_TYPES
+from ..._dtype import DType
 from ..._tensor import Tensor
 from ..common.fast_paths import Row
+from .rows import array_of
 
-KEPT = 64  #: plans that an operator keeps
+DESCRIPTIONS, PLANS = 1 << 10, 1 << 6  #: how many of them an operator keeps
 MOST = 1 << 11  #: elements of a small tensor
 UNFIT: Any = ()  #: instead of a plan, for a call that has none
+SETTINGS, INTS = {int, float, bool, str, DType, type(None)}, {int}
 
 
-def keep(plans: dict[Any, Any], key: Any, plan: Any) -> None:
-    """Keep a plan, instead of all others where there are too many."""
-    if len(plans) >= KEPT:
-        plans.clear()
-    plans[key] = plan
+class Kept(dict[Any, Any]):
+    """What was found out about calls, by what tells them from each other; ``most`` at a time."""
 
+    def __init__(self, most: int):
+        super().__init__()
+        self.most = most
+
+    def keep(self, key: Any, found: Any) -> Any:
+        """Keep it, instead of all others where there are too many, and return it. What has no key is not kept."""
+        if key is not None:
+            if len(self) >= self.most:
+                self.clear()
+            self[key] = found
+        return found
+
+
+# -- descriptions ------------------------------------------------------------------------------------------------------
+
+def seen(args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    """What is kept of a call by: the shapes, strides and dtypes of its tensors, and its settings; None for a call with
+    lists of tensors, or other objects. And the arguments as a row takes them.
+    """
+    key: list[Any] | None = []
+    arrays: list[Any] = []
+    for arg in args:
+        kind = arg.__class__
+        if kind in TENSOR_TYPES:
+            array = arg._array
+            arrays.append(array)
+            if key is not None:
+                key += (array.shape, arg._stride, arg._dtype)
+            continue
+        arrays.append(arg if kind in SETTINGS else array_of(arg))
+        if key is None:
+            continue
+        if kind in SETTINGS:
+            key += (kind, arg if arg or kind is not float else str(arg))  # 1, 1.0 and True are equal, 0.0 and -0.0
+        elif kind is tuple and {*map(type, arg)} <= INTS:
+            key.append(arg)
+        else:
+            key = None
+    return key if key is None else (*key,), arrays
+
+
+def remembering(meta: Callable[..., Any]) -> Callable[..., Any]:
+    """A meta kernel that keeps what it says, by all that it looks at: a call like one before is neither checked nor
+    described again. What it refuses it does not keep.
+    """
+    kept = Kept(DESCRIPTIONS)
+
+    def described(*args: Any) -> Any:
+        key, _ = seen(args)
+        said = kept.get(key, kept)  # of a check, None
+        return kept.keep(key, meta(*args)) if said is kept else said
+
+    if (policy := getattr(meta, "policy", None)) is not None:
+        described.policy = policy  # type: ignore[attr-defined]
+    return described
+
+
+# -- plans of fast paths -----------------------------------------------------------------------------------------------
 
 def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Callable[[Row], Row]:
     """A fast path that acts by a plan for each shape and settings, which it learns at the first such call. ``learn``
@@ -32,7 +92,7 @@ def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Cal
     is left to the general code.
     """
     def make(general: Row) -> Row:
-        plans: dict[Any, Any] = {}
+        plans = Kept(PLANS)
 
         def fast(self: Any, *args: Any) -> Any:
             shape = self._array.shape
@@ -46,7 +106,7 @@ def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Cal
             if result is None:
                 result = general(self, *args)
                 if plan is None:
-                    keep(plans, (shape, args), learn(general, self, *args))
+                    plans.keep((shape, args), learn(general, self, *args))
             return result
 
         return fast

@@ -9,14 +9,14 @@ import numpy as np
 from ...._layout import Ints
 from ...._tensor import from_array
 from ...common.fast_paths import Row
-from ..kept import MOST, UNFIT, keep
+from ..kept import MOST, PLANS, UNFIT, Kept
 from ..unwatched import unwatched
 from . import FAST_PATHS, LARGEST, PLAIN
 
 
 def padding(general: Row) -> Row:
     """``constant_pad_nd`` of small floating point tensors, which keeps where they lie in the results."""
-    plans: dict[Any, Any] = {}
+    plans = Kept(PLANS)
 
     def fast(self: Any, pad: Ints, value: Any = 0) -> Any:
         array, dtype = self._array, self._dtype
@@ -29,7 +29,7 @@ def padding(general: Row) -> Row:
             result = general(self, pad, value)
             if plan is None:
                 fits = min(pad, default=-1) >= 0 and any(pad) and result.is_contiguous() and 0 < result.numel() <= MOST
-                keep(plans, key, (tuple(result.shape), middle(array.shape, pad)) if fits else UNFIT)
+                plans.keep(key, (tuple(result.shape), middle(array.shape, pad)) if fits else UNFIT)
             return result
         shape, place = plan
         out = np.empty(shape, dtype.np)

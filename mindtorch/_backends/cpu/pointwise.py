@@ -1,0 +1,270 @@
+"""Kernels of pointwise operators for any operands, and fast paths for those that leave nothing to promote."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._dispatch.dispatcher import TENSOR_TYPES
+from ..._dispatch.keys import CPU, NONCONTIGUOUS
+from ..._dispatch.registry import Operator
+from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32, get_default_dtype
+from ..._layout import Spec
+from ..._loops import ARITHMETIC, arithmetic
+from ..._storage import allocate
+from ..._tensor import Tensor, empty_tensor, from_array, new
+from ..common.blocks import LARGE, SMALL, compute, each_block
+from ..common.fast_paths import REFUSALS, fast_path, ndarray
+from ..common.half import FEW, convert, converted
+from ..common.pointwise import Pointwise, PreparedUfunc
+from .kept import DESCRIPTIONS, Kept, seen
+from .rows import Rows, array_of, computed, fit, is_own
+
+
+class Plan(NamedTuple):
+    """How to compute a pointwise operator: the result's description; whether the dtype to compute in is wider than the
+    promoted one; for each operand the dtypes that it is converted to, or what it stands for if it is no tensor; and the
+    other arguments, if they are not to be taken as they are.
+    """
+
+    spec: Spec
+    widened: bool
+    operands: tuple[Any, ...]
+    rest: tuple[Any, ...] | None
+
+
+def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
+    """The dtypes that an operand is converted to: the promoted one, then the one computed in; of a number, the array
+    that it is. None stays None.
+    """
+    if operand.__class__ in TENSOR_TYPES:
+        steps = (wide,) if unrounded and not operand.ndim else (dtype, wide)
+        held = operand._dtype
+        return tuple([step.np for before, step in zip((held, *steps), steps, strict=False) if step is not before])
+    if operand is None:
+        return None
+    number = number_array(operand, wide if unrounded else dtype).astype(wide.np, copy=False)
+    number.flags.writeable = False  # it may be kept
+    return number
+
+
+def number_array(number: Any, dtype: DType) -> np.ndarray:
+    """A Python number as a 0-d array; integers wrap around as C's do."""
+    if dtype.category == INTEGER and isinstance(number, (int, np.integer)) and not isinstance(number, bool):
+        bits = dtype.itemsize * 8
+        wrapped = int(number) & ((1 << bits) - 1)
+        if dtype.is_signed and wrapped >> (bits - 1):
+            wrapped -= 1 << bits
+        return np.array(wrapped, dtype.np)
+    return np.asarray(number).astype(dtype.np)
+
+
+def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
+    """The kernel for any operands: promotion, broadcasting and strides are those of the plan."""
+    count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
+    ufunc = row.ufunc if isinstance(row, PreparedUfunc) else row
+    is_ufunc = isinstance(ufunc, np.ufunc)
+    kept = Kept(DESCRIPTIONS)
+
+    def learn(args: tuple[Any, ...]) -> Plan:  # may warn of numbers that a dtype does not hold
+        spec, dtype = meta.plan(args)
+        wide = float32 if (dtype is float16 or dtype is bfloat16) and meta.widens(args) else dtype
+        rest: tuple[Any, ...] | None = None
+        if ufunc is not row and args[count:] == (1,):  # a factor that changes nothing
+            rest = ()
+        elif meta.scaled and wide is not dtype:
+            rest = tuple([number_array(number, dtype) for number in args[count:]])
+        if (is_ufunc and ufunc.__name__ in ARITHMETIC and not (args[count:] if rest is None else rest)
+                and prod(spec.shape or ()) < FEW
+                and all(arg.__class__ in TENSOR_TYPES and arg._dtype is dtype for arg in args[:count])):
+            return Plan(spec, False, ((),) * count, rest)  # NumPy's arithmetic, too, rounds what it computes in float32
+        return Plan(spec, wide is not dtype, tuple([
+            (() if arg.__class__ in TENSOR_TYPES else array_of(arg)) if i in unpromoted
+            else way_of(arg, dtype, wide, i in opmath_scalars) for i, arg in enumerate(args[:count])]), rest)
+
+    def prepared(args: tuple[Any, ...], ways: tuple[Any, ...]) -> list[Any]:
+        """The operands as arrays of the dtype to compute in."""
+        arrays = []
+        for arg, way in zip(args, ways, strict=False):
+            if way.__class__ is tuple:
+                array = arg._array
+                for dtype in way:
+                    array = converted(array, dtype)
+                arrays.append(array)
+            else:
+                arrays.append(way)
+        return arrays
+
+    def work(args: tuple[Any, ...], spec: Spec, ways: tuple[Any, ...], rest: tuple[Any, ...]) -> Any:
+        arrays = prepared(args, ways)
+        if not is_ufunc or rest:
+            return fit(op, row(*arrays, *rest), spec, arrays)
+        out = empty_tensor(spec)
+        compute(ufunc, out._array, *arrays)  # type: ignore[arg-type]
+        return out
+
+    def kernel(*args: Any) -> Any:
+        key, _ = seen(args)
+        if key is not None:
+            key = key, get_default_dtype()  # which numbers and results may have
+        spec, widened, ways, rest = kept.get(key) or kept.keep(key, computed(learn, (args,)))
+        if rest is None:
+            rest = args[count:]
+        if widened and is_ufunc and not rest and spec.stride is None and all_like(args[:count], spec.shape, spec.dtype):
+            return in_wide_blocks(ufunc, [arg._array for arg in args[:count]], empty_tensor(spec))
+        return computed(work, (args, spec, ways, rest))
+
+    return kernel
+
+
+def all_like(operands: Iterable[Any], shape: Any, dtype: DType) -> bool:
+    """Whether operands are many contiguous elements each, of one shape and dtype."""
+    return prod(shape) >= 2 * SMALL and all(
+        operand.__class__ in TENSOR_TYPES and operand._dtype is dtype and not operand._keys & NONCONTIGUOUS
+        and operand._array.shape == shape for operand in operands)
+
+
+def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
+    """Have a ufunc compute half precision in float32, block by block, so that what is wide stays in the cache."""
+    target, flat = out._array.reshape(-1), [array.reshape(-1) for array in arrays]  # type: ignore[union-attr]
+    size = 2 * target.size  # to convert an element takes as long as to compute with it
+    if ufunc.__name__ in ARITHMETIC and (loop := arithmetic[out._dtype.name].compiled(target.size)) is not None:
+        bits, operation = [array.view(np.uint16) for array in (*flat, target)], ARITHMETIC.index(ufunc.__name__)
+        each_block(lambda part: loop(*[array[part] for array in bits], operation), target.size, LARGE, size)
+        return out
+
+    def work(part: slice) -> None:
+        wide = []
+        for array in flat:
+            narrow = array[part]
+            wide.append(np.empty(narrow.shape, float32.np))
+            convert(narrow, wide[-1])
+        convert(ufunc(*wide, out=wide[0]), target[part])
+
+    each_block(work, target.size, SMALL, size)
+    return out
+
+
+# -- fast paths --------------------------------------------------------------------------------------------------------
+
+def refuse(*args: Any) -> None:
+    """What a ufunc does with arguments that are not its own."""
+    raise TypeError
+
+
+def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) -> Rows | None:
+    """Where all tensors have one dtype of ``meta.fast`` and numbers are of no higher category, there is nothing to
+    promote, NumPy's result is contiguous and of that dtype, and broadcasting is NumPy's own. What a function returns in
+    another dtype or without memory of its own goes to the general kernel, too.
+
+    For one and two operands the wrapper is written out: a call less is a tenth of what ``a + b`` takes.
+    """
+    count, unpromoted = meta.count, meta.unpromoted
+    #: The result's dtype by that of the operands; None where the general kernel has to look.
+    results = {**dict.fromkeys((*DTYPES.values(), *RARE.values())),
+               **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
+    function = row.ufunc if isinstance(row, PreparedUfunc) else row
+    is_ufunc = isinstance(function, np.ufunc)  # whose results need no look; it takes no further arguments
+    with_rest = refuse if is_ufunc or (meta.check is not None and count == 2) else function
+    compares = meta.kind == "bool"  # where NumPy takes numbers that the dtype does not hold
+    if not meta.fast:
+        return None
+
+    def unary(self: Any, *rest: Any) -> Any:
+        result = results[self._dtype]
+        if result is not None:
+            try:
+                array = self._array
+                if rest:
+                    array = with_rest(array, *rest)
+                elif is_ufunc and array.size >= LARGE:
+                    array = compute(function, allocate(array.shape, result.np), array)
+                else:
+                    array = function(array)
+            except REFUSALS:
+                pass
+            else:
+                if array.__class__ is not ndarray:
+                    array = np.asarray(array)
+                if is_ufunc or (array.dtype is result.np and is_own(array, [self._array])):
+                    out = new(Tensor)
+                    out._array, out._dtype, out._keys = array, result, CPU
+                    return out
+        return general(self, *rest)
+
+    def binary(self: Any, other: Any, *rest: Any) -> Any:
+        dtype = self._dtype
+        result = results[dtype]
+        if other.__class__ is Tensor or other.__class__ in TENSOR_TYPES:
+            right = other._array if other._dtype is dtype else None
+        elif ((other.__class__ is float and dtype.category >= FLOATING)
+              or (other.__class__ is int and dtype is not bool_ and (not compares or -1 << 63 <= other < 1 << 63))):
+            right = other
+        else:
+            right = None
+        if result is not None and right is not None:
+            try:
+                array = self._array
+                if rest:
+                    array = with_rest(array, right, *rest)
+                elif is_ufunc and array.size >= LARGE:
+                    shape = array.shape if right is other else np.broadcast(array, right).shape
+                    array = compute(function, allocate(shape, result.np), array, right)
+                else:
+                    array = function(array, right)
+            except REFUSALS:
+                pass
+            else:
+                if array.__class__ is not ndarray:
+                    array = np.asarray(array)
+                if array.size and (is_ufunc or (  # empty: odd strides
+                        array.dtype is result.np and is_own(array, [self._array, right]))):
+                    out = new(Tensor)
+                    out._array, out._dtype, out._keys = array, result, CPU
+                    return out
+        return general(self, other, *rest)
+
+    def several(*args: Any) -> Any:
+        arrays: list[Any] = []
+        dtype, number = None, BOOL  # the category of the numbers
+        for i, arg in enumerate(args[:count]):
+            kind = arg.__class__
+            if i in unpromoted:
+                arg = array_of(arg)
+            elif kind in TENSOR_TYPES:
+                dtype = dtype or arg._dtype
+                if arg._dtype is not dtype:
+                    return None
+                arg = arg._array
+            elif kind is float or kind is int:
+                number = max(number, FLOATING if kind is float else INTEGER)
+            elif arg is not None:
+                return None
+            arrays.append(arg)
+        result = None if dtype is None or number > dtype.category else results[dtype]
+        if result is None or (len(args) > count and result.category < FLOATING):
+            return None  # what is no operand may not fit integers
+        array = np.asarray(function(*arrays, *args[count:]))
+        own = array.dtype is result.np and array.size and is_own(array, arrays)
+        return from_array(array, result) if own else None
+
+    leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
+    if count > 2 or not leading or unpromoted:
+        return fast_path(several)(general)
+    return unary if count == 1 else binary
+
+
+def with_zero_strides(general: Rows, fast: Rows) -> Rows:
+    """For inputs with strides: where those are all 0 (a scalar expanded, as ``sum`` hands back), the order of the
+    output's dimensions is as for contiguous inputs, and so the fast path does.
+    """
+
+    def kernel(*args: Any) -> Any:
+        for arg in args:
+            if arg.__class__ in TENSOR_TYPES and arg._keys & NONCONTIGUOUS and any(arg._stride):
+                return general(*args)
+        return fast(*args)
+
+    return kernel

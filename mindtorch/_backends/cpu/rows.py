@@ -1,0 +1,127 @@
+"""From arguments to arrays, and from what a row makes of them to tensors."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from contextvars import Context, copy_context
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch.dispatcher import TENSOR_TYPES, flattened
+from ..._dispatch.registry import Operator
+from ..._layout import Spec, contiguous_strides
+from ..._storage import can_be, out_of_host_memory
+from ..._tensor import Tensor, empty_tensor, from_array
+from ..common.blocks import SMALL
+from ..common.fast_paths import laid_out, ndarray
+from ..common.half import converted
+
+Rows = Callable[..., Any]
+
+
+def array_of(value: Any) -> Any:
+    """An argument as a row takes it: arrays for tensors, also in lists; everything else as it is."""
+    kind = value.__class__
+    if kind in TENSOR_TYPES:
+        return value._array
+    if kind is list or kind is tuple:
+        for item in value:
+            if item.__class__ in TENSOR_TYPES:
+                return [item._array if item.__class__ in TENSOR_TYPES else item for item in value]
+    return value
+
+
+def on_arrays(row: Rows) -> Callable[..., Any]:
+    """A row that takes tensors."""
+
+    return lambda *args: computed(row, map(array_of, args))
+
+
+class Quiet(threading.local):
+    """Contexts in which NumPy warns of nothing, as many as calls are within each other. To run a function in one that
+    is there takes a tenth of what ``np.errstate`` takes.
+    """
+
+    def __init__(self) -> None:
+        self.free: list[Context] = []
+
+    def begin(self) -> Context:
+        made = copy_context()
+        made.run(np.seterr, all="ignore")
+        return made
+
+
+quiet = Quiet()
+
+
+def computed(row: Rows, arrays: Iterable[Any]) -> Any:
+    """What a row makes of arrays. Raises PyTorch's RuntimeError if there is not enough memory for it."""
+    free = quiet.free
+    context = free.pop() if free else quiet.begin()
+    try:
+        return context.run(row, *arrays)
+    except MemoryError as error:
+        shape, dtype = error.args if len(error.args) == 2 else ((), np.dtype(np.uint8))  # NumPy says of what
+        raise out_of_host_memory(shape, dtype) from None
+    finally:
+        free.append(context)
+
+
+def refuse_what_cannot_be(specs: Any) -> None:
+    """Raise PyTorch's RuntimeError if one of the described results is larger than any array."""
+    for spec in (specs,) if isinstance(specs, Spec) else specs:
+        if isinstance(spec, Spec) and spec.shape is not None and not can_be(spec.shape, spec.dtype.np):
+            raise out_of_host_memory(spec.shape, spec.dtype.np) from None
+
+
+def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
+    """A row's result as a fresh tensor of the described dtype, shape and stride.
+
+    Raises:
+        RuntimeError: if the row's shape is not the described one, which is an error in the row or in the meta kernel.
+    """
+    shape, dtype, stride = spec
+    array = result if result.__class__ is ndarray else np.asarray(result)
+    if shape is None:
+        shape = array.shape
+        if stride is not None:
+            stride = stride(shape)
+            stride = None if stride == contiguous_strides(shape) else stride
+    elif array.shape != shape:
+        raise RuntimeError(f"aten::{op.name}: the CPU kernel made shape {array.shape}, the meta kernel says {shape}")
+    if stride is not None:
+        small = laid_out(array, dtype, stride) if array.size < SMALL and array.dtype == dtype.np else None
+        if small is not None:
+            return small
+        out = empty_tensor(Spec(shape, dtype, stride))
+        np.copyto(out._array, array, casting="unsafe")  # type: ignore[arg-type]
+        return out
+    if array.dtype is not dtype.np and array.dtype != dtype.np:
+        array = converted(array, dtype.np)
+    if not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array).reshape(array.shape)
+    elif array is result and shares_memory(array, inputs):  # a number's array is new
+        array = array.copy()
+    return from_array(array, dtype)
+
+
+def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
+    """Whether an array may lie in the memory of an input, or in memory that nobody may write to."""
+    base = array.base
+    if not array.flags.writeable:
+        return True
+    if base is not None and base.__class__ is not ndarray:
+        return any(isinstance(item, ndarray) and np.may_share_memory(array, item) for item in flattened(inputs))
+    for item in inputs:  # of two views of one array, both have that as their base
+        if item.__class__ is ndarray:
+            if item is array or (base is not None and (item is base or item.base is base)):
+                return True
+        elif item.__class__ is list and shares_memory(array, item):
+            return True
+    return False
+
+
+def is_own(array: np.ndarray, inputs: list[Any]) -> bool:
+    """Whether an array is contiguous in memory of its own."""
+    return array.base is None or (array.flags.c_contiguous and not shares_memory(array, inputs))
