@@ -81,6 +81,8 @@ def rows_at(x: Array, at: Array) -> Array:
     """The rows at indices, which are counted from the end as well; many elements in blocks. Raises IndexError if one
     is out of bounds.
     """
+    if x.size * at.size < LARGE:  # which is more than is taken
+        return x.take(at, 0)
     count, size = len(x), x.size * at.size // max(len(x), 1)
     if size < LARGE or not x.flags.c_contiguous or lowest(at, None) < -count or highest(at, None) >= count:
         return x.take(at, 0)
