@@ -37,7 +37,8 @@ def by_numpy(monkeypatch):
 def used(monkeypatch):
     """The names of the loops that run, all of which are taken to be repaid; afterwards they are as they were."""
     names, compiled = set(), Loop.compiled
-    for loop in [*_loops.arithmetic.values(), *vars(_loops).values()]:
+    pairs = _loops.arithmetic_of_lines.values()
+    for loop in [*_loops.arithmetic.values(), *(loop for pair in pairs for loop in pair), *vars(_loops).values()]:
         if isinstance(loop, Loop):
             monkeypatch.setattr(loop, "_function", None)
             monkeypatch.setattr(loop, "_left", 0)
@@ -109,7 +110,19 @@ def places(t: Any, x: Any) -> Any:
     return (t.arange(x.numel()).view_as(x) * 7919 + x.view(t.int32) % 13) % x.shape[-1]
 
 
+def twice(t: Any, x: Any, *shape: int) -> Any:
+    """The lines and as many others, which are so many that blocks are computed."""
+    return t.cat([x, x + 1]).view(shape or (-1, 640))
+
+
 CHOSEN = {
+    "add_to_lines": lambda t, x: twice(t, x) + x[0],
+    "multiply_lines": lambda t, x: x[:410] * twice(t, x, 4, 410, 640),
+    "subtract_from_lines": lambda t, x: twice(t, x) - twice(t, x)[:, :1],
+    "subtract_lines": lambda t, x: x[5] - twice(t, x), "subtract_lines of images": (
+        lambda t, x: x[0, :20, None, None] - twice(t, x, 2, 20, 41, 640)),
+    "divide_lines": lambda t, x: twice(t, x, 1640, 1, 640) / (x[:, 1:2].repeat(2, 1).view(-1, 1, 1) + 10),
+    "divide_by_lines": lambda t, x: x.mT[:20, :1] / (twice(t, x, 82, 20, 640) + 10),
     "cumsum_down": lambda t, x: x.cumsum(0), "gather": lambda t, x: x.gather(1, places(t, x)),
     "gather in a box": lambda t, x: x.view(20, -1, 640).gather(-1, places(t, x.view(20, -1, 640))),
     "scatter_add": lambda t, x: x.flip(0).scatter_add_(1, places(t, x), x),
@@ -120,9 +133,9 @@ CHOSEN = {
     "sum_lines": lambda t, x: x.abs().sum(1), "sum_lines in pieces": lambda t, x: x.view(4, -1).abs().mean(-1, True),
     "sum_lines of all": lambda t, x: x.abs().sum(), "sum_rows": lambda t, x: t.stack([x, x + 1], 1).sum(0),
     "sum_rows in a box": lambda t, x: t.cat([x, x]).view(41, 40, 640).mean(0, keepdim=True),
-    "sum_rows of many rows": lambda t, x: t.cat([x, x + 1]).sum(0),
-    "sum_rows of many rows and one": lambda t, x: t.cat([x, x + 1]).view(1025, 1024).sum(0),
-    "sum_rows of 1024 rows": lambda t, x: t.cat([x, x]).view(-1)[:1 << 20].view(1024, 1024).sum(0),
+    "sum_rows of many rows": lambda t, x: twice(t, x).sum(0),
+    "sum_rows of many rows and one": lambda t, x: twice(t, x, 1025, 1024).sum(0),
+    "sum_rows of 1024 rows": lambda t, x: twice(t, x, -1)[:1 << 20].view(1024, 1024).sum(0),
     "extreme_of_lines": lambda t, x: x.amax(1, True),
     "extreme_of_lines in a box": lambda t, x: x.view(41, -1, 640).amin(2),
     "extreme_of_lines of all": lambda t, x: t.stack([x, x - 20]).min(),

@@ -103,6 +103,13 @@ widen_float16, narrow_float16 = Loop("widen_float16", True), Loop("narrow_float1
 widen_bfloat16, narrow_bfloat16 = Loop("widen_bfloat16", True), Loop("narrow_bfloat16", True)
 arithmetic = {"float16": Loop("arithmetic_float16", True), "bfloat16": Loop("arithmetic_bfloat16", True)}
 ARITHMETIC = ("add", "subtract", "multiply", "divide")  #: NumPy's names of what is counted in those
+add_to_lines, multiply_lines = Loop("add_to_lines", True), Loop("multiply_lines", True)
+#: Arithmetic of lines and what broadcasts to them, by NumPy's name: where the lines come second, and where they come
+#: first.
+arithmetic_of_lines = {
+    "add": (add_to_lines, add_to_lines), "multiply": (multiply_lines, multiply_lines),
+    "subtract": (Loop("subtract_lines", True), Loop("subtract_from_lines", True)),
+    "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
 box_muller = Loop("box_muller", True)
 sigmoid, silu, gelu, gelu_backward = Loop("sigmoid"), Loop("silu"), Loop("gelu"), Loop("gelu_backward")
 softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsum")

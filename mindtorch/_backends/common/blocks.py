@@ -20,6 +20,7 @@ import numpy as np
 
 from ..._interrupts import give_way, uninterrupted
 from .blas import set_thread_count, thread_count
+from .lines import of_lines
 
 #: Elements for which it pays to wake another thread; elements of a block. A thread that finds Python's lock held falls
 #: asleep, and to wake it takes some 20 us of both: the calls in between should take as long at least. A block of a MiB
@@ -284,6 +285,10 @@ def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:
     size = out.size
     if size < LARGE:
         return ufunc(*operands, out=out, casting="unsafe")
+    if (lines := of_lines(ufunc, out, operands)) is not None:
+        function, count = lines
+        each_block(function, count, max(LARGE // 2 * count // size, 1), size)
+        return out
     shape = out.shape
     large = [x.__class__ is np.ndarray and x.ndim > 0 for x in operands]
     if out.flags.c_contiguous and all(x.shape == shape and x.flags.c_contiguous for x in compress(operands, large)):

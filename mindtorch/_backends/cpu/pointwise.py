@@ -209,7 +209,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
                 array = self._array
                 if rest:
                     array = with_rest(array, right, *rest)
-                elif is_ufunc and array.size >= LARGE:
+                elif is_ufunc and (array.size >= LARGE or (right is not other and right.size >= LARGE)):
                     shape = array.shape if right is other else np.broadcast(array, right).shape
                     array = compute(function, allocate(shape, result.np), array, right)
                 else:
