@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -389,3 +390,24 @@ def test_windows_and_their_errors(program: Program) -> None:
     bool, int, float, lambda x: x.item(), lambda x: x.tolist(), lambda x: 1 if x else 2, lambda x: x.is_nonzero())])
 def test_a_tensor_without_data_cannot_be_looked_at(program: Program) -> None:
     assert_same_outcome(program)
+
+
+UNIFORM = [[1, 2], [[1, 2], [3, 4]], (1.5, 2), [[0.5], (1.5,)], [True, False], [[True], [2]], [2**62, 1], [-1, 3], 7,
+           1.5, True, [1e300, 1.0], [2**63], [70000, 1], [[]], [], [[1, 2], [3]], [[1], [[2]]], [1, [2]],
+           [(1, 2), [3, 4]], [float("nan"), 1.0], [2**100], [300], [[[[[1]]]]], [[[[[1, 2]], [[3]]]]], [None], ["a"],
+           [1, 2j]]
+
+
+@pytest.mark.parametrize("data", UNIFORM, ids=repr)
+@pytest.mark.parametrize("dtype", (None, "uint8", "int8", "int64", "float16", "bfloat16", "float32", "bool"))
+def test_numbers_of_one_type_become_what_pytorch_makes_of_them(data: Any, dtype: str | None) -> None:
+    def made(t: Any) -> Any:
+        try:
+            return t.tensor(data, dtype=dtype and getattr(t, dtype))
+        except (OverflowError, RuntimeError, TypeError, ValueError):
+            return None
+
+    ours, theirs = made(mindtorch), made(torch)
+    assert (ours is None) is (theirs is None)
+    if ours is not None:
+        assert_same(ours, theirs)

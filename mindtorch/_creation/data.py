@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 import warnings
 from functools import reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import numpy as np
 from .. import _device
 from .._about import about
 from .._backends.common.convert import to_device
+from .._backends.common.quiet import quietly
 from .._call_site import outside
 from .._dispatch.aten import _to_copy, lift_fresh as _lift_fresh, scalar_tensor as _scalar_tensor
 from .._dtype import (
-    BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, bool_, from_numpy_dtype, get_default_dtype, int64,
-    promote_types,
+    BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, bool_, float64, from_numpy_dtype, get_default_dtype,
+    int64, promote_types,
 )
 from .._layout import Spec
 from .._storage import StorageBase
@@ -124,6 +126,7 @@ def _own_dtypes(data: Any) -> set[DType]:
 
 
 _PLAIN = {bool, int, float, complex}
+_QUICK = {bool, int, float, list, tuple}
 
 
 def _infer_dtype(flat: list[Any]) -> DType:
@@ -145,12 +148,43 @@ def _items(data: Any) -> list[Any]:
         raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from error
 
 
+#: How deep sequences are looked into for numbers of one type.
+_DEEP = 4
+#: By the type of Python's numbers, the categories that NumPy converts all of them to as PyTorch does, or not at all.
+_TAKES = {bool: (BOOL, INTEGER, FLOATING), int: (BOOL, INTEGER, FLOATING), float: (FLOATING,)}
+
+
+def _type_of_all(data: Any) -> type | None:
+    """The type of all numbers in nested lists or tuples, if they have one; else another one, or None."""
+    kinds = {data.__class__}
+    for _ in range(_DEEP):
+        if not kinds <= {list, tuple}:
+            break
+        kinds = {*map(type, data)}
+        if kinds and kinds <= {list, tuple}:
+            data = [*chain.from_iterable(data)]
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _array_of_one_type(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType] | None:
+    """Numbers of one type, or nested lists of them, as a fresh array; None for others, and for what is refused."""
+    kind: Any = _type_of_all(data)
+    if kind not in _TAKES:
+        return None
+    if dtype is None:
+        dtype = get_default_dtype() if kind is float else int64 if kind is int else bool_
+    if dtype.category not in _TAKES[kind]:
+        return None
+    try:
+        if dtype is int64 or dtype is bool_ or dtype is float64:  # which hold all of them: there is no warning
+            return np.array(data, dtype.np), dtype
+        return _converted(data, dtype), dtype
+    except (ValueError, OverflowError):
+        return None
+
+
 def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
     """Numbers or nested sequences as a fresh array."""
-    if (data.__class__ is list or data.__class__ is tuple) and {*map(type, data)} == {float}:
-        dtype = dtype or get_default_dtype()
-        if dtype.category == FLOATING:
-            return _converted(data, dtype), dtype
     shape = _shape_of(data)
     flat: list[Any] = []
     _flatten(data, shape, flat, data)
@@ -169,9 +203,8 @@ def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
 
 def _converted(data: Any, dtype: DType) -> np.ndarray:
     """Numbers as a fresh array of a dtype. What does not fit becomes what C makes of it, without a warning."""
-    with np.errstate(all="ignore"):
-        wide = np.array(data, None if isinstance(data, np.ndarray) else WIDER.get(dtype.name) or dtype.np, order="C")
-        return wide.astype(dtype.np, copy=False)
+    before = None if isinstance(data, np.ndarray) else WIDER.get(dtype.name) or dtype.np
+    return quietly(lambda: np.array(data, before, order="C").astype(dtype.np, copy=False))
 
 
 def _to_integer(value: Any, dtype: DType) -> int:
@@ -200,6 +233,12 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         RuntimeError: if a number does not fit the dtype, or a value is no number.
     """
     dtype = as_dtype("tensor", dtype)
+    if data.__class__ in _QUICK:
+        where = _device.resolve_device(device)
+        found = _array_of_one_type(data, dtype)
+        if found is not None and where.type == "cpu":
+            out = _lift_fresh(from_array(*found))
+            return out.requires_grad_() if requires_grad else out
     if isinstance(data, Tensor):
         return _copy_of(data, dtype, data._device if device is None else device, requires_grad, "torch.tensor")
     if isinstance(data, StorageBase):
@@ -207,8 +246,8 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         return out.requires_grad_() if requires_grad else out
     where = _device.resolve_device(device)
     if isinstance(data, np.ndarray):
-        found = from_numpy_dtype(data.dtype)
-        array, dtype = _converted(data, dtype or found), dtype or found
+        dtype = dtype or from_numpy_dtype(data.dtype)
+        array = _converted(data, dtype)
     elif isinstance(data, (str, bytes)):
         given = type(data).__name__
         raise about(TypeError(f"new(): invalid data type '{given}'"), "no number", given=given)

@@ -20,6 +20,7 @@ from .blas import add_scaled
 from .blocks import LARGE, SMALL, compute, each_block
 from .fast_paths import fast_path
 from .pointwise import Pointwise, PreparedUfunc
+from .quiet import quietly
 
 OVERLAP = ("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
            "Please clone() the tensor before performing the operation.")
@@ -168,21 +169,20 @@ def _writer(row: Any) -> Callable[..., None]:
         return lambda array, *args: np.copyto(array, row(array, *args))
 
     def write(array: np.ndarray, other: Any, *rest: Any) -> None:
-        with np.errstate(all="ignore"):
-            if array.size < LARGE or other.__class__ is not np.ndarray or not (
-                    array.flags.c_contiguous and other.flags.c_contiguous and array.shape == other.shape):
-                row.ufunc(array, row.prepare(other, *rest), out=array)
-                return
-            flat, values = array.reshape(-1), other.reshape(-1)
-            factor = None if row.ufunc not in SIGNS or array.dtype != other.dtype else SIGNS[row.ufunc] * rest[0]
+        if array.size < LARGE or other.__class__ is not np.ndarray or not (
+                array.flags.c_contiguous and other.flags.c_contiguous and array.shape == other.shape):
+            row.ufunc(array, row.prepare(other, *rest), out=array)
+            return
+        flat, values = array.reshape(-1), other.reshape(-1)
+        factor = None if row.ufunc not in SIGNS or array.dtype != other.dtype else SIGNS[row.ufunc] * rest[0]
 
-            def work(part: slice) -> None:
-                if factor is None or not add_scaled(flat[part], values[part], factor):
-                    row.ufunc(flat[part], row.prepare(values[part], *rest), out=flat[part])
+        def work(part: slice) -> None:
+            if factor is None or not add_scaled(flat[part], values[part], factor):
+                row.ufunc(flat[part], row.prepare(values[part], *rest), out=flat[part])
 
-            each_block(work, flat.size, SMALL if factor is None else LARGE // 2, flat.size)
+        each_block(work, flat.size, SMALL if factor is None else LARGE // 2, flat.size)
 
-    return write
+    return lambda *args: quietly(write, *args)
 
 
 def _inplace_fast_path(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:

@@ -1,9 +1,7 @@
 """From arguments to arrays, and from what a row makes of them to tensors."""
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
-from contextvars import Context, copy_context
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from ..._tensor import Tensor, empty_tensor, from_array
 from ..common.blocks import SMALL
 from ..common.fast_paths import laid_out, ndarray
 from ..common.half import converted
+from ..common.quiet import quietly
 
 Rows = Callable[..., Any]
 
@@ -38,34 +37,13 @@ def on_arrays(row: Rows) -> Callable[..., Any]:
     return lambda *args: computed(row, map(array_of, args))
 
 
-class Quiet(threading.local):
-    """Contexts in which NumPy warns of nothing, as many as calls are within each other. To run a function in one that
-    is there takes a tenth of what ``np.errstate`` takes.
-    """
-
-    def __init__(self) -> None:
-        self.free: list[Context] = []
-
-    def begin(self) -> Context:
-        made = copy_context()
-        made.run(np.seterr, all="ignore")
-        return made
-
-
-quiet = Quiet()
-
-
 def computed(row: Rows, arrays: Iterable[Any]) -> Any:
     """What a row makes of arrays. Raises PyTorch's RuntimeError if there is not enough memory for it."""
-    free = quiet.free
-    context = free.pop() if free else quiet.begin()
     try:
-        return context.run(row, *arrays)
+        return quietly(row, *arrays)
     except MemoryError as error:
         shape, dtype = error.args if len(error.args) == 2 else ((), np.dtype(np.uint8))  # NumPy says of what
         raise out_of_host_memory(shape, dtype) from None
-    finally:
-        free.append(context)
 
 
 def refuse_what_cannot_be(specs: Any) -> None:

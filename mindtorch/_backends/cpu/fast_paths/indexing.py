@@ -9,6 +9,7 @@ import numpy as np
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import DTYPES, DType, bool_, int64
 from ...common.fast_paths import Row, fast_path, ndarray
+from ...common.quiet import quietly
 from ..ops import reduction
 from ..ops.indexing import flat_places, rows_at
 from . import FAST_PATHS, LARGEST, PLAIN
@@ -95,8 +96,7 @@ def take(self: Any, index: Any) -> ndarray | None:
 
 def add_at(array: ndarray, places: ndarray, values: Any) -> None:
     """Add values at indices. Nothing is raised once something is written."""
-    with np.errstate(all="ignore"):
-        np.add.at(array, places, values)
+    quietly(np.add.at, array, places, values)
 
 
 def scatter_into(write: Callable[[ndarray, ndarray, Any], Any], takes: frozenset[DType] | set[DType]) -> Row:
