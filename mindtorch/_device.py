@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import re
 import threading
-from contextlib import AbstractContextManager
 from typing import Any
 
 from ._about import about
@@ -95,11 +94,6 @@ class device:
 CPU = device("cpu")
 META = device("meta")
 _LocalStack.default = CPU  # until a thread sets another
-
-
-def selected(where: device) -> AbstractContextManager[Any]:
-    """A block in which operators without a tensor, as ``arange``, are done on this device of its kind."""
-    return backends[where.type].selected(where)
 
 
 def get_default_device() -> device:

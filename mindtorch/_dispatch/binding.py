@@ -41,10 +41,6 @@ class Mismatch(Exception):
         self.kind, self.facts = kind, facts
 
 
-def is_tensor(value: Any) -> bool:
-    return value.__class__ in TENSOR_TYPES
-
-
 def convert(parameter: Parameter, value: Any, numbers: bool) -> Any:
     """A value as the parameter's type. Raises Mismatch if it is not of that type."""
     if value is None:
