@@ -17,28 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from .._dispatch.aten import clone
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import AUTOGRAD, INFERENCE
+from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schema import REQUIRED
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
-from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
 from .saved import Saved, SavedTensor, check_unchanged, freed, save, twin, unwritten
+from .written import FACT_OF, applying, keeping, recording
 
 Formula = Callable[..., Any]
-FACTS: dict[str, Callable[[Any], Any]] = {
-    "shape": lambda t: tuple(t.shape) if t._array is None else t._array.shape, "stride": lambda t: t._strides(),
-    "offset": lambda t: t._offset, "dtype": lambda t: t._dtype, "device": lambda t: t._device,
-    "requires_grad": lambda t: t.requires_grad,
-}
 #: How PyTorch spells a kept fact: ``_saved_self_sym_sizes``.
 FACT_NAMES = {"shape": "sym_sizes", "stride": "sym_strides", "offset": "sym_storage_offset", "dtype": "scalar_type",
               "device": "device", "requires_grad": "requires_grad"}
@@ -99,64 +93,34 @@ class Plan:
     """What to keep and what to compute, given which inputs require grad.
 
     A formula finds what it needs in a list: the gradient of the first output, the kept values in the order of
-    ``names``, last the list of all gradients. ``only`` is the one formula there is, if it takes just that without the
-    last (and no list of tensors). ``template`` holds the kept values that do not depend on the call.
+    ``names``, last the list of all gradients. ``template`` holds the kept values that do not depend on the call.
+    ``keep`` makes of a call's arguments what its node keeps, ``apply`` runs the formulas.
     """
 
-    __slots__ = ("mask", "formulas", "only", "names", "template", "input_saves", "output_saves", "keeps_tensors",
-                 "keeps_first")
+    __slots__ = ("mask", "formulas", "names", "template", "input_saves", "output_saves", "tensors", "keeps_tensors",
+                 "keeps_first", "keep", "apply")
+    keep: Callable[..., list[Any]]
+    apply: Callable[[Any, list[Any]], list[Any]]
 
     def __init__(self, mask: int) -> None:
         self.mask = mask
-        # (where results go, formula, what it needs)
-        self.formulas: list[tuple[Any, Formula, Callable[[list[Any]], Any]]] = []
-        self.only: tuple[int, Formula] | None = None
+        self.formulas: list[tuple[Any, Formula, list[int]]] = []  # (where results go, formula, what it needs)
         self.names: list[str] = []
         self.template: list[Any] = []
-        self.input_saves: list[tuple[int, int, Any]] = []  # (index among the kept values, position, fact or None)
-        self.output_saves: list[tuple[int, int, Any]] = []  # (index among the kept values, which output, fact or None)
+        self.input_saves: list[tuple[int, int, str | None]] = []  # (index among the kept values, position, fact)
+        self.output_saves: list[tuple[int, int, Any]] = []  # (index among the kept values, which output, fact)
+        self.tensors: list[int] = []  #: which kept values are tensors
         self.keeps_tensors = False
         self.keeps_first = False  #: whether the first input is kept, which an in-place operator overwrites
 
 
-def keep_inputs(plan: Plan, args: tuple[Any, ...]) -> list[Any]:
-    """What a node keeps, without the outputs.
-
-    A tensor that was never written in place is kept as it is; any other as a ``Saved``, with its version.
-    """
-    kept, count = plan.template.copy(), len(args)
-    for i, position, fact in plan.input_saves:
-        if position < count:
-            value = args[position]
-            if value.__class__ in TENSOR_TYPES:
-                if fact is not None:
-                    kept[i] = fact(value)
-                elif value._version_counter is None and not value._keys & INFERENCE and not local.saved_tensor_hooks:
-                    kept[i] = value
-                else:
-                    kept[i] = save(value)
-            else:
-                kept[i] = _keep(value, fact)
-    return kept
-
-
-def _keep(value: Any, fact: Callable[[Any], Any] | None) -> Any:
-    """What is kept of an argument that is no tensor: a list's tensors, or a fact of each; itself."""
-    if not isinstance(value, (list, tuple)):
-        return value if fact is None else None
+def keep_list(value: Any, fact: Callable[[Any], Any] | None) -> Any:
+    """What is kept of a list's tensors, or a fact of each; of None, None."""
+    if value is None:
+        return None
     if fact is not None:
         return [fact(item) for item in value]
-    for item in value:
-        if item.__class__ in TENSOR_TYPES:
-            return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
-    return value
-
-
-def picker(indices: list[int]) -> Callable[[list[Any]], Any]:
-    """A function that picks the items at these indices."""
-    if len(indices) > 1:
-        return itemgetter(*indices)
-    return lambda values: [values[i] for i in indices]
+    return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
 
 
 class Derivative:
@@ -186,6 +150,7 @@ class Derivative:
         self.refused = [(schema.positions[name], name) for name in REFUSED.get(functional.name, ())]
         self.node_class._width = len(self.inputs)
         self.plans: dict[int, Plan] = {}
+        self.make_recording: Any = None
 
     def plan(self, mask: int) -> Plan:
         """The plan for the inputs whose bits are set."""
@@ -197,6 +162,7 @@ class Derivative:
     def _make_plan(self, mask: int) -> Plan:
         plan = Plan(mask)
         if self.row is None:
+            plan.keep = lambda *args: []
             return plan
         indices: dict[str, int] = {"grad": 0, "grads": -1}
         done = set()
@@ -215,12 +181,14 @@ class Derivative:
                 needs.append(indices[need])
             parts = [part.strip() for part in key.split(",")]
             where = i if len(parts) == 1 else tuple(self.names.index(part) for part in parts)
-            plan.formulas.append((where, formula, picker(needs)))
-            if len(parts) == 1 and needs == list(range(len(needs))):
-                plan.only = i, formula
-        keeps_lists = any(self.schema.parameters[at].is_list for _, at, fact in plan.input_saves if not fact)
-        if len(plan.formulas) != 1 or self.has_lists or keeps_lists:
-            plan.only = None
+            plan.formulas.append((where, formula, needs))
+        parameters = self.schema.parameters
+        plan.keep = keeping(plan, self.schema, self.op.name, keep_list)
+        if self.has_lists or any(parameters[at].is_list and parameters[at].is_tensor
+                                 for _, at, fact in plan.input_saves if not fact):
+            plan.apply = OperatorNode.apply_any
+        else:
+            plan.apply = applying(plan, len(self.inputs), self.op.name, OperatorNode.apply_all)
         return plan
 
     def _add_save(self, plan: Plan, need: str, key: str) -> None:
@@ -228,9 +196,9 @@ class Derivative:
         positions, returns = self.schema.positions, self.schema.returns
         outputs = {name: number for number, name in enumerate(returns) if name} | {"result": 0}
         base, fact, constant = need, None, None
-        for fact_name in FACTS:
+        for fact_name in FACT_OF:
             if need.endswith("_" + fact_name) and need not in positions and need not in outputs:
-                base, fact = need[: -len(fact_name) - 1], FACTS[fact_name]
+                base, fact = need[: -len(fact_name) - 1], fact_name
         index = len(plan.names)
         if base in positions:
             parameter = self.schema.parameters[positions[base]]
@@ -239,7 +207,7 @@ class Derivative:
             plan.keeps_tensors |= parameter.is_tensor and fact is None
             plan.keeps_first |= fact is None and not positions[base]
         elif base in outputs:
-            plan.output_saves.append((index, outputs[base], fact))
+            plan.output_saves.append((index, outputs[base], None if fact is None else FACT_OF[fact]))
             plan.keeps_tensors |= fact is None
         elif need == "output_mask":
             constant = tuple(bool(plan.mask >> self.names.index(part.strip()) & 1) for part in key.split(","))
@@ -248,6 +216,8 @@ class Derivative:
                              "an output")
         plan.names.append(need)
         plan.template.append(constant)
+        if fact is None and (base in outputs or (base in positions and parameter.is_tensor)):
+            plan.tensors.append(index)
 
     def start(self, args: tuple[Any, ...], inplace: bool = False, always: bool = False) -> OperatorNode | None:
         """A node for a call, its edges set and its inputs saved; None if no differentiable input requires grad, unless
@@ -284,7 +254,7 @@ class Derivative:
         node._order = next_sequence_nr()
         node._links = tuple(links)
         node.plan = plan = self.plan(mask)
-        node.saved = keep_inputs(plan, (clone(args[0]), *args[1:]) if inplace and plan.keeps_first else args)
+        node.saved = plan.keep(*((clone(args[0]), *args[1:]) if inplace and plan.keeps_first else args))
         if self.has_lists:
             node._width = width
             node.lengths = [len(args[p]) if isinstance(args[p], (list, tuple)) else None for _, p in self.inputs]
@@ -304,7 +274,7 @@ class Derivative:
         """A node that is no part of the graph, for a call and the inputs of ``mask``; it keeps what ``start`` does."""
         node = new(self.node_class)
         node.plan = plan = self.plan(mask)
-        node.saved = keep_inputs(plan, (clone(args[0]), *args[1:]) if inplace and plan.keeps_first else args)
+        node.saved = plan.keep(*((clone(args[0]), *args[1:]) if inplace and plan.keeps_first else args))
         if self.has_lists:
             node.lengths = [len(args[p]) if isinstance(args[p], (list, tuple)) else None for _, p in self.inputs]
         return node
@@ -349,91 +319,9 @@ class Derivative:
         schema = self.schema
         if schema.returns != ("",) or schema.returns_list or self.has_lists or self.row is None or self.refused:
             return record
-        if self.inputs == [(1, 0)]:
-            return self._recording_one(inner, record)
-        return self._recording_two(inner, record) if self.inputs == [(1, 0), (2, 1)] else record
-
-    def _recording_one(self, inner: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
-        """The hot path of ``record`` for one differentiable input, which comes first, and one output."""
-        node_class, plan, finish = self.node_class, self.plan(1), self.finish
-        template, input_saves, output_saves = plan.template, plan.input_saves, plan.output_saves
-        node_class.plan = plan
-
-        def record_one(self: Any, *args: Any) -> Any:
-            if not self._keys & AUTOGRAD or not local.grad_enabled or AnomalyMode.enabled:
-                return record(self, *args)
-            node = new(node_class)
-            node._order = next_sequence_nr()
-            source = self._grad_fn if self._base is None else self.grad_fn
-            if source is not None:
-                node._links = ((0, source, self._output_nr),)
-            elif (edge := self._leaf_edge()) is not None:
-                node._links = ((0, *edge),)
-            node.saved = keep_inputs(plan, (self, *args)) if input_saves else template.copy()
-            result = inner(self, *args)
-            array, dtype = result._array, result._dtype
-            if array is None or dtype.category < FLOATING:
-                return finish(node, result)
-            node._out_shape = array.shape
-            node._out_dtype = dtype
-            result._grad_fn = node
-            result._keys |= AUTOGRAD
-            if output_saves:
-                node.save_outputs((result,))
-            return result
-
-        return record_one
-
-    def _recording_two(self, inner: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
-        """The hot path of ``record`` for two differentiable inputs, which come first, and one output."""
-        node_class, finish = self.node_class, self.finish
-        plans: Any = (None, self.plan(1), self.plan(2), self.plan(3))
-
-        def record_two(self: Any, other: Any, *args: Any) -> Any:
-            if not local.grad_enabled:
-                return inner(self, other, *args)
-            if AnomalyMode.enabled:
-                return record(self, other, *args)
-            mask = 0
-            first: Any = None
-            second: Any = None
-            if self._keys & AUTOGRAD:
-                mask = 1
-                if self._base is None:
-                    source = self._grad_fn
-                    first = (0, grad_accumulator(self), 0) if source is None else (0, source, self._output_nr)
-                elif (edge := self._grad_edge()) is not None:
-                    first = (0, *edge)
-            if other.__class__ in TENSOR_TYPES and other._keys & AUTOGRAD:
-                mask += 2
-                if other._base is None:
-                    source = other._grad_fn
-                    second = (1, grad_accumulator(other), 0) if source is None else (1, source, other._output_nr)
-                elif (edge := other._grad_edge()) is not None:
-                    second = (1, *edge)
-            if not mask:
-                return inner(self, other, *args)
-            node = new(node_class)
-            node._order = next_sequence_nr()
-            if first is not None:
-                node._links = (first,) if second is None else (first, second)
-            elif second is not None:
-                node._links = (second,)
-            node.plan = plan = plans[mask]
-            node.saved = keep_inputs(plan, (self, other, *args)) if plan.input_saves else plan.template.copy()
-            result = inner(self, other, *args)
-            array, dtype = result._array, result._dtype
-            if array is None or dtype.category < FLOATING:
-                return finish(node, result)
-            node._out_shape = array.shape
-            node._out_dtype = dtype
-            result._grad_fn = node
-            result._keys |= AUTOGRAD
-            if plan.output_saves:
-                node.save_outputs((result,))
-            return result
-
-        return record_two
+        if self.make_recording is None:
+            self.make_recording = recording(self, keep_list)
+        return self.make_recording(inner, record)
 
 
 class OperatorNode(Node):
@@ -445,34 +333,16 @@ class OperatorNode(Node):
     lengths: list[int | None] | None = None
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        saved, plan = self.saved, self.plan
-        if saved is None:
-            raise freed(self)
-        gradient = grads[0]
-        if plan.only is None or gradient is None:
-            return self._apply_all(grads, saved)
-        where, formula = plan.only
-        if saved:
-            values = [gradient]
-            for value in saved:
-                if value.__class__ is Saved:
-                    value = value.unpack(self)
-                elif value.__class__ in TENSOR_TYPES:
-                    cell = value._version_counter
-                    if cell is not None and (cell[0] or value._detached_at):
-                        check_unchanged(value, 0, self)
-                values.append(value)
-            gradient = formula(*values)
-        else:
-            gradient = formula(gradient)
-        if self._width == 1:
-            return [gradient]
-        results: list[Any] = [None] * self._width
-        results[where] = gradient
-        return results
+        return self.plan.apply(self, grads)
 
-    def _apply_all(self, grads: list[Any], saved: list[Any]) -> list[Any]:
-        """Run all formulas, unless no gradient arrived."""
+    def apply_any(self, grads: list[Any]) -> list[Any]:
+        """Run the formulas, whatever they need."""
+        if self.saved is None:
+            raise freed(self)
+        return self.apply_all(grads, self.saved)
+
+    def apply_all(self, grads: list[Any], saved: list[Any]) -> list[Any]:
+        """Run all formulas whose results are wanted, unless no gradient arrived."""
         plan = self.plan
         results: list[Any] = [None] * len(self.derivative.inputs)
         if grads[0] is not None or any(g is not None for g in grads):
@@ -488,9 +358,9 @@ class OperatorNode(Node):
                 if where.__class__ is int:
                     if wanted is not None and where not in wanted:
                         continue
-                    results[where] = formula(*needs(values))
+                    results[where] = formula(*[values[need] for need in needs])
                     continue
-                for position, part in zip(where, formula(*needs(values)), strict=True):
+                for position, part in zip(where, formula(*[values[need] for need in needs]), strict=True):
                     if plan.mask >> position & 1:
                         results[position] = part
         if self.lengths is None:
@@ -536,9 +406,9 @@ class OperatorNode(Node):
         values = [gradient, *[self._unpacked(value) for value in self.saved or ()], [gradient]]
         for where, formula, needs in self.plan.formulas:
             if where == i:
-                return formula(*needs(values))
+                return formula(*[values[need] for need in needs])
             if where.__class__ is tuple and i in where:
-                return formula(*needs(values))[where.index(i)]
+                return formula(*[values[need] for need in needs])[where.index(i)]
         return None
 
     # -- node._saved_self and its like -----------------------------------------------------------------------------

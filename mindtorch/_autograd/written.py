@@ -1,0 +1,223 @@
+"""The functions that programs run for each call of an operator that is recorded, and for each node in the backward
+pass, as Python that is written for the operator.
+
+What ``Derivative.start`` and ``OperatorNode.apply_all`` find out step by step (which inputs require grad, what is kept
+of them, which formula takes what) is known of an operator beforehand. Their loops, written out, take a third of the
+time. The texts are those of ``addmm``, say, with three inputs that may require grad:
+
+    def record(self, mat1, mat2, *rest):        what Derivative.start and finish do
+    def keep(self, mat1, mat2, *rest):          the list of what the node keeps
+    def apply(node, grads):                     the gradients of the inputs, by the formulas
+"""
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterable
+from keyword import iskeyword
+from typing import Any
+
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.keys import AUTOGRAD, INFERENCE
+from .._dispatch.local import local
+from .._dispatch.schema import REQUIRED
+from .._dtype import FLOATING
+from .anomaly import AnomalyMode
+from .node import new, next_sequence_nr
+from .saved import Saved, check_unchanged, freed, save
+
+#: What is kept of a tensor where a formula needs only that, as an expression.
+FACTS = {
+    "shape": "(tuple({0}.shape) if {0}._array is None else {0}._array.shape)", "stride": "{0}._strides()",
+    "offset": "{0}._offset", "dtype": "{0}._dtype", "device": "{0}._device", "requires_grad": "{0}.requires_grad",
+}
+#: What all texts name.
+NAMES: dict[str, Any] = {
+    "AnomalyMode": AnomalyMode, "AUTOGRAD": AUTOGRAD, "FLOATING": FLOATING, "INFERENCE": INFERENCE, "Saved": Saved,
+    "TENSOR_TYPES": TENSOR_TYPES, "check_unchanged": check_unchanged, "freed": freed, "local": local, "new": new,
+    "next_sequence_nr": next_sequence_nr, "save": save,
+}
+#: The texts' own variables.
+OWN = frozenset({"rest", "inner", "record_any", "mask", "links", "source", "edge", "node", "node_class", "plan",
+                 "plans", "plan_of", "finish", "result", "array", "dtype", "hooks", "keep_list"})
+
+
+def function(name: str, of: str, lines: Iterable[str], **names: Any) -> Callable[..., Any]:
+    """The function of a text, in which tracebacks find their lines."""
+    source, file = "\n".join(lines) + "\n", f"<{name} of {of}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    space = {**NAMES, **names}
+    exec(compile(source, file, "exec"), space)
+    made: Callable[..., Any] = space[name]
+    return made
+
+
+#: The same as functions of a tensor.
+FACT_OF: dict[str, Callable[[Any], Any]] = {fact: eval(f"lambda t: {text.format('t')}") for fact, text in FACTS.items()}
+
+
+# -- what a call is given ----------------------------------------------------------------------------------------------
+
+class Arguments:
+    """How a call's arguments are spelled: the first ones by the names of the schema's parameters, all others as items
+    of ``rest``.
+    """
+
+    def __init__(self, schema: Any, count: int) -> None:
+        parameters = schema.parameters[:count]
+        self.names = [f"{name}_" if name in NAMES or name in OWN or iskeyword(name) else name
+                      for name in (parameter.name for parameter in parameters)]
+        self.defaults = {f"default_{name}": parameter.default for name, parameter in
+                         zip(self.names, parameters, strict=True) if parameter.default is not REQUIRED}
+        more = ["*rest"] if count < len(schema.parameters) else []
+        self.head = ", ".join([*[f"{name}=default_{name}" if f"default_{name}" in self.defaults else name
+                                 for name in self.names], *more])
+        self.call = ", ".join([*self.names, *more])
+
+    def spell(self, position: int, default: str) -> str:
+        """An argument, which may be missing at the end of a call."""
+        if position < len(self.names):
+            return self.names[position]
+        at = position - len(self.names)
+        return f"(rest[{at}] if len(rest) > {at} else {default})" if at else f"(rest[0] if rest else {default})"
+
+
+class Kept:
+    """How the list is written of what a node keeps of a call's arguments: the statements before, its items, and what
+    they name.
+
+    A tensor that was never written in place is kept as it is; any other as a ``Saved``, with its version.
+    """
+
+    def __init__(self, plan: Any, schema: Any, given: Arguments) -> None:
+        self.before: list[str] = []
+        self.items = ["None" if constant is None else f"constant_{index}"
+                      for index, constant in enumerate(plan.template)]
+        self.names: dict[str, Any] = {f"constant_{index}": constant for index, constant in enumerate(plan.template)
+                                      if constant is not None}
+        for index, position, fact in plan.input_saves:
+            value = given.spell(position, self.items[index])
+            if schema.parameters[position].is_tensor and not value.isidentifier():
+                self.before.append(f"value_{index} = {value}")
+                value = f"value_{index}"
+            self.items[index] = self._item(index, position, schema.parameters[position], value, fact)
+        if any("hooks" in item for item in self.items):
+            self.before.insert(0, "hooks = local.saved_tensor_hooks")
+        self.list = f"[{', '.join(self.items)}]"
+
+    def _item(self, index: int, position: int, parameter: Any, value: str, fact: str | None) -> str:
+        if not parameter.is_tensor:
+            return value
+        if parameter.is_list:
+            self.names[f"fact_{index}"] = None if fact is None else FACT_OF[fact]
+            return f"keep_list({value}, fact_{index})"
+        item = FACTS[fact].format(value) if fact is not None else (
+            f"({value} if {value}._version_counter is None and not {value}._keys & INFERENCE and not hooks "
+            f"else save({value}))")
+        if not position:
+            return item
+        instead = "None" if fact is not None else value  # for a number, or None
+        return f"({item} if {value}.__class__ in TENSOR_TYPES else {instead})"
+
+
+def indented(lines: Iterable[str], by: int) -> list[str]:
+    return [f"{' ' * by}{line}" for line in lines]
+
+# -- the three functions -----------------------------------------------------------------------------------------------
+
+def recording(found: Any, keep_list: Callable[..., Any]) -> Callable[..., Callable[..., Any]]:
+    """Makes of the function of the backend, and of one that records any call, the one that records calls of an operator
+    with one output, of whose inputs none is a list.
+    """
+    given = Arguments(found.schema, found.inputs[-1][1] + 1)
+    names: dict[str, Any] = {"node_class": found.node_class, "finish": found.finish, "plans": found.plans,
+                             "plan_of": found.plan, "keep_list": keep_list, **given.defaults}
+    if len(found.inputs) == 1:
+        plan = found.node_class.plan = found.plan(1)
+        kept = Kept(plan, found.schema, given)
+        names |= kept.names
+        name = given.names[found.inputs[0][1]]
+        is_tensor = "" if not found.inputs[0][1] else f"{name}.__class__ not in TENSOR_TYPES or "
+        look = [f"if {is_tensor}not {name}._keys & AUTOGRAD or not local.grad_enabled:",
+                f"    return inner({given.call})",
+                "if AnomalyMode.enabled:", f"    return record_any({given.call})",
+                "node = new(node_class)",
+                "node._order = next_sequence_nr()",
+                f"source = {name}._grad_fn if {name}._base is None else {name}.grad_fn",
+                "if source is not None:",
+                f"    node._links = (0, source, {name}._output_nr),",
+                f"elif (edge := {name}._leaf_edge()) is not None:",
+                "    node._links = (0, *edge),",
+                *kept.before, f"node.saved = {kept.list}"]
+        has_outputs = [] if not plan.output_saves else ["node.save_outputs((result,))"]
+    else:
+        look = ["if not local.grad_enabled:", f"    return inner({given.call})", "mask, links = 0, ()"]
+        for number, (bit, position) in enumerate(found.inputs):
+            name = given.names[position]
+            is_tensor = "" if not position else f"{name}.__class__ in TENSOR_TYPES and "
+            look += [f"if {is_tensor}{name}._keys & AUTOGRAD:",
+                     f"    mask += {bit}",
+                     f"    source = {name}._grad_fn if {name}._base is None else {name}.grad_fn",
+                     "    if source is not None:",
+                     f"        links += ({number}, source, {name}._output_nr),",
+                     f"    elif (edge := {name}._leaf_edge()) is not None:",
+                     f"        links += ({number}, *edge),"]
+        look += ["if not mask:", f"    return inner({given.call})",
+                 "if AnomalyMode.enabled:", f"    return record_any({given.call})",
+                 "node = new(node_class)",
+                 "node._order = next_sequence_nr()",
+                 "node._links = links",
+                 "node.plan = plan = plans.get(mask) or plan_of(mask)",
+                 f"node.saved = plan.keep({given.call})"]
+        has_outputs = ["if plan.output_saves:", "    node.save_outputs((result,))"]
+    look += [f"result = inner({given.call})",
+             "array, dtype = result._array, result._dtype",
+             "if array is None or dtype.category < FLOATING:",
+             "    return finish(node, result)",
+             "node._out_shape = array.shape",
+             "node._out_dtype = dtype",
+             "result._grad_fn = node",
+             "result._keys |= AUTOGRAD",
+             *has_outputs,
+             "return result"]
+    lines = ["def make(inner, record_any):", f"    def record({given.head}):", *indented(look, 8), "    return record"]
+    return function("make", f"record of {found.op.name}", lines, **names)
+
+
+def keeping(plan: Any, schema: Any, op: str, keep_list: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """Makes of a call's arguments the list of what its node keeps, without the outputs."""
+    given = Arguments(schema, max([position + 1 for _, position, _ in plan.input_saves
+                                   if schema.parameters[position].default is REQUIRED], default=0))
+    kept = Kept(plan, schema, given)
+    return function("keep", op, [f"def keep({given.head}):", *indented([*kept.before, f"return {kept.list}"], 4)],
+                    keep_list=keep_list, **given.defaults, **kept.names)
+
+
+def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any]) -> Callable[[Any, list[Any]], list[Any]]:
+    """Makes of a node and the gradients of its outputs those of the inputs, in a new list, where the first output has a
+    gradient and all inputs' gradients are needed; else ``apply_all`` does.
+    """
+    names: dict[str, Any] = {"apply_all": apply_all}
+    kept = [f"{name}_{index}" for index, name in enumerate(plan.names)]
+    values = ["grad", *kept, "grads"]
+    lines = ["def apply(node, grads):", "    saved = node.saved", "    if saved is None:", "        raise freed(node)",
+             "    grad = grads[0]",
+             "    if grad is None" + (" or ((task := local.task) is not None and task.needed is not None)"
+                                      if len(plan.formulas) > 1 else "") + ":",
+             "        return apply_all(node, grads, saved)"]
+    if kept:
+        lines.append(f"    {', '.join(kept)}, = saved")
+    for index in plan.tensors:
+        lines += [f"    if {kept[index]}.__class__ is Saved:",
+                  f"        {kept[index]} = {kept[index]}.unpack(node)",
+                  f"    elif {kept[index]}.__class__ in TENSOR_TYPES and {kept[index]}._version_counter is not None:",
+                  f"        check_unchanged({kept[index]}, 0, node)"]
+    results = ["None"] * width
+    for number, (where, formula, needs) in enumerate(plan.formulas):
+        names[f"formula_{number}"] = formula
+        call = f"formula_{number}({', '.join(values[need] for need in needs)})"
+        places = (where,) if where.__class__ is int else where
+        lines.append(f"    {', '.join(f'grad_{place}' for place in places)}{',' * (where is places)} = {call}")
+        for place in places:
+            if plan.mask >> place & 1:
+                results[place] = f"grad_{place}"
+    return function("apply", op, [*lines, f"    return [{', '.join(results)}]"], **names)
