@@ -484,6 +484,14 @@ class Tensor(Methods, metaclass=_TensorType):
         out._keys = out._keys & ~NONCONTIGUOUS if contiguous else out._keys | NONCONTIGUOUS
         return out
 
+    def _product(self, other: Tensor, turned: bool, other_turned: bool) -> Tensor:
+        """The product of two CPU matrices of one dtype, each of them transposed if it is ``turned``, for formulas."""
+        left, right = self._array, other._array
+        out = new(Tensor)
+        out._array = (left.T if turned else left).dot(right.T if other_turned else right)  # type: ignore[union-attr]
+        out._dtype, out._keys = self._dtype, CPU
+        return out
+
     def _expanded_alias(self, shape: Ints) -> Tensor:
         """A twin of this CPU tensor of no dimensions, expanded to a shape, for the same formulas."""
         out, stride, array = new(Tensor), (0,) * len(shape), self._array

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._dispatch import dispatcher
-from .._dispatch.aten import expand, sum as sum_all, sum_dim_IntList as sum_dims, t, view
+from .._dispatch.aten import expand, mm, sum as sum_all, sum_dim_IntList as sum_dims, t, view
 from .._dispatch.keys import ADDED, AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, THREAD_STATE
 from .._dispatch.local import local
+from .._dtype import float32, float64
 
 
 def is_unobserved() -> bool:
@@ -44,6 +45,18 @@ def transposed(matrix: Any) -> Any:
             or array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2):
         return t(matrix)
     return matrix._transposed_alias()
+
+
+def product(left: Any, right: Any, turned: bool, right_turned: bool) -> Any:
+    """The product of two matrices, each of them transposed if it is ``turned``, for a formula, without calls of
+    operators where they would not show.
+    """
+    dtype = left._dtype
+    if ((dtype is not float32 and dtype is not float64) or right._dtype is not dtype or left._array is None
+            or right._array is None or (left._keys | right._keys) & ~(CPU | AUTOGRAD | NONCONTIGUOUS)
+            or not is_unobserved()):
+        return mm(t(left) if turned else left, t(right) if right_turned else right)
+    return left._product(right, turned, right_turned)
 
 
 def repeated(scalar: Any, shape: Any) -> Any:

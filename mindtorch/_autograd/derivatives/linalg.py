@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.aten import _trilinear as trilinear, bmm, linalg_cross as cross, mm, mv, norm_except_dim, outer, t
+from ..._dispatch.aten import _trilinear as trilinear, bmm, linalg_cross as cross, mv, norm_except_dim, outer, t
 from ..._dispatch.local import local
 from ..derivative import derivative
-from ..utils import reduce_grad, transposed
+from ..utils import product, reduce_grad, transposed
 
 
 def conj(x: Any) -> Any:
@@ -37,15 +37,15 @@ def _is_transposed(shape: Any, stride: Any) -> bool:
 def grad_of_mat1(grad: Any, mat2: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
     """The gradient of the left operand of a matrix product."""
     if _is_transposed(shape, stride):
-        return scaled(transposed(mm(conj(mat2), transposed(grad))), alpha)
-    return scaled(mm(grad, conj(transposed(mat2))), alpha)
+        return scaled(transposed(product(conj(mat2), grad, False, True)), alpha)
+    return scaled(product(grad, conj(mat2), False, True), alpha)
 
 
 def grad_of_mat2(grad: Any, mat1: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
     """The gradient of the right operand of a matrix product."""
     if _is_transposed(shape, stride):
-        return scaled(transposed(mm(transposed(grad), conj(mat1))), alpha)
-    return scaled(mm(conj(transposed(mat1)), grad), alpha)
+        return scaled(transposed(product(grad, conj(mat1), True, False)), alpha)
+    return scaled(product(conj(mat1), grad, True, False), alpha)
 
 
 derivative("mm", self=lambda grad, mat2, self_shape, self_stride: grad_of_mat1(grad, mat2, self_shape, self_stride),
