@@ -192,6 +192,20 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             note(error, op, (tensors, *args), site=call_site())
             raise
 
+    def call_lists(*args: Any) -> Any:
+        keys = mode
+        for tensors in args[:lists]:
+            for tensor in tensors:
+                keys |= tensor._keys
+        for arg in args[lists:]:
+            if arg.__class__ in TENSOR_TYPES:
+                keys |= arg._keys
+        try:
+            return (table.get(keys) or resolve(op, keys, offer))(*args)
+        except Exception as error:
+            note(error, op, args, site=call_site())
+            raise
+
     def call_any(*args: Any) -> Any:
         keys = keys_of(args) | mode
         try:
@@ -213,6 +227,8 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
     if "Tensor" not in written and "Device? device" in written and not op.is_out:
         place = op.schema.positions["device"]
         return call_factory
+    lists = next((i for i, p in enumerate(op.schema.parameters) if not (p.is_tensor and p.is_list) or p.inner_optional
+                  or p.optional), 0)
     kinds = [part.split()[0] for part in written.split(", ")[:3] if part]
     tensors = 0 if op.is_out else written.count("Tensor")
     if tensors == 1 and kinds[0].startswith("Tensor") and kinds[0][-1] not in "]?":
@@ -226,6 +242,8 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
     if (tensors == 3 and "wrapped numbers" not in op.flags
             and kinds in (["Tensor", "Tensor", "Tensor"], ["Tensor", "Tensor", "Tensor?"])):
         return call_three
+    if lists > 1 and not op.is_out:
+        return call_lists
     return call_any
 
 
@@ -391,7 +409,11 @@ def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[
         result = kernel(*args)
         for i in written:
             for tensor in args[i]:
-                tensor._bump()
+                cell = tensor._version_counter
+                if cell is None:
+                    tensor._version_counter = [1, tensor._storage]
+                else:
+                    cell[0] += 1
         return result
 
     return call

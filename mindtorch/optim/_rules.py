@@ -22,6 +22,7 @@ from .._tensor import Tensor
 from .optimizer import Optimizer, as_number, check_fused, every_group
 
 Rule = Callable[..., None]
+IN_FULL = {float32, float64}  #: the dtypes in which PyTorch's fused operators compute what its others do
 
 
 # -- what rules are given ----------------------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ def runs_fused(params: list[Any], fused: bool | None, differentiable: bool) -> b
     if fused:
         return True
     return (fused is None and not differentiable and not local.grad_enabled and not dispatcher.mode
-            and all(param._dtype is float32 or param._dtype is float64 for param in params))
+            and {param._dtype for param in params} <= IN_FULL)
 
 
 def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: list[Any], *settings: Any,
@@ -253,12 +254,10 @@ class RuleOptimizer(Optimizer):
 
     def _settings(self, group: dict[str, Any]) -> dict[str, Any]:
         """A group's settings as the function takes them."""
-        settings = {}
-        for name in self.defaults:
-            names = self._unpacked.get(name)
-            if names is None:
-                settings[name] = group[name]
-            elif names:
+        unpacked = self._unpacked
+        settings = {name: group[name] for name in self.defaults if name not in unpacked}
+        for name, names in unpacked.items():
+            if names and name in group:
                 settings.update(zip(names, group[name], strict=True))
         if "grad_scale" in self.__dict__:  # of a GradScaler, which leaves unscaling to the fused operator
             settings.update({name: self.__dict__[name] for name in ("grad_scale", "found_inf")})

@@ -69,9 +69,10 @@ class SGD(RuleOptimizer):
 
     @every_group
     def step(self, group: dict[str, Any]) -> None:
-        params = self._params(group)
-        states = [self.state[param] for param in params] if group["momentum"] else []
-        buffers = [state.get("momentum_buffer") for state in states]
+        params, state = self._params(group), self.state
+        buffers = [state[param].get("momentum_buffer") for param in params] if group["momentum"] else []
+        new = [param for param, buffer in zip(params, buffers, strict=False) if buffer is None]
         sgd(params, [param._grad for param in params], buffers, **self._settings(group))
-        for state, buffer in zip(states, buffers, strict=True):
-            state["momentum_buffer"] = buffer
+        if new:
+            for param, buffer in zip(params, buffers, strict=True):
+                state[param]["momentum_buffer"] = buffer

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -153,20 +154,21 @@ def of_sgd(given: Sequence[array], weight_decay: float, decoupled: bool, lr: flo
     return _loops.sgd_with_momentum, 4, (weight_decay, -lr, momentum, 1 - dampening, nesterov)
 
 
-def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: array, lr: float, beta1: float,
+def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: float, lr: float, beta1: float,
             beta2: float, eps: float) -> Looped | None:
     """Without a peak, and with averages that stay nearer to what they were than to the gradient."""
     if len(given) != 4 or beta1 <= 0.5:
         return None
-    count = step.item()
     shrink, coupled = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
-    return _loops.adam, 10, (shrink, coupled, 1 - beta1, beta2, 1 - beta2, (1 - beta2**count) ** 0.5, eps,
-                             -(lr / (1 - beta1**count)))
+    return _loops.adam, 10, (shrink, coupled, 1 - beta1, beta2, 1 - beta2, (1 - beta2**step) ** 0.5, eps,
+                             -(lr / (1 - beta1**step)))
 
 
 #: By the rule: what makes of a parameter, with its gradient and state, and of settings the loop that carries out the
 #: step, how many passes of NumPy it replaces, and the loop's numbers; None if there is no loop for it.
 Looped = tuple[_loops.Loop, int, tuple[Any, ...]]
+dtype_of, is_contiguous = attrgetter("dtype"), attrgetter("flags.c_contiguous")
+SINGLE = {np.dtype(np.float32)}  #: the dtypes that loops take
 LOOPED: dict[Any, Callable[..., Looped | None]] = {optim.sgd: of_sgd, optim.adam: of_adam}
 
 
@@ -174,23 +176,27 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
             settings: dict[str, Any], weight_decay: float, decoupled: bool) -> bool:
     """Have a loop carry out the step of all parameters, if it takes them, and say whether it does."""
     looped_of = LOOPED.get(rule)
-    if looped_of is None or not all(a.dtype == np.float32 and a.flags.c_contiguous for a in chain(*everything)):
+    if (looped_of is None or not everything or {*map(dtype_of, chain(*everything))} != SINGLE
+            or not all(map(is_contiguous, chain(*everything)))):
         return False
-    compiled, plan = None, []
+    count, plan, numbers = None, [], None
     for i, given in enumerate(everything):
-        if steps:
-            settings["step"] = steps[i]
-        looped = looped_of(given, weight_decay, decoupled, **settings)
-        if looped is None:
-            return False
-        loop, passes, numbers = looped
-        compiled = compiled or loop.compiled(passes * sum(given[0].size for given in everything))
-        if compiled is None:
-            return False
-        plan.append((compiled, [a.reshape(-1) for a in given], passes, numbers))
-    for call in plan:
-        compute_parts(*call)
-    return bool(plan)
+        now = steps[i].item() if steps else None
+        if numbers is None or now != count:  # most parameters have been through as many steps
+            count = now
+            if steps:
+                settings["step"] = now
+            looped = looped_of(given, weight_decay, decoupled, **settings)
+            if looped is None:
+                return False
+            loop, passes, numbers = looped
+        plan.append((given, numbers))
+    compiled = loop.compiled(passes * sum([given[0].size for given in everything]))
+    if compiled is None:
+        return False
+    for given, numbers in plan:
+        compute_parts(compiled, [a if a.ndim == 1 else a.reshape(-1) for a in given], passes, numbers)
+    return True
 
 
 def compute_parts(compiled: Callable[..., None], arrays: list[array], passes: int, numbers: tuple[Any, ...]) -> None:
