@@ -42,10 +42,10 @@ OWN = frozenset({"rest", "inner", "record_any", "mask", "links", "source", "edge
 
 
 def function(name: str, of: str, lines: Iterable[str], **names: Any) -> Callable[..., Any]:
-    """The function of a text, in which tracebacks find their lines."""
-    source, file = "\n".join(lines) + "\n", f"<{name} of {of}>"
+    """The function of a text, in which tracebacks find their lines. By its file it is a part of this library."""
+    source, file = "\n".join(lines) + "\n", f"{__file__}: {name} of {of}"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    space = {**NAMES, **names}
+    space = {"__name__": __name__, **NAMES, **names}
     exec(compile(source, file, "exec"), space)
     made: Callable[..., Any] = space[name]
     return made
@@ -180,7 +180,7 @@ def recording(found: Any, keep_list: Callable[..., Any]) -> Callable[..., Callab
              *has_outputs,
              "return result"]
     lines = ["def make(inner, record_any):", f"    def record({given.head}):", *indented(look, 8), "    return record"]
-    return function("make", f"record of {found.op.name}", lines, **names)
+    return function("make", found.op.name, lines, **names)
 
 
 def keeping(plan: Any, schema: Any, op: str, keep_list: Callable[..., Any]) -> Callable[..., list[Any]]:
