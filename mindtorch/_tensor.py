@@ -486,9 +486,10 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _product(self, other: Tensor, turned: bool, other_turned: bool) -> Tensor:
         """The product of two CPU matrices of one dtype, each of them transposed if it is ``turned``, for formulas."""
-        left, right = self._array, other._array
+        left: Any = self._array
+        right: Any = other._array
         out = new(Tensor)
-        out._array = (left.T if turned else left).dot(right.T if other_turned else right)  # type: ignore[union-attr]
+        out._array = (left.T if turned else left).dot(right.T if other_turned else right)
         out._dtype, out._keys = self._dtype, CPU
         return out
 
