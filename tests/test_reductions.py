@@ -350,6 +350,24 @@ def test_large_softmax_is_computed_in_blocks_that_agree() -> None:
         assert_same(call(port(x, mindtorch)), call(x))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape, dim", [((1100, 1000), 0), ((1100, 1000), 1), ((1_100_000,), 0), ((20, 50, 1100), 1),
+                                        ((1_000_000, 2), 0), ((2, 1_000_000), 0)])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_large_softmax_and_its_gradient_agree_along_any_dimension(name: str, shape: tuple[int, ...], dim: int,
+                                                                  dtype: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, grad = (torch.randn(shape, generator=generator, dtype=getattr(torch, dtype)) for _ in range(2))
+    x[-1] += 3
+    results = []
+    for t in (mindtorch, torch):
+        leaf = port(x, t).requires_grad_()
+        result = getattr(leaf, name)(dim)
+        results += [result.detach(), *t.autograd.grad(result, leaf, port(grad, t))]
+    for mine, theirs in zip(results[:2], results[2:], strict=True):
+        mindtorch.testing.assert_close(mine, port(theirs, mindtorch), rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "complex64"])
 @pytest.mark.parametrize("shape, dim", [((7, 20_001), 1), ((150_000,), 0), ((50, 1_000, 3), 1), ((100, 1_500), 0)])
 def test_long_scans_agree(shape: tuple[int, ...], dim: int, dtype: str) -> None:

@@ -88,10 +88,11 @@ def blocked(compute: Callable[..., None], count: int, loop: _loops.Loop) -> Call
             matrices = [array.reshape(-1, out.shape[-1]) for array in (*arrays, out)]
             each_block(lambda part: of_lines(*[matrix[part] for matrix in matrices]), len(matrices[0]),
                        max(LARGE // out.shape[-1], 1), out.size)
+        elif out.size and axis == 0:
+            compute(*arrays, out, axis)
         elif out.size:
-            step = len(out) if axis == 0 else max(BLOCK * len(out) // out.size, 1)
-            each_block(lambda part: compute(*[array[part] for array in arrays], out[part], axis), len(out), step,
-                       out.size)
+            each_block(lambda part: compute(*[array[part] for array in arrays], out[part], axis), len(out),
+                       max(BLOCK * len(out) // out.size, 1), out.size)
         return out.reshape(np.shape(args[0]))
 
     return row
