@@ -29,6 +29,7 @@ from . import _batching
 from ._autograd.derivative import derivative as derivative, not_differentiable as not_differentiable
 from ._autograd.function import Function
 from ._device import device
+from ._dispatch.autocast import POLICY
 from ._dispatch.dispatcher import TENSOR_TYPES, has_derivative, switched, tensors_of
 from ._dispatch.keys import AUTOGRAD
 from ._dispatch.overloads import OpOverload, OpOverloadPacket, ops as ops, overload_of
@@ -37,10 +38,11 @@ from ._dispatch.schemas import registry
 from ._dtype import DType
 from ._interrupts import contextmanager
 from ._tensor import Tensor
+from .amp.autocast_mode import is_autocast_available
 
 __all__ = ["CustomOpDef", "Library", "custom_op", "define", "derivative", "impl", "infer_schema", "kernel", "meta",
-           "not_differentiable", "opcheck", "ops", "register_autograd", "register_fake", "register_kernel",
-           "register_vmap"]
+           "not_differentiable", "opcheck", "ops", "register_autocast", "register_autograd", "register_fake",
+           "register_kernel", "register_vmap"]
 __dir__ = __all__.copy
 
 
@@ -209,6 +211,8 @@ class Library:
         for op in self._defined:
             registry.undefine(op)
             _batching.RULES.pop(op.name, None)
+            for policy in POLICY.values():
+                policy.pop(op.name.partition(".")[0], None)
         self._replaced, self._defined = [], []
 
     def __del__(self) -> None:
@@ -336,6 +340,10 @@ class CustomOpDef:
         """Say how the operator runs on a batch (``torch.library.CustomOpDef.register_vmap``)."""
         return register_vmap(self, func)
 
+    def register_autocast(self, device_type: str, cast_inputs: DType) -> None:
+        """Say to which dtype autocast casts the operator's inputs (``torch.library.CustomOpDef.register_autocast``)."""
+        register_autocast(self, device_type, cast_inputs)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._opoverload(*args, **kwargs)
 
@@ -434,6 +442,22 @@ def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context
     registry.forget_resolved(found)
 
 
+def register_autocast(op: Any, device_type: str, cast_inputs: DType, /, *, lib: Library | None = None) -> None:
+    """Have an operator's floating point inputs on a device type cast to a dtype where autocast is enabled for it;
+    inside the operator autocast is off (``torch.library.register_autocast``). Inputs in double precision stay.
+
+    Raises:
+        ValueError: if the device type has no autocast.
+    """
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    if not is_autocast_available(device_type):
+        raise ValueError(f"Device type '{device_type}' does not support autocast.")
+    found = _operator(op)
+    POLICY[device(device_type).type][found.name.partition(".")[0]] = cast_inputs
+    registry.forget_resolved(found)
+
+
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
     """Say how an operator runs on all elements of a batch inside ``vmap``; a decorator without ``func``
     (``torch.library.register_vmap``). ``func(info, in_dims, *args)`` gets ``info.batch_size`` and ``info.randomness``,
@@ -448,6 +472,12 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     return func
 
 
+class OpCheckError(Exception):
+    """``opcheck`` found something wrong with an operator
+    (``torch.testing._internal.optests.generate_tests.OpCheckError``).
+    """
+
+
 def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,
             test_utils: Any = ("test_schema", "test_autograd_registration", "test_faketensor"),
             raise_exception: bool = True) -> dict[str, Any]:
@@ -459,18 +489,25 @@ def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
 
     Raises:
         RuntimeError: for all overloads of a name together.
+        ValueError: for a test that there is not.
+        OpCheckError: if a test fails.
     """
     if isinstance(op, OpOverloadPacket):
         raise RuntimeError("opcheck can only test operators without overloads. Got the following overloads for "
                            f"{op._qualified_op_name}: {op.overloads()}")
     found, results = _operator(op), {}
-    for name in [test_utils] if isinstance(test_utils, str) else test_utils:
+    names = [*CHECKS] if test_utils == "ALL" else [test_utils] if isinstance(test_utils, str) else test_utils
+    if not isinstance(names, (list, tuple)) or not set(names) <= set(CHECKS):
+        raise ValueError(f"opcheck(op, ..., test_utils={names}), expected test_utils to be subset of {tuple(CHECKS)} "
+                         "but it was not")
+    for name in names:
         try:
             CHECKS[name](found, overload_of(found)._canonical(args, kwargs or {}))
             results[name] = "SUCCESS"
         except Exception as error:
             if raise_exception:
-                raise
+                raise OpCheckError(f"opcheck(op, ...): {name} failed with {error} "
+                                   "(scroll up for stack trace)") from error
             results[name] = error  # type: ignore[assignment]
     return results
 

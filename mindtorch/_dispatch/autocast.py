@@ -49,8 +49,8 @@ FLOAT32 = {
 #: What takes inputs of the lower precision and of float32 together, and no others.
 PROMOTES = {"cpu": "cat stack index_copy", "npu": "addcdiv addcmul atan2 bilinear cross dot index_put tensordot vdot"}
 _LOWER, _FLOAT32, _PROMOTES = 1, 2, 3
-#: How an operator computes, by device; others are left alone.
-POLICY = {device: {**dict.fromkeys(LOWER[device].split(), _LOWER), **dict.fromkeys(FLOAT32[device].split(), _FLOAT32),
+#: How an operator computes, by device; others are left alone. ``library.register_autocast`` adds dtypes.
+POLICY: dict[str, dict[str, Any]] = {device: {**dict.fromkeys(LOWER[device].split(), _LOWER), **dict.fromkeys(FLOAT32[device].split(), _FLOAT32),
                    **dict.fromkeys(PROMOTES[device].split(), _PROMOTES)} for device in LOWER}
 
 #: Parameters in the lower precision, so that each is cast once a block: by id and whether recording, with a reference
@@ -99,7 +99,7 @@ def _cast(value: Any, name: str, active: dict[str, DType]) -> Any:
     if policy == _PROMOTES:
         check(value._dtype in (lower, float32), "Unexpected floating ScalarType in at::autocast::prioritize")
         return value
-    dtype: Any = lower if policy == _LOWER else float32
+    dtype: Any = lower if policy == _LOWER else float32 if policy == _FLOAT32 else policy
     if value._dtype is dtype:
         return value
     if not (policy == _LOWER and cache_enabled and value._keys & AUTOGRAD and value._dtype is float32

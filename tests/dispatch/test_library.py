@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import typing
 
 import pytest
 
@@ -109,6 +110,33 @@ def test_opcheck_accepts_a_right_operator_and_refuses_a_wrong_one(t, namespace):
     wrong = library(t).custom_op(f"{namespace}::writes", writes, mutates_args=())
     results = library(t).opcheck(wrong, (t.ones(2),), test_utils="test_schema", raise_exception=False)
     assert isinstance(results["test_schema"], Exception)
+    with pytest.raises(Exception, match=r"opcheck\(op, ...\): test_schema failed with .*") as refused:
+        library(t).opcheck(wrong, (t.ones(2),), test_utils="test_schema")
+    assert type(refused.value).__name__ == "OpCheckError" and isinstance(refused.value.__cause__, Exception)
+    with pytest.raises(ValueError, match="expected test_utils to be subset of"):
+        library(t).opcheck(wrong, (t.ones(2),), test_utils="test_nothing")
+
+
+@BOTH
+def test_an_operator_of_ones_own_has_its_inputs_cast_by_autocast(t, namespace):
+    seen = []
+
+    def twice(x, others, n):
+        seen.append((x.dtype, [other.dtype for other in others], t.is_autocast_enabled("cpu")))
+        return x * n
+
+    twice.__annotations__ = {"x": t.Tensor, "others": typing.List[t.Tensor], "n": int, "return": t.Tensor}  # noqa: UP006
+    op = library(t).custom_op(f"{namespace}::twice", twice, mutates_args=())
+    library(t).register_autocast(op, "cpu", t.float16)
+    given = t.ones(2), [t.ones(2, dtype=t.float64), t.ones(2, dtype=t.int64)], 3
+    with t.autocast("cpu", dtype=t.bfloat16):
+        assert op(*given).dtype == t.float16 and getattr(t.ops, namespace).twice(*given).dtype == t.float16
+    assert op(*given).dtype == t.float32
+    lower = (t.float16, [t.float64, t.int64], False)
+    assert seen == [lower, lower, (t.float32, [t.float64, t.int64], False)]
+    for wrong, words in ((3, "Expected `device_type` of type `str`"), ("meta", "Device type 'meta' does not support")):
+        with pytest.raises(ValueError, match=words):
+            op.register_autocast(wrong, t.float16)
 
 
 @BOTH
