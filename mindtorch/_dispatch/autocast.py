@@ -50,8 +50,9 @@ FLOAT32 = {
 PROMOTES = {"cpu": "cat stack index_copy", "npu": "addcdiv addcmul atan2 bilinear cross dot index_put tensordot vdot"}
 _LOWER, _FLOAT32, _PROMOTES = 1, 2, 3
 #: How an operator computes, by device; others are left alone. ``library.register_autocast`` adds dtypes.
-POLICY: dict[str, dict[str, Any]] = {device: {**dict.fromkeys(LOWER[device].split(), _LOWER), **dict.fromkeys(FLOAT32[device].split(), _FLOAT32),
-                   **dict.fromkeys(PROMOTES[device].split(), _PROMOTES)} for device in LOWER}
+POLICY: dict[str, dict[str, Any]] = {
+    device: {**dict.fromkeys(LOWER[device].split(), _LOWER), **dict.fromkeys(FLOAT32[device].split(), _FLOAT32),
+             **dict.fromkeys(PROMOTES[device].split(), _PROMOTES)} for device in LOWER}
 
 #: Parameters in the lower precision, so that each is cast once a block: by id and whether recording, with a reference
 #: that tells whether the id is still the parameter's.
