@@ -18,8 +18,9 @@ def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Find every tensor that a namespace reaches by a short name, and return it with that name.
 
     Variables come first, then ``model.0.weight`` of modules, ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, also
-    of modules in them; then ``Out[3]``, which keeps alive what a cell displayed. IPython's own variables, which begin
-    with an underscore, are left out.
+    of modules in them; then ``Out[3]``, which keeps alive what a cell displayed; then gradients, and what optimizers
+    keep of parameters, ``optimizer.state[model.0.weight].exp_avg``. IPython's own variables, which begin with an
+    underscore, are left out.
     """
     visible = _visible(namespace)
     seen: set[int] = set()
@@ -38,6 +39,12 @@ def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in found:
         if (grad := library_of(value).grad(value)) is not None:
             yield from new(f"{name}.grad", grad)
+    names = {id(value): name for name, value in reversed(found)}
+    for name, value in visible.items():
+        for path, item in [(name, value), *_items(name, value)]:
+            if _is_optimizer(item):
+                for state, kept in _of_optimizer(path, item, names):
+                    yield from new(state, kept)
 
 
 def _outputs(namespace: Mapping[str, Any]) -> dict[Any, Any]:
@@ -103,6 +110,21 @@ def _of_module(name: str, module: Any) -> Iterator[tuple[str, Any]]:
         for path, item in found():
             if is_tensor(item):
                 yield f"{name}.{path}", item
+
+
+def _is_optimizer(value: Any) -> bool:
+    return hasattr(type(value), "zero_grad") and {"param_groups", "state"} <= getattr(value, "__dict__", {}).keys()
+
+
+def _of_optimizer(name: str, optimizer: Any, names: Mapping[int, str]) -> Iterator[tuple[str, Any]]:
+    """The parameters, which may have no other name, and what is kept of each."""
+    for g, group in enumerate(optimizer.param_groups):
+        for i, parameter in enumerate(group["params"]):
+            place = f"param_groups[{g}]['params'][{i}]"
+            yield f"{name}.{place}", parameter
+            for key, kept in optimizer.state.get(parameter, {}).items():
+                if is_tensor(kept):
+                    yield f"{name}.state[{names.get(id(parameter), place)}].{key}", kept
 
 
 def module_name(module: Any, namespace: Mapping[str, Any]) -> str:

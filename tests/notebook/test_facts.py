@@ -26,6 +26,23 @@ def test_names_come_from_variables_containers_modules_and_gradients():
     ]
 
 
+def test_what_an_optimizer_keeps_is_named_after_it_and_the_parameter():
+    model, lost = torch.nn.Linear(3, 2), torch.ones(2, requires_grad=True)
+    adam, sgd = torch.optim.Adam(model.parameters()), torch.optim.SGD([lost], lr=0.1, momentum=0.9)
+    (model(torch.ones(1, 3)) * lost).sum().backward()
+    adam.step()
+    sgd.step()
+    space = {"adam": adam, "model": model, "others": [sgd]}
+    names = {name: tensor for name, tensor in introspect.named_tensors(space) if not name.startswith("model.")}
+    assert [*names] == [f"adam.state[model.{of}].{kept}" for of in ("weight", "bias")
+                        for kept in ("step", "exp_avg", "exp_avg_sq")] + [
+        "others[0].param_groups[0]['params'][0]", "others[0].state[param_groups[0]['params'][0]].momentum_buffer"]
+    assert names["adam.state[model.weight].exp_avg"] is adam.state[model.weight]["exp_avg"]
+    assert names["others[0].param_groups[0]['params'][0]"] is lost
+    used = {name for use in introspect.memory_facts(introspect.names_of(space))[0].storages for name in use.names}
+    assert {"adam.state[model.bias].exp_avg_sq", "model.bias"} <= used
+
+
 def test_a_module_that_is_not_made_yet_has_no_tensors():
     unmade = torch.nn.Linear.__new__(torch.nn.Linear)
     assert list(introspect.named_tensors({"layer": unmade, "both": [unmade]})) == []
