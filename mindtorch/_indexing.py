@@ -14,7 +14,7 @@ import numpy as np
 
 from ._about import about, note
 from ._backends.common.fast_paths import fast_path
-from ._backends.common.view.fast_paths import basic_view
+from ._backends.cpu.fast_paths.views import basic_view
 from ._creation import tensor as make_tensor
 from ._dispatch import dispatcher
 from ._dispatch.aten import (

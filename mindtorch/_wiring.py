@@ -5,6 +5,9 @@ key wraps around it.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from . import _batching
 from ._autograd import (  # noqa: F401  (derivatives say where their rows are)
     derivatives, forward, function, grad_mode, recording, views,
@@ -13,7 +16,7 @@ from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
 from ._backends.common.pointwise import Pointwise
-from ._backends.cpu.fast_paths import fast_path_of
+from ._backends.cpu.fast_paths import with_fast_path
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
@@ -51,26 +54,24 @@ def find_kernel(op: Operator, key: int) -> Kernel | None:
     operator that has a kernel; copies and views, which are the same everywhere; last what the device falls back on.
     """
     backend = by_key[key]
-    return (backend.kernel(op) or composite(op, key) or inplace_and_out.kernel_of_form(op, key) or conversion(op, key)
-            or view.kernel_of_view(op, key) or backend.fallback(op))
+    return (backend.kernel(op) or composite(op, key) or inplace_and_out.kernel_of_form(op, key)
+            or common(op, key, convert.KERNELS.get(op.name))
+            or common(op, key, view.KERNELS.get(op.name), makes_view=True) or backend.fallback(op))
 
 
 def composite(op: Operator, key: int) -> Kernel | None:
-    """A composite's function is its kernel on every backend; an ``out=`` form, which has a row of its own where it
-    draws random numbers into ``out``, keeps autograd's check. On the CPU, some have a fast path.
+    """A composite; an ``out=`` form, which has a row of its own where it draws random numbers into ``out``, keeps
+    autograd's check.
     """
-    function = COMPOSITES.get(op.name)
-    if function is None:
-        return None
-    return Kernel(function, function, fast_path_of(op, function) if key == CPU else None, composite=not op.is_out)
+    return common(op, key, COMPOSITES.get(op.name), composite=not op.is_out)
 
 
-def conversion(op: Operator, key: int) -> Kernel | None:
-    """A copy's function is its kernel on every backend. On the CPU, some have a fast path."""
-    function = convert.KERNELS.get(op.name)
+def common(op: Operator, key: int, function: Callable[..., Any] | None, **traits: bool) -> Kernel | None:
+    """A function that is the kernel on every backend; on the CPU, some have a fast path."""
     if function is None:
         return None
-    return Kernel(function, function, fast_path_of(op, function) if key == CPU else None)
+    general, fast = with_fast_path(op, function) if key == CPU else (function, None)
+    return Kernel(general, function, fast, **traits)
 
 
 registry.find_kernel = find_kernel

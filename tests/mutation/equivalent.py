@@ -19,11 +19,11 @@ class Equivalent(NamedTuple):
 
 
 EQUIVALENT = [Equivalent(*row) for row in (
-    ("_backends/common/view/fast_paths.py",
+    ("_backends/cpu/fast_paths/views.py",
      "if 0 in array.shape or min(dims, default=0) < 0:  # type: ignore[union-attr]",
      "if 0 in array.shape or min(dims, default=0) < 1:  # type: ignore[union-attr]",
      "what the fast path leaves, the general kernel makes: the same view, only slower"),
-    ("_backends/common/view/fast_paths.py",
+    ("_backends/cpu/fast_paths/views.py",
      "if 0 in array.shape or min(dims, default=0) < 0:  # type: ignore[union-attr]",
      "if 0 in array.shape or (min(dims, default=0) > 0):  # type: ignore[union-attr]",
      "NumPy counts negative dimensions from the last, too, and what it refuses goes to the general kernel"),

@@ -1,8 +1,7 @@
 """Fast paths: what runs in place of a general kernel where nothing is left to check.
 
 The dispatcher takes an operator's fast path if the tensors in the call are CPU tensors, contiguous, and no key but the
-backend's is set: nothing is recorded, pending or observed. (Views in a table called ``NONCONTIGUOUS``, and what is in
-``cpu.fast_paths.ANY_STRIDES``, take any strides.)
+backend's is set: nothing is recorded, pending or observed. (Those in the table ``ANY_STRIDES`` take any strides.)
 
 What a fast path skips is the meta kernel: promotion, broadcasting, strides and PyTorch's checks. That is safe because
 it computes only where the inputs leave nothing to decide (one dtype, which NumPy keeps; a contiguous result of its own

@@ -13,7 +13,7 @@ from ..._dispatch.return_types import pack
 from ..._layout import Spec
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise
-from .fast_paths import ANY_STRIDES, fast_path_of
+from .fast_paths import with_fast_path
 from .kept import DESCRIPTIONS, Kept, remembering, seen
 from .ops import CPU_KERNELS
 from .pointwise import pointwise_fast_path, pointwise_kernel, with_zero_strides
@@ -32,12 +32,10 @@ def kernel_of(op: Operator) -> Kernel | None:
         return None
     meta = registry.meta_rows.get(op.name)
     if isinstance(meta, Pointwise):
-        general = pointwise_kernel(op, row, meta)
-        fast = fast_path_of(op, general)
-        if fast is not None:
-            return Kernel(general, row, fast=fast)
-        fast = pointwise_fast_path(op, row, meta, general)
-        return Kernel(general if fast is None else with_zero_strides(general, fast), row, fast=fast)
+        general, fast = with_fast_path(op, pointwise_kernel(op, row, meta))
+        if fast is None and (fast := pointwise_fast_path(op, row, meta, general)) is not None:
+            general = with_zero_strides(general, fast)
+        return Kernel(general, row, fast)
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
     keeps = op.family not in ("creation", "random") and op.name not in OF_MORE
@@ -45,8 +43,8 @@ def kernel_of(op: Operator) -> Kernel | None:
         general = writing_kernel(remembering(meta) if keeps else meta, on_arrays(row))
     else:
         general = general_kernel(op, row, meta, keeps)
-    fast = fast_path_of(op, general)
-    return Kernel(fast if fast is not None and op.name in ANY_STRIDES else general, row, fast=fast)
+    general, fast = with_fast_path(op, general)
+    return Kernel(general, row, fast)
 
 
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:

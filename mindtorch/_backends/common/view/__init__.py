@@ -13,7 +13,7 @@ from ...._dispatch.dispatcher import registry
 from ...._dispatch.keys import CONJUGATE, CPU, NEGATIVE
 from ...._dispatch.registry import Kernel, Operator, inplace_name
 from ...._tensor import Tensor
-from . import fast_paths, layouts, memory, slicing
+from . import layouts, memory, slicing
 
 Row = Callable[..., Any]
 LAYOUTS = {**layouts.LAYOUTS, **slicing.LAYOUTS}
@@ -97,14 +97,3 @@ KERNELS: dict[str, Row] = {
     "transpose_": in_place(layouts.transpose),
     **memory.KERNELS,
 }
-
-
-def kernel_of_view(op: Operator, backend: int) -> Kernel | None:
-    """A view's row serves every backend: it only makes layouts."""
-    row = KERNELS.get(op.name)
-    if row is None:
-        return None
-    strided = fast_paths.NONCONTIGUOUS.get(op.name) if backend == CPU else None
-    fast_path = fast_paths.FAST_PATHS.get(op.name) if backend == CPU else None
-    general = row if strided is None else strided(row)
-    return Kernel(general, row, fast=None if fast_path is None else fast_path(general), makes_view=True)

@@ -71,6 +71,5 @@ def kron(self: Any, other: Any) -> ndarray | None:
     return product.reshape(a * c, b * d) if product.size else None
 
 
-PRODUCTS = {"mm": mm, "bmm": bmm, "baddbmm": baddbmm, "addmm": addmm}
-FAST_PATHS.update({**PRODUCTS, "kron": computing(kron)})
-ANY_STRIDES.update(PRODUCTS)
+ANY_STRIDES.update({"mm": mm, "bmm": bmm, "baddbmm": baddbmm, "addmm": addmm})
+FAST_PATHS["kron"] = computing(kron)

@@ -13,7 +13,9 @@ import numpy as np
 from ...._autograd.views import mark_multiple
 from ...._layout import Ints, contiguous_strides
 from ...._tensor import Tensor
-from ..fast_paths import REFUSALS, Row, fast_path
+from ...common.fast_paths import REFUSALS, Row, fast_path
+from ..kept import DESCRIPTIONS, Kept
+from . import ANY_STRIDES, FAST_PATHS
 
 WHOLE = slice(None)
 Maker = Callable[[Row], Row]
@@ -68,8 +70,6 @@ def as_view(self: Tensor, array: np.ndarray, offset: int, stride: Any) -> Tensor
 #: How a view is made: what NumPy does with the array and its argument, how many elements further the view begins, its
 #: strides, which are None where it is contiguous.
 Step = tuple[Callable[[Any, Any], np.ndarray], Any, int, Any]
-#: Plans that an operator keeps.
-KEPT = 1 << 10
 #: Pieces of which a plan of ``unbind`` is kept.
 KEPT_PIECES = 1 << 7
 
@@ -79,17 +79,13 @@ def step_of(self: Tensor, view: Tensor | None, act: Callable[[Any, Any], np.ndar
     return None if view is None else (act, argument, view._offset - self._offset, view._stride)
 
 
-def learned(plans: dict[Any, Any], key: Any, plan: Callable[..., Any], self: Tensor, *args: Any) -> Any:
+def learned(plans: Kept, key: Any, plan: Callable[..., Any], self: Tensor, *args: Any) -> Any:
     """A plan that is not among those kept, made and kept; None for a call that is left to the general kernel."""
     try:
         made = plan(self, *args)
     except REFUSALS:
         return None
-    if made is not None:
-        if len(plans) >= KEPT:
-            plans.clear()
-        plans[key] = made
-    return made
+    return None if made is None else plans.keep(key, made)
 
 
 def planned(plan: Callable[..., Step | None]) -> Maker:
@@ -99,7 +95,7 @@ def planned(plan: Callable[..., Step | None]) -> Maker:
     """
 
     def make(general: Row) -> Row:
-        plans: dict[Any, Step] = {}
+        plans = Kept(DESCRIPTIONS)
 
         def fast(self: Tensor, *args: Any) -> Tensor:
             array: Any = self._array
@@ -170,7 +166,7 @@ def in_pieces(plan: Callable[..., list[Step] | None]) -> Maker:
     """A fast path of an operator that returns several views of a tensor of any strides, by the same kind of plans."""
 
     def make(general: Row) -> Row:
-        plans: dict[Any, list[Step]] = {}
+        plans = Kept(DESCRIPTIONS)
 
         def fast(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
             array, offset = self._array, self._offset
@@ -209,7 +205,7 @@ def unbind(self: Tensor, dim: int = 0) -> list[Step] | None:
     return each(self, dim, range) if max(self._array.shape, default=0) <= KEPT_PIECES else None  # type: ignore
 
 
-@lru_cache(KEPT)
+@lru_cache(DESCRIPTIONS)
 def repeating(shape: Ints, size: Ints) -> Ints | None:
     """The strides of a contiguous tensor expanded from one shape to another, which repeats something and gives every
     size; None for what is left to the general kernel.
@@ -278,9 +274,8 @@ def slice_(general: Row) -> Row:
     return slice_
 
 
-#: Of contiguous tensors; the rest goes to those of any strides.
-FAST_PATHS: dict[str, Maker] = {"expand": expand, "view": view, "select.int": select, "slice.Tensor": slice_}
-#: Of tensors of any strides.
-NONCONTIGUOUS: dict[str, Maker] = {"select.int": select_any, "slice.Tensor": slice_any, "unsqueeze": unsqueeze, "t": t,
-                                   "permute": permute, "transpose.int": transpose, "split.Tensor": split,
-                                   "unbind.int": unbind}
+FAST_PATHS.update({"expand": expand, "view": view, "select.int": select, "slice.Tensor": slice_})
+ANY_STRIDES.update({
+    "select.int": select_any, "slice.Tensor": slice_any, "unsqueeze": unsqueeze, "t": t, "permute": permute,
+    "transpose.int": transpose, "split.Tensor": split, "unbind.int": unbind,
+})
