@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from . import CPU_KERNELS
 from .pointwise import exp_of
 from .reduction import MANY, lines, maximum, to_opmath, total
 
-#: Elements of an array that is computed as a whole.
-FEW = 1 << 16
+#: Elements of an array that is computed as a whole; columns at least that are computed at a time.
+FEW, WIDE = 1 << 16, 256
 
 
 def exp(x: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -72,35 +73,56 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
     np.subtract(grad, out, out=out)
 
 
-def blocked(compute: Callable[..., None], count: int, loop: _loops.Loop) -> Callable[..., Any]:
+def blocked(compute: Callable[..., None], count: int, along: _loops.Loop, down: _loops.Loop) -> Callable[..., Any]:
     """A row from a function that computes along an axis of ``count`` arrays into an output: it is called for
-    slices along the first axis, if that is another one. The loop computes lines of float32.
+    slices along the first axis, if that is another one. Of contiguous arrays of float32 the loops compute lines, and
+    columns.
     """
 
     def row(*args: Any) -> np.ndarray:
         arrays = [lines(to_opmath(array), args[count])[0] for array in args[:count]]
         axis = lines(arrays[0], args[count])[1]
         out = allocate(arrays[0].shape, arrays[0].dtype)
-        of_lines = None
-        if axis == out.ndim - 1 and all(a.dtype == np.float32 and a.flags.c_contiguous for a in arrays):
-            of_lines = loop.compiled(out.size)
-        if of_lines is not None:
+        loop = None
+        if out.size and all(a.dtype == np.float32 and a.flags.c_contiguous for a in arrays):
+            loop = (along if axis == out.ndim - 1 else down).compiled(out.size)
+        if loop is None:
+            by_numpy(compute, arrays, out, axis)
+        elif axis == out.ndim - 1:
             matrices = [array.reshape(-1, out.shape[-1]) for array in (*arrays, out)]
-            each_block(lambda part: of_lines(*[matrix[part] for matrix in matrices]), len(matrices[0]),
+            each_block(lambda part: loop(*[matrix[part] for matrix in matrices]), len(matrices[0]),
                        max(LARGE // out.shape[-1], 1), out.size)
-        elif out.size and axis == 0:
-            compute(*arrays, out, axis)
-        elif out.size:
-            each_block(lambda part: compute(*[array[part] for array in arrays], out[part], axis), len(out),
-                       max(BLOCK * len(out) // out.size, 1), out.size)
+        else:
+            down_columns(loop, [array.reshape(prod(out.shape[:axis]), out.shape[axis], -1) for array in (*arrays, out)])
         return out.reshape(np.shape(args[0]))
 
     return row
 
 
+def by_numpy(compute: Callable[..., None], arrays: list[np.ndarray], out: np.ndarray, axis: int) -> None:
+    """Compute all at once along the first axis, and along another one some slices of the first at a time."""
+    if axis == 0 and out.size:
+        compute(*arrays, out, axis)
+    elif out.size:
+        each_block(lambda part: compute(*[array[part] for array in arrays], out[part], axis), len(out),
+                   max(BLOCK * len(out) // out.size, 1), out.size)
+
+
+def down_columns(loop: Callable[..., None], boxes: list[np.ndarray]) -> None:
+    """Run a loop on some of the matrices at a time, or on some columns of one."""
+    count, rows, width = boxes[0].shape
+    if count > 1:
+        each_block(lambda part: loop(*[box[part] for box in boxes], 0, width), count,
+                   max(BLOCK // (rows * width), 1), boxes[0].size)
+    else:
+        each_block(lambda part: loop(*boxes, part.start, min(part.stop, width)), width, max(BLOCK // rows, WIDE),
+                   boxes[0].size)
+
+
 CPU_KERNELS.update({
-    "_softmax": blocked(softmax_of, 1, _loops.softmax),
-    "_log_softmax": blocked(log_softmax_of, 1, _loops.log_softmax),
-    "_softmax_backward_data": blocked(softmax_grad, 2, _loops.softmax_backward),
-    "_log_softmax_backward_data": blocked(log_softmax_grad, 2, _loops.log_softmax_backward),
+    "_softmax": blocked(softmax_of, 1, _loops.softmax, _loops.softmax_down),
+    "_log_softmax": blocked(log_softmax_of, 1, _loops.log_softmax, _loops.log_softmax_down),
+    "_softmax_backward_data": blocked(softmax_grad, 2, _loops.softmax_backward, _loops.softmax_backward_down),
+    "_log_softmax_backward_data": blocked(
+        log_softmax_grad, 2, _loops.log_softmax_backward, _loops.log_softmax_backward_down),
 })
