@@ -380,3 +380,15 @@ def test_many_elements_are_filled_with_a_number(dtype):
             assert filled.eq(value).all()
     if dtype.is_floating_point:
         assert torch.full((LARGE,), -0.0, dtype=dtype).signbit().all()
+
+
+@pytest.mark.parametrize("shape", [(1100, 1000), (300, 4000), (4000, 300), (2, 700, 800), (1_100_000, 1),
+                                   (1, 1_100_000)])
+@pytest.mark.parametrize("diagonal", [0, 1, -3, 250, -777, 5000, -5000])
+def test_triangles_of_many_elements_are_those_of_numpy(shape, diagonal):
+    x = torch.arange(np.prod(shape)).view(shape)
+    for name, other in (("tril", np.tril), ("triu", np.triu)):
+        expected = other(x.numpy(), diagonal)
+        np.testing.assert_array_equal(getattr(x, name)(diagonal).numpy(), expected)
+        np.testing.assert_array_equal(getattr(x.mT.clone().mT, name)(diagonal).numpy(), expected)
+        np.testing.assert_array_equal(getattr(x.clone(), name + "_")(diagonal).numpy(), expected)

@@ -1,13 +1,15 @@
 """CPU kernels of joining, reversing and triangles."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ...._dtype import from_numpy_dtype, promote_types
-from ...._storage import out_of_host_memory
+from ...._storage import allocate, out_of_host_memory
+from ...common.blocks import LARGE, SMALL, each_block
 from . import CPU_KERNELS
 
 Array = np.ndarray
@@ -59,12 +61,43 @@ def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
     return np.repeat(np.arange(len(repeats)), repeats)
 
 
+#: Rows at least of which a triangle is cut at a time, where there are many: beside it all is kept, or nothing.
+BAND = 128
+
+
+def triangle(cut: Callable[[Array, int], Array]) -> Callable[..., Array]:
+    """The kernel of ``tril`` or ``triu`` from NumPy's function, which compares the places of all elements."""
+    lower = cut is np.tril
+
+    def row(x: Array, diagonal: int = 0) -> Array:
+        if x.size < LARGE:
+            return cut(x, diagonal)
+        out = allocate(x.shape, x.dtype)
+        rows, columns = x.shape[-2:]
+        height = max(BAND, SMALL // columns)
+
+        def work(part: slice) -> None:
+            for first in range(rows)[part][::height]:
+                band = slice(first, min(first + height, part.stop))
+                left, right = (min(max(end + diagonal, 0), columns) for end in (band.start, band.stop))
+                source, target = x[..., band, :], out[..., band, :]
+                target[..., :left] = source[..., :left] if lower else 0
+                target[..., left:right] = cut(source[..., left:right], first + diagonal - left)
+                target[..., right:] = 0 if lower else source[..., right:]
+
+        each_block(work, rows, max(LARGE // 2 * rows // x.size, height), x.size)
+        return out
+
+    return row
+
+
+tril, triu = triangle(np.tril), triangle(np.triu)
 CPU_KERNELS.add(cat, stack, tril_indices, triu_indices)
 CPU_KERNELS.update({
     "flip": lambda x, dims: np.flip(x, dims) if dims and x.ndim else x,
-    "tril": lambda x, diagonal=0: np.tril(x, diagonal),
-    "triu": lambda x, diagonal=0: np.triu(x, diagonal),
-    "tril_": lambda x, diagonal=0: np.copyto(x, np.tril(x, diagonal)),
-    "triu_": lambda x, diagonal=0: np.copyto(x, np.triu(x, diagonal)),
+    "tril": tril,
+    "triu": triu,
+    "tril_": lambda x, diagonal=0: np.copyto(x, tril(x, diagonal)),
+    "triu_": lambda x, diagonal=0: np.copyto(x, triu(x, diagonal)),
     "repeat_interleave.Tensor": repeat_interleave,
 })
