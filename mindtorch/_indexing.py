@@ -237,6 +237,9 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
     if all(item.__class__ in TENSOR_TYPES and item._dtype is int64 and item.ndim for item in items) and (
             len(items) <= self.ndim):
         return self, list(items)
+    if len(items) == 1 and items[0].__class__ in TENSOR_TYPES and items[0]._dtype is bool_ and (
+            0 < items[0].ndim <= self.ndim):
+        return self, list(items)
     specified = sum(map(dims_of, items))
     if specified > self.ndim:
         raise about(IndexError(f"too many indices for tensor of dimension {self.ndim}"),

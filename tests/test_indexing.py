@@ -358,3 +358,29 @@ def test_single_elements_and_empty_dimensions_are_indexed_as_in_pytorch(program)
             return type(error), str(error).splitlines()[0]
 
     assert outcome(mindtorch) == outcome(torch)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_a_mask_or_a_list_chooses_what_pytorch_chooses(dtype: str) -> None:
+    writes: list[Callable[[Any, Any], Any]] = [
+        lambda y, i: y[i], lambda y, i: y.__setitem__(i, 1), lambda y, i: y.__setitem__(i, y[i])]
+
+    def run(t: Any) -> list[Any]:
+        found: list[Any] = []
+        for shape in ((4,), (3, 4), (2, 3, 4), (0, 4)):
+            numbers = t.arange(24)[:t.Size(shape).numel()].reshape(shape)
+            plain = numbers.to(getattr(t, dtype))
+            for x in (plain, plain.mT if len(shape) > 1 else plain[::2]):
+                masks = [x.long() % 3 == 0, t.ones(x.shape[:1], dtype=t.bool), t.ones(5, dtype=t.bool), t.tensor(True)]
+                for index in (*masks, ([0, 2],), (slice(None), [0, 2]), (slice(None), [[0, -1]]), (Ellipsis, [1, 0]),
+                              (slice(None), [9]), (slice(None), slice(None), [1]), (None, [1])):
+                    for write in writes:
+                        y = x.clone()
+                        try:
+                            read = write(y, index)
+                            found.append((y.tolist(), read if read is None else (read.tolist(), read.stride())))
+                        except (IndexError, RuntimeError) as error:
+                            found.append(type(error))
+        return found
+
+    assert run(mindtorch) == run(torch)

@@ -4,6 +4,7 @@ compares.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -131,6 +132,35 @@ def test_an_equation_that_does_not_fit_is_refused_each_time(equation: str, wrong
 ])
 def test_an_equation_may_have_spaces_but_not_in_an_ellipsis_or_an_arrow(equation: str) -> None:
     assert_same_outcome(lambda t: t.einsum(equation, t.ones(2, 3), t.ones(3, 4)))
+
+
+SHAPES: list[tuple[int, ...]] = [(), (3,), (1,), (0,), (3, 3), (2, 3), (3, 0), (4, 3, 3), (1, 3, 3),
+                                 (2, 4, 2, 3), (4, 0, 3)]
+PRODUCTS: dict[str, Callable[[Lib, Any, Any], Any]] = {
+    "matmul": lambda lib, a, b: a @ b, "inner": lambda lib, a, b: lib.inner(a, b), "dot": lambda lib, a, b: a.dot(b),
+    "mv": lambda lib, a, b: a.mv(b), "tensordot": lambda lib, a, b: lib.tensordot(a, b, 1),
+    "tensordot of two": lambda lib, a, b: lib.tensordot(a, b, 2),
+    "tensordot of named": lambda lib, a, b: lib.tensordot(a, b, ([1], [0])),
+    "cross": lambda lib, a, b: lib.linalg.cross(a, b), "cross of lines": lambda lib, a, b: lib.cross(a, b, dim=0),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_have_pytorchs_values_and_layouts_or_are_refused(name: str) -> None:
+    def attempt(lib: Lib, shapes: Any, dtypes: Any) -> Any:
+        try:
+            return PRODUCTS[name](lib, *(numbers(lib, *shape, dtype=dtype, seed=i)
+                                         for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))))
+        except (IndexError, RuntimeError) as error:
+            return type(error)
+
+    for shapes in itertools.product(SHAPES, repeat=2):
+        for dtypes in (("float64", "float64"), ("float32", "float32"), ("float32", "float64"), ("complex64",) * 2):
+            ours, theirs = attempt(mindtorch, shapes, dtypes), attempt(torch, shapes, dtypes)
+            if isinstance(theirs, type):
+                assert ours is theirs, (shapes, dtypes, ours)
+            else:
+                assert_same(ours, theirs)
 
 
 def test_integers_are_multiplied_exactly() -> None:

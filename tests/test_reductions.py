@@ -542,3 +542,38 @@ def test_lerp_takes_any_number(weight: float) -> None:
     for dtype in ("float32", "float64"):
         ours, theirs = [lib.lerp(*lib.tensor(values, dtype=getattr(lib, dtype)), weight) for lib in (mindtorch, torch)]
         assert_same(ours, theirs)
+
+
+FEW: list[Callable[[Any, Any], Any]] = [
+    lambda t, x: x.max(), lambda t, x: x.min(), lambda t, x: x.prod(), lambda t, x: x.sum(), lambda t, x: x.argmax(),
+    lambda t, x: x.argmin(keepdim=True), lambda t, x: x.prod(dtype=t.float64), lambda t, x: x.sum(dtype=t.float64),
+    lambda t, x: x.cumsum(0), lambda t, x: x.cumprod(-1), lambda t, x: x.cumsum(5),
+    lambda t, x: x.cumsum(0, dtype=t.int32),
+    *(lambda t, x, name=name, dim=dim, keepdim=keepdim: getattr(t, name)(x, dim, keepdim)
+      for name in ("max", "min", "amax", "amin", "prod", "sum", "argmax", "argmin", "all", "any", "median")
+      for dim in (0, -1, 1, -2, 3) for keepdim in (False, True)),
+    *(lambda t, x, name=name, dim=dim: getattr(t, name)(x, dim)
+      for name in ("amax", "amin", "sum") for dim in ((), (0, 1), (1, 0), (0, 0), (0, 5))),
+]
+NUMBERS = [[[3.0, 1.0, 3.0], [1.0, 3.0, 1.0]], [[0.0, -0.0], [-0.0, 0.0]], [[float("nan"), 1.0], [2.0, float("nan")]],
+           [1.0, 5.0, 5.0], 2.0, [], [[1, 3, 3], [3, 1, 1]], [4, 2, 4], 3, [[True, False], [True, True]],
+           [[[1.0, 2.0], [4.0, 3.0]], [[8.0, 5.0], [6.0, 7.0]]]]
+
+
+@pytest.mark.parametrize("numbers", NUMBERS, ids=repr)
+def test_few_numbers_are_reduced_to_pytorchs_values_places_and_layouts(numbers: Any) -> None:
+    for call in FEW:
+        for view in (lambda x: x, lambda x: x.mT if x.dim() > 1 else x[::2] if x.dim() else x):
+            ours, theirs = (attempt(call, lib, view(lib.tensor(numbers))) for lib in (mindtorch, torch))
+            if isinstance(theirs, type):
+                assert ours is theirs
+            else:
+                assert_same(ours, theirs)
+
+
+def attempt(call: Callable[[Any, Any], Any], lib: Any, x: Any) -> Any:
+    """What a call makes of a tensor, or the class of its error."""
+    try:
+        return call(lib, x)
+    except (IndexError, NotImplementedError, RuntimeError) as error:
+        return type(error)

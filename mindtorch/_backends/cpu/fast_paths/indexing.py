@@ -41,14 +41,16 @@ def key_of(self: Any, indices: Any) -> Any:
 
 @fast_path
 def index(self: Any, indices: Any) -> ndarray | None:
-    """The elements at int64 indices of the first dimensions, or at one mask."""
-    key = key_of(self, indices)
+    """The elements at int64 indices of the first dimensions, at one mask, or at indices of one dimension."""
+    key, last = key_of(self, indices), indices[-1]
     if key.__class__ is ndarray:
         array = rows_at(self._array, key)
     elif key is not None:
         array = self._array[key]
-    elif len(indices) == 1 and indices[0] is not None and indices[0]._dtype is bool_ and indices[0]._array.ndim:
-        array = self._array[indices[0]._array]
+    elif len(indices) == 1 and last is not None and last._dtype is bool_ and last._array.ndim:
+        array = self._array[last._array]
+    elif last is not None and last._dtype is int64 and last._array.ndim and indices[:-1] == [None] * (len(indices) - 1):
+        array = self._array.take(last._array, len(indices) - 1)
     else:
         return None
     return array if array.__class__ is ndarray and array.size and array.flags.c_contiguous else None
@@ -56,12 +58,19 @@ def index(self: Any, indices: Any) -> ndarray | None:
 
 @fast_path
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """Write a number, or as many rows as there are indices, at int64 indices of the first dimensions."""
+    """Write a number, or as many rows as there are indices, at int64 indices of the first dimensions; or a number at
+    one mask.
+    """
     if accumulate or values._dtype is not self._dtype or shares(self, values):
         return None
     key, array, given = key_of(self, indices), self._array, values._array
     if key is None:
-        return None
+        mask = indices[0]
+        if (len(indices) > 1 or given.ndim or mask is None or mask._dtype is not bool_ or not mask._array.ndim
+                or shares(self, mask)):
+            return None
+        array[mask._array] = given
+        return self
     if given.ndim:
         one = key.__class__ is ndarray
         places = key.shape if one else np.broadcast(*key).shape

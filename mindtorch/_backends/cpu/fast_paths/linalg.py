@@ -1,11 +1,13 @@
 """Fast paths of products of matrices."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...common.fast_paths import fast_path, ndarray
+from ...common.fast_paths import Row, fast_path, ndarray
 from ..unwatched import computing
 from . import ANY_STRIDES, FAST_PATHS, PLAIN
 
@@ -62,6 +64,52 @@ def addmm(self: Any, mat1: Any, mat2: Any, *factors: Any) -> ndarray | None:
     return np.add(array, self._array, array)
 
 
+def with_vector(span: int) -> Callable[[Row], Row]:
+    """A product of a vector, or a matrix, and a vector."""
+
+    def run(self: Any, other: Any) -> ndarray | None:
+        left, right, dtype = self._array, other._array, self._dtype
+        if dtype not in PLAIN or other._dtype is not dtype or left.ndim != span or right.ndim != 1 or not right.size:
+            return None
+        return np.asarray(left.dot(right))
+
+    return fast_path(run)
+
+
+def product(self: Any, other: Any) -> ndarray | None:
+    """``matmul`` where one product of matrices, or with a vector, is all of it, or one of as many matrices."""
+    left, right, dtype = self._array, other._array, self._dtype
+    span = right.ndim
+    if dtype not in PLAIN or other._dtype is not dtype or not left.ndim or not right.size or not left.size:
+        return None
+    if span == 1 or span == 2:
+        return np.asarray(left.dot(right) if left.ndim <= 2 else
+                          left.reshape(-1, left.shape[-1]).dot(right).reshape(left.shape[:-1] + right.shape[1:]))
+    return matmul(left, right) if span == left.ndim == 3 and len(left) == len(right) else None
+
+
+def inner(self: Any, other: Any) -> ndarray | None:
+    """Products over the last dimensions."""
+    left, right, dtype = self._array, other._array, self._dtype
+    if (dtype not in PLAIN or other._dtype is not dtype or not left.ndim or not right.ndim or not left.size
+            or left.shape[-1] != right.shape[-1]):
+        return None
+    count = right.shape[-1]
+    lines = left.reshape(-1, count).dot(right.reshape(-1, count).T)
+    return lines.reshape(left.shape[:-1] + right.shape[:-1])
+
+
+def tensordot(self: Any, other: Any, dims_self: Any, dims_other: Any) -> ndarray | None:
+    """Products over the last dimensions of the one and the first of the other, in order."""
+    left, right, dtype, count = self._array, other._array, self._dtype, len(dims_self)
+    kept = left.ndim - count
+    if (dtype not in PLAIN or other._dtype is not dtype or dims_self != tuple(range(kept, left.ndim))
+            or dims_other != tuple(range(count)) or left.shape[kept:] != right.shape[:count] or not left.size):
+        return None
+    size = prod(right.shape[:count])
+    return left.reshape(-1, size).dot(right.reshape(size, -1)).reshape(left.shape[:kept] + right.shape[count:])
+
+
 def kron(self: Any, other: Any) -> ndarray | None:
     left, right = self._array, other._array
     if self._dtype not in PLAIN or other._dtype is not self._dtype or left.ndim != 2 or right.ndim != 2:
@@ -72,4 +120,7 @@ def kron(self: Any, other: Any) -> ndarray | None:
 
 
 ANY_STRIDES.update({"mm": mm, "bmm": bmm, "baddbmm": baddbmm, "addmm": addmm})
-FAST_PATHS["kron"] = computing(kron)
+FAST_PATHS.update({
+    "dot": with_vector(1), "mv": with_vector(2), "kron": computing(kron), "matmul": computing(product),
+    "inner": computing(inner), "tensordot": computing(tensordot),
+})

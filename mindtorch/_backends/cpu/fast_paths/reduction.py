@@ -2,34 +2,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, prod
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from ...._dispatch.return_types import named_tuple
-from ...._dtype import bool_, float32, int64
+from ...._dtype import DType, bool_, float32, int64
 from ...._layout import wrap_dims
 from ...._tensor import from_array
 from ...common.fast_paths import Row, fast_path, ndarray
-from ..ops import reduction
-from ..ops.reduction import MANY, by_ones, number, sum_of_all
+from ..ops import CPU_KERNELS, reduction
+from ..ops.reduction import MANY, by_ones, line_starts, number, sum_of_all
 from ..ops.softmax import FEW as SMALL
 from . import FAST_PATHS, PLAIN
 
 lowest, highest, add = np.minimum.reduce, np.maximum.reduce, np.add.reduce  # type: Any, Any, Any
-arange, sqrt = np.arange, np.sqrt  # type: Any, Any
+sqrt: Any = np.sqrt
+NUMBERS = {*PLAIN, int64}
 FEW = 16  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
 
 
-def whole(reduce: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
-    """A reduction of all elements that keeps the dtype."""
+def whole(reduce: Callable[[ndarray], Any], dtypes: set[Any]) -> Callable[[Row], Row]:
+    """A reduction of all elements that keeps the dtype, which is one of these."""
     return fast_path(lambda self, dtype=None:
-                     np.asarray(reduce(self._array)) if dtype is None and self._dtype in PLAIN else None)
+                     np.asarray(reduce(self._array)) if dtype is None and self._dtype in dtypes else None)
 
 
 def total(x: ndarray) -> Any:
     """The sum of all elements."""
+    if x.dtype.kind == "i":
+        return add(x, None)
     if x.size <= reduction.FEW:
         return by_ones(x.ravel(), 0)
     return add(x, None) if x.size < MANY else sum_of_all(x)
@@ -37,6 +40,8 @@ def total(x: ndarray) -> Any:
 
 def added(x: ndarray, dim: Any, keepdim: bool) -> Any:
     """The sums over some dimensions."""
+    if x.dtype.kind == "i":
+        return add(x, dim, keepdims=keepdim)
     if x.size <= reduction.SOME and len(dim) == 1 and not keepdim and -x.ndim <= dim[0] < x.ndim:
         sums = by_ones(x, dim[0] % x.ndim)
         if sums is not None:
@@ -49,7 +54,7 @@ def added(x: ndarray, dim: Any, keepdim: bool) -> Any:
 @fast_path
 def sum_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
     """``sum`` over some dimensions of a small tensor."""
-    if dtype is not None or not dim or self._dtype not in PLAIN or self._array.size > SMALL:
+    if dtype is not None or not dim or self._dtype not in NUMBERS or self._array.size > SMALL:
         return None
     return np.asarray(added(self._array, dim, keepdim))
 
@@ -118,36 +123,58 @@ def vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
 
 def best(name: str, find: Callable[..., ndarray]) -> Callable[[Row], Row]:
-    """``max`` and ``min`` along the last dimension, with the places."""
+    """``max`` and ``min`` along a dimension of a small tensor, with the places."""
     outputs = named_tuple(name, ("values", "indices"))
 
     def run(self: Any, dim: int, keepdim: bool = False) -> Any:
         array, dtype = self._array, self._dtype
-        if dim not in (-1, array.ndim - 1) or keepdim or not array.size or dtype not in PLAIN:
+        if dtype not in NUMBERS or not 0 < array.size <= reduction.SOME or not -array.ndim <= dim < array.ndim:
             return None
-        at = np.asarray(find(array, -1))
-        values = np.asarray(array.take(at if at.size == 1 else at + starts(at.shape, array.shape[-1])))
-        return outputs(from_array(values, dtype), from_array(at, int64))
+        axis = dim % array.ndim
+        index = np.asarray(find(array, axis))
+        first, step = line_starts(array.shape, axis)
+        values = np.asarray(array.take(first + index * step))
+        if keepdim:
+            shape = (*array.shape[:axis], 1, *array.shape[axis + 1:])
+            values, index = values.reshape(shape), index.reshape(shape)
+        return outputs(from_array(values, dtype), from_array(index, int64))
 
     return fast_path(run)
-
-
-def starts(shape: tuple[int, ...], length: int) -> ndarray:
-    """Where lines of this length begin, of which there are so many."""
-    first = arange(0, prod(shape) * length, length)
-    return first if len(shape) == 1 else first.reshape(shape)
 
 
 def place(find: Callable[..., Any]) -> Callable[[Row], Row]:
-    """``argmax`` and ``argmin`` along the last dimension."""
+    """``argmax`` and ``argmin`` of all elements, or along a dimension."""
 
     def run(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         array = self._array
-        if dim is None or dim not in (-1, array.ndim - 1) or keepdim or not array.size or self._dtype not in PLAIN:
+        if keepdim or not 0 < array.size <= SMALL or self._dtype not in NUMBERS:
             return None
-        return from_array(np.asarray(find(array, -1)), int64)
+        return from_array(np.asarray(find(array, dim)), int64)
 
     return fast_path(run)
+
+
+def of_few(name: str, dtypes: set[Any]) -> Callable[[Row], Row]:
+    """A row that keeps these dtypes, for a small tensor and a dimension, or dimensions, that it has."""
+
+    def make(general: Row) -> Row:
+        row = CPU_KERNELS[name]
+
+        def run(self: Any, *settings: Any) -> ndarray | None:
+            array = self._array
+            if self._dtype not in dtypes or not 0 < array.size <= SMALL or not array.ndim:
+                return None
+            for setting in settings:
+                if setting is None or setting.__class__ is DType:
+                    return None
+            try:
+                return np.asarray(row(array, *settings))
+            except RuntimeError:  # of dimensions, of which the meta kernel tells in the right order
+                return None
+
+        return fast_path(run)(general)
+
+    return make
 
 
 def truth(reduce: Callable[..., Any]) -> Callable[[Row], Row]:
@@ -156,9 +183,9 @@ def truth(reduce: Callable[..., Any]) -> Callable[[Row], Row]:
 
 
 FAST_PATHS.update({
-    "sum": whole(total),
+    "sum": whole(total, NUMBERS),
     "sum.dim_IntList": sum_dim,
-    "mean": whole(lambda x: total(x) / x.dtype.type(x.size)),
+    "mean": whole(lambda x: total(x) / x.dtype.type(x.size), PLAIN),
     "mean.dim": mean_dim,
     "max.dim": best("max", ndarray.argmax),
     "min.dim": best("min", ndarray.argmin),
@@ -169,4 +196,6 @@ FAST_PATHS.update({
     "var.correction": spread(ndarray.view),
     "std.correction": spread(sqrt),
     "linalg_vector_norm": vector_norm,
+    **{name: of_few(name, NUMBERS) for name in ("max", "min", "amax", "amin", "prod", "prod.dim_int")},
+    **{name: of_few(name, {bool_}) for name in ("all.dim", "any.dim")},
 })

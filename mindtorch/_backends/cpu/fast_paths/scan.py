@@ -34,5 +34,18 @@ def cumulative(name: str, accumulate: Callable[..., ndarray]) -> Callable[[Row],
     return fast_path(run)
 
 
-FAST_PATHS.update({"cummax": cumulative("cummax", np.maximum.accumulate),
+def running(accumulate: Callable[..., ndarray]) -> Callable[[Row], Row]:
+    """``cumsum`` and ``cumprod``, in double precision."""
+
+    def run(self: Any, dim: int, dtype: Any = None) -> ndarray | None:
+        array = self._array
+        if dtype is not None or self._dtype not in PLAIN or not 0 < array.size <= MOST:
+            return None
+        return accumulate(array, dim, np.float64).astype(array.dtype, copy=False)
+
+    return fast_path(run)
+
+
+FAST_PATHS.update({"cumsum": running(np.add.accumulate), "cumprod": running(np.multiply.accumulate),
+                   "cummax": cumulative("cummax", np.maximum.accumulate),
                    "cummin": cumulative("cummin", np.minimum.accumulate)})

@@ -11,7 +11,6 @@ from .reduction import to_opmath
 from .shape import of_one_dtype
 
 ndarray = np.ndarray
-cross: Any = np.cross
 
 
 #: Multiplications from which on integers are multiplied by BLAS.
@@ -69,6 +68,17 @@ def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any 
     return added(np.broadcast_to(self, product.shape), product, beta, 1)
 
 
+def cross(a: ndarray, b: ndarray, dim: int = -1) -> ndarray:
+    if a.shape != b.shape:
+        a, b = np.broadcast_arrays(a, b)
+    before: Any = (slice(None),) * (dim % a.ndim)
+    (a0, a1, a2), (b0, b1, b2) = ([x[(*before, i)] for i in range(3)] for x in (a, b))
+    out = np.empty(a.shape, np.result_type(a, b))
+    for i, part in enumerate((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)):
+        out[(*before, i)] = part
+    return out
+
+
 def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
               unroll_dim: int = 1) -> ndarray:
     """The sum over ``sumdim`` of the product of three arrays, each seen with the dimensions ``expand`` besides."""
@@ -94,7 +104,7 @@ CPU_KERNELS.update({
     "vdot": widened(np.vdot),
     "addmv": addmm,
     "baddbmm": addmm,
-    "linalg_cross": lambda a, b, dim=-1: cross(*np.broadcast_arrays(a, b), axis=dim),
+    "linalg_cross": cross,
     "_trilinear": trilinear,
     "_weight_norm_interface": weight_norm_interface,
 })

@@ -320,9 +320,22 @@ def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., A
 def at(x: np.ndarray, dim: int, index: np.ndarray, keepdim: bool) -> tuple[Any, Any]:
     """The values at one index per line, and the index, with or without that dimension."""
     along, axis = lines(x, dim)
+    if x.size <= SOME and x.ndim:
+        first, step = line_starts(x.shape, axis)
+        values, shape = x.take(first + index * step), (*x.shape[:axis], 1, *x.shape[axis + 1:])
+        return (values.reshape(shape), index.reshape(shape)) if keepdim else (values, index)
     index = np.expand_dims(index, axis)
     shape = along.shape[:axis] + (1,) * keepdim + along.shape[axis + 1:] if x.ndim else ()
     return np.take_along_axis(along, index, axis).reshape(shape), index.reshape(shape)
+
+
+@lru_cache(64)
+def line_starts(shape: Ints, axis: int) -> tuple[np.ndarray, int]:
+    """Where the lines along an axis of a contiguous array begin, and the step from one element of a line to the next.
+    Not to be written to.
+    """
+    places = np.arange(prod(shape)).reshape(shape)
+    return np.asarray(places.take(0, axis)), prod(shape[axis + 1:])
 
 
 def argument(find: Callable[..., Any]) -> Callable[..., Any]:
