@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .... import _loops
 from ...._dtype import from_numpy_dtype
 from ...._errors import check
 from . import CPU_KERNELS
@@ -19,7 +20,14 @@ def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 
     check(not x.size or x.min() >= 0, "bincount only supports 1-d non-negative integral inputs.")
     largest = int(x.max(initial=0))
     check(largest < _LAST, lambda: f"maximum value of input overflowed, it should be < {_LAST} but got {largest}")
-    return np.bincount(x.astype(np.int64), weights if x.size else None, minlength)
+    x, bins = x.astype(np.int64, copy=False), max(largest + 1, minlength)
+    loop = _loops.count.compiled(x.size) if weights is None and _loops.FOLDS * bins <= x.size and (
+        x.flags.c_contiguous) else None
+    if loop is None:
+        return np.bincount(x, weights if x.size else None, minlength)
+    counts = np.zeros((_loops.FOLDS, bins), np.int64)
+    loop(x, counts)
+    return counts.sum(0)
 
 
 def check_finite(name: str, low: Any, high: Any) -> None:
