@@ -17,6 +17,7 @@ from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
 from ._backends.common.pointwise import Pointwise
 from ._backends.cpu.fast_paths import with_fast_path
+from ._backends.cpu.forms import with_fast_form
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
@@ -54,7 +55,7 @@ def find_kernel(op: Operator, key: int) -> Kernel | None:
     operator that has a kernel; copies and views, which are the same everywhere; last what the device falls back on.
     """
     backend = by_key[key]
-    return (backend.kernel(op) or composite(op, key) or inplace_and_out.kernel_of_form(op, key)
+    return (backend.kernel(op) or composite(op, key) or form(op, key)
             or common(op, key, convert.KERNELS.get(op.name))
             or common(op, key, view.KERNELS.get(op.name), makes_view=True) or backend.fallback(op))
 
@@ -64,6 +65,12 @@ def composite(op: Operator, key: int) -> Kernel | None:
     autograd's check.
     """
     return common(op, key, COMPOSITES.get(op.name), composite=not op.is_out)
+
+
+def form(op: Operator, key: int) -> Kernel | None:
+    """The in-place or ``out=`` form of an operator that has a kernel; on the CPU, some have a fast path."""
+    kernel = inplace_and_out.kernel_of_form(op, key)
+    return kernel if kernel is None or key != CPU else with_fast_form(op, kernel)
 
 
 def common(op: Operator, key: int, function: Callable[..., Any] | None, **traits: bool) -> Kernel | None:

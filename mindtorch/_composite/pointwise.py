@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import nan, sqrt
 from typing import Any
 
-from .._backends.common.inplace_and_out import check_cast
+from .._backends.common.casts import check_cast
 from .._backends.common.pointwise import check_alpha, result_type
 from .._dispatch.aten import (
     _conj, _conj_physical, mul_Tensor as mul, pow_Scalar as pow_of_number, pow_Tensor_Scalar as pow_number,

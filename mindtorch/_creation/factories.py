@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import _device
 from .._about import wrong_argument
-from .._backends.common.inplace_and_out import NAMES
 from .._backends.common.uninitialized import refusal
 from .._dispatch.aten import (
     copy_ as _copy_, empty_like as _empty_like, empty_memory_format as _empty, empty_permuted as _empty_permuted,
@@ -20,6 +19,7 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import UNINITIALIZED
 from .._dtype import FLOATING, DType, as_dtype
+from .._errors import NAMES
 from .._formats import strided
 from .._tensor import Method, Tensor, tensor_method
 

@@ -14,7 +14,7 @@ from ..._dtype import DType
 from ..._errors import check_broadcast
 from ..._layout import Ints, Spec, broadcast_shapes, channels_last_strides, contiguous_strides, like_strides
 from ..._tensor import Tensor, empty_tensor
-from .inplace_and_out import check_writable
+from .overlap import check_writable
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:

@@ -29,7 +29,7 @@ from ..._size import Size
 from ..._tensor import Tensor, empty_tensor
 from ..._warnings import warn_once
 from ..common import inplace_and_out
-from ..common.inplace_and_out import check_writable
+from ..common.overlap import check_writable
 from ..common.pointwise import Pointwise
 from . import ops
 from .aclnn import is_exported, launch

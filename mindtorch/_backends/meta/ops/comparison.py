@@ -11,7 +11,7 @@ from ...._errors import (
 )
 from ...._layout import Spec, broadcast_shapes
 from ...._warnings import warn_once
-from ...common.inplace_and_out import deprecated_on, with_overlap
+from ...common.overlap import deprecated_on, with_overlap
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
 from .pointwise import refuse_complex

@@ -11,9 +11,7 @@ from ...._errors import NAMES, check, check_number, check_takes
 from ...._layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
 )
-from ...common.inplace_and_out import (
-    check_disjoint, check_separate, check_writable, deprecated_on, repeats, with_overlap,
-)
+from ...common.overlap import check_disjoint, check_separate, check_writable, deprecated_on, repeats, with_overlap
 from . import META_KERNELS
 
 Check = Callable[..., None]

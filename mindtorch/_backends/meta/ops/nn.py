@@ -7,7 +7,7 @@ from typing import Any
 from ...._dtype import bool_, int64, uint8
 from ...._errors import NAMES, check, check_broadcast, check_real
 from ...._layout import Spec, broadcast_shapes
-from ...common.inplace_and_out import check_cast
+from ...common.casts import check_cast
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
 from .core import like_input

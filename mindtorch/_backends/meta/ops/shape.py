@@ -9,7 +9,7 @@ from ...._about import about
 from ...._dtype import DType, int32, int64, promote_types
 from ...._errors import check, check_takes
 from ...._layout import Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims
-from ...common.inplace_and_out import repeats, with_overlap
+from ...common.overlap import repeats, with_overlap
 from . import META_KERNELS
 
 Layout = tuple[Ints, Ints]

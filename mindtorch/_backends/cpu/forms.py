@@ -1,0 +1,181 @@
+"""Fast paths of the in-place and ``out=`` forms of pointwise operators: NumPy writes into the tensor's array itself."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch.dispatcher import TENSOR_TYPES, registry
+from ..._dispatch.keys import CPU, NONCONTIGUOUS
+from ..._dispatch.registry import Kernel, Operator
+from ..._dtype import BOOL, FLOATING, bool_
+from ..._layout import never_overlaps
+from ..common.blas import add_scaled
+from ..common.blocks import LARGE, SMALL, compute, each_block
+from ..common.fast_paths import fast_path
+from ..common.pointwise import Pointwise, PreparedUfunc
+from ..common.quiet import quietly
+
+
+def with_fast_form(op: Operator, form: Kernel) -> Kernel:
+    """The kernel of an in-place or ``out=`` form, with a fast path if the operator is pointwise and has one itself."""
+    assert op.functional is not None
+    meta, functional = registry.meta_rows.get(op.functional.name), op.functional.kernel(CPU)
+    if form.composite or not isinstance(meta, Pointwise) or functional is None or functional.fast is None:
+        return form
+    if not op.is_inplace:
+        return Kernel(form.fn, form.origin, into_out(form.origin, meta, form.fn))
+    fast = in_place(form.origin, meta, form.fn)
+    if fast is None:
+        return form
+    return Kernel(by_target(fast, form.fn, contiguous=form.origin is np.negative), form.origin, fast)
+
+
+def by_target(fast: Callable[..., Any], general: Callable[..., Any], contiguous: bool) -> Callable[..., Any]:
+    """For operands with strides: a fast path that writes into an array takes those, too, if each of its elements is
+    one of its own; where that is to be ``contiguous``, only other operands. NumPy 2.4 negates every fourth number of an
+    array in place as if they were neighbours.
+    """
+    def call(self: Any, *args: Any) -> Any:
+        if self._keys & NONCONTIGUOUS and (contiguous or not never_overlaps(self._array.shape, self._stride)):
+            return general(self, *args)
+        return fast(self, *args)
+
+    return call
+
+
+#: What adds the second operand, times ``alpha``, or subtracts it.
+SIGNS: dict[Any, int] = {np.add: 1, np.subtract: -1}
+
+
+def writer(row: Any) -> Callable[..., None]:
+    """A row's function, that writes its result into its first array; what it raises, it raises before."""
+    if not isinstance(row, PreparedUfunc):
+        return lambda array, *args: np.copyto(array, row(array, *args))
+
+    def write(array: np.ndarray, other: Any, *rest: Any) -> None:
+        if array.size < LARGE or other.__class__ is not np.ndarray or not (
+                array.flags.c_contiguous and other.flags.c_contiguous and array.shape == other.shape):
+            row.ufunc(array, row.prepare(other, *rest), out=array)
+            return
+        flat, values = array.reshape(-1), other.reshape(-1)
+        factor = None if row.ufunc not in SIGNS or array.dtype != other.dtype else SIGNS[row.ufunc] * rest[0]
+
+        def work(part: slice) -> None:
+            if factor is None or not add_scaled(flat[part], values[part], factor):
+                row.ufunc(flat[part], row.prepare(values[part], *rest), out=flat[part])
+
+        each_block(work, flat.size, SMALL if factor is None else LARGE // 2, flat.size)
+
+    return lambda *args: quietly(write, *args)
+
+
+def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
+    """In-place pointwise operators: NumPy writes into the array itself. The conditions are those of the functional
+    operator's fast path, and that no other operand has another shape or shares the memory. What a function raises, it
+    raises before anything is written; so does a ufunc, but for warnings.
+    """
+    if meta.kind == "bool" or meta.unpromoted:
+        return None
+    dtypes, others, checks = meta.fast, meta.count - 1, meta.check is not None
+    ufunc, write = row.ufunc if isinstance(row, PreparedUfunc) else row, writer(row)
+
+    @fast_path
+    def by_function(self: Any, *args: Any) -> Any:
+        dtype, array = self._dtype, self._array
+        if dtype.category != FLOATING or dtype not in dtypes:
+            return None
+        if checks and any(arg.__class__ is not float and arg.__class__ is not int for arg in args[others:]):
+            return None
+        operands = []
+        for arg in args[:others]:
+            if arg.__class__ in TENSOR_TYPES:
+                if arg._dtype is not dtype or arg._array.shape != array.shape or (
+                        arg._storage is not None and arg._storage is self._storage):
+                    return None
+                arg = arg._array
+            elif arg is not None and arg.__class__ is not float and arg.__class__ is not int:
+                return None
+            operands.append(arg)
+        write(array, *operands, *args[others:])
+        return self
+
+    function = by_function(general)
+    if not isinstance(ufunc, np.ufunc) or others > 1:
+        return function
+    slower = general if ufunc is row else function
+
+    def unary(self: Any, *rest: Any) -> Any:
+        array = self._array
+        if not rest and self._dtype in dtypes:
+            try:
+                ufunc(array, out=array) if array.size < LARGE else compute(ufunc, array, array)
+                return self
+            except (Warning, FloatingPointError):
+                return self  # raised after the work was done
+            except (TypeError, OverflowError):
+                pass
+        return slower(self, *rest)
+
+    def binary(self: Any, other: Any, *rest: Any) -> Any:
+        dtype, array, kind, right = self._dtype, self._array, other.__class__, None
+        if kind in TENSOR_TYPES:
+            if other._dtype is dtype:
+                storage, right = other._storage, other._array
+                if right.shape != array.shape or (storage is not None and storage is self._storage):
+                    right = None
+        elif (kind is float and dtype.category >= FLOATING) or (kind is int and dtype.category > BOOL):
+            right = other
+        if right is not None and not rest and dtype in dtypes:
+            try:
+                ufunc(array, right, out=array) if array.size < LARGE else compute(ufunc, array, array, right)
+                return self
+            except (Warning, FloatingPointError):
+                return self  # as above
+            except (TypeError, OverflowError):
+                pass
+        return slower(self, other, *rest)
+
+    return binary if others else unary
+
+
+def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Pointwise operators with ``out=``: a ufunc writes into the array of a tensor that shares its memory with none.
+    The conditions are those of the functional operator's fast path, and that tensors have the shape of that one.
+    """
+    prepared = isinstance(row, PreparedUfunc)  # whose factor is 1 unless another is given
+    ufunc, dtypes, count, compares = row.ufunc if prepared else row, meta.fast, meta.count, meta.kind == "bool"
+    if not isinstance(ufunc, np.ufunc) or meta.unpromoted:
+        return None
+
+    def fast(*args: Any) -> Any:
+        dtype, out, rest = args[0]._dtype if args[0].__class__ in TENSOR_TYPES else None, args[-1], args[count:-1]
+        if ((rest and not (prepared and rest[0].__class__ is int and rest[0] == 1)) or dtype not in dtypes
+                or out.__class__ not in TENSOR_TYPES or out._storage is not None
+                or out._dtype is not (bool_ if compares else dtype)):
+            return general(*args)
+        target, arrays = out._array, []
+        if not 0 < target.size < LARGE:
+            return general(*args)
+        for arg in args[:count]:
+            kind = arg.__class__
+            if kind in TENSOR_TYPES:
+                if arg._dtype is not dtype or arg._array.shape != target.shape:
+                    return general(*args)
+                arrays.append(arg._array)
+            elif (kind is float and dtype.category >= FLOATING) or (
+                    kind is int and dtype is not bool_ and (not compares or -1 << 63 <= arg < 1 << 63)):
+                arrays.append(arg)
+            else:
+                return general(*args)
+        try:
+            ufunc(*arrays, out=target)
+        except (Warning, FloatingPointError):
+            pass  # raised after the work was done
+        except (TypeError, OverflowError):
+            return general(*args)
+        out._bump()
+        return out
+
+    return fast
