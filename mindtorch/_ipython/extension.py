@@ -29,6 +29,7 @@ HOLDERS = [("mindtorch.optim.optimizer", "Optimizer"), ("mindtorch.utils.data.da
            ("mindtorch.utils.data.dataset", "Dataset"), ("torch.optim.optimizer", "Optimizer"),
            ("torch.utils.data.dataloader", "DataLoader"), ("torch.utils.data.dataset", "Dataset"),
            ("torch._C", "Generator")]
+SCHEDULES = [("mindtorch.optim.lr_scheduler.base", "LRScheduler"), ("torch.optim.lr_scheduler", "LRScheduler")]
 CONTAINERS = (list, tuple, dict, GeneratorType)  #: drawn where tensors are in them
 
 
@@ -50,9 +51,14 @@ def load(ip: Any) -> None:
         facts = introspect.module_facts(module, introspect.module_name(module, ip.user_ns))
         return viz.copyable(viz.module_page(facts))
 
+    def name_of(value: Any) -> str:
+        return next((name for name, known in ip.user_ns.items() if known is value and not name.startswith("_")), "")
+
     def contents(value: Any) -> str:
-        name = next((name for name, known in ip.user_ns.items() if known is value and not name.startswith("_")), "")
-        return viz.copyable(viz.container_page(introspect.container_facts(value, ip.user_ns, name)))
+        return viz.copyable(viz.container_page(introspect.container_facts(value, ip.user_ns, name_of(value))))
+
+    def schedule(value: Any) -> str:
+        return viz.copyable(viz.schedule_page(introspect.schedule_facts(value, name_of(value))))
 
     def contents_if_tensors(value: Any) -> str | None:
         return contents(value) if introspect.holds_tensors(value) else None
@@ -85,7 +91,8 @@ def load(ip: Any) -> None:
     html = ip.display_formatter.formatters["text/html"]
     for container in CONTAINERS:
         html.for_type(container, contents_if_tensors)
-    for draw_it, classes in ((contents, HOLDERS), (memory, STORAGES), (tree, MODULES), (check, CHECKS)):
+    for draw_it, classes in ((contents, HOLDERS), (memory, STORAGES), (tree, MODULES), (check, CHECKS),
+                             (schedule, SCHEDULES)):
         for names in classes:
             html.for_type_by_name(*names, draw_it)
     pictures: dict[type, Callable[[Any], Any]] = {Generator: contents, Node: graph, StorageBase: memory,
@@ -121,7 +128,7 @@ def unload(ip: Any) -> None:
     for tensor in (Tensor, ".".join(TENSOR)):
         ip.display_formatter.mimebundle_formatter.pop(tensor, None)
     html = ip.display_formatter.formatters["text/html"]
-    by_name = (".".join(names) for names in (*MODULES, *STORAGES, *HOLDERS, *CHECKS))
+    by_name = (".".join(names) for names in (*MODULES, *STORAGES, *HOLDERS, *CHECKS, *SCHEDULES))
     for kind in (*CONTAINERS, Generator, Node, StorageBase, object, *by_name):
         html.pop(kind, None)
     magics = ip.magics_manager.registry.pop(MindtorchMagics.__name__, None)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .profiler import Profile, Share, profile
     from .races import Access, Race
     from .ranks import RankOutput, RankShare, lane_of, rank_and_lane, rank_shares, timeline_of_ranks
+    from .schedule import ScheduleFacts, schedule_facts
     from .spans import Arrow, OperatorPath, Span, Timeline, timeline
     from .stepper import BackwardSteps, GradientFacts, StepFacts
     from .storage import PLACES, Sharer, StorageFacts, storage_facts

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .pipeline import pipeline_page, pipeline_text
     from .profile import profile_page, profile_text
     from .ranks import ranks_page, ranks_text
+    from .schedule import schedule_page, schedule_text
     from .stepper import stepper_page, stepper_text
     from .storage import storage_page, storage_text
     from .strides import strides_page, strides_text

@@ -89,7 +89,7 @@ def plot(title: str, lines: Sequence[Series]) -> Markup:
     said = "; ".join([title, *map(_told, chosen), *([f"and {len(lines) - LINES} smaller"] * (len(lines) > LINES))])
     svg = tag("svg", *_axes(frame), *drawn, class_="mt-plot", role="img", aria_label=said,
               viewBox=f"0 0 {WIDTH + LEFT + 6:.0f} {HEIGHT + BOTTOM + 10:.0f}")
-    return tag("figure", tag("figcaption", tag("b", title), *names), svg)
+    return tag("figure", tag("figcaption", tag("b", title), " ", *names), svg)
 
 
 def _told(series: Series) -> str:
