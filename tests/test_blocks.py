@@ -392,3 +392,20 @@ def test_triangles_of_many_elements_are_those_of_numpy(shape, diagonal):
         np.testing.assert_array_equal(getattr(x, name)(diagonal).numpy(), expected)
         np.testing.assert_array_equal(getattr(x.mT.clone().mT, name)(diagonal).numpy(), expected)
         np.testing.assert_array_equal(getattr(x.clone(), name + "_")(diagonal).numpy(), expected)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "bfloat16", "complex64"])
+def test_a_mask_chooses_elements_and_rows_as_numpy_does(dtype, share):
+    random = np.random.default_rng(0)
+    x = torch.from_numpy(random.integers(-9, 9, (70, 80, 3))).to(getattr(torch, dtype))
+    for size in (1, 2, 3):
+        mask = torch.from_numpy(random.random(x.shape[:size]) < share)
+        for given in (x, x.mT.clone().mT):
+            expected = given._array[mask.numpy()]
+            chosen = given[mask]
+            assert (chosen.dtype, chosen.shape) == (x.dtype, expected.shape) and chosen.is_contiguous()
+            assert chosen._array.tobytes() == expected.tobytes()
+            assert given.masked_select(mask.view(*mask.shape, *[1] * (3 - size))).equal(chosen.view(-1))
+    with pytest.raises(IndexError, match="mask"):
+        x[mask[:-1]]

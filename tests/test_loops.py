@@ -125,6 +125,8 @@ CHOSEN = {
     "divide_by_lines": lambda t, x: x.mT[:20, :1] / (twice(t, x, 82, 20, 640) + 10),
     "cumsum_down": lambda t, x: x.cumsum(0), "gather": lambda t, x: x.gather(1, places(t, x)),
     "gather in a box": lambda t, x: x.view(20, -1, 640).gather(-1, places(t, x.view(20, -1, 640))),
+    "gather_down": lambda t, x: x.gather(0, places(t, x)),
+    "gather_down in boxes": lambda t, x: x.view(5, 164, 640).gather(-2, places(t, x).view(5, 164, 640)[:, 9:] % 164),
     "scatter_add": lambda t, x: x.flip(0).scatter_add_(1, places(t, x), x),
     "scatter_add in a box": lambda t, x: t.zeros(20, x.shape[0] // 20, 640).scatter_add_(
         2, places(t, x).view(20, -1, 640), x.view(20, -1, 640)),
@@ -180,7 +182,8 @@ def test_a_loop_is_given_no_index_out_of_bounds(wrong, used) -> None:
     x = mindtorch.zeros(900, 640)
     at = mindtorch.zeros(900, 640, dtype=mindtorch.int64)
     at[899, 639] = wrong
-    for call in (lambda: x.gather(1, at), lambda: x.scatter_add_(1, at, mindtorch.ones(900, 640)),
+    for call in (lambda: x.gather(1, at), lambda: x.t().contiguous().gather(0, at.t().contiguous()),
+                 lambda: x.scatter_add_(1, at, mindtorch.ones(900, 640)),
                  lambda: x.t().contiguous().index_add_(0, at[899], mindtorch.ones(640, 900))):
         with pytest.raises(RuntimeError, match=f"index {wrong} is out of bounds for dimension"):
             call()

@@ -116,7 +116,8 @@ softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsu
 softmax_backward, log_softmax_backward = Loop("softmax_backward"), Loop("log_softmax_backward")
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
-cumsum_down, gather, scatter_add = (Loop(name, True) for name in ("cumsum_down", "gather", "scatter_add"))
+cumsum_down, gather, gather_down, scatter_add = (
+    Loop(name, True) for name in ("cumsum_down", "gather", "gather_down", "scatter_add"))
 index_add, count = Loop("index_add"), Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)

@@ -638,6 +638,15 @@ def gather(x: Any, at: Any, out: Any) -> None:
             out[row, i] = x[row, u64(at[row, i])]
 
 
+@loop("int32[:,:,::1]", "int64[:,:,::1]", "int32[:,:,::1]")
+def gather_down(x: Any, at: Any, out: Any) -> None:
+    for k in range(len(at)):
+        box, places, result = x[k], at[k], out[k]
+        for row in range(len(places)):
+            for i in range(places.shape[1]):
+                result[row, i] = box[u64(places[row, i]), u64(i)]
+
+
 @loop("float32[:,::1]", "int64[:,::1]", "float32[:,::1]")
 def scatter_add(out: Any, at: Any, values: Any) -> None:
     for row in range(len(at)):

@@ -11,7 +11,7 @@ from ...._dtype import DTYPES, DType, bool_, int64
 from ...common.fast_paths import Row, fast_path, ndarray
 from ...common.quiet import quietly
 from ..ops import reduction
-from ..ops.indexing import flat_places, rows_at
+from ..ops.indexing import flat_places, rows_at, where_true
 from . import FAST_PATHS, LARGEST, PLAIN
 
 lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
@@ -48,7 +48,7 @@ def index(self: Any, indices: Any) -> ndarray | None:
     elif key is not None:
         array = self._array[key]
     elif len(indices) == 1 and last is not None and last._dtype is bool_ and last._array.ndim:
-        array = self._array[last._array]
+        array = where_true(self._array, last._array)
     elif last is not None and last._dtype is int64 and last._array.ndim and indices[:-1] == [None] * (len(indices) - 1):
         array = self._array.take(last._array, len(indices) - 1)
     else:

@@ -61,7 +61,7 @@ def nothing_chosen(x: Array, key: Key, error: IndexError) -> Array:
 def index(x: Array, indices: Any) -> Array:
     key = key_of(indices)
     try:
-        return x[key]
+        return where_true(x, key[0]) if len(key) == 1 and is_mask(key[0]) else x[key]
     except IndexError as error:
         return nothing_chosen(x, key, error)
 
@@ -91,6 +91,23 @@ def rows_at(x: Array, at: Array) -> Array:
     each_block(lambda part: x.take(places[part], 0, rows[part], "wrap"),  # "raise" would copy once more
                at.size, max(BLOCK * at.size // size, 1), size)
     return out
+
+
+#: Elements from which on a mask is cheaper to list than to branch by.
+LISTED = 1 << 12
+
+
+def is_mask(index: Any) -> bool:
+    return index.__class__ is Array and index.dtype == bool
+
+
+def where_true(x: Array, mask: Array) -> Array:
+    """``x[mask]``. Raises IndexError if the mask has other sizes than the first dimensions."""
+    if (mask.ndim == x.ndim and x.size < LISTED) or x.shape[:mask.ndim] != mask.shape or not x.size or (
+            not x.flags.c_contiguous):
+        chosen: Array = x[mask]
+        return chosen
+    return x.reshape(-1, *x.shape[mask.ndim:]).compress(mask.reshape(-1), 0)
 
 
 # -- one dimension by a vector of indices ------------------------------------------------------------------------------
@@ -262,6 +279,13 @@ def are_lines(x: Array, dim: int, at: Array) -> bool:
         are_contiguous(x, at))
 
 
+def are_boxes(x: Array, dim: int, at: Array) -> bool:
+    """Whether indices choose along another dimension, and the arrays have the same sizes but there."""
+    dim %= x.ndim
+    return dim < x.ndim - 1 and x.ndim == at.ndim and x.shape[:dim] == at.shape[:dim] and (
+        x.shape[dim + 1:] == at.shape[dim + 1:] and are_contiguous(x, at))
+
+
 def lines_of(x: Array) -> Array:
     return x.reshape(-1, x.shape[-1])
 
@@ -269,6 +293,9 @@ def lines_of(x: Array) -> Array:
 def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
+    if at.size > 2 * SMALL and x.itemsize == 4 and are_boxes(x, dim, at) and (
+            loop := _loops.gather_down.compiled(at.size)) is not None:
+        return gathered_down(loop, x, dim, at)
     if at.size <= 2 * SMALL or at.ndim < 2 or not dim % at.ndim:
         x, key = grid(x, dim, at)
         return (x.take(key[0]) if len(key) == 1 else x[key]).reshape(at.shape)
@@ -287,6 +314,24 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
         out[part] = (lines.take(key[0]) if len(key) == 1 else lines[key]).reshape(at[part].shape)
 
     each_block(work, len(at), max(SMALL * len(at) // at.size, 1), at.size)
+    return out
+
+
+def gathered_down(loop: Callable[..., None], x: Array, dim: int, at: Array) -> Array:
+    """What a loop gathers, of some boxes at a time, or of some rows of one."""
+    out = allocate(at.shape, x.dtype)
+    boxes = prod(at.shape[:dim % x.ndim])
+    source, places, target = (array.reshape(boxes, array.shape[dim], -1)
+                              for array in (x.view(np.int32), at, out.view(np.int32)))
+
+    def of_boxes(part: slice) -> None:
+        loop(source[part], in_bounds(x, dim, places[part]), target[part])
+
+    def of_rows(part: slice) -> None:
+        loop(source, in_bounds(x, dim, places[:, part]), target[:, part])
+
+    count = boxes if boxes > 1 else at.shape[dim]
+    each_block(of_boxes if boxes > 1 else of_rows, count, max(SMALL * count // at.size, 1), at.size)
     return out
 
 
@@ -341,8 +386,7 @@ def put_(x: Array, at: Array, source: Array, accumulate: bool = False) -> None:
 
 
 def masked_select(x: Array, mask: Array) -> Array:
-    x, mask = np.broadcast_arrays(x, mask)
-    return x[mask]
+    return where_true(*np.broadcast_arrays(x, mask))
 
 
 def masked_scatter_(x: Array, mask: Array, source: Array) -> None:
