@@ -1,9 +1,30 @@
 """What numbers, sizes, functions and strings of Python's and NumPy's become, and tensors as Python's numbers."""
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+import pytest
+
+import mindtorch
 from tests.both import Program, assert_same_outcome, each_program
+from tests.support import assert_same, torch
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+@pytest.mark.parametrize("before", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "float64", "complex64"])
+def test_numbers_are_converted_to_every_dtype_as_in_pytorch(before: str) -> None:
+    calls: list[Callable[[Any, Any, Any], Any]] = [
+        lambda t, x, dtype: x.to(dtype), lambda t, x, dtype: x.type(dtype), lambda t, x, dtype: x.to("cpu", dtype),
+        lambda t, x, dtype: x.mT.to(dtype) if x.dim() > 1 else x.expand(2, *x.shape).to(dtype),
+        lambda t, x, dtype: x.to(dtype, copy=True)]
+    for after in ("bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64"):
+        for numbers in ([0.0, 1.0, 2.0, 100.0], [[0.5, -0.0], [1.5, 7.25]], 3.0, []):
+            for call in calls:
+                ours, theirs = (call(t, t.tensor(numbers).to(getattr(t, before)), getattr(t, after))
+                                for t in (mindtorch, torch))
+                assert_same(ours, theirs)
 
 
 @each_program(

@@ -3,12 +3,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._device import CPU
+from ...._dtype import bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from ...._formats import contiguous_format, preserve_format
 from ...._storage import allocate
+from ...._tensor import from_array
 from ...common.blocks import copy
 from ...common.fast_paths import REFUSALS, Row, fast_path, ndarray
+from ...common.half import FEW as SMALL
 from . import FAST_PATHS
 
+#: The dtypes that NumPy converts to each other as C does, and the devices that are the host.
+CONVERTED, HERE = {bool_, uint8, int8, int16, int32, int64, float16, float32, float64}, (None, CPU)
 #: The formats in which the copy of a contiguous tensor is contiguous.
 AS_IT_IS = {None, contiguous_format, preserve_format, "contiguous_format", "preserve_format"}
 
@@ -40,4 +46,15 @@ def copy_(general: Row) -> Row:
     return copy_
 
 
-FAST_PATHS.update({"clone": clone, "copy_": copy_})
+@fast_path
+def _to_copy(self: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
+             memory_format: Any = None) -> Any:
+    """The numbers of a small tensor in another dtype of NumPy's own."""
+    array = self._array
+    if (dtype not in CONVERTED or self._dtype not in CONVERTED or device not in HERE or memory_format not in AS_IT_IS
+            or array.size >= SMALL):
+        return None
+    return from_array(array.astype(dtype.np), dtype)
+
+
+FAST_PATHS.update({"clone": clone, "copy_": copy_, "_to_copy": _to_copy})

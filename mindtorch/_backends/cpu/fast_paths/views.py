@@ -6,15 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ...._autograd.views import mark_multiple
+from ...._dispatch.keys import NONCONTIGUOUS
 from ...._layout import Ints, contiguous_strides
 from ...._tensor import Tensor
 from ...common.fast_paths import REFUSALS, Row, fast_path
-from ..kept import DESCRIPTIONS, Kept
+from ..kept import DESCRIPTIONS, UNFIT, Kept
 from . import ANY_STRIDES, FAST_PATHS
 
 WHOLE = slice(None)
@@ -111,6 +113,36 @@ def planned(plan: Callable[..., Step | None]) -> Maker:
     return make
 
 
+def laid_out(general: Row) -> Row:
+    """A fast path of any view whose layout depends on the shape and strides of its tensor and on the arguments alone:
+    the first view tells the layout of the next one like it.
+    """
+    plans = Kept(DESCRIPTIONS)
+
+    def fast(self: Tensor, *args: Any) -> Tensor:
+        key = self._array.shape, self._stride, self._dtype, args  # type: ignore[union-attr]
+        try:
+            plan = plans.get(key)
+        except TypeError:  # a list among the arguments
+            return general(self, *args)
+        if plan is None:
+            view = general(self, *args)
+            array: Any = view._array
+            plans.keep(key, (array.shape, array.strides, view._stride if view._keys & NONCONTIGUOUS else None,
+                             view._offset - self._offset) if array.size else UNFIT)
+            return view
+        if plan is UNFIT:
+            return general(self, *args)
+        shape, steps, stride, further = plan
+        offset, dtype, storage = self._offset + further, self._dtype, self._storage
+        if storage is None:
+            storage = self.untyped_storage()
+        array = np.ndarray(shape, dtype.np, storage._bytes, offset * dtype.itemsize, steps)
+        return self._fast_view(array, offset, stride)
+
+    return fast
+
+
 def indexed(self: Tensor, index: tuple[Any, ...]) -> Step | None:
     """What makes ``self[index]``."""
     return step_of(self, basic_view(self, index), np.ndarray.__getitem__, index if Ellipsis in index else (*index, ...))
@@ -200,6 +232,16 @@ def split(self: Tensor, size: int, dim: int = 0) -> list[Step] | None:
 
 
 @in_pieces
+def split_with_sizes(self: Tensor, sizes: Ints, dim: int = 0) -> list[Step] | None:
+    """Pieces of these sizes along any dimension."""
+    if not -len(self._array.shape) <= dim < len(self._array.shape) or min(sizes, default=-1) < 0 or (  # type: ignore
+            sum(sizes) != self._array.shape[dim]):  # type: ignore[union-attr]
+        return None
+    ends = [*accumulate(sizes)]
+    return each(self, dim, lambda length: [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)])
+
+
+@in_pieces
 def unbind(self: Tensor, dim: int = 0) -> list[Step] | None:
     """Every index of any dimension that has not too many of them to keep."""
     return each(self, dim, range) if max(self._array.shape, default=0) <= KEPT_PIECES else None  # type: ignore
@@ -274,8 +316,18 @@ def slice_(general: Row) -> Row:
     return slice_
 
 
+def behind(make: Maker) -> Maker:
+    """A fast path that leaves to ``laid_out`` what it does not take, such as dimensions that are counted from the last.
+    """
+    return lambda general: make(laid_out(general))
+
+
 FAST_PATHS.update({"expand": expand, "view": view, "select.int": select, "slice.Tensor": slice_})
 ANY_STRIDES.update({
-    "select.int": select_any, "slice.Tensor": slice_any, "unsqueeze": unsqueeze, "t": t, "permute": permute,
-    "transpose.int": transpose, "split.Tensor": split, "unbind.int": unbind,
+    **dict.fromkeys(("alias", "diagonal", "expand", "unfold", "view"), laid_out),
+    **dict.fromkeys(("squeeze", "squeeze.dim", "squeeze.dims"), laid_out),
+    **{name: behind(make) for name, make in {
+        "select.int": select_any, "slice.Tensor": slice_any, "unsqueeze": unsqueeze, "t": t, "permute": permute,
+        "transpose.int": transpose}.items()},
+    "split.Tensor": split, "split_with_sizes": split_with_sizes, "unbind.int": unbind,
 })
