@@ -13,6 +13,7 @@ from .._dispatch.registry import Operator
 
 SIGNS: dict[str, ast.operator] = {"mul": ast.Mult(), "div": ast.Div(), "add": ast.Add(), "sub": ast.Sub()}
 COMPLEX = {"grad._dtype.is_complex", "grad.is_complex()", "grad.is_complex() and (not self_dtype.is_complex)"}
+Numbers = frozenset[tuple[str, bool]]
 REAL = {"conj", "complex_conj"}  #: functions that leave real numbers as they are
 
 
@@ -20,14 +21,16 @@ def formulas_of(node: OperatorNode) -> Iterator[tuple[str, str]]:
     """For each input of a node that needs a gradient its name, or several names, and the formula of that gradient.
 
     In it ``grad`` is the gradient that arrives, ``grads`` those of all outputs; other names are inputs and outputs of
-    the operator. For real numbers it has no conjugates.
+    the operator. For real numbers it has no conjugates, and no factor that is 1.
     """
     is_real = not any(output is not None and output[1].is_complex for output in node._outputs)
+    kept = zip(node.plan.names, node.saved or (), strict=False)
+    numbers = frozenset((name, value == 1) for name, value in kept if type(value) in (int, float))
     names = node.derivative.names
     computed = ((where if isinstance(where, tuple) else (where,), formula) for where, formula, _ in node.plan.formulas)
     for where, formula in sorted(computed, key=lambda one: one[0]):
         inputs = ", ".join(names[i] for i in where)
-        yield inputs, formula_text(_origin(node, inputs, formula), is_real)
+        yield inputs, formula_text(_origin(node, inputs, formula), is_real, numbers)
 
 
 def _origin(node: OperatorNode, inputs: str, formula: Any) -> Any:
@@ -38,7 +41,7 @@ def _origin(node: OperatorNode, inputs: str, formula: Any) -> Any:
 
 
 @lru_cache(512)
-def formula_text(formula: Any, is_real: bool = True) -> str:
+def formula_text(formula: Any, is_real: bool = True, numbers: Numbers = frozenset()) -> str:
     """The expression that a function returns, the last of several; of one that does more than that, its call."""
     function, given = callable_of(formula)
     names = ", ".join(given)
@@ -49,8 +52,9 @@ def formula_text(formula: Any, is_real: bool = True) -> str:
         return f"{function.__name__}({names})" if function.__name__.isidentifier() else f"a function of {names}"
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     known = {name: _name(cell.cell_contents) for name, cell in cells}
-    text = _readable(found, known, is_real)
-    inlined = _inlined(found, function.__globals__, is_real)
+    readable = _Readable(known, is_real, dict(numbers))
+    text = readable.of(found)
+    inlined = _inlined(found, function.__globals__, readable)
     return inlined if inlined and len(inlined) <= len(text) else text
 
 
@@ -59,7 +63,7 @@ def _name(outside: Any) -> str:
     return outside.packet if isinstance(outside, Operator) else getattr(outside, "__name__", None) or repr(outside)
 
 
-def _inlined(found: ast.expr, namespace: dict[str, Any], is_real: bool) -> str:
+def _inlined(found: ast.expr, namespace: dict[str, Any], readable: _Readable) -> str:
     """What the function returns that an expression calls with names and constants; '' if that is not what it does."""
     if not (isinstance(found, ast.Call) and isinstance(found.func, ast.Name) and not found.keywords
             and all(isinstance(given, (ast.Name, ast.Constant)) for given in found.args)):
@@ -68,28 +72,47 @@ def _inlined(found: ast.expr, namespace: dict[str, Any], is_real: bool) -> str:
     inner = _expression(called.__code__) if isinstance(called, FunctionType) else None
     if inner is None or not isinstance(called, FunctionType):
         return ""
-    names = called.__code__.co_varnames
-    return _readable(inner, dict(zip(names, map(ast.unparse, found.args), strict=False)), is_real)
-
-
-def _readable(found: ast.expr, known: dict[str, str], is_real: bool) -> str:
-    return ast.unparse(_Readable(known, is_real).visit(ast.parse(ast.unparse(found), mode="eval").body))
+    code, defaults = called.__code__, called.__defaults__ or ()
+    names = code.co_varnames[:code.co_argcount]
+    given = dict(zip(names[len(names) - len(defaults):], map(repr, defaults), strict=True))
+    given.update(zip(names, map(ast.unparse, found.args), strict=False))
+    return _Readable(given, readable.is_real, readable.numbers).of(inner)
 
 
 class _Readable(ast.NodeTransformer):
-    """Writes what a formula has from outside in place of the names there; leaves out what only complex numbers need."""
+    """Writes what a formula has from outside in place of the names there; leaves out what only complex numbers need,
+    and factors that are 1. ``numbers`` says of those that a node has kept whether they are 1.
+    """
 
-    def __init__(self, known: dict[str, str], is_real: bool):
-        self.known, self.is_real = known, is_real
+    def __init__(self, known: dict[str, str], is_real: bool, numbers: dict[str, bool]):
+        self.known, self.is_real, self.numbers = known, is_real, numbers
+
+    def of(self, found: ast.expr) -> str:
+        """An expression, written so."""
+        return ast.unparse(self.visit(ast.parse(ast.unparse(found), mode="eval").body))
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Name(self.known.get(node.id, node.id))
+        return ast.parse(self.known.get(node.id, node.id), mode="eval").body
+
+    def _is_one(self, node: ast.expr) -> bool | None:
+        """Whether an expression is 1; None if that is not known."""
+        if isinstance(node, ast.Constant):
+            return bool(node.value == 1)
+        return self.numbers.get(node.id) if isinstance(node, ast.Name) else None
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        return node.left if isinstance(node.op, ast.Mult) and self._is_one(node.right) else node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if self.is_real and name in REAL:
             return node.args[0]
+        if name == "scaled" and len(node.args) == 2 and self.is_real:
+            return node.args[0] if self._is_one(node.args[1]) else ast.BinOp(node.args[0], ast.Mult(), node.args[1])
+        if name == "product" and len(node.args) == 4:
+            return ast.BinOp(_turned(node.args[0], node.args[2]), ast.MatMult(), _turned(node.args[1], node.args[3]))
         if name in SIGNS and len(node.args) == 2 and not node.keywords:
             return ast.BinOp(node.args[0], SIGNS[name], node.args[1])
         return node
@@ -98,7 +121,16 @@ class _Readable(ast.NodeTransformer):
         self.generic_visit(node)
         asks = ast.unparse(node.test)
         is_same = ast.unparse(node.body) == ast.unparse(node.orelse)
+        test = node.test
+        if isinstance(test, ast.Compare) and ast.unparse(test.comparators[0]) == "1" and (
+                is_one := self._is_one(test.left)) is not None:
+            return node.body if is_one == isinstance(test.ops[0], ast.Eq) else node.orelse
         return node.orelse if is_same or (self.is_real and asks in COMPLEX) else node
+
+
+def _turned(matrix: ast.expr, is_transposed: ast.expr) -> ast.expr:
+    """A factor of ``product``, which takes matrices as they lie and is told which are to be transposed."""
+    return ast.Attribute(matrix, "T") if ast.unparse(is_transposed) == "True" else matrix
 
 
 def _expression(code: CodeType) -> ast.expr | None:

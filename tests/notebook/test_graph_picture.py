@@ -75,6 +75,18 @@ def test_every_row_of_the_table_has_a_formula_that_names_what_it_needs():
     assert looked > 5
 
 
+def test_a_factor_of_one_is_not_written():
+    a = torch.ones(2, 2, requires_grad=True)
+    for out, formulas in (
+            (a + a, ["grad", "grad"]), (a - a, ["grad", "-grad"]), (torch.add(a, a, alpha=3), ["grad", "grad * alpha"]),
+            (torch.sub(a, a, alpha=2), ["grad", "grad * -alpha"]), (a @ a, ["grad @ mat2.T", "self.T @ grad"]),
+            (torch.addmm(a, a, a), ["reduce_grad(grad, self_shape)", "grad @ mat2.T", "mat1.T @ grad"]),
+            (torch.addmm(a, a, a, beta=2, alpha=0.5), ["reduce_grad(grad, self_shape) * beta", "grad @ mat2.T * alpha",
+                                                       "mat1.T @ grad * alpha"]),
+            (torch.addcmul(a, a, a), ["grad", "grad * tensor2", "grad * tensor1"])):
+        assert [formula for _, formula in node(out).formulas] == formulas
+
+
 def test_a_formula_from_a_notebook_is_written_too():
     library.kernel("twice_as(Tensor self, float by=2.0) -> Tensor", "cpu")(lambda self, by=2.0: self * by)
     library.meta("twice_as", lambda self, by=2.0: torch.empty_like(self))
