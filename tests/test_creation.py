@@ -351,7 +351,7 @@ def test_what_counts_as_numbers_and_sequences_of_them_is_pytorchs(program: Progr
     lambda t: t.tensor([7e4], dtype=t.float16), lambda t: t.tensor(70000, dtype=t.float16),
     lambda t: t.tensor([1e39], dtype=t.bfloat16), lambda t: t.ones(1).new_tensor([1e39]), lambda t: t.as_tensor([1e39]),
     lambda t: t.tensor(np.array([1e39]), dtype=t.float32), lambda t: t.tensor(np.float64(1e39), dtype=t.float32),
-    lambda t: t.as_tensor(np.array([1e39]), dtype=t.float32),
+    lambda t: t.as_tensor(np.array([1e39]), dtype=t.float32), lambda t: t.tensor([1e39], dtype=t.float64).float(),
 )
 def test_numbers_that_are_too_large_become_infinite_without_a_warning(program: Program) -> None:
     assert_same_outcome(program)
@@ -411,3 +411,29 @@ def test_numbers_of_one_type_become_what_pytorch_makes_of_them(data: Any, dtype:
     assert (ours is None) is (theirs is None)
     if ours is not None:
         assert_same(ours, theirs)
+
+
+def test_sequences_made_twice_are_the_same_and_share_nothing() -> None:
+    def made(t: Any) -> list[Any]:
+        return [t.arange(5.0), t.arange(-0.0, 3.0), t.arange(0.0, 3.0), t.arange(0, 3.0), t.arange(1, 10, 3),
+                t.arange(0, 1, 0.3), t.arange(0, 1, 0.3, dtype=t.float64), t.arange(3, dtype=t.int32),
+                t.arange(3, 0, -1), t.arange(2.0, dtype=t.float16), t.linspace(0, 1, 5), t.linspace(-0.0, 1, 3),
+                t.linspace(0, 1, 5, dtype=t.complex64), t.logspace(0, 1, 4), t.logspace(0, 1, 4, 2), t.eye(3),
+                t.eye(2, 3, dtype=t.bool),
+                t.eye(0), t.tril_indices(3, 3), t.tril_indices(3, 4, 1), t.triu_indices(3, 3, dtype=t.int32)]
+
+    try:
+        for dtype in ("float32", "float64", "float32"):
+            for t in (mindtorch, torch):
+                t.set_default_dtype(getattr(t, dtype))
+            for _ in range(3):
+                for ours, theirs in zip(made(mindtorch), made(torch), strict=True):
+                    assert_same(ours, theirs)
+                    ours.zero_()
+    finally:
+        for t in (mindtorch, torch):
+            t.set_default_dtype(t.float32)
+    with mindtorch.observe() as trace:
+        mindtorch.arange(5.0)
+    assert next(event.op for event in trace) == "arange"
+    assert mindtorch.arange(3.0, device="meta").is_meta and mindtorch.arange(3.0, requires_grad=True).requires_grad

@@ -11,6 +11,7 @@ from ...._tensor import from_array
 from ...common.blocks import copy
 from ...common.fast_paths import REFUSALS, Row, fast_path, ndarray
 from ...common.half import FEW as SMALL
+from ...common.quiet import quietly
 from . import FAST_PATHS
 
 #: The dtypes that NumPy converts to each other as C does, and the devices that are the host.
@@ -54,7 +55,7 @@ def _to_copy(self: Any, dtype: Any = None, device: Any = None, non_blocking: boo
     if (dtype not in CONVERTED or self._dtype not in CONVERTED or device not in HERE or memory_format not in AS_IT_IS
             or array.size >= SMALL):
         return None
-    return from_array(array.astype(dtype.np), dtype)
+    return from_array(quietly(array.astype, dtype.np), dtype)
 
 
 FAST_PATHS.update({"clone": clone, "copy_": copy_, "_to_copy": _to_copy})

@@ -5,12 +5,38 @@ from typing import Any
 
 import numpy as np
 
-from ...._dtype import DType, get_default_dtype, int64
+from ...._device import CPU
+from ...._dispatch.keys import CPU as KEY
+from ...._dtype import get_default_dtype, int64
 from ...._tensor import Tensor, from_array
-from ...common.fast_paths import Row, fast_path
-from ..ops import CPU_KERNELS
-from ..unwatched import computing
-from . import FAST_PATHS, LARGEST, PLAIN
+from ...common.fast_paths import Row
+from ..kept import MOST, PLANS, Kept, seen
+from ..unwatched import computing, unwatched
+from . import FAST_PATHS
+
+ON_HOST = None, CPU
+
+
+def as_before(general: Row) -> Row:
+    """A factory whose few numbers follow from its arguments, and the default dtype, alone: a copy of what it made of
+    the same ones before.
+    """
+    kept = Kept(PLANS)
+
+    def fast(*args: Any) -> Any:
+        if args[-3:-1] != ON_HOST:  # the layout and the device
+            return general(*args)
+        key, _ = seen((*args[:-3], get_default_dtype()))
+        found = kept.get(key)
+        if found is not None:
+            array, dtype = found
+            return from_array(array.copy(), dtype)
+        made = general(*args)
+        if made._keys == KEY and made._array.size <= MOST:
+            kept.keep(key, (made._array.copy(), made._dtype))
+        return made
+
+    return unwatched(fast, general)
 
 
 def arange(start: Any, end: Any, dtype: Any = None, layout: Any = None, device: Any = None,
@@ -22,32 +48,9 @@ def arange(start: Any, end: Any, dtype: Any = None, layout: Any = None, device: 
     return from_array(np.arange(start, end, dtype=np.int64), int64)
 
 
-def eye(n: int, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor | None:
-    if n.__class__ is not int or n <= 0:
-        return None
-    dtype = dtype or get_default_dtype()
-    out = np.zeros((n, n), dtype.np)
-    out.reshape(-1)[::n + 1] = 1
-    return from_array(out, dtype)
-
-
-def linspace(general: Row) -> Row:
-    """From one number to another in floating point."""
-    row = CPU_KERNELS["linspace"]
-
-    def compute(start: Any, end: Any, steps: int, dtype: DType | None = None, *options: Any) -> Any:
-        dtype = dtype or get_default_dtype()
-        if (dtype not in PLAIN or start.__class__ not in (int, float) or end.__class__ not in (int, float)
-                or steps < 1 or not -LARGEST < start < LARGEST or not -LARGEST < end < LARGEST):
-            return None
-        return from_array(row(start, end, steps, dtype), dtype)
-
-    return fast_path(compute)(general)
-
-
 FAST_PATHS.update({
-    "arange": computing(lambda end, *options: arange(0, end, *options)),
-    "arange.start": computing(arange),
-    "eye": computing(eye),
-    "linspace": linspace,
+    "arange": lambda general: computing(lambda end, *options: arange(0, end, *options))(as_before(general)),
+    "arange.start": lambda general: computing(arange)(as_before(general)),
+    **dict.fromkeys(("arange.start_step", "linspace", "logspace", "eye", "eye.m", "tril_indices", "triu_indices"),
+                    as_before),
 })
