@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._about import about, note
-from ._backends.common.fast_paths import fast_path
+from ._backends.cpu.fast_paths import fast_path
 from ._backends.cpu.fast_paths.views import basic_view
 from ._creation import tensor as make_tensor
 from ._dispatch import dispatcher

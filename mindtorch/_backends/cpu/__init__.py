@@ -1,7 +1,12 @@
 """The CPU backend: NumPy does the arithmetic.
 
-A row of ``ops.CPU_KERNELS`` is a function of arrays that returns arrays; ``kernels`` makes it a kernel on tensors. What
-the kernel has to return, the meta kernel says; the adapters see to dtype and layout.
+A row of ``ops.CPU_KERNELS`` is a function of arrays that returns arrays. ``kernels`` makes it a kernel on tensors: what
+that has to return, the meta kernel says, and ``rows`` sees to dtype and layout. Kernels of pointwise operators stand in
+``pointwise``. ``kept`` has what was found out about calls, for the next call like one.
+
+For calls that leave nothing to decide there are ``fast_paths``, of which ``unwatched`` has what wraps those of
+composites, and ``forms`` those of in-place and ``out=`` forms. What several families of rows compute with is in
+``windows`` and ``taps``.
 """
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from ..._dtype import BOOL, FLOATING, bool_
 from ..._layout import never_overlaps
 from ..common.blas import add_scaled
 from ..common.blocks import LARGE, SMALL, compute, each_block
-from ..common.fast_paths import fast_path
 from ..common.pointwise import Pointwise, PreparedUfunc
 from ..common.quiet import quietly
+from .fast_paths import fast_path
 
 
 def with_fast_form(op: Operator, form: Kernel) -> Kernel:

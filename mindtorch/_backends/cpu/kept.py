@@ -15,7 +15,7 @@ from ..._dispatch import dispatcher
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dtype import DType
 from ..._tensor import Tensor
-from ..common.fast_paths import Row
+from .fast_paths import Row
 from .rows import array_of
 
 DESCRIPTIONS, PLANS = 1 << 10, 1 << 6  #: how many of them an operator keeps

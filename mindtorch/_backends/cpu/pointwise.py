@@ -16,9 +16,9 @@ from ..._loops import ARITHMETIC, arithmetic
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
-from ..common.fast_paths import REFUSALS, fast_path, ndarray
 from ..common.half import FEW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
+from .fast_paths import REFUSALS, fast_path, ndarray
 from .kept import DESCRIPTIONS, Kept, seen
 from .rows import Rows, array_of, computed, fit, is_own
 

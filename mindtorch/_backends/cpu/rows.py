@@ -2,21 +2,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..._dispatch.dispatcher import TENSOR_TYPES, flattened
+from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Operator
-from ..._layout import Spec, contiguous_strides
+from ..._layout import Ints, Spec, contiguous_strides
 from ..._storage import can_be, out_of_host_memory
-from ..._tensor import Tensor, empty_tensor, from_array
+from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import SMALL
-from ..common.fast_paths import laid_out, ndarray
 from ..common.half import converted
 from ..common.quiet import quietly
 
 Rows = Callable[..., Any]
+ndarray = np.ndarray
 
 
 def array_of(value: Any) -> Any:
@@ -82,6 +84,32 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
     elif array is result and shares_memory(array, inputs):  # a number's array is new
         array = array.copy()
     return from_array(array, dtype)
+
+
+@lru_cache(1 << 10)
+def order_of(shape: Ints, stride: Ints) -> tuple[Ints, Ints] | None:
+    """The order of dimensions in which a tensor with these strides is contiguous, and the order that leads back; None
+    if there is none.
+    """
+    order = tuple(sorted(range(len(shape)), key=lambda d: (-stride[d], d)))
+    if 0 in shape or contiguous_strides(tuple([shape[d] for d in order])) != tuple([stride[d] for d in order]):
+        return None
+    return order, tuple([order.index(d) for d in range(len(shape))])
+
+
+def laid_out(array: ndarray, dtype: Any, stride: Ints) -> Tensor | None:
+    """A CPU tensor with a copy of an array of its dtype, in other strides than a contiguous one has; None if they are
+    not those of a contiguous tensor with its dimensions exchanged.
+    """
+    found = order_of(array.shape, stride)
+    if found is None:
+        return None
+    order, back = found
+    data = array.transpose(order).copy()
+    out = new(Tensor)
+    out._array, out._dtype, out._keys = data.transpose(back), dtype, CPU | NONCONTIGUOUS
+    out._stride, out._version_counter = stride, [0, None, data]  # of which the storage is made when it is asked for
+    return out
 
 
 def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:

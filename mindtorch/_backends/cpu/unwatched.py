@@ -10,7 +10,7 @@ from typing import Any
 
 from ..._dispatch import dispatcher
 from ..._tensor import Tensor
-from ..common.fast_paths import Row, fast_path
+from .fast_paths import Row, fast_path
 
 
 def unwatched(fast: Row, general: Row) -> Row:

@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...._tensor import from_array
-from ...common.fast_paths import fast_path, laid_out
 from ..ops.attention import flash
 from ..ops.softmax import FEW as SMALL
-from . import FAST_PATHS, PLAIN
+from ..rows import laid_out
+from . import FAST_PATHS, PLAIN, fast_path
 
 
 @fast_path

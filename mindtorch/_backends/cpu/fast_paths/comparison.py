@@ -6,9 +6,8 @@ from typing import Any
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import bool_
 from ...._tensor import from_array
-from ...common.fast_paths import fast_path, ndarray
 from ..ops.comparison import chosen
-from . import FAST_PATHS, PLAIN
+from . import FAST_PATHS, PLAIN, fast_path, ndarray
 
 
 @fast_path

@@ -9,10 +9,9 @@ from ...._formats import contiguous_format, preserve_format
 from ...._storage import allocate
 from ...._tensor import from_array
 from ...common.blocks import copy
-from ...common.fast_paths import REFUSALS, Row, fast_path, ndarray
 from ...common.half import FEW as SMALL
 from ...common.quiet import quietly
-from . import FAST_PATHS
+from . import FAST_PATHS, REFUSALS, Row, fast_path, ndarray
 
 #: The dtypes that NumPy converts to each other as C does, and the devices that are the host.
 CONVERTED, HERE = {bool_, uint8, int8, int16, int32, int64, float16, float32, float64}, (None, CPU)

@@ -9,10 +9,9 @@ from ...._device import CPU
 from ...._dispatch.keys import CPU as KEY
 from ...._dtype import get_default_dtype, int64
 from ...._tensor import Tensor, from_array
-from ...common.fast_paths import Row
 from ..kept import MOST, PLANS, Kept, seen
 from ..unwatched import computing, unwatched
-from . import FAST_PATHS
+from . import FAST_PATHS, Row
 
 ON_HOST = None, CPU
 

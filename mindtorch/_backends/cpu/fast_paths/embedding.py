@@ -7,10 +7,9 @@ import numpy as np
 
 from ...._dtype import int64
 from ...._tensor import Tensor, from_array
-from ...common.fast_paths import fast_path, ndarray
 from ..ops.indexing import rows_at
 from ..unwatched import computing
-from . import FAST_PATHS, FEW
+from . import FAST_PATHS, FEW, fast_path, ndarray
 
 lowest: Any = np.minimum.reduce
 

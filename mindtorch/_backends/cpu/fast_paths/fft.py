@@ -8,9 +8,8 @@ import numpy as np
 
 from ...._dtype import FLOATING
 from ...._tensor import Tensor, from_array
-from ...common.fast_paths import Row, ndarray
 from ..unwatched import computing
-from . import FAST_PATHS, PLAIN
+from . import FAST_PATHS, PLAIN, Row, ndarray
 
 
 def transform(compute: Callable[..., ndarray], of_real: bool, of_complex: bool) -> Callable[[Row], Row]:

@@ -8,11 +8,10 @@ import numpy as np
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import DTYPES, DType, bool_, int64
-from ...common.fast_paths import Row, fast_path, ndarray
 from ...common.quiet import quietly
 from ..ops import reduction
 from ..ops.indexing import flat_places, rows_at, where_true
-from . import FAST_PATHS, LARGEST, PLAIN
+from . import FAST_PATHS, LARGEST, PLAIN, Row, fast_path, ndarray
 
 lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
 

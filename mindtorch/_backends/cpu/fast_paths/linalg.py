@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...common.fast_paths import Row, fast_path, ndarray
 from ..unwatched import computing
-from . import ANY_STRIDES, FAST_PATHS, PLAIN
+from . import ANY_STRIDES, FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 matmul: Any = np.matmul
 

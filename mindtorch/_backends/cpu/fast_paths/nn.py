@@ -7,8 +7,7 @@ import numpy as np
 
 from ...._dtype import int64
 from ...._tensor import from_array
-from ...common.fast_paths import fast_path, ndarray
-from . import FAST_PATHS, LARGEST, PLAIN
+from . import FAST_PATHS, LARGEST, PLAIN, fast_path, ndarray
 
 lowest, add, arange = np.minimum.reduce, np.add.reduce, np.arange  # type: Any, Any, Any
 FEW = 16  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's

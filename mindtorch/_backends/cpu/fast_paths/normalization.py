@@ -6,10 +6,9 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._tensor import from_array
-from ...common.fast_paths import Row, fast_path, ndarray
 from ..ops import reduction
 from ..ops.normalization import native_batch_norm, native_group_norm, native_layer_norm
-from . import FAST_PATHS, PLAIN
+from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 
 def normalised(row: Callable[..., Any], fits: Callable[..., Any]) -> Callable[[Row], Row]:

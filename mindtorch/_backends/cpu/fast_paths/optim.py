@@ -4,9 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.fast_paths import Row
 from ..ops import CPU_KERNELS
-from . import FAST_PATHS
+from . import FAST_PATHS, Row
 
 
 def on_lists(name: str, count: int) -> Callable[[Row], Row]:

@@ -8,10 +8,9 @@ import numpy as np
 
 from ...._layout import Ints
 from ...._tensor import from_array
-from ...common.fast_paths import Row
 from ..kept import MOST, PLANS, UNFIT, Kept
 from ..unwatched import unwatched
-from . import FAST_PATHS, LARGEST, PLAIN
+from . import FAST_PATHS, LARGEST, PLAIN, Row
 
 
 def padding(general: Row) -> Row:

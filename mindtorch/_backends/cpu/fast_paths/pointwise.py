@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...._tensor import Tensor, from_array
-from ...common.fast_paths import Row, fast_path, ndarray
 from ..ops import CPU_KERNELS, pointwise
-from . import FAST_PATHS, PLAIN
+from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 
 @fast_path

@@ -11,11 +11,10 @@ from ...._dispatch.schemas import registry
 from ...._dtype import int64
 from ...._layout import Ints, Spec
 from ...._tensor import from_array
-from ...common.fast_paths import Row, ndarray
 from ..kept import MOST, UNFIT, by_plan
 from ..ops.pooling import Window, divisors, numbered
 from ..windows import Array
-from . import FAST_PATHS, PLAIN
+from . import FAST_PATHS, PLAIN, Row, ndarray
 
 
 def compute(work: Any, self: Any) -> Any:

@@ -13,11 +13,10 @@ from ...._layout import Ints
 from ...._random import integers, sampling
 from ...._random.default import default_generator
 from ...._tensor import Tensor, from_array
-from ...common.fast_paths import Row, ndarray
 from ..kept import MOST
 from ..ops import reduction
 from ..unwatched import drawing
-from . import FAST_PATHS, FEW, PLAIN
+from . import FAST_PATHS, FEW, PLAIN, Row, ndarray
 
 
 def filling(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:

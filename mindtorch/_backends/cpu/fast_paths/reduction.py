@@ -11,11 +11,10 @@ from ...._dispatch.return_types import named_tuple
 from ...._dtype import DType, bool_, float32, int64
 from ...._layout import wrap_dims
 from ...._tensor import from_array
-from ...common.fast_paths import Row, fast_path, ndarray
 from ..ops import CPU_KERNELS, reduction
 from ..ops.reduction import MANY, by_ones, line_starts, number, sum_of_all
 from ..ops.softmax import FEW as SMALL
-from . import FAST_PATHS, PLAIN
+from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 lowest, highest, add = np.minimum.reduce, np.maximum.reduce, np.add.reduce  # type: Any, Any, Any
 sqrt: Any = np.sqrt

@@ -9,9 +9,8 @@ import numpy as np
 from ...._dispatch.return_types import named_tuple
 from ...._dtype import int64
 from ...._tensor import from_array
-from ...common.fast_paths import Row, fast_path, ndarray
 from ..kept import MOST
-from . import FAST_PATHS, PLAIN
+from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 add: Any = np.add.reduce
 

@@ -10,9 +10,8 @@ from ...._dispatch.keys import CPU, NONCONTIGUOUS
 from ...._dtype import int64
 from ...._storage import storage_of_array
 from ...._tensor import Tensor, from_array, new
-from ...common.fast_paths import fast_path, ndarray
 from ..kept import MOST
-from . import FAST_PATHS, FEW, PLAIN
+from . import FAST_PATHS, FEW, PLAIN, fast_path, ndarray
 
 
 def found(sequence: Any, values: Any, out_int32: bool = False, right: bool = False, side: str | None = None,

@@ -11,11 +11,10 @@ from ...._dtype import int64
 from ...._layout import Ints, contiguous_strides
 from ...._storage import storage_of_array
 from ...._tensor import Tensor, from_array, new
-from ...common.fast_paths import Row, fast_path, ndarray
 from ..kept import MOST, UNFIT, by_plan
 from ..ops import CPU_KERNELS
 from ..unwatched import computing
-from . import FAST_PATHS, PLAIN
+from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 
 def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...common.fast_paths import Row, fast_path, ndarray
 from ..ops import reduction
 from ..ops.softmax import (
     FEW as SMALL, log_softmax_grad, log_softmax_of, log_softmax_of_few, softmax_grad, softmax_of, softmax_of_few,
 )
-from . import FAST_PATHS, PLAIN
+from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 
 def along(compute: Callable[..., None], of_few: Callable[[ndarray], ndarray | None]) -> Callable[[Row], Row]:

@@ -10,9 +10,8 @@ import numpy as np
 from ...._dispatch.return_types import named_tuple
 from ...._dtype import int64
 from ...._tensor import from_array
-from ...common.fast_paths import fast_path
 from ..kept import MOST
-from . import FAST_PATHS, FEW, PLAIN
+from . import FAST_PATHS, FEW, PLAIN, fast_path
 
 add: Any = np.add.reduce
 

@@ -15,9 +15,8 @@ from ...._autograd.views import mark_multiple
 from ...._dispatch.keys import NONCONTIGUOUS
 from ...._layout import Ints, contiguous_strides
 from ...._tensor import Tensor
-from ...common.fast_paths import REFUSALS, Row, fast_path
 from ..kept import DESCRIPTIONS, UNFIT, Kept
-from . import ANY_STRIDES, FAST_PATHS
+from . import ANY_STRIDES, FAST_PATHS, REFUSALS, Row, fast_path
 
 WHOLE = slice(None)
 Maker = Callable[[Row], Row]
