@@ -50,6 +50,5 @@ def arange(start: Any, end: Any, dtype: Any = None, layout: Any = None, device: 
 FAST_PATHS.update({
     "arange": lambda general: computing(lambda end, *options: arange(0, end, *options))(as_before(general)),
     "arange.start": lambda general: computing(arange)(as_before(general)),
-    **dict.fromkeys(("arange.start_step", "linspace", "logspace", "eye", "eye.m", "tril_indices", "triu_indices"),
-                    as_before),
+    **dict.fromkeys(("arange.start_step", "linspace", "logspace", "eye", "eye.m"), as_before),
 })

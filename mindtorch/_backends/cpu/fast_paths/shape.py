@@ -15,6 +15,7 @@ from ..kept import MOST, UNFIT, by_plan
 from ..ops import CPU_KERNELS
 from ..unwatched import computing
 from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
+from .creation import as_before
 
 
 def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
@@ -96,6 +97,7 @@ FAST_PATHS.update({
     "cat": join(np.concatenate),
     "stack": join(stacked),
     "trace": computing(trace),
+    **dict.fromkeys(("tril_indices", "triu_indices"), as_before),
     **dict.fromkeys((
         "flip", "fliplr", "flipud", "roll", "rot90", "tril", "triu", "diag", "diag_embed", "im2col", "repeat", "tile",
         "repeat_interleave.self_int", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
