@@ -40,6 +40,19 @@ WINDOWS: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
     "max_pool2d with padding": (lambda lib, x: lib.nn.functional.max_pool2d(x, 3, 2, 1, 2, True), (2, 3, 9, 8)),
     "max_pool2d of single elements": (lambda lib, x: lib.nn.functional.max_pool2d(x, 1, 2), (2, 3, 6, 7)),
     "max_pool2d of one channel": (lambda lib, x: lib.nn.functional.max_pool2d(x, 2), (2, 1, 6, 7)),
+    "max_pool1d": (lambda lib, x: lib.nn.functional.max_pool1d(x, 2), (2, 3, 7)),
+    "max_pool1d with padding": (lambda lib, x: lib.nn.functional.max_pool1d(x, 3, 2, 1, 2, True), (3, 9)),
+    "avg_pool1d": (lambda lib, x: lib.nn.functional.avg_pool1d(x, 3, 2, 1), (2, 3, 7)),
+    "avg_pool1d without padding": (
+        lambda lib, x: lib.nn.functional.avg_pool1d(x, 3, 2, 1, True, False), (3, 8)),
+    "adaptive_max_pool2d": (lambda lib, x: lib.nn.functional.adaptive_max_pool2d(x, (2, 3)), (2, 3, 5, 7)),
+    "adaptive_max_pool2d with places": (
+        lambda lib, x: lib.nn.functional.adaptive_max_pool2d(x.nan_to_num(), 2, True), (2, 3, 5, 4)),
+    "adaptive_max_pool2d of all": (lambda lib, x: lib.nn.functional.adaptive_max_pool2d(x, 1, True), (3, 5, 4)),
+    "adaptive_max_pool3d": (lambda lib, x: lib.nn.functional.adaptive_max_pool3d(x, (2, 1, 3)), (1, 2, 3, 3, 4)),
+    "fold": (lambda lib, x: lib.nn.functional.fold(x, (4, 5), 2), (2, 12, 12)),
+    "fold with padding": (lambda lib, x: lib.nn.functional.fold(x, (5, 4), (3, 2), 2, (2, 1), (2, 1)), (1, 12, 12)),
+    "fold with stride": (lambda lib, x: lib.nn.functional.fold(x, (6, 4), 2, 1, 0, 2), (8, 6)),
     "unfold": (lambda lib, x: lib.nn.functional.unfold(x, 2, padding=1), (2, 3, 4, 4)),
     "reflection": (lambda lib, x: lib.nn.functional.pad(x, (1, 2), "reflect"), (2, 3, 4)),
     "max_pool2d with places": (

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -13,6 +14,7 @@ from ...._layout import Ints, Spec
 from ...._tensor import from_array
 from ..kept import MOST, UNFIT, by_plan
 from ..ops.pooling import Window, divisors, numbered
+from ..taps import region_places
 from ..windows import Array
 from . import FAST_PATHS, PLAIN, Row, ndarray
 
@@ -26,16 +28,18 @@ def compute(work: Any, self: Any) -> Any:
     return None if made is None else (from_array(made[0], dtype), from_array(made[1], int64))
 
 
-def planned(plan: Callable[..., Any], described: str) -> Callable[[Row], Row]:
+def planned(plan: Callable[..., Any], described: str = "") -> Callable[[Row], Row]:
     """The fast path of an operator by ``plan(shape, *settings)``, which makes what computes it of small arrays: the
     values, or values and places. Either returns None for what is left to the general kernel. The meta kernel of the
-    operator ``described`` describes the call first.
+    operator ``described``, if there is one, has described the call before.
     """
     def learn(general: Row, self: Any, *args: Any) -> Any:
-        specs = registry.meta_rows[described](self, *args)
-        spec = specs if isinstance(specs, Spec) else specs[0]
         shape = self._array.shape
-        return (spec.stride is None and 0 not in shape and plan(shape, *args)) or UNFIT
+        if described:
+            specs = registry.meta_rows[described](self, *args)
+            if (specs if isinstance(specs, Spec) else specs[0]).stride is not None:
+                return UNFIT
+        return (0 not in shape and plan(shape, *args)) or UNFIT
 
     return by_plan(learn, compute)
 
@@ -70,13 +74,18 @@ def highest_with_places(outer: Ints, window: Window) -> Callable[[Array], tuple[
     """What takes the maxima and their places: all elements of a window beside each other, where one that is only
     padding is its first element once more.
     """
-    table = np.stack([part.ravel() for part in window.parts(numbered(window.size), -1)], 1)
-    width, lines, shape = table.shape[1], prod(outer) * len(table), (*outer, *window.out)
+    return by_table(outer, window.size, window.out, window.parts(numbered(window.size), -1))
+
+
+def by_table(outer: Ints, size: Ints, out: Ints, positions: list[Array]) -> Any:
+    """The same, given the numbers of the elements at each position in the windows; -1 where they are padding."""
+    table = np.stack([part.ravel() for part in positions], 1)
+    width, lines, shape = table.shape[1], prod(outer) * len(table), (*outer, *out)
     if (table.max(1) < 0).any() or lines * width > MOST:
         return None
     first = np.take_along_axis(table, (table >= 0).argmax(1)[:, None], 1)
     table = np.where(table < 0, first, table)
-    source = table + np.arange(prod(outer))[:, None, None] * prod(window.size)
+    source = table + np.arange(prod(outer))[:, None, None] * prod(size)
     places, starts = np.broadcast_to(table, source.shape).ravel(), np.arange(0, lines * width, width)
 
     def work(x: Array) -> tuple[Array, Array] | None:
@@ -89,6 +98,17 @@ def highest_with_places(outer: Ints, window: Window) -> Callable[[Array], tuple[
         return values.reshape(shape), places.take(at).reshape(shape)
 
     return work
+
+
+def maxima_of_regions(dims: int) -> Callable[..., Any]:
+    """A plan of the maxima of regions, as even as they can be."""
+
+    def plan(shape: Ints, output_size: Ints) -> Any:
+        size = shape[-dims:]
+        tables = [region_places(n, out)[0].T for n, out in zip(size, output_size, strict=True)]
+        return by_table(shape[:-dims], size, output_size, [numbered(size)[np.ix_(*at)] for at in product(*tables)])
+
+    return plan
 
 
 def averaging(dims: int) -> Callable[..., Any]:
@@ -119,8 +139,10 @@ def averaging(dims: int) -> Callable[..., Any]:
     return plan
 
 
+FAST_PATHS.update({"max_pool1d": planned(maxima(highest, 1)), "avg_pool1d": planned(averaging(1))})
 for _n in (2, 3):
     FAST_PATHS.update({
+        f"adaptive_max_pool{_n}d": planned(maxima_of_regions(_n), f"adaptive_max_pool{_n}d"),
         f"max_pool{_n}d": planned(maxima(highest, _n), f"max_pool{_n}d_with_indices"),
         f"max_pool{_n}d_with_indices": planned(maxima(highest_with_places, _n), f"max_pool{_n}d_with_indices"),
         f"avg_pool{_n}d": planned(averaging(_n), f"avg_pool{_n}d"),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from ...._tensor import Tensor, from_array, new
 from ..kept import MOST, UNFIT, by_plan
 from ..ops import CPU_KERNELS
 from ..unwatched import computing
+from ..windows import keys_of_positions
 from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 from .creation import as_before
+from .pooling import planned
 
 
 def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
@@ -93,6 +96,27 @@ def places(numbers: Tensor) -> Any:
     return found, of_holes, (array.shape, stride)
 
 
+def folding(shape: Ints, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+    """A plan of ``col2im``: where each element of the columns is added, and last those that lie in the padding."""
+    batch, size, channels = shape[:-2], prod(output_size), shape[-2] // prod(kernel_size)
+    wide = np.pad(np.arange(size).reshape(output_size), [(pad, pad) for pad in padding], constant_values=-1)
+    out = tuple([(n - step * (length - 1) - 1) // far + 1
+                 for n, step, length, far in zip(wide.shape, dilation, kernel_size, stride, strict=True)])
+    table = np.stack([wide[key].ravel() for key in keys_of_positions(out, kernel_size, stride, dilation)])
+    count = prod(batch) * channels
+    places = np.where(table < 0, count * size, table + np.arange(count)[:, None, None] * size).ravel()
+    beyond = int((table < 0).any())
+
+    def work(x: ndarray) -> ndarray:
+        sums = np.zeros(count * size + beyond, x.dtype)
+        np.add.at(sums, places, x.ravel())
+        whole = sums[:-1].copy() if beyond else sums
+        return whole.reshape(*batch, channels, *output_size)
+
+    return work
+
+
+FAST_PATHS["col2im"] = planned(folding)
 FAST_PATHS.update({
     "cat": join(np.concatenate),
     "stack": join(stacked),
