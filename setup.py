@@ -289,6 +289,7 @@ def return_types(registry: Any) -> str:
             made += f"class {name}(NamedTuple):\n{fields}"
     return (made + "def named_tuple(name: _str, fields: tuple[_str, ...]) -> Any: ...\n"
             "def pack(op: Any, outputs: list[Any]) -> Any: ...\n"
+            "def packer(op: Any) -> Any: ...\n"
             "def again(name: _str, fields: Any, extra: Any = ...) -> Any: ...\n")
 
 

@@ -169,7 +169,13 @@ def promote_types(a: DType, b: DType) -> DType:
     """
     if a is b and a.__class__ is DType:
         return a
-    _check_dtypes("promote_types", type1=a, type2=b)
+    if a.__class__ is not DType or b.__class__ is not DType:
+        _check_dtypes("promote_types", type1=a, type2=b)
+    return _promoted(a, b)
+
+
+@cache
+def _promoted(a: DType, b: DType) -> DType:
     if (a in _UNPROMOTED or b in _UNPROMOTED) and not (a.is_floating_point or b.is_floating_point):
         raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
                            f"{NAMES[a.name]} and {NAMES[b.name]}")

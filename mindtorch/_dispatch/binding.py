@@ -16,6 +16,7 @@ import numpy as np
 from .._about import about
 from .._device import CPU, device
 from .._dtype import PYTHON_DTYPES, DType
+from .._formats import layout, memory_format
 from .._size import Size
 from . import dispatcher, return_types as return_types
 from .dispatcher import TENSOR_TYPES, registry
@@ -30,7 +31,7 @@ ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim",
            "ord": "p", "self": "input"}
 Tensor: Any = None  #: the class, for annotations; set where it is defined
 #: Types that settle which overload is meant and how to convert, whatever the value.
-DECIDING_TYPES: set[type] = {bool, int, float, complex, type(None), DType, str, device}
+DECIDING_TYPES: set[type] = {bool, int, float, complex, type(None), DType, str, device, memory_format, layout}
 
 
 class Mismatch(Exception):
@@ -280,11 +281,18 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
         elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
             return None
         elif given is not bound:
-            if bound.__class__ is not tuple or kind is not int:
+            if kind is not int:
                 return None
-            changes.append((position, partial(_repeated, len(bound))))
+            if bound.__class__ is float:
+                changes.append((position, float))
+            elif isinstance(bound, tuple):
+                changes.append((position, partial(_repeated, len(bound))))
+            else:
+                return None
     if in_order and not lists and not changes:
         return call
+    if in_order and len(where) == 2 and all(place == 1 for place, _ in (*lists, *changes)):  # x.sum(1), x.view((2, 3))
+        return _second_changed(call, *(pairs[0][1] if pairs else None for pairs in (lists, changes)))
     template = [None if position in where else value for position, value in enumerate(canonical)]
 
     def shortcut(*given: Any) -> Any:
@@ -302,6 +310,18 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
         for position, change in changes:
             values[position] = change(values[position])
         return call(*values)
+
+    return shortcut
+
+
+def _second_changed(call: Callable[..., Any], are: Callable[[Any], bool] | None,
+                    change: Callable[[Any], Any] | None) -> Callable[..., Any]:
+    """A way to an operator of two arguments, of which only the second is looked at or changed."""
+
+    def shortcut(first: Any, second: Any) -> Any:
+        if are is not None and not are(second):
+            return OTHERWISE
+        return call(first, second if change is None else change(second))
 
     return shortcut
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 from .dispatcher import registry
@@ -40,11 +41,14 @@ def again(name: str, fields: Any, extra: Any = None) -> Any:
     return (globals().get(name) or __getattr__(name))._make(fields)
 
 
-def pack(op: Operator, outputs: list[Any]) -> Any:
-    """Outputs in the form that the operator's schema says: a list, a tuple, or a named tuple."""
+def packer(op: Operator) -> Callable[[list[Any]], Any]:
+    """What makes of a list of outputs the form that the operator's schema says: a list, a tuple, or a named tuple."""
     schema = op.schema
     if schema.returns_list:
-        return outputs
-    if schema.is_named_tuple:
-        return named_tuple(op.packet, schema.returns)(*outputs)
-    return tuple(outputs)
+        return list
+    return named_tuple(op.packet, schema.returns)._make if schema.is_named_tuple else tuple
+
+
+def pack(op: Operator, outputs: list[Any]) -> Any:
+    """Outputs in that form."""
+    return packer(op)(outputs)

@@ -12,12 +12,23 @@ import mindtorch as torch
 from mindtorch import course, library
 from mindtorch._dispatch.dispatcher import dispatch, registry
 
+
+def seeded() -> Any:
+    return torch.Generator().manual_seed(3)
+
+
 #: Calls of the same types, of which a way is remembered that is none for the others.
 ALIKE: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "view": (lambda size: torch.ones(6).view(size).shape, [[2, 3], [2, torch.tensor(3)], [np.int64(3), 2], [3, -1]]),
     "sum": (lambda dim: torch.ones(2, 3).sum(dim).shape, [(0,), (1,), (np.int64(0),), ()]),
     "cat": (lambda tensors: torch.cat(tensors).shape, [[torch.ones(2)], [torch.nn.Parameter(torch.ones(3))], []]),
     "permute": (lambda dims: torch.ones(2, 3).permute(dims).shape, [[1, 0], [0, 1], [torch.tensor(1), 0], [-1, -2]]),
+    "normal_": (lambda std: torch.ones(3).normal_(0, std, generator=seeded()).tolist(),
+                [1, 2, 0, 2.0, -1, True, 10**400]),
+    "full": (lambda size: torch.full(size, 2).shape, [(2, 3), (2,), [3, 2], [torch.tensor(2), 1]]),
+    "sum by name": (lambda dim: torch.ones(2, 3).sum(dim=dim).tolist(), [0, 1, (0, 1), [1], (1.0,), 2]),
+    "clone": (lambda order: torch.ones(1, 2, 2, 2).clone(memory_format=order).stride(),
+              [torch.channels_last, torch.contiguous_format, torch.channels_last, torch.strided]),
 }
 #: Operators by their number of tensors: those of one, two and three go through entries of their own.
 CALLS: dict[str, tuple[int, Callable[..., Any]]] = {

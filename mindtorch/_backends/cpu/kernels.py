@@ -9,7 +9,7 @@ from typing import Any
 
 from ..._dispatch.dispatcher import registry
 from ..._dispatch.registry import Kernel, Operator
-from ..._dispatch.return_types import pack
+from ..._dispatch.return_types import packer
 from ..._layout import Spec
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise
@@ -51,7 +51,7 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
     """Check and describe by the meta kernel, compute by the row, return what was described. ``keeps`` says that a call
     like one before needs neither be checked nor described again. What is refused is not kept.
     """
-    kept = Kept(DESCRIPTIONS)
+    kept, packed = Kept(DESCRIPTIONS), packer(op)
 
     def kernel(*args: Any) -> Any:
         key, arrays = seen(args)
@@ -66,7 +66,7 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
         if specs.__class__ is Spec:
             return fit(op, results, specs, arrays)
         # None: an output that is not asked for; a number is known as it is
-        return pack(op, [fit(op, result, spec, arrays) if spec.__class__ is Spec else spec
-                         for result, spec in zip(results, specs, strict=True)])
+        return packed([fit(op, result, spec, arrays) if spec.__class__ is Spec else spec
+                       for result, spec in zip(results, specs, strict=True)])
 
     return kernel

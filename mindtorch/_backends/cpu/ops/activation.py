@@ -183,13 +183,19 @@ def in_opmath(row: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: row(*(to_opmath(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
 
 
+def halves(x: Any, dim: int) -> tuple[Any, Any]:
+    """Both halves along a dimension."""
+    before, length = (slice(None),) * (dim % x.ndim), x.shape[dim] // 2
+    return x[(*before, slice(length))], x[(*before, slice(length, None))]
+
+
 def glu(x: Any, dim: int = -1) -> Any:
-    first, second = np.split(x, 2, dim)
+    first, second = halves(x, dim)
     return first * sigmoid(second)
 
 
 def glu_backward(grad: Any, x: Any, dim: int) -> Any:
-    first, second = np.split(x, 2, dim)
+    first, second = halves(x, dim)
     gate = sigmoid(second)
     return np.concatenate([grad * gate, grad * first * gate * (1 - gate)], dim)
 

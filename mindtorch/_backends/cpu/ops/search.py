@@ -111,8 +111,15 @@ def nonzero_static(x: np.ndarray, size: int, fill_value: int = -1) -> np.ndarray
     return out
 
 
+FEW = 1 << 10  #: pairs that are sooner compared than sorted
+
+
 def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
-    return np.isin(to_opmath(np.asarray(elements)), to_opmath(np.asarray(test_elements)), invert=invert)
+    x, among = to_opmath(np.asarray(elements)), to_opmath(np.asarray(test_elements))
+    if x.size * among.size <= FEW:
+        found = (x[..., None] == among.reshape(-1)).any(-1)
+        return ~found if invert else found
+    return np.isin(x, among, invert=invert)
 
 
 CPU_KERNELS.add(unique_consecutive, nonzero_static)
