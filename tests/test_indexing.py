@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -384,3 +385,45 @@ def test_a_mask_or_a_list_chooses_what_pytorch_chooses(dtype: str) -> None:
         return found
 
     assert run(mindtorch) == run(torch)
+
+
+WRITES: list[Callable[[Any, Any], Any]] = [
+    lambda t, x: x.zero_(), lambda t, x: x.fill_(2), lambda t, x: x.fill_(-0.0), lambda t, x: x.fill_(2.5),
+    lambda t, x: x.fill_(float("nan")), lambda t, x: x.fill_(True), lambda t, x: x.fill_(300),
+    lambda t, x: x.masked_fill_(x > 1, 7), lambda t, x: x.masked_fill_(x > 1, 0.1),
+    lambda t, x: x.masked_fill_(x > 1, 1e39),
+    lambda t, x: x.masked_fill_(x[:1] > 1, 3), lambda t, x: x.masked_fill_(t.tensor(True), 3),
+    lambda t, x: x.masked_fill_(x, 1), lambda t, x: x.masked_fill_(t.ones(9, dtype=t.bool), 1),
+    lambda t, x: x.scatter_add_(0, t.tensor([1, 0]), t.arange(4).to(x.dtype)),
+    lambda t, x: x.scatter_(0, t.tensor([[1, 0]]), t.arange(12).view(3, 4).to(x.dtype)),
+    lambda t, x: x.scatter_(-1, t.tensor([[1], [0]]), t.arange(12).view(3, 4).to(x.dtype)),
+    lambda t, x: x.scatter_(0, t.tensor([[1, 0]]), t.arange(1).view(1, 1).to(x.dtype)),
+    lambda t, x: x.scatter_add_(0, t.tensor([[1, 9]]), t.arange(12).view(3, 4).to(x.dtype)),
+]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "float64", "complex64"])
+def test_small_tensors_are_written_as_pytorchs_or_writing_is_refused(dtype: str) -> None:
+    for shape, write in itertools.product(((4,), (3, 4), (), (0, 4)), WRITES):
+        for view in (lambda x: x, lambda x: x.mT if x.dim() > 1 else x, lambda x: x[::2] if x.dim() else x):
+            made, refused = [], []
+            for t in (mindtorch, torch):
+                x = view(t.arange(12)[:t.Size(shape).numel()].reshape(shape).to(getattr(t, dtype)))
+                try:
+                    made.append((write(t, x) is x, x, x._version))
+                except (IndexError, NotImplementedError, RuntimeError, TypeError):
+                    refused.append(t)
+            assert len(refused) in (0, 2), (shape, WRITES.index(write), refused)
+            if made:
+                assert made[0][0] and made[0][2] == made[1][2]
+                assert_same(made[0][1], made[1][1])
+
+
+def test_equal_compares_shapes_dtypes_and_elements() -> None:
+    def compared(t: Any) -> list[Any]:
+        tensors = [t.ones(2), t.ones(2, dtype=t.float64), t.ones(2, dtype=t.int64), t.ones(1, 2),
+                   t.tensor([1.0, float("nan")]), t.ones(2, 2)[0], t.ones(2, 2)[:, 0], t.ones(0), t.ones(0, 2),
+                   t.tensor(1.0), t.tensor([True, True])]
+        return [t.equal(a, b) for a, b in itertools.product(tensors, repeat=2)]
+
+    assert compared(mindtorch) == compared(torch)

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import bool_
 from ...._tensor import from_array
 from ..ops.comparison import chosen
-from . import FAST_PATHS, PLAIN, fast_path, ndarray
+from . import FAST_PATHS, LARGEST, PLAIN, fast_path, ndarray
 
 
 @fast_path
@@ -17,6 +19,18 @@ def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
     if dtype not in PLAIN or mask._dtype is not bool_ or value.__class__ not in (int, float):
         return None
     return chosen(mask._array, dtype.np.type(value), self._array)
+
+
+@fast_path
+def masked_fill_(self: Any, mask: Any, value: Any) -> Any:
+    """Write a number into real floating point numbers where a mask of that shape holds."""
+    array, where, storage = self._array, mask._array, self._storage
+    if (self._dtype not in PLAIN or mask._dtype is not bool_ or value.__class__ not in (int, float)
+            or not -LARGEST < value < LARGEST or where.shape != array.shape
+            or (storage is not None and storage is mask._storage)):
+        return None
+    np.copyto(array, value, where=where)
+    return self
 
 
 @fast_path
@@ -30,4 +44,4 @@ def where(condition: Any, self: Any, other: Any) -> Any:
     return from_array(chosen(condition._array, self._array, other._array), dtype)
 
 
-FAST_PATHS.update({"masked_fill.Scalar": masked_fill, "where.self": where})
+FAST_PATHS.update({"masked_fill.Scalar": masked_fill, "masked_fill_.Scalar": masked_fill_, "where.self": where})

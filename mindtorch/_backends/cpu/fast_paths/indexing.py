@@ -8,6 +8,7 @@ import numpy as np
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import DTYPES, DType, bool_, int64
+from ...common.blocks import fill
 from ...common.quiet import quietly
 from ..ops import reduction
 from ..ops.indexing import flat_places, rows_at, where_true
@@ -116,8 +117,13 @@ def scatter_into(write: Callable[[ndarray, ndarray, Any], Any], takes: frozenset
             return None
         if source.__class__ in TENSOR_TYPES:
             values = source._array
-            if source._dtype is not dtype or values.shape != index._array.shape or shares(self, index, source):
+            shape = index._array.shape
+            if source._dtype is not dtype or shares(self, index, source):
                 return None
+            if values.shape != shape:  # of a larger one, the first elements
+                values = values[tuple([slice(size) for size in shape])]
+                if values.shape != shape:
+                    return None
         elif source.__class__ not in (int, float) or not -LARGEST < source < LARGEST or shares(self, index):
             return None
         else:
@@ -144,7 +150,26 @@ def index_add_(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> 
     return self
 
 
+@fast_path
+def fill_(self: Any, value: Any) -> Any:
+    """Write a number everywhere."""
+    array = self._array
+    if self._dtype not in PLAIN or value.__class__ not in (int, float) or not -LARGEST < value < LARGEST:
+        return None
+    fill(array, value)
+    return self
+
+
+@fast_path
+def zero_(self: Any) -> Any:
+    """Write zeros everywhere."""
+    fill(self._array, 0)
+    return self
+
+
 FAST_PATHS.update({
+    "fill_.Scalar": fill_,
+    "zero_": zero_,
     "index.Tensor": index,
     "index_put_": index_put_,
     "index_select": index_select,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from ...._device import CPU
 from ...._dtype import get_default_dtype, int64
 from ...._layout import Ints
 from ...._random import integers, sampling
@@ -69,6 +70,19 @@ def numbers(sample: Callable[..., ndarray], first: float, second: float) -> Call
     return drawing(draw)
 
 
+def numbers_like(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:
+    """The same in the shape and dtype of a tensor."""
+
+    def draw(self: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
+             memory_format: Any = None) -> Tensor | None:
+        array, dtype = self._array, dtype or self._dtype
+        if dtype not in PLAIN or device not in (None, CPU) or memory_format is not None or not 0 < array.size <= FEW:
+            return None
+        return from_array(sample(default_generator, array.size, dtype.np, first, second).reshape(array.shape), dtype)
+
+    return drawing(draw)
+
+
 def randint(low: Any, high: Any, size: Ints, dtype: Any = None, layout: Any = None, device: Any = None,
             pin_memory: Any = None) -> Tensor | None:
     count = size[0] if len(size) == 1 else prod(size)
@@ -92,6 +106,8 @@ FAST_PATHS.update({
     "bernoulli": bernoulli,
     "rand": numbers(sampling.uniform, 0.0, 1.0),
     "randn": numbers(sampling.normal, 0.0, 1.0),
+    "rand_like": numbers_like(sampling.uniform, 0.0, 1.0),
+    "randn_like": numbers_like(sampling.normal, 0.0, 1.0),
     "randint": drawing(lambda high, size, *options: randint(0, high, size, *options)),
     "randint.low": drawing(randint),
     "randperm": drawing(randperm),
