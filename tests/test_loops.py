@@ -265,6 +265,11 @@ def tame(x: Any) -> Any:
     return lines(x.nan_to_num(1, 2, 3).clamp(-9, 9))
 
 
+def classes(t: Any, x: Any) -> Any:
+    """A class for each line."""
+    return t.arange(len(lines(x))) * 7919 % 640
+
+
 ROUNDED = {
     "sigmoid": lambda t, x: x.sigmoid(), "silu": lambda t, x: t.nn.functional.silu(x),
     "gelu": lambda t, x: t.nn.functional.gelu(x), "gelu_backward": lambda t, x: t.ops.aten.gelu_backward(x * 2, x),
@@ -280,6 +285,9 @@ ROUNDED = {
         tame(x).flip(1), tame(x).abs() / 6400, 0, t.float32),
     "log_softmax_backward_down": lambda t, x: t.ops.aten._log_softmax_backward_data(
         tame(x).flip(1).abs() / 640, tame(x) - 9, 0, t.float32),
+    "nll_loss": lambda t, x: t.stack(t.ops.aten.nll_loss_forward(tame(x), classes(t, x), None, 1, 5)),
+    "nll_loss_backward": lambda t, x: t.ops.aten.nll_loss_backward(
+        x[0], tame(x), classes(t, x), None, 2, 5, t.tensor(0.0)),
 }
 
 
@@ -292,6 +300,16 @@ def test_other_loops_agree_with_numpy_and_pytorch(name, by_numpy, used) -> None:
     assert used == {name}
     for other in (without, port(call(torch, x), mindtorch)):
         mindtorch.testing.assert_close(result, other, equal_nan=True)
+
+
+@pytest.mark.parametrize("wrong", [-1, 640])
+def test_loops_of_losses_leave_what_is_no_class_to_its_error(wrong, used) -> None:
+    x = port(tame(numbers()[0]), mindtorch)
+    target = classes(mindtorch, x.view(-1)).index_fill(0, mindtorch.tensor([7]), wrong)
+    with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+        mindtorch.nn.functional.nll_loss(x, target, reduction="sum")
+    with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+        mindtorch.ops.aten.nll_loss_backward(mindtorch.tensor(1.0), x, target, None, 2, -100, mindtorch.tensor(0.0))
 
 
 def normalised(t: Any, x: Any, affine: bool, same: bool) -> list[Any]:

@@ -13,7 +13,7 @@ from .._dispatch import dispatcher
 from .._dispatch.dispatcher import TENSOR_TYPES, flattened
 from .._dispatch.keys import AUTOGRAD, OBSERVED
 from .._dispatch.local import local
-from .._tensor import Tensor
+from .._tensor import Tensor, from_array
 from .breaks import CannotCompile, GraphBreak
 from .graph import Graph, Step, Value
 from .guards import Guards
@@ -45,8 +45,9 @@ class CompiledFunctionBackward(Node):
         if local.grad_enabled:
             raise RuntimeError(DOUBLE_BACKWARD)
         arrays = [item.unpack(self)._array if item.__class__ is not np.ndarray else item for item in self._saved]
-        for gradient, (shape, dtype, _) in zip(grads, self._outputs, strict=True):  # type: ignore[misc]
+        for gradient, output in zip(grads, self._outputs, strict=True):
             if gradient is None:
+                shape, dtype, _ = output  # type: ignore[misc]
                 arrays.append(np.zeros(shape, dtype.np))
             elif gradient._array is None or gradient._keys & ~1:
                 arrays.append(np.ascontiguousarray(gradient.contiguous().resolve_conj()._array))
@@ -55,12 +56,12 @@ class CompiledFunctionBackward(Node):
         assert entry.backward is not None
         results: list[Any] = [None] * self._width
         made = entry.backward(arrays, bool(dispatcher.mode & OBSERVED))
-        seen: list[Any] = []
-        for place, array, value in zip(entry.joint.wanted, made, entry.results, strict=True):
-            if value is None or any(array is other for other in seen):
-                array = array.copy("K")
-            seen.append(array)
-            results[place] = tensor_of(array)
+        alone = len({*map(id, made)}) == len(made)
+        for place, array, dtype in zip(entry.joint.wanted, made, entry.results, strict=True):
+            if dtype is not None and alone and array.flags.c_contiguous:
+                results[place] = from_array(array, dtype)
+            else:
+                results[place] = tensor_of(array if dtype is not None and alone else array.copy("K"))
         return results
 
     def release_variables(self) -> None:
@@ -94,9 +95,11 @@ class Entry:
         self.outputs: list[Output] = []
         self.structure: Any = None
         self.written: list[int] = []  #: which inputs the program writes into
-        self.results: list[Any] = []
+        self.results: list[Any] = []  #: of the backward program: the dtypes of those in memory of their own
         self.saved_inputs: dict[int, int] = {}
         self.saved_roots: dict[int, int] = {}
+        self.leaves: tuple[tuple[int, Node, int], ...] | None = None
+        self.accumulators: list[Any] = []  #: what refers to their nodes
         self.calls = 0
         self.seconds = 0.0  #: that compiling took
 
@@ -143,7 +146,7 @@ class Entry:
             for value in joint.backward.outputs:
                 own = value.memory in inside and id(value.memory) not in taken
                 taken.add(id(value.memory))
-                self.results.append(value if own else None)
+                self.results.append(value.dtype if own else None)
             self.backward = Writer(joint.backward).write()
 
     def _described(self, value: Any, first: FirstCall, makers: dict[Value, Step], places: dict[Value, int]) -> Any:
@@ -204,7 +207,7 @@ class Entry:
             node._order = next_sequence_nr()
             node.entry = self
             node._width = len(inputs)
-            node._links = tuple([(number, *inputs[number]._grad_edge()) for number in joint.wanted])
+            node._links = self._links(inputs)
             node._outputs = tuple([(roots[i].shape, roots[i].dtype, results[i]._device) for i in joint.differentiable])
             kept: list[Any] = list(made[count:])
             for position, number in self.saved_inputs.items():
@@ -216,6 +219,20 @@ class Entry:
                 results[i]._grad_fn, results[i]._output_nr = node, number
                 results[i]._keys |= AUTOGRAD
         return self._returned(self.structure, inputs, results)
+
+    def _links(self, inputs: list[Any]) -> tuple[tuple[int, Node, int], ...]:
+        """Where the gradients of the inputs go. The nodes of leaves, which most of them are, are kept from call to
+        call.
+        """
+        wanted = [inputs[number] for number in self.joint.wanted]
+        known = self.leaves is not None and [leaf._accumulator for leaf in wanted] == self.accumulators
+        if not known or [leaf._grad_fn for leaf in wanted].count(None) < len(wanted):
+            edges = [tensor._grad_edge() for tensor in wanted]
+            links = tuple([(number, *edge) for number, edge in zip(self.joint.wanted, edges, strict=True)])
+            if min(self.joint.wanted) < len(self.guards.inputs) or not all(tensor.is_leaf for tensor in wanted):
+                return links  # which refer to arguments, or to what the next call may find elsewhere
+            self.leaves, self.accumulators = links, [leaf._accumulator for leaf in wanted]
+        return self.leaves  # type: ignore[return-value]
 
     def _returned(self, described: Any, inputs: list[Any], results: list[Any]) -> Any:
         kind = described.__class__

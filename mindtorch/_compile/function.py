@@ -162,6 +162,7 @@ class CompiledFunction:
                 first.stop(break_here(str(error)))
             with Watch(state, first.stop):
                 result = self.function(*args, **kwargs)
+            state.on_tensor = lambda tensor: None  # which held on to all tensors of the call
         if first.interrupted:
             return result
         start = perf_counter()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from itertools import chain
+from operator import is_
 from typing import Any
 
 from .._device import get_default_device
@@ -127,23 +129,28 @@ class Guards:
         return " and ".join(tests)
 
     def _places(self) -> list[str]:
-        """Lines that compare the Python state: empty dictionaries all at once, others by their values' identities, and
-        where these differ by the values.
+        """Lines that compare the Python state: empty containers all at once, and all dictionaries at once, by the
+        identities of their values; where these differ, and all else, by their values.
         """
-        empty, lines = [], []
+        empty, dicts, places, lines = [], [], [], []
         for place in self.state.places:
             target = place.target
-            if target.__class__ in (dict, list, set) or isinstance(target, dict):
-                if not place.values:
-                    empty.append(target)
-                    continue
-                if isinstance(target, dict) and place.read.__name__ == "items_of":
-                    check, d = self.constant(place), self.constant(target)
-                    keys, ids = self.constant([*target]), self.constant(place.ids[len(target):])
-                    lines.append(f"    if ([*{d}] != {keys} or [*map(id, {d}.values())] != {ids}) and "
-                                 f"not {check}.holds():\n        return None")
-                    continue
-            lines.append(f"    if not {self.constant(place)}.holds():\n        return None")
+            if not place.values and isinstance(target, (dict, list, set)):
+                empty.append(target)
+            elif place.read.__name__ == "items_of" and getattr(target, "values", None).__class__ is type({}.values):
+                dicts.append(target)
+                places.append(place)
+            else:
+                lines.append(f"    if not {self.constant(place)}.holds():\n        return None")
+        if dicts:
+            held, sizes = self.constant(dicts), self.constant([*map(len, dicts)])
+            keys = self.constant([*chain.from_iterable(dicts)])
+            views = [target.values() for target in dicts]  # which follow what happens to the dictionaries
+            values = self.constant([*chain.from_iterable(views)])
+            self.names.update(chain=chain.from_iterable, is_=is_)
+            lines.append(f"    if ([*map(len, {held})] != {sizes} or [*chain({held})] != {keys} or not "
+                         f"all(map(is_, chain({self.constant(views)}), {values}))) and not all("
+                         f"[place.holds() for place in {self.constant(places)}]):\n        return None")
         if self.state.objects:
             objects = self.state.objects
             kinds = self.constant([*map(type, objects)])

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._backends.common.blocks import BLOCK, LARGE
 from .._backends.cpu.ops.comparison import MANY
-from .._loops import numba
+from .._loops import FEW, numba
 from .fusion import PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
 from .loops import loop_of
@@ -82,21 +82,20 @@ class KernelWriter:
                     parts.append((self.names[value], f"{places[value]}[at]"))
         names = [places[value] for value in (*group.inputs, *self.results)]
         said = " -> ".join(step.op.packet.strip("_") for step in group.steps)
-        loop = loop_of(group, self.results, places, self.program.argument) if flat and numba() else None
-        if loop is not None:
-            loop_name = self.program.unique(f"{name}_loop")
-            self.program.names.update({"numba": numba(), loop_name: None})
-            self.body = [f"{loop_name}({', '.join(self._element(value) for value in (*group.inputs, *self.results))})"]
+        before = self._loop(name, places, flat) if self._repays_loop() else None
+        if before is not None:
             said += f", compiled by numba {numba().__version__}"
         else:
+            before = []
             self._steps()
         if not self.blocked:
             spelled = [f"work_{number}" for number in range(len(self.scratch))]
             head = [f"def {name}({', '.join([*names, *spelled])}):", f'    """{said}"""']
-            return "\n".join([*head, *[f"    {line}" for line in self.body]]), [(shape, d) for d in self.scratch]
+            lines = [*before, *head, *[f"    {line}" for line in self.body]]
+            return "\n".join(lines), [(shape, d) for d in self.scratch]
         rows = prod(shape) if flat else shape[0]
         inner = prod(shape) // rows
-        step = max((BLOCK if loop is None else LARGE) // inner, 1)  # a loop keeps nothing in the cache
+        step = max((LARGE if before else BLOCK) // inner, 1)  # a loop keeps nothing in the cache
         head = [f"def {name}({', '.join(names)}):", f'    """{said}, in blocks that stay in the cache"""']
         if flat:
             wide = [n for v, n in places.items() if v.shape and len(shape) > 1]
@@ -108,10 +107,42 @@ class KernelWriter:
         for number, dtype in enumerate(self.scratch):
             self.program.names.setdefault(dtype.name, dtype.np)
             made.append(f"work_{number} = empty((len({parts[0][0]}){tail or ','}), {dtype.name})")
-        before = [] if loop is None else [*loop.lines(loop_name, names), "", ""]
         lines = [*before, *head, *[f"        {line}" for line in (*made, *self.body)], "",
                  f"    each_block(block, {rows}, {step}, {prod(shape)})"]
         return "\n".join(lines), []
+
+    def _repays_loop(self) -> bool:
+        """Whether a loop would repay its compilation: numba is there, the arrays are not small, and NumPy would go over
+        them several times.
+        """
+        steps = [step for step in self.group.steps if step.op.name not in PRODUCTS]
+        passes = len(steps) + sum(not self._is_ufunc(step) and step.op.name not in WRITTEN for step in steps)
+        return numba() is not None and prod(self.group.shape) >= FEW and (passes > 1 or self.blocked)
+
+    def _loop(self, name: str, places: dict[Value, str], flat: bool) -> list[str] | None:
+        """The text of a loop, which the kernel calls, after the matrix product if that comes first; None if there is
+        none for its steps.
+        """
+        group, first = self.group, self.group.steps[0]
+        known: dict[Value, str] = {}
+        if first.op.name in PRODUCTS:  # in the memory of a result, if one has its dtype
+            made = first.outputs[0]
+            places_for_it = [self.names[value] for value in self.results if value.dtype is made.dtype]
+            known[made] = self.names.get(made) or (places_for_it or ["work_0"])[0]
+        loop = loop_of(group, self.results, places, self.program.argument, flat, known)
+        if loop is None:
+            return None
+        for target in known.values():
+            self._statement(first, target)
+            if target == "work_0":
+                self.scratch.append(first.outputs[0].dtype)
+        read = {value for step in group.steps if step.outputs[0] not in known for value in step.inputs}
+        taken = [value for value in group.inputs if value in read] + [v for v in self.results if v not in known]
+        own = [target for target in known.values() if target not in [self.names[value] for value in taken]]
+        loop_name = self.program.unique(f"{name}_loop")
+        self.program.names.update({"numba": numba(), loop_name: None})
+        self.body.append(f"{loop_name}({', '.join([*own, *map(self._element, taken)])})")
+        return [*loop.lines(loop_name, [*own, *(places[value] for value in taken)]), "", ""]
 
     def _steps(self) -> None:
         group = self.group
@@ -155,7 +186,8 @@ class KernelWriter:
         spelled = [self._operand(arg, step) for arg in step.args]
         name = step.op.name
         if name in PRODUCTS:
-            self.body.append(f"numpy.matmul({spelled[0]}, {spelled[1]}, out={target})")
+            product = "dot" if name == "mm" else "matmul"  # which takes longer to begin
+            self.body.append(f"numpy.{product}({spelled[0]}, {spelled[1]}, out={target})")
             return
         row = pointwise_row(step)
         if name in WRITTEN:

@@ -34,34 +34,64 @@ EXPRESSIONS = {
 
 @dataclass
 class Loop:
-    """The statements for the element ``i`` of the last of the arrays."""
+    """The statements for one element, in loops over so many dimensions of the last of the arrays."""
 
     body: list[str]
+    span: int
 
     def lines(self, name: str, arrays: list[str]) -> list[str]:
         """The function of these arrays, and of numbers for those without dimensions."""
-        return ['@numba.njit(nogil=True, error_model="numpy")', f"def {name}({', '.join(arrays)}):",
-                f"    for i in range(len({arrays[-1]})):", *[f"        {line}" for line in self.body]]
+        loops = [f"{'    ' * (d + 1)}for {i} in range({arrays[-1]}.shape[{d}]):"
+                 for d, i in enumerate(INDICES[:self.span])]
+        return ['@numba.njit(nogil=True, error_model="numpy")', f"def {name}({', '.join(arrays)}):", *loops,
+                *[f"{'    ' * (self.span + 1)}{line}" for line in self.body]]
 
 
-def loop_of(group: Group, results: list[Value], arrays: dict[Value, str], literal: Callable[[Any], str]) -> Loop | None:
-    """A group's steps as a loop over arrays of one length; None if a step is no arithmetic."""
-    names = {value: f"{array}[i]" if value.shape else array for value, array in arrays.items() if value not in results}
-    taken, body = {*arrays.values(), "i", "numpy", "numba"}, []
-    for step in group.steps:
+#: The names of indices, from the first dimension on.
+INDICES = "ijklmnop"
+
+
+def loop_of(group: Group, results: list[Value], arrays: dict[Value, str], literal: Callable[[Any], str],
+            flat: bool, known: dict[Value, str]) -> Loop | None:
+    """A group's steps as loops over arrays, which broadcast, or have one dimension if they are ``flat``; None if a step
+    is no arithmetic. Steps whose results are ``known``, and in which arrays these lie, are not computed.
+    """
+    span = 1 if flat else len(group.shape)
+    if span > len(INDICES):
+        return None
+    steps = [step for step in group.steps if step.outputs[0] not in known]
+    taken, body = {*arrays.values(), *INDICES, "numpy", "numba"}, []
+    names: dict[Value, str] = {}
+
+    def element(value: Value, array: str) -> str:
+        shape = group.shape if flat and value.shape else value.shape
+        indices = INDICES[:1] if flat else [i if size != 1 else "0" for i, size in
+                                            zip(INDICES[span - len(shape):span], shape, strict=True)]
+        return f"{array}[{', '.join(indices)}]" if shape else array
+
+    def local(value: Value) -> str:
+        name = f"{value.name}_{INDICES[0]}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        return name
+
+    for value in dict.fromkeys(value for step in steps for value in step.inputs):
+        if value in known:  # the array may be that of a result, which is written below
+            names[value] = local(value)
+            body.append(f"{names[value]} = {element(value, known[value])}")
+        elif value in arrays and value not in results:
+            names[value] = element(value, arrays[value])
+    for step in steps:
         text = expression(step, names, literal)
         if text is None:
             return None
         out = step.outputs[0]
-        name = f"{out.name}_i"
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        names[out] = name
-        body.append(f"{name} = {text}")
+        names[out] = local(out)
+        body.append(f"{names[out]} = {text}")
         if out in results:
-            body.append(f"{arrays[out]}[i] = {name}")
-    return Loop(body)
+            body.append(f"{element(out, arrays[out])} = {names[out]}")
+    return Loop(body, span)
 
 
 def expression(step: Step, names: dict[Value, str], literal: Callable[[Any], str]) -> str | None:

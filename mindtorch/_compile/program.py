@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import _loops
 from .._backends.common.blocks import BLOCK, each_block
+from .._backends.common.quiet import quietly
 from .._backends.cpu.ops.activation import ZEROS
 from .._call_site import place_of
 from .._layout import contiguous_strides
@@ -74,8 +75,7 @@ class Program:
             function = self.observed = self.observed or watched(self)
         least, _loops.state.least = _loops.state.least, _loops.FEW
         try:
-            with np.errstate(all="ignore"):
-                return function(inputs, arrays)
+            return quietly(function, inputs, arrays)
         finally:
             _loops.state.least = least
             self.pool.append(arrays)

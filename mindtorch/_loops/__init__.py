@@ -28,7 +28,7 @@ from .._interrupts import signals_wait
 #: Elements that NumPy computes in about the time that numba takes to be imported; elements of a large array.
 REPAID, LARGE = 1 << 25, 1 << 17
 #: Elements of an array for which NumPy's passes count for more than its calls.
-FEW = 1 << 12
+FEW = 1 << 8
 
 _compiling = _forks.lock()
 
@@ -56,10 +56,10 @@ class Loop:
 
     def __init__(self, name: str, exact: bool = False):
         self.name, self.exact = name, exact
-        self._function: Callable[..., None] | None = None
+        self._function: Callable[..., Any] | None = None
         self._left: float = REPAID if exact else 0  # elements until it is compiled
 
-    def compiled(self, size: int) -> Callable[..., None] | None:
+    def compiled(self, size: int) -> Callable[..., Any] | None:
         """The function of arrays, to compute so many elements in all; None where that is left to NumPy."""
         if not self.exact and size < state.least:
             return None
@@ -70,13 +70,13 @@ class Loop:
                     self._function, self._left = self._compile(), inf
         return self._function
 
-    def _compile(self) -> Callable[..., None] | None:
+    def _compile(self) -> Callable[..., Any] | None:
         if self._function is not None or self._left == inf or numba() is None:
             return self._function
         make = _forks.load_module(f"{__name__}.bodies").LOOPS[self.name]
         try:
             try:
-                function: Callable[..., None] = make(True)
+                function: Callable[..., Any] = make(True)
             except RuntimeError:  # there is no place on the disk that may be written to
                 function = make(False)
         except Exception as error:
@@ -86,15 +86,16 @@ class Loop:
         return of_any_memory(function)
 
 
-def of_any_memory(loop: Callable[..., None]) -> Callable[..., None]:
+def of_any_memory(loop: Callable[..., Any]) -> Callable[..., Any]:
     """A loop that takes copies of arrays that it refuses before it begins: those that may not be written to, and those
     that are not aligned. What it writes to are neither.
     """
-    def call(*args: Any) -> None:
+    def call(*args: Any) -> Any:
         try:
-            loop(*args)
+            return loop(*args)
         except TypeError:
-            loop(*[np.require(arg, requirements=["A", "W"]) if isinstance(arg, np.ndarray) else arg for arg in args])
+            return loop(*[np.require(arg, requirements=["A", "W"]) if isinstance(arg, np.ndarray) else arg
+                          for arg in args])
 
     return call
 
@@ -120,6 +121,7 @@ cumsum_down, gather, gather_down, scatter_add = (
     Loop(name, True) for name in ("cumsum_down", "gather", "gather_down", "scatter_add"))
 index_add, count = Loop("index_add"), Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
+nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")
 sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)
 cube, extreme_of_lines, extreme_in_columns = (
     Loop(name, True) for name in ("cube", "extreme_of_lines", "extreme_in_columns"))

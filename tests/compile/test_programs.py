@@ -195,6 +195,35 @@ def test_loops_of_numba_compute_what_kernels_of_numpy_do(function, dtype, monkey
         np.testing.assert_array_equal(np.signbit(mine[numbers]), np.signbit(other[numbers]))
 
 
+BROADCAST = {
+    "a bias for each column": lambda x, w, b: (x + b).relu() * 2,
+    "numbers for each row": lambda x, w, b: (x * x[:, :1] - 1).relu(),
+    "three dimensions": lambda x, w, b: (x.view(8, 10, 80) * b + x.view(8, 10, 80)[:, :1]).relu(),
+    "after a product": lambda x, w, b: (x @ w + b).relu(),
+    "after a product that is kept": lambda x, w, b: ((product := x @ w) + b, product * 2),
+    "after a product of another dtype than the result": lambda x, w, b: (x @ w + b) * 2 > 0,
+}
+
+
+@pytest.mark.parametrize("function", BROADCAST.values(), ids=BROADCAST)
+def test_loops_over_several_dimensions_compute_what_kernels_of_numpy_do(function, monkeypatch) -> None:
+    pytest.importorskip("numba")
+    torch.manual_seed(0)
+    x, w, b = torch.randn(80, 80), torch.randn(80, 80), torch.randn(80)
+    x[3, 5] = torch.nan
+    source = explained(function, x, w, b).compiled[0].programs[0].source
+    assert "for j in range" in source
+    loops = torch.compile(function)
+    loops(x, w, b)
+    results = loops(x, w, b)
+    monkeypatch.setattr(kernels, "numba", lambda: None)
+    others = torch.compile(function)
+    others(x, w, b)
+    for mine, other in zip(*[made if isinstance(made, tuple) else (made,) for made in (results, others(x, w, b))],
+                           strict=True):
+        np.testing.assert_array_equal(mine.numpy(), other.numpy())
+
+
 def test_kernels_with_transcendental_functions_are_those_of_numpy() -> None:
     x = torch.randn(1 << 19)
     assert "numba" not in explained(lambda x: (x * 2 + 1).exp(), x).compiled[0].programs[0].source

@@ -3,8 +3,10 @@ is asked where it is installed.
 """
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -472,3 +474,32 @@ def test_a_setting_that_the_compiler_cannot_follow_warns(monkeypatch) -> None:
         torch._dynamo.config.recompile_limits = 3
     monkeypatch.setattr(torch._dynamo.config, "cache_size_limit", 3)
     assert torch._dynamo.config.recompile_limit == 3
+
+
+def test_nothing_of_the_recorded_call_stays_in_memory() -> None:
+    layer = nn.Linear(4, 4)
+    compiled = torch.compile(lambda x: (layer(x) * 2).sum())
+    first = compiled(torch.ones(4, 4))
+    node = weakref.ref(first.grad_fn)
+    first.backward()
+    del first
+    gc.collect()
+    assert node() is None
+
+
+def test_gradients_of_parameters_go_to_nodes_that_are_found_again_after_they_changed() -> None:
+    layer = nn.Linear(3, 3)
+    compiled = torch.compile(lambda x: layer(x).sum())
+    x = torch.ones(2, 3)
+    for _ in range(3):
+        layer.zero_grad()
+        compiled(x).backward()
+        torch.testing.assert_close(layer.weight.grad, torch.full((3, 3), 2.0))
+    seen = []
+    handle = layer.weight.register_hook(lambda grad: seen.append(grad.sum().item()))
+    compiled(x).backward()
+    handle.remove()
+    assert seen == [18.0]
+    layer.weight = nn.Parameter(torch.zeros(3, 3))
+    compiled(x).backward()
+    torch.testing.assert_close(layer.weight.grad, torch.full((3, 3), 2.0))

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .... import _loops
 from ...._about import about
+from ...._storage import allocate
 from . import CPU_KERNELS
 from .reduction import maximum, minimum, to_opmath
 
@@ -85,9 +87,22 @@ def classes_of(self: array, target: array, ignore_index: int) -> tuple[array, ar
     return chosen, kept
 
 
+def loop_for(loop: _loops.Loop, self: array, target: array, weight: array | None) -> Callable[..., bool] | None:
+    """The loop for rows of float32 without weights."""
+    if (weight is not None or self.ndim != 2 or self.dtype != np.float32 or target.dtype != np.int64
+            or not self.flags.c_contiguous or not target.flags.c_contiguous):
+        return None
+    return loop.compiled(self.size)
+
+
 def nll_loss_forward(self: array, target: array, weight: array | None, reduction: int,
                      ignore_index: int) -> tuple[Any, Any]:
     """Both operators' kernel: classes along dimension 1, or along the only one."""
+    loop = None if reduction == NONE else loop_for(_loops.nll_loss, self, target, weight)
+    if loop is not None:
+        loss, count = np.empty((), np.float32), np.empty((), np.float32)
+        if loop(self, target, ignore_index, loss, count):
+            return (loss if reduction == SUM else np.divide(loss, count, loss)), count
     scalar = self.ndim == 1
     if scalar:
         self, target = self[None], target.reshape(1)
@@ -104,6 +119,11 @@ def nll_loss_forward(self: array, target: array, weight: array | None, reduction
 def nll_loss_backward(grad_output: array, self: array, target: array, weight: array | None, reduction: int,
                       ignore_index: int, total_weight: array) -> array:
     shape = self.shape
+    loop = None if reduction == NONE else loop_for(_loops.nll_loss_backward, self, target, weight)
+    if loop is not None:
+        out, count = allocate(shape, self.dtype), total_weight.item() if reduction == MEAN else 1
+        if loop(-grad_output.item() / (count or 1), target, ignore_index, out):  # which no line takes if there is none
+            return out
     if self.ndim == 1:
         self, target, grad_output = self[None], target.reshape(1), grad_output.reshape(1)
     chosen, kept = classes_of(self, target, ignore_index)

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -167,8 +165,7 @@ def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: 
 #: By the rule: what makes of a parameter, with its gradient and state, and of settings the loop that carries out the
 #: step, how many passes of NumPy it replaces, and the loop's numbers; None if there is no loop for it.
 Looped = tuple[_loops.Loop, int, tuple[Any, ...]]
-dtype_of, is_contiguous = attrgetter("dtype"), attrgetter("flags.c_contiguous")
-SINGLE = {np.dtype(np.float32)}  #: the dtypes that loops take
+SINGLE = np.dtype(np.float32)  #: which loops take
 LOOPED: dict[Any, Callable[..., Looped | None]] = {optim.sgd: of_sgd, optim.adam: of_adam}
 
 
@@ -176,9 +173,12 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
             settings: dict[str, Any], weight_decay: float, decoupled: bool) -> bool:
     """Have a loop carry out the step of all parameters, if it takes them, and say whether it does."""
     looped_of = LOOPED.get(rule)
-    if (looped_of is None or not everything or {*map(dtype_of, chain(*everything))} != SINGLE
-            or not all(map(is_contiguous, chain(*everything)))):
+    if looped_of is None or not everything:
         return False
+    for given in everything:
+        for a in given:
+            if a.dtype != SINGLE or not a.flags.c_contiguous:
+                return False
     count, plan, numbers = None, [], None
     for i, given in enumerate(everything):
         now = steps[i].item() if steps else None

@@ -73,6 +73,11 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
     np.subtract(grad, out, out=out)
 
 
+def is_of_lines(array: np.ndarray) -> bool:
+    """Whether loops take an array: those of contiguous float32."""
+    return array.dtype == np.float32 and array.flags.c_contiguous
+
+
 def blocked(compute: Callable[..., None], count: int, along: _loops.Loop, down: _loops.Loop) -> Callable[..., Any]:
     """A row from a function that computes along an axis of ``count`` arrays into an output: it is called for
     slices along the first axis, if that is another one. Of contiguous arrays of float32 the loops compute lines, and
@@ -80,21 +85,23 @@ def blocked(compute: Callable[..., None], count: int, along: _loops.Loop, down: 
     """
 
     def row(*args: Any) -> np.ndarray:
-        arrays = [lines(to_opmath(array), args[count])[0] for array in args[:count]]
-        axis = lines(arrays[0], args[count])[1]
-        out = allocate(arrays[0].shape, arrays[0].dtype)
-        loop = None
-        if out.size and all(a.dtype == np.float32 and a.flags.c_contiguous for a in arrays):
+        given = [to_opmath(array) for array in args[:count]]
+        arrays, axis = [lines(array, args[count])[0] for array in given], lines(given[0], args[count])[1]
+        out, loop = allocate(arrays[0].shape, arrays[0].dtype), None
+        if out.size and all(map(is_of_lines, arrays)):
             loop = (along if axis == out.ndim - 1 else down).compiled(out.size)
         if loop is None:
             by_numpy(compute, arrays, out, axis)
         elif axis == out.ndim - 1:
-            matrices = [array.reshape(-1, out.shape[-1]) for array in (*arrays, out)]
-            each_block(lambda part: loop(*[matrix[part] for matrix in matrices]), len(matrices[0]),
-                       max(LARGE // out.shape[-1], 1), out.size)
+            matrices = [array if array.ndim == 2 else array.reshape(-1, out.shape[-1]) for array in (*arrays, out)]
+            if out.size < LARGE:
+                loop(*matrices)
+            else:
+                each_block(lambda part: loop(*[matrix[part] for matrix in matrices]), len(matrices[0]),
+                           max(LARGE // out.shape[-1], 1), out.size)
         else:
             down_columns(loop, [array.reshape(prod(out.shape[:axis]), out.shape[axis], -1) for array in (*arrays, out)])
-        return out.reshape(np.shape(args[0]))
+        return out.reshape(given[0].shape)
 
     return row
 
