@@ -207,7 +207,7 @@ class Derivative:
             plan.keeps_tensors |= parameter.is_tensor and fact is None
             plan.keeps_first |= fact is None and not positions[base]
         elif base in outputs:
-            plan.output_saves.append((index, outputs[base], None if fact is None else FACT_OF[fact]))
+            plan.output_saves.append((index, outputs[base], fact))
             plan.keeps_tensors |= fact is None
         elif need == "output_mask":
             constant = tuple(bool(plan.mask >> self.names.index(part.strip()) & 1) for part in key.split(","))
@@ -224,7 +224,7 @@ class Derivative:
         there is to be one ``always``.
         """
         if self.refused:
-            self._check_refused(args)
+            self.check_refused(args)
         mask = width = 0
         count = len(args)
         links: list[Any] = []
@@ -262,7 +262,7 @@ class Derivative:
             remember_call(node)
         return node
 
-    def _check_refused(self, args: tuple[Any, ...]) -> None:
+    def check_refused(self, args: tuple[Any, ...]) -> None:
         """Raise RuntimeError for an input that requires grad though it has no derivative."""
         for position, name in self.refused:
             arg: Any = args[position] if position < len(args) else None
@@ -317,7 +317,7 @@ class Derivative:
             return result if node is None else finish(node, result)
 
         schema = self.schema
-        if schema.returns != ("",) or schema.returns_list or self.has_lists or self.row is None or self.refused:
+        if schema.returns_list or self.has_lists or self.row is None:
             return record
         if self.make_recording is None:
             self.make_recording = recording(self, keep_list)
@@ -389,7 +389,7 @@ class OperatorNode(Node):
         for i, number, fact in self.plan.output_saves:
             output = outputs[number]
             if fact is not None:
-                self.saved[i] = fact(output)  # type: ignore[index]
+                self.saved[i] = FACT_OF[fact](output)  # type: ignore[index]
             elif output is not None and output._grad_fn is self:
                 self.saved[i] = save(twin(output), number, self)
             elif output is not None:
@@ -399,7 +399,7 @@ class OperatorNode(Node):
         """The same for a node that is no part of the graph: they are kept with their place in it."""
         for i, number, fact in self.plan.output_saves:
             output = outputs[number]
-            self.saved[i] = fact(output) if fact else None if output is None else save(output)  # type: ignore[index]
+            self.saved[i] = FACT_OF[fact](output) if fact else None if output is None else save(output)  # type: ignore[index]
 
     def row_of(self, i: int, gradient: Any) -> Any:
         """What the formula for the i-th differentiable input makes of the gradient of the only output."""

@@ -23,7 +23,7 @@ from .._dispatch.schema import REQUIRED
 from .._dtype import FLOATING
 from .anomaly import AnomalyMode
 from .node import new, next_sequence_nr
-from .saved import Saved, check_unchanged, freed, save
+from .saved import Saved, check_unchanged, freed, save, twin
 
 #: What is kept of a tensor where a formula needs only that, as an expression.
 FACTS = {
@@ -34,11 +34,11 @@ FACTS = {
 NAMES: dict[str, Any] = {
     "AnomalyMode": AnomalyMode, "AUTOGRAD": AUTOGRAD, "FLOATING": FLOATING, "INFERENCE": INFERENCE, "Saved": Saved,
     "TENSOR_TYPES": TENSOR_TYPES, "check_unchanged": check_unchanged, "freed": freed, "local": local, "new": new,
-    "next_sequence_nr": next_sequence_nr, "save": save,
+    "next_sequence_nr": next_sequence_nr, "save": save, "twin": twin,
 }
 #: The texts' own variables.
 OWN = frozenset({"rest", "inner", "record_any", "mask", "links", "source", "edge", "node", "node_class", "plan",
-                 "plans", "plan_of", "finish", "result", "array", "dtype", "hooks", "keep_list"})
+                 "plans", "plan_of", "finish", "check_refused", "result", "array", "dtype", "hooks", "keep_list"})
 
 
 def function(name: str, of: str, lines: Iterable[str], **names: Any) -> Callable[..., Any]:
@@ -126,11 +126,18 @@ def indented(lines: Iterable[str], by: int) -> list[str]:
 
 def recording(found: Any, keep_list: Callable[..., Any]) -> Callable[..., Callable[..., Any]]:
     """Makes of the function of the backend, and of one that records any call, the one that records calls of an operator
-    with one output, of whose inputs none is a list.
+    of whose inputs and outputs none is a list.
     """
-    given = Arguments(found.schema, found.inputs[-1][1] + 1)
+    last = max([position for _, position in found.inputs] + [position for position, _ in found.refused])
+    given = Arguments(found.schema, last + 1)
     names: dict[str, Any] = {"node_class": found.node_class, "finish": found.finish, "plans": found.plans,
-                             "plan_of": found.plan, "keep_list": keep_list, **given.defaults}
+                             "plan_of": found.plan, "keep_list": keep_list, "check_refused": found.check_refused,
+                             **given.defaults}
+    refusals = []
+    for position, _ in found.refused:
+        refusals += [f"if {given.names[position]}.__class__ in TENSOR_TYPES and local.grad_enabled:",
+                     f"    check_refused(({', '.join(given.names)},))"]
+    lines = ["def make(inner, record_any):", f"    def record({given.head}):", *indented(refusals, 8)]
     if len(found.inputs) == 1:
         plan = found.node_class.plan = found.plan(1)
         kept = Kept(plan, found.schema, given)
@@ -148,7 +155,9 @@ def recording(found: Any, keep_list: Callable[..., Any]) -> Callable[..., Callab
                 f"elif (edge := {name}._leaf_edge()) is not None:",
                 "    node._links = (0, *edge),",
                 *kept.before, f"node.saved = {kept.list}"]
-        has_outputs = [] if not plan.output_saves else ["node.save_outputs((result,))"]
+        has_outputs = [f"node.saved[{index}] = save(twin(result), 0, node)" if fact is None else
+                       f"node.saved[{index}] = {FACTS[fact].format('result')}"
+                       for index, _, fact in plan.output_saves]
     else:
         look = ["if not local.grad_enabled:", f"    return inner({given.call})", "mask, links = 0, ()"]
         for number, (bit, position) in enumerate(found.inputs):
@@ -169,18 +178,20 @@ def recording(found: Any, keep_list: Callable[..., Any]) -> Callable[..., Callab
                  "node.plan = plan = plans.get(mask) or plan_of(mask)",
                  f"node.saved = plan.keep({given.call})"]
         has_outputs = ["if plan.output_saves:", "    node.save_outputs((result,))"]
-    look += [f"result = inner({given.call})",
-             "array, dtype = result._array, result._dtype",
-             "if array is None or dtype.category < FLOATING:",
-             "    return finish(node, result)",
-             "node._out_shape = array.shape",
-             "node._out_dtype = dtype",
-             "result._grad_fn = node",
-             "result._keys |= AUTOGRAD",
-             *has_outputs,
-             "return result"]
-    lines = ["def make(inner, record_any):", f"    def record({given.head}):", *indented(look, 8), "    return record"]
-    return function("make", found.op.name, lines, **names)
+    look.append(f"result = inner({given.call})")
+    if found.schema.returns != ("",):
+        look.append("return finish(node, result)")
+    else:
+        look += ["array, dtype = result._array, result._dtype",
+                 "if array is None or dtype.category < FLOATING:",
+                 "    return finish(node, result)",
+                 "node._out_shape = array.shape",
+                 "node._out_dtype = dtype",
+                 "result._grad_fn = node",
+                 "result._keys |= AUTOGRAD",
+                 *has_outputs,
+                 "return result"]
+    return function("make", found.op.name, [*lines, *indented(look, 8), "    return record"], **names)
 
 
 def keeping(plan: Any, schema: Any, op: str, keep_list: Callable[..., Any]) -> Callable[..., list[Any]]:

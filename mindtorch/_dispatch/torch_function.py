@@ -132,14 +132,13 @@ def overridable(function: Callable[..., Any], creates: bool = False) -> Any:
         return function(*args, **kwargs) if found is None else handle(call, found, args, kwargs)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if dispatcher.mode & FUNCTION:
+        if dispatcher.mode & FUNCTION or (kwargs and not PLAIN.issuperset(map(type, kwargs.values()))):
             return ask(args, kwargs)
-        for arg in args:
-            kind = arg.__class__
-            if kind not in PLAIN and not ((kind is tuple or kind is list) and PLAIN.issuperset(map(type, arg))):
-                return ask(args, kwargs)
-        if kwargs and not PLAIN.issuperset(map(type, kwargs.values())):
-            return ask(args, kwargs)
+        if not PLAIN.issuperset(map(type, args)):
+            for arg in args:
+                kind = arg.__class__
+                if kind not in PLAIN and not ((kind is tuple or kind is list) and PLAIN.issuperset(map(type, arg))):
+                    return ask(args, kwargs)
         return function(*args, **kwargs)
 
     def create(*args: Any, **kwargs: Any) -> Any:
