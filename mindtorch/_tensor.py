@@ -475,22 +475,33 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _transposed_alias(self) -> Tensor:
         """An alias of this CPU matrix, transposed, for formulas whose temporaries nothing else refers to."""
-        out = self._saved_alias()
-        array = self._array
-        rows, columns = array.shape  # type: ignore[union-attr]
+        out, cell = new(Tensor), self._version_counter
+        array: Any = self._array
+        rows, columns = array.shape
         first, second = self._stride or (columns, 1)
-        out._array, out._shape, out._stride = array.T, None, (second, first)  # type: ignore[union-attr]
+        keys = self._keys & ~DERIVED
         contiguous = first == 1 and second == rows
-        out._keys = out._keys & ~NONCONTIGUOUS if contiguous else out._keys | NONCONTIGUOUS
+        out._array, out._dtype, out._stride = array.T, self._dtype, (second, first)
+        out._keys = keys & ~NONCONTIGUOUS if contiguous else keys | NONCONTIGUOUS
+        if cell is None:
+            cell = self._version_counter = [0, self._storage]
+        out._version_counter = cell
+        if self._storage is not None:
+            out._storage, out._offset, out._device = self._storage, self._offset, self._device
         return out
 
-    def _product(self, other: Tensor, turned: bool, other_turned: bool) -> Tensor:
-        """The product of two CPU matrices of one dtype, each of them transposed if it is ``turned``, for formulas."""
+    def _product(self, other: Tensor, turned: bool, other_turned: bool, result_turned: bool) -> Tensor:
+        """The product of two CPU matrices of one dtype, each of them transposed if it is ``turned``, and so the result,
+        which has several rows and columns then. For formulas.
+        """
         left: Any = self._array
         right: Any = other._array
         out = new(Tensor)
-        out._array = (left.T if turned else left).dot(right.T if other_turned else right)
-        out._dtype, out._keys = self._dtype, CPU
+        array = (left.T if turned else left).dot(right.T if other_turned else right)
+        out._array, out._dtype, out._keys = array, self._dtype, CPU
+        if result_turned:
+            out._array, out._stride, out._keys = array.T, (1, array.shape[1]), CPU | NONCONTIGUOUS
+            out._version_counter = [0, None, array]  # of which the storage is made when it is asked for
         return out
 
     def _expanded_alias(self, shape: Ints) -> Tensor:

@@ -47,6 +47,7 @@ class Row(NamedTuple):
 
 
 NOT_DIFFERENTIABLE = Row({})
+shape_of = FACT_OF["shape"]
 
 #: Inputs that must not require grad: PyTorch refuses such calls, since the gradient would silently be left out.
 REFUSED = {name: inputs.split() for name, inputs in {
@@ -284,7 +285,7 @@ class Derivative:
         if result.__class__ in TENSOR_TYPES:
             array, dtype = result._array, result._dtype
             if array is None:
-                node._outputs = ((tuple(result.shape), dtype, result._device),)
+                node._outputs = ((shape_of(result), dtype, result._device),)
             else:
                 node._out_shape, node._out_dtype = array.shape, dtype
             if dtype.category >= FLOATING:
@@ -294,7 +295,7 @@ class Derivative:
                 node.save_outputs((result,))
         else:
             # some outputs are not asked for, and some are numbers
-            node._outputs = tuple([(tuple(t.shape), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None
+            node._outputs = tuple([(shape_of(t), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None
                                    for t in result])
             differentiable = None if self.row is None else self.row.outputs
             for number, output in enumerate(result):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from .._dispatch import dispatcher
@@ -47,16 +48,20 @@ def transposed(matrix: Any) -> Any:
     return matrix._transposed_alias()
 
 
-def product(left: Any, right: Any, turned: bool, right_turned: bool) -> Any:
-    """The product of two matrices, each of them transposed if it is ``turned``, for a formula, without calls of
-    operators where they would not show.
+def product(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool = False) -> Any:
+    """The product of two matrices, each of them transposed if it is ``turned``, and so the result, for a formula,
+    without calls of operators where they would not show.
     """
     dtype = left._dtype
-    if ((dtype is not float32 and dtype is not float64) or right._dtype is not dtype or left._array is None
-            or right._array is None or (left._keys | right._keys) & ~(CPU | AUTOGRAD | NONCONTIGUOUS)
-            or not is_unobserved()):
-        return mm(t(left) if turned else left, t(right) if right_turned else right)
-    return left._product(right, turned, right_turned)
+    if ((dtype is float32 or dtype is float64) and right._dtype is dtype and left._array is not None
+            and right._array is not None and not (left._keys | right._keys) & ~(CPU | AUTOGRAD | NONCONTIGUOUS)
+            and is_unobserved()):
+        small = result_turned and (left._array.shape[turned] < 2 or right._array.shape[not right_turned] < 2)
+        with suppress(Warning, ArithmeticError):  # of numbers that are none: where the user has them raised
+            result = left._product(right, turned, right_turned, result_turned and not small)
+            return transposed(result) if small else result
+    result = mm(t(left) if turned else left, t(right) if right_turned else right)
+    return transposed(result) if result_turned else result
 
 
 def repeated(scalar: Any, shape: Any) -> Any:

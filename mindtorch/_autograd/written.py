@@ -161,22 +161,22 @@ def recording(found: Any, keep_list: Callable[..., Any]) -> Callable[..., Callab
     else:
         look = ["if not local.grad_enabled:", f"    return inner({given.call})", "mask, links = 0, ()"]
         for number, (bit, position) in enumerate(found.inputs):
-            name = given.names[position]
+            name, add = given.names[position], "+=" if number else "="
             is_tensor = "" if not position else f"{name}.__class__ in TENSOR_TYPES and "
             look += [f"if {is_tensor}{name}._keys & AUTOGRAD:",
-                     f"    mask += {bit}",
+                     f"    mask {add} {bit}",
                      f"    source = {name}._grad_fn if {name}._base is None else {name}.grad_fn",
                      "    if source is not None:",
-                     f"        links += ({number}, source, {name}._output_nr),",
+                     f"        links {add} ({number}, source, {name}._output_nr),",
                      f"    elif (edge := {name}._leaf_edge()) is not None:",
-                     f"        links += ({number}, *edge),"]
+                     f"        links {add} ({number}, *edge),"]
         look += ["if not mask:", f"    return inner({given.call})",
                  "if AnomalyMode.enabled:", f"    return record_any({given.call})",
                  "node = new(node_class)",
                  "node._order = next_sequence_nr()",
                  "node._links = links",
                  "node.plan = plan = plans.get(mask) or plan_of(mask)",
-                 f"node.saved = plan.keep({given.call})"]
+                 f"node.saved = plan.keep({given.call}) if plan.input_saves else plan.template.copy()"]
         has_outputs = ["if plan.output_saves:", "    node.save_outputs((result,))"]
     look.append(f"result = inner({given.call})")
     if found.schema.returns != ("",):
