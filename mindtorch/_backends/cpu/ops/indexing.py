@@ -15,7 +15,7 @@ from ...._determinism import alert_not_deterministic
 from ...._errors import check
 from ...._layout import Ints, contiguous_strides
 from ...._storage import allocate
-from ...common.blocks import BLOCK, LARGE, SMALL, each_block
+from ...common.blocks import LARGE, SMALL, each_block
 from . import CPU_KERNELS
 from .reduction import FEW, to_opmath
 
@@ -89,7 +89,7 @@ def rows_at(x: Array, at: Array) -> Array:
     out = allocate((*at.shape, *x.shape[1:]), x.dtype)
     places, rows = at.reshape(-1), out.reshape(at.size, *x.shape[1:])
     each_block(lambda part: x.take(places[part], 0, rows[part], "wrap"),  # "raise" would copy once more
-               at.size, max(BLOCK * at.size // size, 1), size)
+               at.size, max(LARGE * at.size // size, 1), size)
     return out
 
 

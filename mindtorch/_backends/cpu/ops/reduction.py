@@ -181,7 +181,7 @@ def by_loop(loop: _loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.nd
         out = np.empty(lines.shape[:-1], np.float32)
         matrix, target = lines.reshape(-1, lines.shape[-1]), out.reshape(-1)
         each_block(lambda part: compiled(matrix[part], target[part], *settings),
-                   len(matrix), max(LARGE // 2 // matrix.shape[1], 1), matrix.size)
+                   len(matrix), max(LARGE // matrix.shape[1], 1), matrix.size)
         return out
 
     return call
