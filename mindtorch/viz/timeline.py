@@ -314,6 +314,8 @@ def _legend(timeline: Timeline) -> Markup:
         marks.append(soft("%glossary: what CANN, CUDA and PyTorch call these things"))
     if any(span.start == span.end for span in timeline.spans):
         marks.append(tag("span", tag("b", "×2 "), "two at nearly the same time"))
+    if any(span.end > span.start for span in timeline.spans):
+        marks.append(soft("a span too narrow for its name shows it on hover, as each does its times"))
     return tag("div", *marks, class_="mt-legend")
 
 

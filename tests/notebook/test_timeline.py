@@ -273,6 +273,7 @@ def test_the_picture_shows_every_lane_and_tells_of_every_span(mixed: introspect.
     titles = page.count('title="') - len(mixed.lanes) - sum("npu" in x for x in mixed.lanes)
     assert page.count('tabindex="0"') == titles + 1  # the table of the ways to the cores scrolls
 
+    assert "a span too narrow for its name shows it on hover" in Checker(page).text
     assert "<script" not in page
 
 
