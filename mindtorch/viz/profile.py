@@ -18,7 +18,8 @@ def profile_page(facts: Profile) -> Markup:
     """Draw what ``%%profile`` shows."""
     calls = sum(share.calls for share in facts.operators)
     counted = f" in all, {count_text(calls, 'call')} of {count_text(len(facts.operators), 'operator')}"
-    measuring = soft(f" · measuring took {time_text(facts.observing)} more, which is left out")
+    measuring = soft(f" · measuring took {time_text(facts.observing)} more, which is left out"
+                     ) if facts.observing else None
     head = tag("div", tag("b", time_text(facts.program)), counted, measuring)
     folded = (("line", facts.lines, _line), ("module", facts.modules, _name), ("kernel", facts.kernels, _kernel))
     inner = [_folded(what, shares, name, facts.program) for what, shares, name in folded if shares]
