@@ -16,6 +16,7 @@ from IPython.core.magic_arguments import magic_arguments, parse_argstring
 from IPython.display import display
 
 from .. import introspect, viz
+from .._device import device
 
 if TYPE_CHECKING:
     from ..viz.html import Markup
@@ -137,6 +138,12 @@ class MagicGroup(Magics):
             name = magic.__name__
             raise UsageError(f"%{name} needs a statement: %{name} f(x), or a cell below %%{name}")
         return parse_argstring(magic, options), code
+
+    def _names_npu(self, code: str) -> bool:
+        """Whether code names an NPU, or a variable in it does."""
+        names = set(re.findall(r"\w+", code))
+        return "npu" in names or any(str(self.shell.user_ns.get(name)).startswith("npu") for name in names if isinstance(
+            self.shell.user_ns.get(name), (str, device)))
 
     def _show(self, picture: Picture) -> None:
         """Display a picture before the value of what was run."""

@@ -228,6 +228,8 @@ class MindtorchMagics(MagicGroup):
         """Run a cell or statement, and show where its time went: operators, lines, modules, kernels, and Python outside
         of them."""
         _, code = self._code(self.profile, line, cell)
+        if self._names_npu(code):
+            introspect.start_npu()
         return self._watch(introspect.profile(self.shell.user_ns), introspect.Profile(), code, viz.profile_page)
 
     @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
@@ -253,7 +255,8 @@ class MindtorchMagics(MagicGroup):
            argument("--ranks", action="store_true", help="in a program of several processes (%%px), all of which run "
                     "this: put their timelines together, which rank 0 shows"))
     def timeline(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or statement, and show when the host, every stream and the network did what."""
+        """Run a cell or statement, and show when the host, every stream and the network did what. An NPU that it names
+        is started before."""
         options, code = self._code(self.timeline, line, cell)
         save = options.save
         target = None if save is None else Path(save.strip("'\"")).expanduser()  # IPython leaves quotes where they are
@@ -262,6 +265,8 @@ class MindtorchMagics(MagicGroup):
         if options.ranks and not distributed.is_initialized():
             where = "init_process_group() does that" if self.started is None else "the ranks have: write %%px above it"
             raise UsageError(f"%%timeline --ranks: this process has not joined others; {where}")
+        if self._names_npu(code):
+            introspect.start_npu()
         found = introspect.Timeline()
         try:
             with introspect.timeline(self.shell.user_ns) as found:

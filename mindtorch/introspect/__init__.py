@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .memory import BlockFacts, DeferredFree, MemoryFacts, SegmentFacts, StorageUse, memory_facts
     from .module import MemberFacts, ModuleFacts, module_facts
     from .names import module_name, named_tensors, names_of
-    from .npu import NpuSource
+    from .npu import NpuSource, start_npu
     from .off_host import Pending, Source, sources
     from .operator import OperatorFacts, Written, operator_facts
     from .overview import Overview, brightness, picture_layout, pictures, tensor_overview

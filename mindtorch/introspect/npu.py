@@ -6,18 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from .._backends.npu import runtime
+from .._backends.npu import is_available, runtime
 from .._backends.npu.allocator import allocator_of
 from .._backends.npu.constants import ACL_MEMCPY_DEVICE_TO_HOST
 from .._backends.npu.errors import AclError, check
 from .._backends.npu.memory import Memory
 from .._backends.npu.queues import Queue
 from .._backends.npu.runtime import runtimes
+from .._creation import ones
 from .known import known_storage
 from .off_host import Pending, Source
 
 WHOLE = 1 << 20  #: bytes that are copied at once; of larger tensors only parts are
 PARTS, PART = 256, 400  #: of a large tensor that its statistics are made of, and elements of each at most
+
+
+def start_npu() -> None:
+    """Start the present NPU if none was started, and load what its operators need, so that nobody who looks at times
+    takes this for theirs. It happens once a process. Without an NPU it does nothing.
+    """
+    if not runtimes() and is_available():
+        (ones(1, device="npu") + 1).cpu()
 
 
 class NpuSource(Source):

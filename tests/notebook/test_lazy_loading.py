@@ -85,3 +85,22 @@ def test_a_name_that_is_not_there_is_said_to_be_missing():
         viz.tensors_pag
     with pytest.raises(ImportError):
         from mindtorch.introspect import no_such_facts  # noqa: F401
+
+
+@pytest.mark.parametrize(("before", "cell", "is_started"), [
+    ("", "x = torch.ones(2, device='npu')", True), ("where = torch.device('npu')", "x = torch.ones(2).to(where)", True),
+    ("", "x = torch.ones(2)  # input", False)])
+@pytest.mark.parametrize("magic", ["timeline", "profile"])
+def test_an_npu_that_a_cell_names_is_started_before_its_time_is_taken(before, cell, is_started, magic, tmp_path):
+    run(
+        f"""
+from mindtorch import introspect
+from mindtorch._backends.npu.runtime import runtimes
+shell.run_cell({before!r}).raise_error()
+at = []
+recording, profile = introspect.timeline, introspect.profile
+introspect.timeline = lambda *given: (at.append(len(runtimes())), recording(*given))[1]
+introspect.profile = lambda *given: (at.append(len(runtimes())), profile(*given))[1]
+shell.run_cell_magic({magic!r}, "", {cell!r})
+assert at == [{is_started:d}], at
+""", tmp_path)
