@@ -142,8 +142,8 @@ class MagicGroup(Magics):
     def _names_npu(self, code: str) -> bool:
         """Whether code names an NPU, or a variable in it does."""
         names = set(re.findall(r"\w+", code))
-        return "npu" in names or any(str(self.shell.user_ns.get(name)).startswith("npu") for name in names if isinstance(
-            self.shell.user_ns.get(name), (str, device)))
+        values = [self.shell.user_ns.get(name) for name in names]
+        return "npu" in names or any(str(value).startswith("npu") for value in values if isinstance(value, (str, device)))
 
     def _show(self, picture: Picture) -> None:
         """Display a picture before the value of what was run."""

@@ -16,6 +16,8 @@ import mindtorch as torch
 from mindtorch import introspect, viz
 from mindtorch._backends.npu.runtime import get_runtime
 
+from .test_pictures import Checker
+
 simulator = torch.npu.simulator
 
 
