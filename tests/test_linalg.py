@@ -163,6 +163,41 @@ def test_products_have_pytorchs_values_and_layouts_or_are_refused(name: str) -> 
                 assert_same(ours, theirs)
 
 
+NAN = float("nan")
+#: Matrices with NaN, in places where LAPACK's libraries differ.
+BROKEN: list[Any] = [
+    [[1, 2], [NAN, 3]], [[NAN, 1], [3, 2]], [[1, NAN], [2, 3]], [[1, 2, 3], [NAN, 5, 6], [9, 8, 7]],
+    [[NAN, 0, 0], [0, 0, 0], [0, 0, 1]], [[0, 0], [0, NAN]], [[0, 0, 0], [NAN, 0, 0], [0, 0, 1]], [[NAN, NAN]] * 2,
+    [[[1, 0], [0, 1]], [[NAN, 1], [3, 2]]], [[4, 0], [0, NAN]],
+]
+
+
+@pytest.mark.parametrize("matrix", BROKEN, ids=str)
+@pytest.mark.parametrize("name", ["lu_factor_ex", "lu", "inv", "inv_ex", "det", "cholesky", "svdvals", "svd", "pinv",
+                                  "matrix_rank", "solve"])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_a_matrix_with_nan_is_factored_or_refused_as_by_pytorch(name: str, matrix: Any, dtype: str) -> None:
+    def call(t: Any) -> Any:
+        x = t.tensor(matrix, dtype=getattr(t, dtype))
+        more = (t.ones(x.shape[-1], 1, dtype=x.dtype),) if name == "solve" else ()
+        return getattr(t.linalg, name)(x, *more)
+
+    assert_same_outcome(lambda t: repr(call(t)).replace("_LinAlg", "LinAlg"))
+
+
+@pytest.mark.parametrize("matrix", BROKEN, ids=str)
+def test_least_squares_of_a_matrix_with_nan_are_refused_and_end(matrix: Any) -> None:
+    x = mindtorch.tensor(matrix, dtype=mindtorch.float32)
+    with pytest.raises(RuntimeError, match="torch.linalg.lstsq: .*The input matrix contains NaNs"):
+        mindtorch.linalg.lstsq(x, mindtorch.ones(*x.shape[:-1], 1))
+
+
+def test_the_status_of_cholesky_names_the_first_nan_of_the_diagonal() -> None:
+    for matrix in BROKEN:
+        statuses = [lib.linalg.cholesky_ex(lib.tensor(matrix, dtype=lib.float32)).info for lib in LIBS]
+        assert_same(*statuses)
+
+
 def test_integers_are_multiplied_exactly() -> None:
     for lib in LIBS:
         a = lib.tensor([[2**40 + 1, 3], [5, -7]])

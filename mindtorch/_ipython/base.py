@@ -143,7 +143,8 @@ class MagicGroup(Magics):
         """Whether code names an NPU, or a variable in it does."""
         names = set(re.findall(r"\w+", code))
         values = [self.shell.user_ns.get(name) for name in names]
-        return "npu" in names or any(str(value).startswith("npu") for value in values if isinstance(value, (str, device)))
+        devices = [str(value) for value in values if isinstance(value, (str, device))]
+        return "npu" in names or any(found.startswith("npu") for found in devices)
 
     def _show(self, picture: Picture) -> None:
         """Display a picture before the value of what was run."""

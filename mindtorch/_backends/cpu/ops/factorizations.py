@@ -65,11 +65,13 @@ def check_info(info: ndarray, function: str, message: str) -> None:
 
 
 @contextmanager
-def converging(function: str) -> Iterator[None]:
-    """NumPy's error of an iteration that does not converge, as PyTorch's."""
+def converging(function: str, a: ndarray) -> Iterator[None]:
+    """NumPy's error of an iteration over a batch of matrices that does not converge, as PyTorch's."""
     try:
         yield
     except np.linalg.LinAlgError as error:
+        check_info(np.isnan(a).any((-2, -1)), function,
+                   "The algorithm failed to converge because the input matrix contained non-finite values.")
         raise LinAlgError(f"{function}: The algorithm failed to converge because the input matrix is ill-conditioned, "
                           f"has too many repeated eigenvalues or non-finite values ({error}).") from None
 
@@ -81,12 +83,32 @@ def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> 
     batch, k = a.shape[:-2], min(a.shape[-2:])
     outputs = np.empty_like(a), np.zeros((*batch, k), np.int32), np.zeros(batch, np.int32)
     if a.size:
-        each(outputs, lapack("getrf", a.dtype), a)
+        total = np.add.reduce(a, axis=None)
+        each(outputs, lapack("getrf", a.dtype) if total == total else getrf_with_nan, a)
         outputs[1][...] += 1
     if check_errors:
         check_info(outputs[2], "torch.linalg.lu_factor_ex",
                    "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero.")
     return outputs
+
+
+def getrf_with_nan(a: ndarray) -> tuple[ndarray, ndarray, int]:
+    """What LAPACK's getrf is defined to do, step by step: OpenBLAS leaves out products with zero, of which NaN makes
+    NaN. Zeros and pivots beside a NaN would look as if the matrix were singular, or its inverse known.
+    """
+    lu, info = a.copy(), 0
+    pivots = np.arange(min(a.shape), dtype=np.int32)
+    for k in pivots.tolist():
+        sizes = np.abs(lu[k:, k].real) + np.abs(lu[k:, k].imag)
+        if sizes[0] == sizes[0]:  # else nothing is greater
+            pivots[k] += np.nanargmax(sizes)
+        lu[[k, pivots[k]]] = lu[[pivots[k], k]]
+        if lu[k, k] == 0:
+            info = info or k + 1
+        else:
+            lu[k + 1:, k] /= lu[k, k]
+        lu[k + 1:, k + 1:] -= np.outer(lu[k + 1:, k], lu[k, k + 1:])
+    return lu, pivots, info
 
 
 def permutation(pivots: ndarray, n: int) -> ndarray:
@@ -156,7 +178,10 @@ def linalg_det(a: ndarray) -> Arrays:
 
 def linalg_slogdet(a: ndarray) -> Arrays:
     diagonal, sign, *factors = factored(a)
-    return np.prod(np.sign(diagonal), axis=-1) * sign, np.sum(np.log(np.abs(diagonal)), axis=-1), *factors
+    signs = np.sign(diagonal)
+    if not np.iscomplexobj(a):
+        signs[np.isnan(diagonal)] = 0  # as torch.sgn has it
+    return np.prod(signs, axis=-1) * sign, np.sum(np.log(np.abs(diagonal)), axis=-1), *factors
 
 
 def linalg_solve_ex(a: ndarray, b: ndarray, left: bool = True, check_errors: bool = False) -> Arrays:
@@ -200,6 +225,10 @@ def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
                 function: str = "linalg.cholesky") -> Arrays:
     outputs = by_lapack("potrf", lambda potrf, a: potrf(a, not upper),
                         (np.empty_like(a), np.zeros(a.shape[:-2], np.int32)), a)
+    total = np.add.reduce(outputs[0], axis=None)
+    if total != total:  # OpenBLAS takes the root of what is not positive, since NaN is not negative
+        broken = np.isnan(np.diagonal(outputs[0], axis1=-2, axis2=-1))
+        np.copyto(outputs[1], broken.argmax(-1) + 1, "unsafe", where=broken.any(-1) & (outputs[1] == 0))
     if check_errors:
         check_info(outputs[1], function, "The factorization could not be completed because the input is not "
                                          "positive-definite (the leading minor of order {} is not positive-definite).")
@@ -282,14 +311,14 @@ def ormqr(a: ndarray, tau: ndarray, other: ndarray, left: bool = True, transpose
 # -- singular values and eigenvalues -------------------------------------------------------------------------
 
 def linalg_svd(a: ndarray, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> Arrays:
-    with converging("linalg.svd"):
+    with converging("linalg.svd", a):
         if compute_uv:
             return tuple(np.linalg.svd(a, full_matrices))
         return missing(), np.linalg.svd(a, compute_uv=False), missing()
 
 
 def linalg_eigh(a: ndarray, uplo: Any = "L", compute_v: bool = True) -> Arrays:
-    with converging("linalg.eigh"):
+    with converging("linalg.eigh", a):
         if compute_v:
             return tuple(np.linalg.eigh(a, uplo.upper()))
         return np.linalg.eigvalsh(a, uplo.upper()), missing()
@@ -298,7 +327,7 @@ def linalg_eigh(a: ndarray, uplo: Any = "L", compute_v: bool = True) -> Arrays:
 def linalg_eig(a: ndarray) -> Arrays:
     if not np.isfinite(a).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
-    with converging("linalg.eig"):
+    with converging("linalg.eig", a):
         return tuple(np.linalg.eig(a))
 
 
@@ -309,6 +338,8 @@ def lstsq(a: ndarray, b: ndarray, rcond: float | None = None, driver: str | None
     tolerance of 1 or more for none; by gelss no singular value is above it.
     """
     (n, m), driver = a.shape[-2:], driver or "gelsy"
+    # with which LAPACK may never end
+    check_info(~np.isfinite(a).all((-2, -1)), "torch.linalg.lstsq", "The input matrix contains NaNs or infinite values.")
     vector = a.ndim - b.ndim == 1 and b.shape == a.shape[:-1]
     rank, values = np.zeros(a.shape[:-2], np.int64), np.zeros((*a.shape[:-2], min(n, m)), a.real.dtype)
     each((rank, values), lambda a: np.linalg.lstsq(a, a[:, :0], rcond)[2:], a)
