@@ -338,8 +338,8 @@ def lstsq(a: ndarray, b: ndarray, rcond: float | None = None, driver: str | None
     tolerance of 1 or more for none; by gelss no singular value is above it.
     """
     (n, m), driver = a.shape[-2:], driver or "gelsy"
-    # with which LAPACK may never end
-    check_info(~np.isfinite(a).all((-2, -1)), "torch.linalg.lstsq", "The input matrix contains NaNs or infinite values.")
+    strange = ~np.isfinite(a).all((-2, -1))  # with which LAPACK may never end
+    check_info(strange, "torch.linalg.lstsq", "The input matrix contains NaNs or infinite values.")
     vector = a.ndim - b.ndim == 1 and b.shape == a.shape[:-1]
     rank, values = np.zeros(a.shape[:-2], np.int64), np.zeros((*a.shape[:-2], min(n, m)), a.real.dtype)
     each((rank, values), lambda a: np.linalg.lstsq(a, a[:, :0], rcond)[2:], a)
