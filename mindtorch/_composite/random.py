@@ -90,7 +90,12 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
         multiply = self.mul_ if inplace else self.mul
         if p == 1:
             return multiply(scalar_tensor(0, *options_of(self)))
-        noise: Any = (_one_per_feature(self) if feature else empty_like(self)).bernoulli_(1 - p)
+        if feature:
+            noise: Any = _one_per_feature(self)
+        else:  # where vmap draws for all elements at once, it does so in their order, however they lie
+            in_order = self._batched is not None and not alpha
+            noise = empty_like(self, *(None,) * 4, "contiguous_format" if in_order else None)
+        noise.bernoulli_(1 - p)
         if not alpha:
             return multiply(fresh(noise.div_(1 - p)))
         scale = 1 / ((ALPHA**2 * p + 1) * (1 - p)) ** 0.5  # keeps the variance, as the shift the mean
@@ -102,7 +107,7 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
 
 def _one_per_feature(self: Any) -> Any:
     check(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input")
-    return empty((*self.shape[:2], *(1 for _ in self.shape[2:])), *options_of(self))
+    return self.new_empty((*self.shape[:2], *(1 for _ in self.shape[2:])))
 
 
 COMPOSITES.add(native_dropout_backward)

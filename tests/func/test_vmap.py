@@ -13,7 +13,7 @@ import mindtorch.func
 from tests.func.batches import compare
 from tests.func.both import assert_agree
 from tests.parity.compare import database
-from tests.support import seed_all, torch
+from tests.support import assert_same, seed_all, torch
 
 
 def written(x: Any, place: Any, value: Any) -> Any:
@@ -316,3 +316,25 @@ def test_batch_normalisation_runs_in_vmap_once_it_keeps_no_statistics() -> None:
         return func.vmap(model[:2])(x), repr(model), list(model.state_dict())
 
     assert_agree(run, (2, 4, 3))
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("name", ["dropout", "dropout1d", "dropout2d"])
+@pytest.mark.parametrize("randomness", ["different", "same"])
+def test_dropout_draws_for_all_elements_in_their_order_however_they_lie(dim: int, name: str, randomness: str) -> None:
+    def drawn(t: Any) -> Any:
+        t.manual_seed(1)
+        x = t.ones(4, 5, 2, 3).permute(1, 0, 2, 3)
+        return t.func.vmap(lambda x: getattr(t.nn.functional, name)(x, 0.5, training=True), in_dims=dim, out_dims=dim,
+                           randomness=randomness)(x)
+
+    assert_same(drawn(mindtorch), drawn(torch))
+
+
+def test_dropout_behind_a_batch_norm_of_each_element_draws_pytorchs_numbers() -> None:
+    def drawn(t: Any) -> Any:
+        t.manual_seed(0)
+        model = t.nn.Sequential(t.nn.BatchNorm1d(2, affine=False, track_running_stats=False), t.nn.Dropout())
+        return t.func.vmap(model, randomness="different")(t.randn(5, 4, 2))
+
+    assert_same(drawn(mindtorch), drawn(torch))
