@@ -9,6 +9,7 @@ import numpy as np
 
 from .._autograd.node import Node, new, next_sequence_nr
 from .._autograd.saved import freed, save
+from .._device import CPU
 from .._dispatch import dispatcher
 from .._dispatch.dispatcher import TENSOR_TYPES, flattened
 from .._dispatch.keys import AUTOGRAD, OBSERVED
@@ -23,6 +24,7 @@ from .program import Program, Writer
 from .recording import FirstCall
 from .running import tensor_of, with_layout
 
+ndarray = np.ndarray
 DOUBLE_BACKWARD = "torch.compile with aot_autograd does not currently support double backward"
 
 
@@ -44,7 +46,7 @@ class CompiledFunctionBackward(Node):
         entry = self.entry
         if local.grad_enabled:
             raise RuntimeError(DOUBLE_BACKWARD)
-        arrays = [item.unpack(self)._array if item.__class__ is not np.ndarray else item for item in self._saved]
+        arrays = [item if item.__class__ is ndarray else item.unpack(self)._array for item in self._saved]
         for gradient, output in zip(grads, self._outputs, strict=True):
             if gradient is None:
                 shape, dtype, _ = output  # type: ignore[misc]
@@ -94,12 +96,13 @@ class Entry:
         self.roots: list[Value] = []
         self.outputs: list[Output] = []
         self.structure: Any = None
+        self.described: Any = None  #: what the node knows of the outputs
         self.written: list[int] = []  #: which inputs the program writes into
         self.results: list[Any] = []  #: of the backward program: the dtypes of those in memory of their own
         self.saved_inputs: dict[int, int] = {}
         self.saved_roots: dict[int, int] = {}
-        self.leaves: tuple[tuple[int, Node, int], ...] | None = None
-        self.accumulators: list[Any] = []  #: what refers to their nodes
+        self.links: tuple[tuple[int, Node, int], ...] | None = None
+        self.leaves: list[tuple[Any, Any]] = []  #: the tensors to which they lead, and what refers to their nodes
         self.calls = 0
         self.seconds = 0.0  #: that compiling took
 
@@ -137,6 +140,9 @@ class Entry:
         memories = [value.memory for value in (*self.roots, *joint.forward.inputs)]
         if len({*map(id, memories)}) != len(memories):
             raise CannotCompile("two results share memory in a way that no view says")
+        like = Node()
+        like._outputs = tuple([(self.roots[i].shape, self.roots[i].dtype, CPU) for i in joint.differentiable])
+        self.described = like._several, like._out_shape, like._out_dtype
         self.forward = Writer(joint.forward).write()
         if joint.backward is not None:
             self.optimised += [f"backward: {said}" for said in optimise(joint.backward)]
@@ -208,7 +214,7 @@ class Entry:
             node.entry = self
             node._width = len(inputs)
             node._links = self._links(inputs)
-            node._outputs = tuple([(roots[i].shape, roots[i].dtype, results[i]._device) for i in joint.differentiable])
+            node._several, node._out_shape, node._out_dtype = self.described
             kept: list[Any] = list(made[count:])
             for position, number in self.saved_inputs.items():
                 kept[position] = save(inputs[number])
@@ -221,18 +227,20 @@ class Entry:
         return self._returned(self.structure, inputs, results)
 
     def _links(self, inputs: list[Any]) -> tuple[tuple[int, Node, int], ...]:
-        """Where the gradients of the inputs go. The nodes of leaves, which most of them are, are kept from call to
-        call.
+        """Where the gradients of the inputs go. The nodes of leaves that the function found, which most inputs are, are
+        kept from call to call.
         """
-        wanted = [inputs[number] for number in self.joint.wanted]
-        known = self.leaves is not None and [leaf._accumulator for leaf in wanted] == self.accumulators
-        if not known or [leaf._grad_fn for leaf in wanted].count(None) < len(wanted):
-            edges = [tensor._grad_edge() for tensor in wanted]
-            links = tuple([(number, *edge) for number, edge in zip(self.joint.wanted, edges, strict=True)])
-            if min(self.joint.wanted) < len(self.guards.inputs) or not all(tensor.is_leaf for tensor in wanted):
-                return links  # which refer to arguments, or to what the next call may find elsewhere
-            self.leaves, self.accumulators = links, [leaf._accumulator for leaf in wanted]
-        return self.leaves  # type: ignore[return-value]
+        if self.links is not None:
+            for leaf, accumulator in self.leaves:
+                if leaf._accumulator is not accumulator or leaf._grad_fn is not None:
+                    break
+            else:
+                return self.links
+        wanted = self.joint.wanted
+        links = tuple([(number, *inputs[number]._grad_edge()) for number in wanted])
+        if min(wanted) >= len(self.guards.inputs) and all(inputs[number].is_leaf for number in wanted):
+            self.links, self.leaves = links, [(inputs[number], inputs[number]._accumulator) for number in wanted]
+        return links
 
     def _returned(self, described: Any, inputs: list[Any], results: list[Any]) -> Any:
         kind = described.__class__

@@ -224,6 +224,19 @@ def test_loops_over_several_dimensions_compute_what_kernels_of_numpy_do(function
         np.testing.assert_array_equal(mine.numpy(), other.numpy())
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+def test_a_few_rows_are_added_up_by_a_product_with_ones(dtype) -> None:
+    x = torch.randn(30, 7, dtype=dtype)
+    x[3, 2], x[4, 5] = torch.inf, torch.nan
+    function = torch.compile(lambda x: (x.sum(0), x.sum(-2, keepdim=True), x.sum(0, dtype=torch.float64), x.sum(1)))
+    for _ in range(2):
+        results = function(x)
+    for mine, other in zip(results, [x.sum(0), x.sum(0, True), x.sum(0, dtype=torch.float64), x.sum(1)], strict=True):
+        torch.testing.assert_close(mine, other, equal_nan=True)
+    source = explained(lambda x: (x.sum(0), x.sum(1)), x).compiled[0].programs[0].source
+    assert ".dot(x)" in source and "aten.sum(x, (1,))" in source
+
+
 def test_kernels_with_transcendental_functions_are_those_of_numpy() -> None:
     x = torch.randn(1 << 19)
     assert "numba" not in explained(lambda x: (x * 2 + 1).exp(), x).compiled[0].programs[0].source
