@@ -12,7 +12,8 @@ from ...._dtype import DType, bool_, float32, int64
 from ...._layout import wrap_dims
 from ...._tensor import from_array
 from ..ops import CPU_KERNELS, reduction
-from ..ops.reduction import MANY, by_ones, line_starts, number, sum_of_all
+from ..ops.pointwise import number
+from ..ops.reduction import MANY, by_ones, line_starts, sum_of_all
 from ..ops.softmax import FEW as SMALL
 from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi, sqrt
+from math import isfinite, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ...._storage import allocate
 from ...common.blocks import LARGE
 from . import CPU_KERNELS
 from .comparison import INTEGERS, clamped
-from .pointwise import exp_of, in_blocks, sigmoid
+from .pointwise import exp_of, in_blocks, number, sigmoid
 from .reduction import to_opmath
 from .special import scipy_function
 
@@ -68,9 +68,14 @@ def relu(x: Any) -> Any:
 
 
 def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-    if not np.isfinite(alpha):  # of which 0 would make NaN on the other side
+    if not isfinite(alpha):  # of which 0 would make NaN on the other side
         return np.where(x >= 0, x * scale, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)).astype(x.dtype)
-    return np.maximum(x, 0) * scale + np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)
+    zero, factor = ZEROS[x.dtype], alpha * scale
+    above, below = np.maximum(x, zero), np.minimum(x, zero)
+    if input_scale != 1:
+        below = below * input_scale
+    below = np.expm1(below)
+    return (above if scale == 1 else above * scale) + (below if factor == 1 else below * factor)
 
 
 def outside(values: Any, x: Any, lambd: Any) -> Any:
@@ -139,8 +144,8 @@ def gelu_backward(grad: Any, x: Any, approximate: str = "none", out: Any = None)
 
 
 def silu(x: Any, out: Any = None) -> Any:
-    out = exp_of(x, allocate(x.shape, x.dtype) if out is None else out, -1)
-    out += 1
+    out = exp_of(x, out, -1)
+    np.add(out, number(1, x.dtype), out)
     return np.divide(x, out, out)
 
 
@@ -149,7 +154,15 @@ def silu_backward(grad: Any, x: Any) -> Any:
     return grad * np.conj(y * (1 + x * (1 - y)))
 
 
+def up_to_six(x: Any) -> Any:
+    """``x + 3``, from 0 to 6."""
+    dtype = x.dtype
+    return np.minimum(np.maximum(x + number(3, dtype), ZEROS[dtype]), number(6, dtype))
+
+
 def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
+    if beta == 1:  # which changes nothing
+        return np.where(np.greater(x, number(threshold, x.dtype)), x, np.log1p(np.exp(x)))
     scaled = x * beta
     return np.where(np.greater(scaled, threshold), x, np.log1p(np.exp(scaled)) / beta)
 
@@ -247,9 +260,9 @@ CPU_KERNELS.update({
     "silu_backward": in_blocks(silu_backward, 2),
     "mish": in_blocks(mish),
     "mish_backward": in_blocks(mish_backward, 2),
-    "hardsigmoid": lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
+    "hardsigmoid": lambda x: up_to_six(x) / number(6, x.dtype),
     "hardsigmoid_backward": lambda grad, x: within(grad / 6, x, -3, 3),
-    "hardswish": lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
+    "hardswish": lambda x: x * up_to_six(x) / number(6, x.dtype),
     "hardswish_backward": lambda grad, x: np.where(
         np.less_equal(x, -3), 0, np.where(np.less(x, 3), grad * (x / 3 + 0.5), grad)),
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),

@@ -13,7 +13,8 @@ from ...._storage import allocate
 from ...common.blas import add_product
 from ...common.blocks import BLOCK, LARGE, each_block
 from . import CPU_KERNELS
-from .reduction import FEW, add, mean, number, to_opmath, total
+from .pointwise import number
+from .reduction import FEW, add, mean, to_opmath, total
 
 Array = np.ndarray
 

@@ -81,12 +81,6 @@ def along_lines(x: np.ndarray, axis: Ints) -> bool:
     return axis == (x.ndim - 1,) and x.shape[-1] >= LINE and x.flags.c_contiguous
 
 
-@lru_cache(256)
-def number(value: Any, dtype: np.dtype) -> np.ndarray:
-    """A number as an array without dimensions, which ufuncs take sooner than NumPy's scalars. Not to be written to."""
-    return np.asarray(value, dtype)
-
-
 def count(x: np.ndarray, axis: Ints) -> int:
     """How many elements go into one result."""
     return prod([x.shape[a] for a in axis])
