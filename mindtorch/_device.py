@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 import threading
+from functools import lru_cache
 from typing import Any
 
 from ._about import about
@@ -114,14 +115,21 @@ def no_backend(kind: str) -> Exception:
     return about(error, "no such device", asked=kind)
 
 
+@lru_cache(64)
+def _named(spelled: str) -> device:
+    return device(spelled)
+
+
 def resolve_device(spec: device | str | int | None) -> device:
     """The device that a ``device=`` argument means; the default device for None."""
     if spec is None:
         found = _local.stack[-1] if _local.stack else _local.default
+    elif spec.__class__ is str:
+        found = _named(spec)
     else:
         found = spec if spec.__class__ is device else device(spec)
-    if found is CPU:
-        return found
+    if found is CPU or (found.type == "cpu" and found.index is None):
+        return CPU
     if found.type not in backends:
         raise no_backend(found.type)
     if found.index is not None:

@@ -85,3 +85,15 @@ def test_no_tensor_is_made_of_strings(program: Program) -> None:
 )
 def test_sizes_buffers_and_nested_lists(program: Program) -> None:
     assert_same_outcome(program)
+
+
+def test_devices_by_name_are_those_of_the_class() -> None:
+    x = mindtorch.ones(2)
+    for _ in range(2):
+        assert x.to("cpu") is x and x.to(mindtorch.device("cpu")) is x and x.cpu() is x
+        assert x.to("meta").device == mindtorch.device("meta") == mindtorch.ones(2, device="meta").device
+        for name in ("nowhere", "cpu:-1", ""):
+            with pytest.raises(RuntimeError):
+                x.to(name)
+            with pytest.raises(RuntimeError):
+                mindtorch.ones(2, device=name)

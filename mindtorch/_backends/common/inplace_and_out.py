@@ -8,7 +8,7 @@ from typing import Any
 from ..._about import kind_of
 from ..._dispatch.aten import copy_, resize_
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, outside_graph, registry, resolve, tensors_of
-from ..._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
+from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._errors import CPP_NAMES, check, check_broadcast
 from ..._layout import Ints, storage_size, wrap_dim
@@ -132,6 +132,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
     return Kernel(call, kernel.origin)
 
 
+PLAIN_KEYS = CPU | NONCONTIGUOUS
 #: What an operator's heading says if it writes results of one dtype only.
 EXACT = {"exact dtype", "dtype of out"}
 
@@ -145,6 +146,9 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     Raises:
         RuntimeError: if dtype or device do not allow it.
     """
+    if (out._dtype is result._dtype and out._storage is None and out._keys == CPU and not result._keys & ~PLAIN_KEYS
+            and out.shape == result.shape and out.numel()):
+        return copy_(out, result)  # into memory that nobody else has, and in which all elements lie one after the other
     if out._device is not result._device and out._device != result._device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
     if op.flags.isdisjoint(EXACT) and not _of_asked_dtype(op, inputs):

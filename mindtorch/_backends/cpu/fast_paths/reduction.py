@@ -25,8 +25,11 @@ FEW = 16  #: up to so many elements, Python's numbers are quicker than several c
 
 def whole(reduce: Callable[[ndarray], Any], dtypes: set[Any]) -> Callable[[Row], Row]:
     """A reduction of all elements that keeps the dtype, which is one of these."""
-    return fast_path(lambda self, dtype=None:
-                     np.asarray(reduce(self._array)) if dtype is None and self._dtype in dtypes else None)
+    def run(self: Any, dtype: Any = None) -> ndarray | None:
+        held = self._dtype
+        return np.asarray(reduce(self._array)) if held in dtypes and (dtype is None or dtype is held) else None
+
+    return fast_path(run)
 
 
 def total(x: ndarray) -> Any:
@@ -54,7 +57,7 @@ def added(x: ndarray, dim: Any, keepdim: bool) -> Any:
 @fast_path
 def sum_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
     """``sum`` over some dimensions of a small tensor."""
-    if dtype is not None or not dim or self._dtype not in NUMBERS or self._array.size > SMALL:
+    if dtype not in (None, self._dtype) or not dim or self._dtype not in NUMBERS or self._array.size > SMALL:
         return None
     return np.asarray(added(self._array, dim, keepdim))
 
@@ -63,7 +66,7 @@ def sum_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> nd
 def mean_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
     """``mean`` over some dimensions of a small tensor."""
     array = self._array
-    if dtype is not None or not dim or self._dtype not in PLAIN or not 0 < array.size <= SMALL:
+    if dtype not in (None, self._dtype) or not dim or self._dtype not in PLAIN or not 0 < array.size <= SMALL:
         return None
     sums = added(array, dim, keepdim)
     return np.asarray(sums / array.dtype.type(array.size // sums.size))

@@ -38,7 +38,7 @@ def running(accumulate: Callable[..., ndarray]) -> Callable[[Row], Row]:
 
     def run(self: Any, dim: int, dtype: Any = None) -> ndarray | None:
         array = self._array
-        if dtype is not None or self._dtype not in PLAIN or not 0 < array.size <= MOST:
+        if dtype not in (None, self._dtype) or self._dtype not in PLAIN or not 0 < array.size <= MOST:
             return None
         return accumulate(array, dim, np.float64).astype(array.dtype, copy=False)
 
