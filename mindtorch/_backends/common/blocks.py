@@ -62,6 +62,9 @@ let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: None)
 class Threads:
     """How many threads compute, and those that help the caller's: they start when they are first needed, wait for
     jobs as long as the process lives, and keep nothing of a job that is done.
+
+    They sleep while they wait. In a compiled loop, awake and without Python's lock, they hear of a job sooner, but the
+    lock, for which they wait then, made the whole no faster: 117 us for a sum of 4M numbers asleep, 120 to 127 awake.
     """
 
     def __init__(self) -> None:
