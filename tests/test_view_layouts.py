@@ -36,6 +36,10 @@ def calls() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield from ((name, (dim,)) for dim in DIMS)
     for name in ("squeeze", "squeeze_", "t", "t_", "detach"):
         yield name, ()
+    yield "ravel", ()
+    for name in ("flatten", "swapaxes", "movedim"):
+        yield from ((name, dims) for dims in itertools.product((-4, -1, 0, 1, 2), repeat=2))
+    yield from (("movedim", dims) for dims in [((0, 1), (1, 0)), ((0, 2), (1, 0)), ((0,), (0, 1)), ((0, 0), (0, 1))])
     yield from (("squeeze", (dims,)) for dims in [(0, 1), (0, -1), (1, 1), (), (5, 0)])
     for name in ("transpose", "transpose_"):
         yield from ((name, dims) for dims in itertools.product(DIMS, DIMS))

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ...._autograd.views import mark_multiple
-from ...._dispatch.keys import NONCONTIGUOUS
+from ...._dispatch.keys import MATH_BITS, NONCONTIGUOUS
 from ...._layout import Ints, contiguous_strides
 from ...._tensor import Tensor
 from ..kept import DESCRIPTIONS, UNFIT, Kept
+from ..unwatched import unwatched
 from . import ANY_STRIDES, FAST_PATHS, REFUSALS, Row, fast_path
 
 WHOLE = slice(None)
@@ -114,7 +115,8 @@ def planned(plan: Callable[..., Step | None]) -> Maker:
 
 def laid_out(general: Row) -> Row:
     """A fast path of any view whose layout depends on the shape and strides of its tensor and on the arguments alone:
-    the first view tells the layout of the next one like it.
+    the first view tells the layout of the next one like it. What is no view, but a copy or the tensor itself, is left
+    to the general code.
     """
     plans = Kept(DESCRIPTIONS)
 
@@ -127,8 +129,10 @@ def laid_out(general: Row) -> Row:
         if plan is None:
             view = general(self, *args)
             array: Any = view._array
+            fits = array.size and view is not self and view._base is not None and view._dtype is self._dtype and (
+                not (view._keys ^ self._keys) & MATH_BITS)
             plans.keep(key, (array.shape, array.strides, view._stride if view._keys & NONCONTIGUOUS else None,
-                             view._offset - self._offset) if array.size else UNFIT)
+                             view._offset - self._offset) if fits else UNFIT)
             return view
         if plan is UNFIT:
             return general(self, *args)
@@ -321,6 +325,14 @@ def behind(make: Maker) -> Maker:
     return lambda general: make(laid_out(general))
 
 
+def composed(general: Row) -> Row:
+    """The fast path of a composite that makes a view, if nothing else."""
+    return unwatched(laid_out(general), general)
+
+
+FAST_PATHS.update(dict.fromkeys(
+    ("movedim.int", "movedim.intlist", "narrow", "swapaxes", "swapdims", "unflatten.int", "numpy_T", "mT",
+     "flatten.using_ints", "ravel"), composed))
 FAST_PATHS.update({"expand": expand, "view": view, "select.int": select, "slice.Tensor": slice_})
 ANY_STRIDES.update({
     **dict.fromkeys(("alias", "diagonal", "expand", "unfold", "view"), laid_out),
