@@ -131,6 +131,104 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return self.to(dtype)
 
 
+# -- what only sparse tensors have -------------------------------------------------------------------------------------
+
+def _strided(name: str, wanted: str) -> RuntimeError:
+    return RuntimeError(f"{name} expected {wanted} tensor layout but got Strided")
+
+
+@tensor_method("is_coalesced")
+def is_coalesced(self: Tensor) -> bool:
+    """Whether each index of a sparse tensor is there once (``torch.Tensor.is_coalesced``).
+
+    Raises:
+        RuntimeError: always, since tensors are strided.
+    """
+    raise _strided("is_coalesced", "sparse coordinate")
+
+
+@tensor_method("coalesce")
+def coalesce(self: Tensor) -> Tensor:
+    """A sparse tensor with each index once (``torch.Tensor.coalesce``).
+
+    Raises:
+        RuntimeError: always, since tensors are strided.
+    """
+    raise _strided("coalesce", "sparse coordinate")
+
+
+@tensor_method("indices")
+def indices(self: Tensor) -> Tensor:
+    """Where the values of a sparse tensor stand (``torch.Tensor.indices``).
+
+    Raises:
+        RuntimeError: always, since tensors are strided.
+    """
+    raise _strided("indices", "sparse coordinate")
+
+
+@tensor_method("values")
+def values(self: Tensor) -> Tensor:
+    """The values of a sparse tensor (``torch.Tensor.values``).
+
+    Raises:
+        RuntimeError: always, since tensors are strided.
+    """
+    raise _strided("values", "sparse")
+
+
+@tensor_method("crow_indices")
+def crow_indices(self: Tensor) -> Tensor:
+    """Where the rows of a sparse tensor begin (``torch.Tensor.crow_indices``).
+
+    Raises:
+        RuntimeError: always, since tensors are strided.
+    """
+    raise _strided("crow_indices", "sparse row compressed")
+
+
+@tensor_method("col_indices")
+def col_indices(self: Tensor) -> Tensor:
+    """The columns of a sparse tensor's values (``torch.Tensor.col_indices``).
+
+    Raises:
+        RuntimeError: always, since tensors are strided.
+    """
+    raise _strided("col_indices", "sparse row compressed")
+
+
+@tensor_method("ccol_indices")
+def ccol_indices(self: Tensor) -> Tensor:
+    """Where the columns of a sparse tensor begin (``torch.Tensor.ccol_indices``).
+
+    Raises:
+        RuntimeError: always, since tensors are strided.
+    """
+    raise _strided("ccol_indices", "sparse column compressed")
+
+
+@tensor_method("row_indices")
+def row_indices(self: Tensor) -> Tensor:
+    """The rows of a sparse tensor's values (``torch.Tensor.row_indices``).
+
+    Raises:
+        RuntimeError: always, since tensors are strided.
+    """
+    raise _strided("row_indices", "sparse column compressed")
+
+
+@tensor_method("sparse_dim")
+def sparse_dim(self: Tensor) -> int:
+    """The number of sparse dimensions: 0, since the tensor is strided (``torch.Tensor.sparse_dim``)."""
+    return 0
+
+
+@tensor_method("dense_dim")
+def dense_dim(self: Tensor) -> int:
+    """The number of dense dimensions: all, since the tensor is strided (``torch.Tensor.dense_dim``)."""
+    return self.dim()
+
+
 @tensor_method("to_dense")
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     """This tensor, which is dense, in a dtype, or itself if it has it (``torch.Tensor.to_dense``). ``masked_grad`` is

@@ -97,3 +97,11 @@ def test_devices_by_name_are_those_of_the_class() -> None:
                 x.to(name)
             with pytest.raises(RuntimeError):
                 mindtorch.ones(2, device=name)
+
+
+@each_program(*[lambda t, name=name, device=device: getattr(t.ones(2, 3, device=device), name)()  # type: ignore[misc]
+                for device in ("cpu", "meta")
+                for name in ("is_coalesced", "coalesce", "indices", "values", "crow_indices", "col_indices",
+                             "ccol_indices", "row_indices", "sparse_dim", "dense_dim")])
+def test_what_only_sparse_tensors_have_is_refused_in_pytorchs_words(program: Program) -> None:
+    assert_same_outcome(program)
