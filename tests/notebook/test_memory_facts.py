@@ -58,3 +58,12 @@ def test_storages_are_listed_by_size_with_the_names_of_those_that_see_them() -> 
     assert [use.number for use in mine] == [introspect.storage_number(large), None] and other.numel()
     sizes = [use.bytes for use in cpu.storages]
     assert sizes == sorted(sizes, reverse=True) and cpu.device == "cpu"
+
+
+def test_what_was_recorded_only_has_no_memory() -> None:
+    with torch.pipeline():
+        pending = torch.ones(1_000_033) + 1
+        uses = introspect.memory_facts({id(pending): "pending"})[0].storages
+        assert not [use for use in uses if not use.address or "pending" in use.names]
+    uses = introspect.memory_facts({id(pending): "pending"})[0].storages
+    assert [use.bytes for use in uses if "pending" in use.names] == [pending.nbytes]
