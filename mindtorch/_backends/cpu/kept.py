@@ -13,9 +13,11 @@ from typing import Any
 
 from ..._dispatch import dispatcher
 from ..._dispatch.dispatcher import TENSOR_TYPES
-from ..._dtype import DType
-from ..._tensor import Tensor
-from .fast_paths import Row
+from ..._dispatch.schemas import registry
+from ..._dtype import DType, int64
+from ..._layout import Spec
+from ..._tensor import Tensor, from_array
+from .fast_paths import PLAIN, Row, ndarray
 from .rows import array_of
 
 DESCRIPTIONS, PLANS = 1 << 10, 1 << 6  #: how many of them an operator keeps
@@ -112,3 +114,28 @@ def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Cal
         return fast
 
     return make
+
+
+def compute(work: Any, self: Any) -> Any:
+    """What a plan makes of floating point numbers: a tensor, or one of values and one of places."""
+    dtype = self._dtype
+    made = work(self._array) if dtype in PLAIN else None
+    if made.__class__ is ndarray:
+        return from_array(made, dtype)
+    return None if made is None else (from_array(made[0], dtype), from_array(made[1], int64))
+
+
+def planned(plan: Callable[..., Any], described: str = "") -> Callable[[Row], Row]:
+    """The fast path of an operator by ``plan(shape, *settings)``, which makes what computes it of small arrays: the
+    values, or values and places. Either returns None for what is left to the general kernel. The meta kernel of the
+    operator ``described``, if there is one, has described the call before.
+    """
+    def learn(general: Row, self: Any, *args: Any) -> Any:
+        shape = self._array.shape
+        if described:
+            specs = registry.meta_rows[described](self, *args)
+            if (specs if isinstance(specs, Spec) else specs[0]).stride is not None:
+                return UNFIT
+        return (0 not in shape and plan(shape, *args)) or UNFIT
+
+    return by_plan(learn, compute)

@@ -8,40 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...._dispatch.schemas import registry
-from ...._dtype import int64
-from ...._layout import Ints, Spec
-from ...._tensor import from_array
-from ..kept import MOST, UNFIT, by_plan
+from ...._layout import Ints
+from ..kept import MOST, planned
 from ..ops.pooling import Window, divisors, numbered
 from ..taps import region_places
 from ..windows import Array
-from . import FAST_PATHS, PLAIN, Row, ndarray
-
-
-def compute(work: Any, self: Any) -> Any:
-    """What a plan makes of floating point numbers: a tensor, or one of values and one of places."""
-    dtype = self._dtype
-    made = work(self._array) if dtype in PLAIN else None
-    if made.__class__ is ndarray:
-        return from_array(made, dtype)
-    return None if made is None else (from_array(made[0], dtype), from_array(made[1], int64))
-
-
-def planned(plan: Callable[..., Any], described: str = "") -> Callable[[Row], Row]:
-    """The fast path of an operator by ``plan(shape, *settings)``, which makes what computes it of small arrays: the
-    values, or values and places. Either returns None for what is left to the general kernel. The meta kernel of the
-    operator ``described``, if there is one, has described the call before.
-    """
-    def learn(general: Row, self: Any, *args: Any) -> Any:
-        shape = self._array.shape
-        if described:
-            specs = registry.meta_rows[described](self, *args)
-            if (specs if isinstance(specs, Spec) else specs[0]).stride is not None:
-                return UNFIT
-        return (0 not in shape and plan(shape, *args)) or UNFIT
-
-    return by_plan(learn, compute)
+from . import FAST_PATHS
 
 
 def maxima(take: Callable[[Ints, Window], Any], dims: int) -> Callable[..., Any]:

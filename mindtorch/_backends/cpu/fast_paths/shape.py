@@ -12,13 +12,12 @@ from ...._dtype import int64
 from ...._layout import Ints, contiguous_strides
 from ...._storage import storage_of_array
 from ...._tensor import Tensor, from_array, new
-from ..kept import MOST, UNFIT, by_plan
+from ..kept import MOST, UNFIT, by_plan, planned
 from ..ops import CPU_KERNELS
 from ..unwatched import computing
 from ..windows import keys_of_positions
 from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 from .creation import as_before
-from .pooling import planned
 
 
 def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:

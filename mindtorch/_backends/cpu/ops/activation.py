@@ -162,7 +162,7 @@ def up_to_six(x: Any) -> Any:
 
 def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
     if beta == 1:  # which changes nothing
-        return np.where(np.greater(x, number(threshold, x.dtype)), x, np.log1p(np.exp(x)))
+        return np.where(np.greater(x, threshold), x, np.log1p(np.exp(x)))
     scaled = x * beta
     return np.where(np.greater(scaled, threshold), x, np.log1p(np.exp(scaled)) / beta)
 
