@@ -177,7 +177,7 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
         return False
     for given in everything:
         for a in given:
-            if a.dtype != SINGLE or not a.flags.c_contiguous:
+            if a.dtype is not SINGLE or not a.flags.c_contiguous:
                 return False
     count, plan, numbers = None, [], None
     for i, given in enumerate(everything):
