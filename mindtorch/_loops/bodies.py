@@ -471,29 +471,31 @@ def sum_lines(x: Any, out: Any) -> None:
         out[row] = f32(total)
 
 
-@loop("float32[:,::1]", "float32[::1]", "float32[::1]", "int64")
-def sum_rows(x: Any, out: Any, rest: Any, step: Any) -> None:
-    """The sum of the sums of so many rows each, a multiple of four, and the sum of the rows that are over; all are
-    added up one after the other.
+@loop("float32[:,::1]", "float32[:,::1]", "float32[::1]", "int64", "int64")
+def sum_rows(x: Any, out: Any, rest: Any, rows: Any, step: Any) -> None:
+    """For so many rows each the sum of the sums of ``step`` rows, a multiple of four, and the sum of the rows that are
+    over; all are added up one after the other.
     """
-    line = np.empty(len(out), f32)
-    for start in range(0, len(x), step):
-        group = x[start:start + step]
-        sums, whole = (line if len(group) == step else rest), len(group) & ~3
-        for row in range(0, whole, 4):
-            first, second, third, fourth = group[row], group[row + 1], group[row + 2], group[row + 3]
-            if row:
+    line = np.empty(out.shape[1], f32)
+    for k in range(len(out)):
+        part, target = x[k * rows:(k + 1) * rows], out[k]
+        for start in range(0, len(part), step):
+            group = part[start:start + step]
+            sums, whole = (line if len(group) == step else rest), len(group) & ~3
+            for row in range(0, whole, 4):
+                first, second, third, fourth = group[row], group[row + 1], group[row + 2], group[row + 3]
+                if row:
+                    for i in range(len(sums)):
+                        sums[i] = sums[i] + first[i] + second[i] + third[i] + fourth[i]
+                else:
+                    for i in range(len(sums)):
+                        sums[i] = first[i] + second[i] + third[i] + fourth[i]
+            for row in range(whole, len(group)):
                 for i in range(len(sums)):
-                    sums[i] = sums[i] + first[i] + second[i] + third[i] + fourth[i]
-            else:
+                    sums[i] = sums[i] + group[row, i] if row else group[row, i]
+            if len(group) == step:
                 for i in range(len(sums)):
-                    sums[i] = first[i] + second[i] + third[i] + fourth[i]
-        for row in range(whole, len(group)):
-            for i in range(len(sums)):
-                sums[i] = sums[i] + group[row, i] if row else group[row, i]
-        if len(group) == step:
-            for i in range(len(sums)):
-                out[i] = out[i] + sums[i] if start else sums[i]
+                    target[i] = target[i] + sums[i] if start else sums[i]
 
 
 @loop("float32[:,::1]", "float32[::1]", "bool_")

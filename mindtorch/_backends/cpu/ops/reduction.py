@@ -153,12 +153,8 @@ def by_rows(loop: Callable[..., None], x: np.ndarray, step: int) -> tuple[np.nda
     rows, done = (step * step, 2) if len(x) >= 4 * step * step else (step, 1)
     matrix = x.reshape(len(x), -1)
     sums, rest = np.empty((-(-len(x) // rows), matrix.shape[1]), np.float32), np.empty(matrix.shape[1], np.float32)
-
-    def work(part: slice) -> None:
-        for i in range(len(sums))[part]:
-            loop(matrix[i * rows:(i + 1) * rows], sums[i], rest, step)
-
-    each_block(work, len(sums), max(LARGE // (2 * rows * matrix.shape[1]), 1), x.size)
+    each_block(lambda part: loop(matrix[part.start * rows:part.stop * rows], sums[part], rest, rows, step),
+               len(sums), max(LARGE // (rows * matrix.shape[1]), 1), x.size)
     over = [rest] * (len(x) % step > 0) + [sums[-1]] * (len(x) % rows >= step)
     return sums[:len(x) // rows].reshape(-1, *x.shape[1:]), [some.reshape(1, *x.shape[1:]) for some in over], done
 
