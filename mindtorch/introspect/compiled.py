@@ -9,7 +9,7 @@ from typing import Any
 
 from .._call_site import PACKAGE, cell_of
 from .._compile.explain import Compiled, Explanation, ProgramFacts, explanation_of
-from .._compile.function import CompiledFunction
+from .._compile.function import CompiledFunction, stance
 from .._interrupts import contextmanager
 
 LONGEST = 0.2  #: seconds that are spent on timing each
@@ -69,24 +69,28 @@ def compile_facts(function: Callable[[], Any], timed: bool = True, facts: Compil
         entry = compiled.entries[-1] if compiled.entries else None
         if timed and entry is not None and entry.forward is not None and not entry.written and not any(
                 step.is_random for step in entry.recorded.steps):  # type: ignore[union-attr]
-            facts.compiled, facts.written = _fastest(compiled), _fastest(function)
+            facts.compiled, facts.written = _fastest(compiled), _fastest(function, eagerly=True)
     finally:
         facts.explanation, facts.unfinished = explanation_of(compiled), tuple(compiled.unfinished)
     return facts
 
 
-def _fastest(function: Callable[[], Any]) -> float:
-    """The seconds that a call takes at best."""
-    function()
-    end, best, count = perf_counter() + LONGEST, float("inf"), 1
-    while perf_counter() < end:
-        start = perf_counter()
-        for _ in range(count):
-            function()
-        spent = perf_counter() - start
-        best = min(best, spent / count)
-        count = count * 2 if spent < 0.002 else count
-    return best
+def _fastest(function: Callable[[], Any], eagerly: bool = False) -> float:
+    """The seconds that a call takes at best; ``eagerly``, compiled functions that it calls run as they are written."""
+    before, stance.name = stance.name, "force_eager" if eagerly else stance.name
+    try:
+        function()
+        end, best, count = perf_counter() + LONGEST, float("inf"), 1
+        while perf_counter() < end:
+            start = perf_counter()
+            for _ in range(count):
+                function()
+            spent = perf_counter() - start
+            best = min(best, spent / count)
+            count = count * 2 if spent < 0.002 else count
+        return best
+    finally:
+        stance.name = before
 
 
 __all__ = ["CompileFacts", "Compiled", "Explanation", "ProgramFacts", "compile_facts", "watch_compile"]

@@ -14,7 +14,7 @@ WIDTH = 50  #: percent of the line that the longest bar takes
 PASSES = ("forward", "backward")
 #: Why there is nothing to see, by whether the cell's last expression was called.
 NOTHING = ("There was nothing to compile: %%compile compiles the last expression of a cell, and this cell ends with a "
-           "statement.",
+           "statement. Write the expression alone in the last line, without `name =` before it.",
            "Nothing was compiled: the expression ran as it is written, which the settings, the stance or a mode of "
            "this thread (such as autocast) ask for.")
 

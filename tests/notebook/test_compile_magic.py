@@ -1,6 +1,7 @@
 """``%%compile`` of cells that fail, or hold nothing to compile: what failed, where, and what there was before."""
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -63,9 +64,31 @@ def test_what_was_compiled_before_the_failure_is_shown():
     assert "had been compiled" in text and "1 operator recorded" in text and "numpy.multiply" in text
 
 
+def test_what_is_compiled_already_is_timed_as_it_is_written():
+    runs = itertools.count()
+
+    @torch.compile
+    def inner(x):
+        next(runs)
+        return (x * 2 + 1).relu()
+
+    x = torch.ones(1000)
+    inner(x)
+    first = next(runs)
+    inner(x)
+    assert next(runs) == first + 1  # the program runs, not the function
+    facts = introspect.compile_facts(lambda: inner(x))
+    assert facts.written is not None and facts.compiled is not None
+    begun = next(runs)
+    assert begun > first + 10
+    inner(x)
+    assert next(runs) == begun + 1
+
+
 def test_what_is_no_expression_and_what_is_not_compiled_are_told_apart(shell):
     shell.run_cell("x = torch.ones(2, 3)")
-    assert "this cell ends with a statement" in compiled(shell, "y = x + 1")[1]
+    said = compiled(shell, "y = x + 1")[1]
+    assert "this cell ends with a statement. Write the expression alone in the last line" in said
     text = compiled(shell, "with torch.autocast('cpu'):\n    pass\nx + 1")[1]
     assert "1 operator recorded" in text
     shell.run_cell("torch.compiler.set_stance('force_eager')")
