@@ -122,9 +122,9 @@ class _Readable(ast.NodeTransformer):
         asks = ast.unparse(node.test)
         is_same = ast.unparse(node.body) == ast.unparse(node.orelse)
         test = node.test
-        if isinstance(test, ast.Compare) and ast.unparse(test.comparators[0]) == "1" and (
-                is_one := self._is_one(test.left)) is not None:
-            return node.body if is_one == isinstance(test.ops[0], ast.Eq) else node.orelse
+        if isinstance(test, ast.Compare) and ast.unparse(test.comparators[0]) == "1":
+            # of a number that is not known the general formula holds, too
+            return node.body if bool(self._is_one(test.left)) == isinstance(test.ops[0], ast.Eq) else node.orelse
         return node.orelse if is_same or (self.is_real and asks in COMPLEX) else node
 
 

@@ -36,20 +36,20 @@ def _is_transposed(shape: Any, stride: Any) -> bool:
 
 def grad_of_mat1(grad: Any, mat2: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
     """The gradient of the left operand of a matrix product."""
-    if mat2._dtype.is_complex:
-        mat2 = mat2.conj()
-    found = product(mat2, grad, False, True, True) if _is_transposed(shape, stride) else (
-        product(grad, mat2, False, True))
-    return found if alpha == 1 else scaled(found, alpha)
+    if _is_transposed(shape, stride):
+        return scaled(product(conj(mat2), grad, False, True, True), alpha)
+    if alpha == 1:
+        return product(grad, conj(mat2), False, True)
+    return scaled(product(grad, conj(mat2), False, True), alpha)
 
 
 def grad_of_mat2(grad: Any, mat1: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
     """The gradient of the right operand of a matrix product."""
-    if mat1._dtype.is_complex:
-        mat1 = mat1.conj()
-    found = product(grad, mat1, True, False, True) if _is_transposed(shape, stride) else (
-        product(mat1, grad, True, False))
-    return found if alpha == 1 else scaled(found, alpha)
+    if _is_transposed(shape, stride):
+        return scaled(product(grad, conj(mat1), True, False, True), alpha)
+    if alpha == 1:
+        return product(conj(mat1), grad, True, False)
+    return scaled(product(conj(mat1), grad, True, False), alpha)
 
 
 derivative("mm", self=lambda grad, mat2, self_shape, self_stride: grad_of_mat1(grad, mat2, self_shape, self_stride),
