@@ -43,7 +43,10 @@ class ItemFacts:
 
 def container_facts(value: Any, namespace: Mapping[str, Any] | None = None, name: str = "") -> ItemFacts:
     """Describe a container and what is inside, without waiting, and without taking anything from an iterator."""
-    return _Description(names_of(namespace)).of(name, value, 0)
+    names = names_of(namespace)
+    here = (f"{name}.", f"{name}[")  # the labels say that already
+    return _Description({at: said for at, said in names.items() if not name or not said.startswith(here)}).of(
+        name, value, 0)
 
 
 def holds_tensors(value: Any, depth: int = 3) -> bool:
