@@ -66,7 +66,12 @@ def test_what_was_compiled_before_the_failure_is_shown():
 def test_what_is_compiled_already_is_timed_as_it_is_written(monkeypatch):
     inner, x, ran = torch.compile(lambda x: (x * 2 + 1).relu()), torch.ones(1000), []
     run = CompiledFunction._run
-    monkeypatch.setattr(CompiledFunction, "_run", lambda self, *given: (ran.append(self.function), run(self, *given))[1])
+
+    def noted(self, *given):
+        ran.append(self.function)
+        return run(self, *given)
+
+    monkeypatch.setattr(CompiledFunction, "_run", noted)
     inner(x)
     inner(x)
     of_inner = ran.pop()
