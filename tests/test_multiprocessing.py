@@ -1,9 +1,12 @@
 """Tensors that go through queues to other processes share their memory with the sender's."""
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +96,33 @@ def test_processes_that_a_program_for_pytorch_starts_anew_run_on_mindtorch_too(t
     command = [sys.executable, "-m", "mindtorch", "run", str(script), method]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.stdout == f"{torch.__version__} 1.0\n", ran.stderr
+
+
+def _sleep(number: int) -> None:
+    time.sleep(600)
+
+
+@pytest.mark.parametrize("join", [True, False])
+def test_an_interrupt_while_processes_start_leaves_none_behind(monkeypatch: pytest.MonkeyPatch, join: bool) -> None:
+    kind = multiprocessing.get_context("spawn").Process
+    start = kind.start
+
+    def interrupted(process: Any) -> None:
+        start(process)
+        if len(multiprocessing.active_children()) > 1:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(kind, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mp.start_processes(_sleep, nprocs=3, join=join)
+    assert not multiprocessing.active_children()
+
+
+def test_an_interrupt_while_processes_are_waited_for_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(context: Any) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mp.ProcessContext, "join", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mp.start_processes(_sleep, nprocs=2)
+    assert not multiprocessing.active_children()

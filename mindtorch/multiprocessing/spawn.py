@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from .._interrupts import uninterrupted
+
 
 class ProcessException(Exception):
     """A process failed: its number, its process id."""
@@ -99,29 +101,33 @@ class ProcessContext:
         raise ProcessExitedException(f"process {number} terminated with {how}", number, process.pid, code, name)
 
 
+GRACE = 1.0  #: seconds in which processes may end by themselves once the call that started them has failed
+
+
 def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True,
                     daemon: bool = False, start_method: str = "spawn") -> ProcessContext | None:
     """Run ``fn(number, *args)`` in each of ``nprocs`` processes and wait for them, or with ``join=False`` return a
     ``ProcessContext`` (``torch.multiprocessing.start_processes``).
 
     Raises:
-        ProcessException: if one fails; the others are ended.
+        ProcessException: if one fails; the others are ended, as all are where the call is interrupted.
     """
     context: Any = multiprocessing.get_context(start_method)
-    processes, errors = [], []
-    for number in range(nprocs):
-        mine, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_run, args=(fn, number, args, theirs), daemon=daemon)
-        process.start()
-        theirs.close()
-        processes.append(process)
-        errors.append(mine)
-    started = ProcessContext(processes, errors)
-    if not join:
-        return started
-    while not started.join():
-        pass
-    return None
+    started = ProcessContext((), ())
+    try:
+        for number in range(nprocs):
+            with uninterrupted():  # else a process might run that nobody knows
+                mine, theirs = context.Pipe(duplex=False)
+                process = context.Process(target=_run, args=(fn, number, args, theirs), daemon=daemon)
+                process.start()
+                theirs.close()
+                started = ProcessContext([*started.processes, process], [*started.errors, mine])
+        while join and not started.join():
+            pass
+    except BaseException:
+        started._end(GRACE)
+        raise
+    return None if join else started
 
 
 def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
