@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._dispatch.keys import BATCHED
-from ._dispatch.local import local
+from ._dispatch.local import shared
 from ._dtype import DType, bool_, complex64, complex128, float64, get_default_dtype, int64
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
         suffixes.append(f"grad_fn=<{node}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
-    if local.dual_levels and (tangent := (tensor._tangents or {}).get(local.dual_levels[-1])) is not None:
+    if shared.dual_levels and (tangent := (tensor._tangents or {}).get(shared.dual_levels[-1])) is not None:
         suffixes.append(f"tangent={tangent}")
     return suffixes
 

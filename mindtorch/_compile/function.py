@@ -13,7 +13,7 @@ import numpy as np
 from .. import _forks
 from .._dispatch import dispatcher
 from .._dispatch.keys import ADDED, AUTOGRAD, FUNCTION, OBSERVED, THREAD_STATE
-from .._dispatch.local import local
+from .._dispatch.local import local, shared
 from .._interrupts import contextmanager
 from .breaks import CannotCompile, FailOnRecompileLimitHit, GraphBreak, break_here
 from .entry import Entry
@@ -213,7 +213,7 @@ class CompiledFunction:
 def _plain_thread() -> bool:
     """Whether this thread calls operators as usual: nothing records, transforms or replaces them."""
     return not (local.pipeline is not None or local.inference or local.autocast is not None or local.dispatch_modes
-                or local.below_autograd or local.function_modes or local.added or local.frames or local.dual_levels
+                or local.below_autograd or local.function_modes or local.added or local.frames or shared.dual_levels
                 or local.saved_tensor_hooks)
 
 

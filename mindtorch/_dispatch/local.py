@@ -21,7 +21,6 @@ class LocalState(threading.local):
     saved_tensor_hooks: tuple[Any, ...] = ()
     saved_tensor_hooks_disabled: str | None = None  #: the error's message
     task: Any = None  #: the backward pass that runs
-    dual_levels: tuple[Any, ...] = ()  #: those of forward mode that were entered
     dual_below: float = inf  #: the tangents of which levels are looked at: of those with a smaller number
     frames: tuple[Any, ...] = ()  #: the calls of ``vmap`` that run
     transforms: int = 0  #: how many calls of ``func.grad``, ``vjp`` and ``jvp`` run
@@ -35,4 +34,10 @@ class LocalState(threading.local):
     depth: int = 0  #: of dispatched calls, counted only while there is an observer
 
 
-local = LocalState()
+class SharedState:
+    """The state of all threads together, where PyTorch has it so."""
+
+    dual_levels: tuple[Any, ...] = ()  #: those of forward mode that were entered
+
+
+local, shared = LocalState(), SharedState()

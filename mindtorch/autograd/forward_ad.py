@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .._autograd.forward import Level, check_tangent, set_tangent, tangent_of
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.local import local
+from .._dispatch.local import shared
 from .._dtype import FLOATING
 from .._interrupts import Undo, leaving
 
@@ -22,7 +22,7 @@ __dir__ = __all__.copy
 
 def __getattr__(name: str) -> Any:
     if name == "_current_level":  # the number of the level that was entered last, -1 outside
-        return len(local.dual_levels) - 1
+        return len(shared.dual_levels) - 1
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -38,11 +38,11 @@ def enter_dual_level() -> int:
     (``torch.autograd.forward_ad.enter_dual_level``).
 
     Raises:
-        RuntimeError: if this thread does so already. ``torch.func.jvp`` nests.
+        RuntimeError: if the program does so already, in this thread or another. ``torch.func.jvp`` nests.
     """
-    if local.dual_levels:
+    if shared.dual_levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    local.dual_levels = (Level(),)
+    shared.dual_levels = (Level(),)
     return 0
 
 
@@ -52,14 +52,14 @@ def exit_dual_level(*, level: int | None = None) -> None:
     Raises:
         RuntimeError: if ``level`` is not the one that was entered last, or there is none.
     """
-    last = len(local.dual_levels) - 1
+    last = len(shared.dual_levels) - 1
     if last < 0:
         raise RuntimeError("Dual level must be a positive number.")
     if level is not None and level != last:
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not "
                            "supported.")
-    local.dual_levels[-1].end()
-    local.dual_levels = local.dual_levels[:-1]
+    shared.dual_levels[-1].end()
+    shared.dual_levels = shared.dual_levels[:-1]
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
@@ -70,7 +70,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         RuntimeError: outside of a dual level, and if the tangent does not fit.
         ValueError: for a dtype without derivatives.
     """
-    if level is None and not local.dual_levels:
+    if level is None and not shared.dual_levels:
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to "
                            "enter_dual_level() first.")
     for name, value in (("primal", tensor), ("tangent", tangent)):
@@ -91,7 +91,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of a tensor, and its tangent or None (``torch.autograd.forward_ad.unpack_dual``)."""
-    if level is None and not local.dual_levels:
+    if level is None and not shared.dual_levels:
         return UnpackedDualTensor(tensor, None)
     entered = _level(level)
     tangent = tangent_of(tensor, entered)
@@ -103,7 +103,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
 def _level(level: int | None) -> Level:
     """The level of a number, by default the last one entered. Raises RuntimeError if there is none."""
     try:
-        return local.dual_levels[-1 if level is None else level]
+        return shared.dual_levels[-1 if level is None else level]
     except IndexError:
         raise RuntimeError(f"there is no dual level {level}: enter_dual_level() first") from None
 
@@ -116,10 +116,10 @@ class dual_level(AbstractContextManager[Any]):
         return self._level
 
     def _leaving(self) -> Undo:
-        before = local.dual_levels
+        before = shared.dual_levels
 
         def undo(gone: Any) -> None:
-            if local.dual_levels != before:
+            if shared.dual_levels != before:
                 exit_dual_level()
 
         return undo

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
+import threading
 import warnings
 from typing import Any
 
@@ -216,3 +218,26 @@ def test_a_tangent_on_the_npu() -> None:
     with forward_ad.dual_level():
         tangent = forward_ad.unpack_dual((forward_ad.make_dual(x, x) * 3).sum()).tangent
     assert tangent.device.type == "npu" and tangent.item() == 9
+
+
+def test_a_level_that_one_thread_has_entered_is_that_of_all() -> None:
+    def seen(t: Any) -> list[str]:
+        forward, found = importlib.import_module(f"{t.__name__}.autograd.forward_ad"), []
+        with forward.dual_level():
+            dual = forward.make_dual(t.ones(2), t.full((2,), 3.0))
+
+            def other() -> None:
+                found.append(forward.unpack_dual(dual).tangent.tolist())
+                found.append(forward.unpack_dual(dual * 2).tangent.tolist())
+                found.append(forward.make_dual(t.ones(1), t.ones(1)).tolist())
+                try:
+                    forward.enter_dual_level()
+                except RuntimeError as error:
+                    found.append(str(error))
+
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join()
+        return found
+
+    assert seen(mindtorch) == seen(torch) and len(seen(mindtorch)) == 4
