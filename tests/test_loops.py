@@ -132,7 +132,7 @@ CHOSEN = {
         2, places(t, x).view(20, -1, 640), x.view(20, -1, 640)),
     "index_add": lambda t, x: t.ones(100, 640).index_add_(0, places(t, x)[:, 0] % 100, x),
     "cube": lambda t, x: x**3,
-    "count": lambda t, x: t.bincount(places(t, x).view(-1)[3:], minlength=700),
+    "threshold_backward": lambda t, x: t.ops.aten.threshold_backward(x, x.flip(1), 0.5),
     "sum_lines": lambda t, x: x.abs().sum(1), "sum_lines in pieces": lambda t, x: x.view(4, -1).abs().mean(-1, True),
     "sum_lines of all": lambda t, x: x.abs().sum(), "sum_rows": lambda t, x: t.stack([x, x + 1], 1).sum(0),
     "sum_rows in a box": lambda t, x: t.cat([x, x]).view(41, 40, 640).mean(0, keepdim=True),
@@ -396,10 +396,20 @@ def test_small_tensors_and_few_large_ones_do_not_import_numba() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_an_exact_loop_is_compiled_when_numpy_has_computed_as_much_as_repays_it() -> None:
+def test_an_exact_loop_is_compiled_sooner_where_numba_is_there() -> None:
+    import numba  # noqa: F401
+
     loop = Loop("widen_bfloat16", exact=True)
+    assert loop.compiled(_loops.SOON) is None
+    assert loop.compiled(1) is not None
+
+
+def test_an_exact_loop_is_compiled_when_numpy_has_computed_as_much_as_repays_it(monkeypatch) -> None:
+    loop = Loop("widen_bfloat16", exact=True)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)  # as before another loop was compiled
     assert loop.compiled(REPAID // 2) is None
     assert loop.compiled(REPAID // 2) is None
+    monkeypatch.undo()
     assert loop.compiled(1) is loop.compiled(1) is not None
 
 

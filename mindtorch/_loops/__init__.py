@@ -4,7 +4,8 @@
 ``bodies.py`` is the table: a loop is a function of arrays. Its caller has a way by NumPy, too, and goes it where
 ``Loop.compiled`` returns None: without numba, and for arrays that would not repay the compilation, which is the import
 of numba (half a second in each process) and, until it is on the disk, a tenth of a second a loop. Of loops that compute
-the same bits as NumPy's way, that is so until NumPy has computed ``REPAID`` elements; a loop that rounds otherwise
+the same bits as NumPy's way, that is so until NumPy has computed ``REPAID`` elements, or ``SOON`` of them where numba
+is there already; a loop that rounds otherwise
 computes all arrays from ``LARGE`` elements on and no smaller ones, so that results do not depend on what ran before.
 In programs of ``torch.compile``, which are compiled to be called often, such loops begin at ``FEW`` elements.
 
@@ -13,6 +14,7 @@ A signal waits until a loop is compiled; if that fails, a warning says so, and N
 """
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -27,6 +29,7 @@ from .._interrupts import signals_wait
 
 #: Elements that NumPy computes in about the time that numba takes to be imported; elements of a large array.
 REPAID, LARGE = 1 << 25, 1 << 17
+SOON = 1 << 21
 #: Elements of an array for which NumPy's passes count for more than its calls.
 FEW = 1 << 8
 
@@ -65,7 +68,7 @@ class Loop:
             return None
         if self._function is None:
             self._left -= size
-            if self._left < 0:
+            if self._left < 0 or (self._left < REPAID - SOON and "numba" in sys.modules):
                 with _compiling, signals_wait():
                     self._function, self._left = self._compile(), inf
         return self._function
@@ -123,8 +126,8 @@ index_add, count = Loop("index_add"), Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")
 sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)
-cube, extreme_of_lines, extreme_in_columns = (
-    Loop(name, True) for name in ("cube", "extreme_of_lines", "extreme_in_columns"))
+cube, threshold_backward, extreme_of_lines, extreme_in_columns = (
+    Loop(name, True) for name in ("cube", "threshold_backward", "extreme_of_lines", "extreme_in_columns"))
 columns, real_places, all_places = (Loop(name, True) for name in ("columns", "real_places", "all_places"))
 sgd, sgd_with_momentum, adam = (Loop(name, True) for name in ("sgd", "sgd_with_momentum", "adam"))
 layer_norm, layer_norm_backward = Loop("layer_norm"), Loop("layer_norm_backward")

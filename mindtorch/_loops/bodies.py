@@ -220,6 +220,12 @@ def cube(x: Any, out: Any) -> None:
         out[i] = x[i] * x[i] * x[i]
 
 
+@loop("float32[::1]", "float32[::1]", "float32", "float32[::1]")
+def threshold_backward(grad: Any, x: Any, threshold: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = f32(0) if x[i] <= threshold else grad[i]
+
+
 # -- exponentials ------------------------------------------------------------------------------------------------------
 
 #: The factor of exponents of 2; the logarithm of 2 in two parts; a number beside which float32 holds integers only.

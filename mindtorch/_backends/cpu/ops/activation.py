@@ -12,7 +12,7 @@ from ...._loops.coefficients import ARTANH_ERF
 from ...._random import sampling
 from ...._random.default import default_generator
 from ...._storage import allocate
-from ...common.blocks import LARGE
+from ...common.blocks import LARGE, each_block
 from . import CPU_KERNELS
 from .comparison import INTEGERS, clamped
 from .pointwise import exp_of, in_blocks, number, sigmoid
@@ -57,6 +57,20 @@ def zeroed(values: Any, mask: Any) -> Any:
     out = allocate(values.shape, np.dtype(integer))
     out[...] = kept
     return np.bitwise_and(out, values.view(integer), out=out).view(values.dtype)
+
+
+def threshold_backward(grad: Any, x: Any, threshold: Any) -> Any:
+    """The gradient, and 0 where the element was not above the threshold."""
+    if (x.dtype == grad.dtype == np.float32 and x.shape == grad.shape and x.flags.c_contiguous
+            and grad.flags.c_contiguous and (loop := _loops.threshold_backward.compiled(x.size)) is not None):
+        out = allocate(x.shape, x.dtype)
+        lines = grad.reshape(-1), x.reshape(-1), out.reshape(-1)
+        if x.size < LARGE:
+            loop(*lines[:2], threshold, lines[2])
+        else:
+            each_block(lambda at: loop(lines[0][at], lines[1][at], threshold, lines[2][at]), x.size, LARGE // 2, x.size)
+        return out
+    return zeroed(grad, np.less_equal(x, threshold or ZEROS[x.dtype]))
 
 
 def relu(x: Any) -> Any:
@@ -273,7 +287,7 @@ CPU_KERNELS.update({
     "hardshrink": lambda x, lambd=0.5: outside(x, x, lambd),
     "hardshrink_backward": outside,
     "threshold": threshold,
-    "threshold_backward": lambda grad, x, threshold: zeroed(grad, np.less_equal(x, threshold or ZEROS[x.dtype])),
+    "threshold_backward": threshold_backward,
     "log_sigmoid_forward": in_opmath(log_sigmoid_forward),
     "glu": in_opmath(glu),
     "glu_backward": in_opmath(glu_backward),
