@@ -129,3 +129,27 @@ def test_module_as_a_function(case: str) -> None:
 
 def test_names() -> None:
     assert set(mindtorch.func.__all__) <= set(torch.func.__all__)
+
+
+@pytest.mark.parametrize("recurse", [True, False])
+def test_debug_unwrap_shows_what_lies_below_the_transforms(recurse: bool) -> None:
+    def seen(t: Any) -> list[Any]:
+        found = []
+
+        def look(x: Any) -> Any:
+            below = t.func.debug_unwrap(x, recurse=recurse)
+            found.append((tuple(below.shape), below.sum().item(), below.requires_grad) if recurse else
+                         tuple(below.shape))
+            return (x * x).sum()
+
+        x = t.arange(6.0).view(2, 3)
+        t.func.vmap(look)(x)
+        t.func.grad(look)(x[0])
+        t.func.jvp(look, (x[0],), (x[0],))
+        if recurse:
+            t.func.vmap(t.func.grad(look))(x)
+        t.func.vmap(t.func.vmap(lambda y: look(y[None])))(x)
+        assert t.func.debug_unwrap(x) is x
+        return found
+
+    assert seen(mindtorch) == seen(torch)
