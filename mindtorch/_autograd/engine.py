@@ -138,6 +138,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     watched = seen or bool(captures) or AnomalyMode.enabled
     outer, before = local.task, local.grad_enabled
     local.task, local.grad_enabled = task, create_graph
+    alone = ALONE + 1  # the references to a node of which no other edge knows, here
     try:
         node: Node = task
         results: Any = list(gradients)
@@ -158,7 +159,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                     array = gradient._array
                     if array is None or array.shape != target._out_shape or gradient._dtype is not target._out_dtype:
                         gradient = fit(gradient, target._outputs[number], node, position)
-                if joins is None and node is not task and getrefcount(target) > ALONE + 1:
+                if joins is None and getrefcount(target) > alone and node is not task:
                     joins = task.count()[1]
                 if joins and target in joins:
                     buffer = buffers.get(target)
@@ -168,7 +169,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                     if have is None:
                         buffer[number] = gradient
                     elif gradient is not None:
-                        if not create_graph and getrefcount(have) == ALONE + 1 and can_accumulate_inplace(have):
+                        if not create_graph and getrefcount(have) == alone and can_accumulate_inplace(have):
                             add_(have, gradient)
                         else:
                             buffer[number] = add(have, gradient)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from .._dispatch import dispatcher
@@ -12,13 +11,16 @@ from .._dispatch.local import local
 from .._dtype import float32, float64
 
 
+ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of tensors that have an array
+SEEN = ADDED | OBSERVED | THREAD_STATE  #: the modes in which calls show
+
+
 def is_unobserved() -> bool:
     """Whether it does not show which operators compute a gradient, nor whether it is a view, since no call is recorded
     or observed, and no caller gets the gradient itself.
     """
     task = local.task
-    return (not local.grad_enabled and not dispatcher.mode & (ADDED | OBSERVED | THREAD_STATE)
-            and (task is None or not task.captures))
+    return not local.grad_enabled and not dispatcher.mode & SEEN and (task is None or not task.captures)
 
 
 def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
@@ -42,7 +44,7 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
 def transposed(matrix: Any) -> Any:
     """A matrix transposed, for a formula, without a call of the operator where the call would not show."""
     array = matrix._array
-    if (not is_unobserved() or array is None or matrix._keys & ~(CPU | AUTOGRAD | NONCONTIGUOUS)
+    if (not is_unobserved() or array is None or matrix._keys & ~ON_CPU
             or array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2):
         return t(matrix)
     return matrix._transposed_alias()
@@ -53,12 +55,14 @@ def product(left: Any, right: Any, turned: bool, right_turned: bool, result_turn
     without calls of operators where they would not show.
     """
     dtype = left._dtype
-    if ((dtype is float32 or dtype is float64) and right._dtype is dtype and left._array is not None
-            and right._array is not None and not (left._keys | right._keys) & ~(CPU | AUTOGRAD | NONCONTIGUOUS)
-            and is_unobserved()):
+    if (right._dtype is dtype and (dtype is float32 or dtype is float64)
+            and not (left._keys | right._keys) & ~ON_CPU and is_unobserved()):
         small = result_turned and (left._array.shape[turned] < 2 or right._array.shape[not right_turned] < 2)
-        with suppress(Warning, ArithmeticError):  # of numbers that are none: where the user has them raised
+        try:
             result = left._product(right, turned, right_turned, result_turned and not small)
+        except (Warning, ArithmeticError):  # of numbers that are none: where the user has them raised
+            pass
+        else:
             return transposed(result) if small else result
     result = mm(t(left) if turned else left, t(right) if right_turned else right)
     return transposed(result) if result_turned else result
@@ -68,7 +72,7 @@ def repeated(scalar: Any, shape: Any) -> Any:
     """A gradient expanded, for a formula, without a call of the operator where it is a tensor of no dimensions."""
     array = scalar._array
     if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD)
-            or dispatcher.mode & (ADDED | OBSERVED | THREAD_STATE) or not shape or min(shape) < 2):
+            or dispatcher.mode & SEEN or not shape or min(shape) < 2):
         return expand(scalar, shape)
     return scalar._expanded_alias(shape)
 
