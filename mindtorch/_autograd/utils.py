@@ -10,7 +10,6 @@ from .._dispatch.keys import ADDED, AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, THRE
 from .._dispatch.local import local
 from .._dtype import float32, float64
 
-
 ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of tensors that have an array
 SEEN = ADDED | OBSERVED | THREAD_STATE  #: the modes in which calls show
 

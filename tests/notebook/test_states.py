@@ -144,12 +144,12 @@ def world():
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_drawing_waits_for_nothing_and_changes_nothing_whatever_state_a_tensor_is_in(name, monkeypatch):
     torch.npu.synchronize()
-    gc.collect()  # errors of the tests before hold memory in cycles, which the collector might free meanwhile
 
     def never(*args, **kwargs):
         raise AssertionError("drawing waits, or makes a storage")
 
     with situation(name) as tensors:
+        gc.collect()  # errors hold tensors in cycles, which the collector might free meanwhile
         before, around = list(map(state, tensors)), world()
         counts, shared = list(map(sys.getrefcount, tensors)), list(map(sharers, tensors))
         with monkeypatch.context() as patch, torch.observe() as trace:
