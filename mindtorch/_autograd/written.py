@@ -3,11 +3,49 @@ pass, as Python that is written for the operator.
 
 What ``Derivative.start`` and ``OperatorNode.apply_all`` find out step by step (which inputs require grad, what is kept
 of them, which formula takes what) is known of an operator beforehand. Their loops, written out, take a third of the
-time. The texts are those of ``addmm``, say, with three inputs that may require grad:
+time. Of ``exp``, whose derivative is ``grad * result``, the functions are
 
-    def record(self, mat1, mat2, *rest):        what Derivative.start and finish do
-    def keep(self, mat1, mat2, *rest):          the list of what the node keeps
-    def apply(node, grads):                     the gradients of the inputs, by the formulas
+    def record(self):
+        if not self._keys & AUTOGRAD or not local.grad_enabled:
+            return inner(self)
+        if AnomalyMode.enabled:
+            return record_any(self)
+        node = new(node_class)
+        node._order = next_sequence_nr()
+        source = self._grad_fn if self._base is None else self.grad_fn
+        if source is not None:
+            node._links = (0, source, self._output_nr),
+        elif (edge := self._leaf_edge()) is not None:
+            node._links = (0, *edge),
+        node.saved = [None]
+        result = inner(self)
+        array, dtype = result._array, result._dtype
+        if array is None or dtype.category < FLOATING:
+            return finish(node, result)
+        node._out_shape = array.shape
+        node._out_dtype = dtype
+        result._grad_fn = node
+        result._keys |= AUTOGRAD
+        node.saved[0] = save(twin(result), 0, node)
+        return result
+
+    def apply(node, grads):
+        saved = node.saved
+        if saved is None:
+            raise freed(node)
+        grad = grads[0]
+        if grad is None:
+            return apply_all(node, grads, saved)
+        result_0, = saved
+        if result_0.__class__ is Saved:
+            result_0 = result_0.unpack(node)
+        elif result_0.__class__ in TENSOR_TYPES and result_0._version_counter is not None:
+            check_unchanged(result_0, 0, node)
+        grad_0 = formula_0(grad, result_0)
+        return [grad_0]
+
+and where several inputs may require grad, a third one, ``keep``, makes the list of what the node keeps for those that
+do.
 """
 from __future__ import annotations
 
@@ -121,6 +159,7 @@ class Kept:
 
 def indented(lines: Iterable[str], by: int) -> list[str]:
     return [f"{' ' * by}{line}" for line in lines]
+
 
 # -- the three functions -----------------------------------------------------------------------------------------------
 

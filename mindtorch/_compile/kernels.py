@@ -13,7 +13,7 @@ import numpy as np
 
 from .._backends.common.blocks import BLOCK, LARGE
 from .._backends.cpu.ops.comparison import MANY
-from .._loops import FEW, numba
+from .._loops import numba
 from .fusion import PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
 from .loops import loop_of
@@ -117,7 +117,7 @@ class KernelWriter:
         """
         steps = [step for step in self.group.steps if step.op.name not in PRODUCTS]
         passes = len(steps) + sum(not self._is_ufunc(step) and step.op.name not in WRITTEN for step in steps)
-        return numba() is not None and prod(self.group.shape) >= FEW and (passes > 1 or self.blocked)
+        return numba() is not None and prod(self.group.shape) >= MANY and (passes > 1 or self.blocked)
 
     def _loop(self, name: str, places: dict[Value, str], flat: bool) -> list[str] | None:
         """The text of a loop, which the kernel calls, after the matrix product if that comes first; None if there is

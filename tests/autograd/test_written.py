@@ -1,0 +1,72 @@
+"""What autograd does at each call of an operator is Python that is written for the operator."""
+from __future__ import annotations
+
+import linecache
+import textwrap
+import traceback
+
+import pytest
+
+import mindtorch as torch
+from mindtorch import nn
+from mindtorch._autograd import written
+
+
+def text_of(function, operator: str) -> str:
+    """The text in which a function of an operator stands."""
+    return "".join(linecache.getlines(f"{written.__file__}: {function} of {operator}"))
+
+
+def test_the_functions_of_exp_are_those_that_the_module_shows() -> None:
+    torch.ones(2, requires_grad=True).exp().sum().backward()
+    shown = textwrap.dedent(written.__doc__.split("the functions are\n")[1].split("\nand where")[0]).strip()
+    record, apply = text_of("make", "exp"), text_of("apply", "exp")
+    head, rest = record.split("\n", 1)
+    assert head == "def make(inner, record_any):"
+    assert textwrap.dedent(rest.rsplit("    return record", 1)[0]).strip() == shown.split("\n\ndef apply")[0]
+    assert apply.strip() == "def apply" + shown.split("\n\ndef apply")[1]
+
+
+def test_parameters_that_are_named_like_the_text_s_own_variables_are_told_from_them() -> None:
+    x, source = torch.zeros(3, requires_grad=True), torch.tensor([5.0, 6.0, 7.0], requires_grad=True)
+    out = x.masked_scatter(torch.tensor([True, False, True]), source)
+    out.sum().backward()
+    assert out.tolist() == [5, 0, 6] and x.grad.tolist() == [0, 1, 0] and source.grad.tolist() == [1, 1, 0]
+    assert "def record(self, mask_, source_):" in text_of("make", "masked_scatter")
+
+
+def test_arguments_that_are_left_out_are_kept_as_their_defaults() -> None:
+    x, y = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    assert torch.ops.aten.add.Tensor(x, y).grad_fn._saved_alpha == 1
+    assert torch.ops.aten.add.Tensor(x, y, alpha=3).grad_fn._saved_alpha == 3
+
+
+@pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, True)])
+def test_what_is_kept_is_what_the_inputs_that_require_grad_need(first, second) -> None:
+    a, b = torch.tensor(2.0, requires_grad=first), torch.tensor(3.0, requires_grad=second)
+    node = (a * b).grad_fn
+    assert node._saved_self is (a if second else None) and node._saved_other is (b if first else None)
+    assert [edge is not None for edge, _ in node.next_functions] == [first, second]
+
+
+def test_numbers_may_stand_for_tensors() -> None:
+    x = torch.tensor([2.0], requires_grad=True)
+    (torch.mul(x, 3) + torch.where(x > 0, x, 5.0)).backward()
+    assert x.grad.item() == 4
+
+
+def test_an_error_shows_the_line_that_raised_it() -> None:
+    x = torch.ones(2, requires_grad=True)
+    loss = x.exp().sum()
+    loss.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time") as caught:
+        loss.backward()
+    assert any(frame.filename.endswith("written.py: apply of exp") and frame.line == "raise freed(node)"
+               for frame in traceback.extract_tb(caught.tb))
+
+
+def test_only_gradients_that_are_wanted_are_computed() -> None:
+    layer, x = nn.Linear(3, 2), torch.ones(4, 3, requires_grad=True)
+    with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
+        torch.autograd.grad(layer(x).sum(), x)
+    assert counter.get_total_flops() == 2 * (2 * 4 * 3 * 2)
