@@ -184,6 +184,12 @@ class Derivative:
             where = i if len(parts) == 1 else tuple(self.names.index(part) for part in parts)
             plan.formulas.append((where, formula, needs))
         parameters = self.schema.parameters
+        for key, formula in self.row.formulas.items():  # numbers are kept also where only the others need them
+            for need in () if key in done else callable_of(formula)[1]:
+                if (at := self.schema.positions.get(need)) is not None and need not in indices and (
+                        not parameters[at].is_tensor):
+                    indices[need] = 1 + len(plan.names)
+                    self._add_save(plan, need, key)
         plan.keep = keeping(plan, self.schema, self.op.name, keep_list)
         if self.has_lists or any(parameters[at].is_list and parameters[at].is_tensor
                                  for _, at, fact in plan.input_saves if not fact):

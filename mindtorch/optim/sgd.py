@@ -22,9 +22,11 @@ def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
     buffers = momentum_buffer_list if momentum else []
     is_new = [buffer is None for buffer in buffers]
     parts = [(False, [params, d_p_list, buffers])]
+    made: list[Any] = []
     if True in is_new:
         buffers[:] = [empty_like(grad) if buffer is None else buffer
                       for grad, buffer in zip(d_p_list, buffers, strict=True)]
+        made = [buffer for buffer, new in zip(buffers, is_new, strict=True) if new]
         parts = [(first, [[tensor for tensor, new in zip(tensors, is_new, strict=True) if new is first]
                           for tensors in (params, d_p_list, buffers)]) for first in (True, False)]
     differentiable = local.grad_enabled
@@ -39,6 +41,8 @@ def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
             carry_out(optim.sgd, *lists, counts={}, foreach=foreach, differentiable=differentiable, maximize=maximize,
                       weight_decay=weight_decay, lr=lr, momentum=momentum, dampening=dampening, nesterov=nesterov,
                       is_first_step=first)
+    for buffer in () if differentiable else made:
+        buffer._forget_writes()
 
 
 class SGD(RuleOptimizer):

@@ -41,6 +41,14 @@ def test_arguments_that_are_left_out_are_kept_as_their_defaults() -> None:
     assert torch.ops.aten.add.Tensor(x, y, alpha=3).grad_fn._saved_alpha == 3
 
 
+def test_numbers_are_kept_also_where_no_gradient_needs_them() -> None:
+    x, y = torch.ones(2, 2, requires_grad=True), torch.ones(2, 2)
+    assert (x + y).grad_fn._saved_alpha == 1
+    node = torch.addmm(x, y, y, beta=2, alpha=3).grad_fn
+    assert (node._saved_beta, node._saved_alpha) == (2, 3) and node._saved_mat1 is None
+    assert torch.addcmul(x, y, y, value=4).grad_fn._saved_value == 4
+
+
 @pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, True)])
 def test_what_is_kept_is_what_the_inputs_that_require_grad_need(first, second) -> None:
     a, b = torch.tensor(2.0, requires_grad=first), torch.tensor(3.0, requires_grad=second)

@@ -64,11 +64,11 @@ def threshold_backward(grad: Any, x: Any, threshold: Any) -> Any:
     if (x.dtype == grad.dtype == np.float32 and x.shape == grad.shape and x.flags.c_contiguous
             and grad.flags.c_contiguous and (loop := _loops.threshold_backward.compiled(x.size)) is not None):
         out = allocate(x.shape, x.dtype)
-        lines = grad.reshape(-1), x.reshape(-1), out.reshape(-1)
+        lines, least = (grad.reshape(-1), x.reshape(-1), out.reshape(-1)), float(threshold)
         if x.size < LARGE:
-            loop(*lines[:2], threshold, lines[2])
+            loop(*lines[:2], least, lines[2])
         else:
-            each_block(lambda at: loop(lines[0][at], lines[1][at], threshold, lines[2][at]), x.size, LARGE // 2, x.size)
+            each_block(lambda at: loop(lines[0][at], lines[1][at], least, lines[2][at]), x.size, LARGE // 2, x.size)
         return out
     return zeroed(grad, np.less_equal(x, threshold or ZEROS[x.dtype]))
 
