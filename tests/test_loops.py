@@ -486,3 +486,10 @@ def test_an_interrupt_waits_until_a_loop_is_compiled(monkeypatch) -> None:
         loop.compiled(LARGE)
     monkeypatch.setitem(bodies.LOOPS, "silu", None)  # it need not be made again
     assert loop.compiled(LARGE) is not None
+
+
+def test_loops_take_the_settings_that_the_simulated_npu_has_as_arrays(used) -> None:
+    x = mindtorch.randn(64, 64, device="npu").requires_grad_()
+    x.relu().backward(mindtorch.ones(64, 64, device="npu"))
+    assert x.grad.equal((x > 0).float())  # which waits for the device
+    assert "threshold_backward" in used
