@@ -8,6 +8,7 @@ import inspect
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 import mindtorch
 from mindtorch import course
+from mindtorch._backends.npu import simulator
 from mindtorch.course.checking import judge
 from mindtorch.course.desk import _plain
 from mindtorch.course.teaching import MASTERS, REFERENCE
@@ -53,6 +55,15 @@ def test_the_solution_that_is_shown_passes_in_a_notebook(task: str) -> None:
     assert judge(task, LABS[task], space[LABS[task].right.__name__], hidden=True).passed
 
 
+@pytest.fixture
+def left_behind() -> Iterator[None]:
+    """Looks for the handles that a wrong solution leaves, so that they are not found in a later test."""
+    yield
+    simulator.check()
+    simulator.clear_reports()
+
+
+@pytest.mark.usefixtures("left_behind")
 @pytest.mark.parametrize(("task", "author", "name"), WRONG)
 def test_the_hint_names_the_mistake(task: str, author: str, name: str) -> None:
     function = solutions(task, "wrong", author)[name]
