@@ -133,88 +133,29 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 # -- what only sparse tensors have -------------------------------------------------------------------------------------
 
-def _strided(name: str, wanted: str) -> RuntimeError:
-    return RuntimeError(f"{name} expected {wanted} tensor layout but got Strided")
+#: By the method: the layout that it expects, and what it returns of a tensor that has it.
+SPARSE = {
+    "is_coalesced": ("sparse coordinate", "Whether each index of a sparse tensor is there once"),
+    "coalesce": ("sparse coordinate", "A sparse tensor with each index once"),
+    "indices": ("sparse coordinate", "Where the values of a sparse tensor stand"),
+    "values": ("sparse", "The values of a sparse tensor"),
+    "crow_indices": ("sparse row compressed", "Where the rows of a sparse tensor begin"),
+    "col_indices": ("sparse row compressed", "The columns of a sparse tensor's values"),
+    "ccol_indices": ("sparse column compressed", "Where the columns of a sparse tensor begin"),
+    "row_indices": ("sparse column compressed", "The rows of a sparse tensor's values"),
+}
 
 
-@tensor_method("is_coalesced")
-def is_coalesced(self: Tensor) -> bool:
-    """Whether each index of a sparse tensor is there once (``torch.Tensor.is_coalesced``).
+def _of_sparse(name: str, layout: str, what: str) -> Callable[[Tensor], Any]:
+    """A method that refuses all tensors, since they are strided."""
 
-    Raises:
-        RuntimeError: always, since tensors are strided.
-    """
-    raise _strided("is_coalesced", "sparse coordinate")
+    def method(self: Tensor) -> Any:
+        raise RuntimeError(f"{name} expected {layout} tensor layout but got Strided")
 
-
-@tensor_method("coalesce")
-def coalesce(self: Tensor) -> Tensor:
-    """A sparse tensor with each index once (``torch.Tensor.coalesce``).
-
-    Raises:
-        RuntimeError: always, since tensors are strided.
-    """
-    raise _strided("coalesce", "sparse coordinate")
-
-
-@tensor_method("indices")
-def indices(self: Tensor) -> Tensor:
-    """Where the values of a sparse tensor stand (``torch.Tensor.indices``).
-
-    Raises:
-        RuntimeError: always, since tensors are strided.
-    """
-    raise _strided("indices", "sparse coordinate")
-
-
-@tensor_method("values")
-def values(self: Tensor) -> Tensor:
-    """The values of a sparse tensor (``torch.Tensor.values``).
-
-    Raises:
-        RuntimeError: always, since tensors are strided.
-    """
-    raise _strided("values", "sparse")
-
-
-@tensor_method("crow_indices")
-def crow_indices(self: Tensor) -> Tensor:
-    """Where the rows of a sparse tensor begin (``torch.Tensor.crow_indices``).
-
-    Raises:
-        RuntimeError: always, since tensors are strided.
-    """
-    raise _strided("crow_indices", "sparse row compressed")
-
-
-@tensor_method("col_indices")
-def col_indices(self: Tensor) -> Tensor:
-    """The columns of a sparse tensor's values (``torch.Tensor.col_indices``).
-
-    Raises:
-        RuntimeError: always, since tensors are strided.
-    """
-    raise _strided("col_indices", "sparse row compressed")
-
-
-@tensor_method("ccol_indices")
-def ccol_indices(self: Tensor) -> Tensor:
-    """Where the columns of a sparse tensor begin (``torch.Tensor.ccol_indices``).
-
-    Raises:
-        RuntimeError: always, since tensors are strided.
-    """
-    raise _strided("ccol_indices", "sparse column compressed")
-
-
-@tensor_method("row_indices")
-def row_indices(self: Tensor) -> Tensor:
-    """The rows of a sparse tensor's values (``torch.Tensor.row_indices``).
-
-    Raises:
-        RuntimeError: always, since tensors are strided.
-    """
-    raise _strided("row_indices", "sparse column compressed")
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = (f"{what} (``torch.Tensor.{name}``).\n\nRaises:\n"
+                      "    RuntimeError: always, since tensors are strided.")
+    return method
 
 
 @tensor_method("sparse_dim")
@@ -308,5 +249,7 @@ def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
     return _str(self, tensor_contents=tensor_contents)
 
 
+for _name, (_layout, _what) in SPARSE.items():
+    setattr(Tensor, _name, _of_sparse(_name, _layout, _what))
 for _name, _dtype in {**DTYPE_ALIASES, **CONVERSIONS}.items():
     setattr(Tensor, _name, _to_dtype(_name, _dtype))
