@@ -16,7 +16,7 @@ back by the engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from .._dispatch.aten import clone
@@ -115,15 +115,6 @@ class Plan:
         self.keeps_first = False  #: whether the first input is kept, which an in-place operator overwrites
 
 
-def keep_list(value: Any, fact: Callable[[Any], Any] | None) -> Any:
-    """What is kept of a list's tensors, or a fact of each; of None, None."""
-    if value is None:
-        return None
-    if fact is not None:
-        return [fact(item) for item in value]
-    return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
-
-
 class Derivative:
     """A row, made ready for one operator: the node's class, and a plan for each set of inputs that require grad."""
 
@@ -151,7 +142,6 @@ class Derivative:
         self.refused = [(schema.positions[name], name) for name in REFUSED.get(functional.name, ())]
         self.node_class._width = len(self.inputs)
         self.plans: dict[int, Plan] = {}
-        self.make_recording: Any = None
 
     def plan(self, mask: int) -> Plan:
         """The plan for the inputs whose bits are set."""
@@ -190,7 +180,7 @@ class Derivative:
                         not parameters[at].is_tensor):
                     indices[need] = 1 + len(plan.names)
                     self._add_save(plan, need, key)
-        plan.keep = keeping(plan, self.schema, self.op.name, keep_list)
+        plan.keep = keeping(plan, self.schema, self.op.name)
         if self.has_lists or any(parameters[at].is_list and parameters[at].is_tensor
                                  for _, at, fact in plan.input_saves if not fact):
             plan.apply = OperatorNode.apply_any
@@ -326,9 +316,12 @@ class Derivative:
         schema = self.schema
         if schema.returns_list or self.has_lists or self.row is None:
             return record
-        if self.make_recording is None:
-            self.make_recording = recording(self, keep_list)
         return self.make_recording(inner, record)
+
+    @cached_property
+    def make_recording(self) -> Callable[..., Callable[..., Any]]:
+        """Makes of the backend's function, and of one that records any call, the one that records this operator's."""
+        return recording(self)
 
 
 class OperatorNode(Node):

@@ -169,6 +169,15 @@ def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
     return saved
 
 
+def keep_list(value: Any, fact: Callable[[Any], Any] | None) -> Any:
+    """What is kept of a list's tensors, or a fact of each; of None, None."""
+    if value is None:
+        return None
+    if fact is not None:
+        return [fact(item) for item in value]
+    return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
+
+
 def unwritten(tensor: Any) -> Saved:
     """A tensor that was kept as it is, before it was written to, as a ``Saved``."""
     saved = new(Saved)

@@ -61,7 +61,7 @@ from .._dispatch.schema import REQUIRED
 from .._dtype import FLOATING
 from .anomaly import AnomalyMode
 from .node import new, next_sequence_nr
-from .saved import Saved, check_unchanged, freed, save, twin
+from .saved import Saved, check_unchanged, freed, keep_list, save, twin
 
 #: What is kept of a tensor where a formula needs only that, as an expression.
 FACTS = {
@@ -71,12 +71,12 @@ FACTS = {
 #: What all texts name.
 NAMES: dict[str, Any] = {
     "AnomalyMode": AnomalyMode, "AUTOGRAD": AUTOGRAD, "FLOATING": FLOATING, "INFERENCE": INFERENCE, "Saved": Saved,
-    "TENSOR_TYPES": TENSOR_TYPES, "check_unchanged": check_unchanged, "freed": freed, "local": local, "new": new,
-    "next_sequence_nr": next_sequence_nr, "save": save, "twin": twin,
+    "TENSOR_TYPES": TENSOR_TYPES, "check_unchanged": check_unchanged, "freed": freed, "keep_list": keep_list,
+    "local": local, "new": new, "next_sequence_nr": next_sequence_nr, "save": save, "twin": twin,
 }
 #: The texts' own variables.
 OWN = frozenset({"rest", "inner", "record_any", "mask", "links", "source", "edge", "node", "node_class", "plan",
-                 "plans", "plan_of", "finish", "check_refused", "result", "array", "dtype", "hooks", "keep_list"})
+                 "plans", "plan_of", "finish", "check_refused", "result", "array", "dtype", "hooks"})
 
 
 def function(name: str, of: str, lines: Iterable[str], **names: Any) -> Callable[..., Any]:
@@ -163,15 +163,14 @@ def indented(lines: Iterable[str], by: int) -> list[str]:
 
 # -- the three functions -----------------------------------------------------------------------------------------------
 
-def recording(found: Any, keep_list: Callable[..., Any]) -> Callable[..., Callable[..., Any]]:
+def recording(found: Any) -> Callable[..., Callable[..., Any]]:
     """Makes of the function of the backend, and of one that records any call, the one that records calls of an operator
     of whose inputs and outputs none is a list.
     """
     last = max([position for _, position in found.inputs] + [position for position, _ in found.refused])
     given = Arguments(found.schema, last + 1)
     names: dict[str, Any] = {"node_class": found.node_class, "finish": found.finish, "plans": found.plans,
-                             "plan_of": found.plan, "keep_list": keep_list, "check_refused": found.check_refused,
-                             **given.defaults}
+                             "plan_of": found.plan, "check_refused": found.check_refused, **given.defaults}
     refusals = []
     for position, _ in found.refused:
         refusals += [f"if {given.names[position]}.__class__ in TENSOR_TYPES and local.grad_enabled:",
@@ -233,13 +232,13 @@ def recording(found: Any, keep_list: Callable[..., Any]) -> Callable[..., Callab
     return function("make", found.op.name, [*lines, *indented(look, 8), "    return record"], **names)
 
 
-def keeping(plan: Any, schema: Any, op: str, keep_list: Callable[..., Any]) -> Callable[..., list[Any]]:
+def keeping(plan: Any, schema: Any, op: str) -> Callable[..., list[Any]]:
     """Makes of a call's arguments the list of what its node keeps, without the outputs."""
     given = Arguments(schema, max([position + 1 for _, position, _ in plan.input_saves
                                    if schema.parameters[position].default is REQUIRED], default=0))
     kept = Kept(plan, schema, given)
     return function("keep", op, [f"def keep({given.head}):", *indented([*kept.before, f"return {kept.list}"], 4)],
-                    keep_list=keep_list, **given.defaults, **kept.names)
+                    **given.defaults, **kept.names)
 
 
 def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any]) -> Callable[[Any, list[Any]], list[Any]]:
