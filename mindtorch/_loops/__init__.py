@@ -73,6 +73,15 @@ class Loop:
                     self._function, self._left = self._compile(), inf
         return self._function
 
+    def taking(self, x: np.ndarray, *others: np.ndarray) -> Callable[..., Any] | None:
+        """The function, to compute as many elements as the first of these arrays has; None where that is left to NumPy,
+        or not all of them are contiguous and of float32, as most loops take them.
+        """
+        for array in (x, *others):
+            if array.dtype != np.float32 or not array.flags.c_contiguous:
+                return None
+        return self.compiled(x.size)
+
     def _compile(self) -> Callable[..., Any] | None:
         if self._function is not None or self._left == inf or numba() is None:
             return self._function

@@ -61,14 +61,10 @@ def zeroed(values: Any, mask: Any) -> Any:
 
 def threshold_backward(grad: Any, x: Any, threshold: Any) -> Any:
     """The gradient, and 0 where the element was not above the threshold."""
-    if (x.dtype == grad.dtype == np.float32 and x.shape == grad.shape and x.flags.c_contiguous
-            and grad.flags.c_contiguous and (loop := _loops.threshold_backward.compiled(x.size)) is not None):
+    if x.shape == grad.shape and (loop := _loops.threshold_backward.taking(x, grad)) is not None:
         out = allocate(x.shape, x.dtype)
-        lines, least = (grad.reshape(-1), x.reshape(-1), out.reshape(-1)), float(threshold)
-        if x.size < LARGE:
-            loop(*lines[:2], least, lines[2])
-        else:
-            each_block(lambda at: loop(lines[0][at], lines[1][at], least, lines[2][at]), x.size, LARGE // 2, x.size)
+        through, line, target, least = grad.reshape(-1), x.reshape(-1), out.reshape(-1), float(threshold)
+        each_block(lambda at: loop(through[at], line[at], least, target[at]), x.size, LARGE // 2, x.size)
         return out
     return zeroed(grad, np.less_equal(x, threshold or ZEROS[x.dtype]))
 

@@ -89,10 +89,9 @@ def classes_of(self: array, target: array, ignore_index: int) -> tuple[array, ar
 
 def loop_for(loop: _loops.Loop, self: array, target: array, weight: array | None) -> Callable[..., bool] | None:
     """The loop for rows of float32 without weights."""
-    if (weight is not None or self.ndim != 2 or self.dtype != np.float32 or target.dtype != np.int64
-            or not self.flags.c_contiguous or not target.flags.c_contiguous):
+    if weight is not None or self.ndim != 2 or target.dtype != np.int64 or not target.flags.c_contiguous:
         return None
-    return loop.compiled(self.size)
+    return loop.taking(self)
 
 
 def nll_loss_forward(self: array, target: array, weight: array | None, reduction: int,

@@ -145,13 +145,6 @@ def each_rows(work: Callable[[slice], None], x: Array, size: int = BLOCK) -> Non
     each_block(work, rows, max(size // max(columns, 1), 1), x.size)
 
 
-def compiled(loop: _loops.Loop, x: Array, *others: Array) -> Any:
-    """A loop for rows, if it takes these arrays, and the rows repay it."""
-    fits = x.size >= _loops.state.least and all(given.dtype == np.float32 and given.flags.c_contiguous
-                                                for given in (x, *others))
-    return loop.compiled(x.size) if fits else None
-
-
 def in_line(values: Any, number: int, x: Array) -> Array:
     """Weight or bias in memory that loops take; without them, this number for each column."""
     return np.full(x.shape[1], number, x.dtype) if values is None else np.ascontiguousarray(values)
@@ -170,7 +163,7 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
     """``normalised`` for rows of one kind of number that is computed in as it is."""
     rows, columns = x.shape
     out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
-    if (loop := compiled(_loops.layer_norm, x)) is not None:
+    if (loop := _loops.layer_norm.taking(x)) is not None:
         factor, shift = in_line(weight, 1, x), in_line(bias, 0, x)
         each_rows(lambda at: loop(x[at], factor, shift, np.float32(eps), out[at], middle[at], rstd[at]), x, LARGE)
         return out, middle, rstd
@@ -209,7 +202,7 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
 def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, mask: Any) -> list[Any]:
     """``gradients`` for such rows."""
     columns = x.shape[1]
-    if mask[0] and (loop := compiled(_loops.layer_norm_backward, x, middle, rstd)) is not None:
+    if mask[0] and (loop := _loops.layer_norm_backward.taking(x, middle, rstd)) is not None:
         return gradients_by_loop(loop, grad, x, middle, rstd, in_line(weight, 1, x), mask)
     part, factor = x.dtype.type(1 / columns), np.ones(columns, x.dtype) if weight is None else weight
     parts = factor * part

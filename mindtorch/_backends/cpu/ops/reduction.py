@@ -142,8 +142,7 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
 
 def loop_of_rows(x: np.ndarray) -> Callable[..., None] | None:
     """The loop that adds up rows of a large array, if they are long enough."""
-    is_taken = x.dtype == np.float32 and x.flags.c_contiguous and x.size >= LINE * len(x)
-    return _loops.sum_rows.compiled(x.size) if is_taken else None
+    return _loops.sum_rows.taking(x) if x.size >= LINE * len(x) else None
 
 
 def by_rows(loop: Callable[..., None], x: np.ndarray, step: int) -> tuple[np.ndarray, list[np.ndarray], int]:
@@ -335,8 +334,8 @@ def argument(find: Callable[..., Any]) -> Callable[..., Any]:
         x = to_opmath(x)
         if dim is None or not x.ndim:
             return np.reshape(find(x), (1,) * x.ndim if keepdim else ())
-        if dim in (0, -x.ndim) and x.size >= max(LARGE, LINE * len(x)) and x.dtype == np.float32 and (
-                x.flags.c_contiguous and (loop := _loops.extreme_in_columns.compiled(x.size))):
+        if dim in (0, -x.ndim) and x.size >= max(LARGE, LINE * len(x)) and (
+                loop := _loops.extreme_in_columns.taking(x)):
             out = np.empty((1, *x.shape[1:])[not keepdim:], np.int64)
             matrix, target = x.reshape(len(x), -1), out.reshape(-1)
             each_block(lambda part: loop(matrix, target[part], find is np.argmin, part.start),

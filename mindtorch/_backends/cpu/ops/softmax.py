@@ -73,11 +73,6 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
     np.subtract(grad, out, out=out)
 
 
-def is_of_lines(array: np.ndarray) -> bool:
-    """Whether loops take an array: those of contiguous float32."""
-    return array.dtype == np.float32 and array.flags.c_contiguous
-
-
 def blocked(compute: Callable[..., None], count: int, along: _loops.Loop, down: _loops.Loop) -> Callable[..., Any]:
     """A row from a function that computes along an axis of ``count`` arrays into an output: it is called for
     slices along the first axis, if that is another one. Of contiguous arrays of float32 the loops compute lines, and
@@ -87,18 +82,14 @@ def blocked(compute: Callable[..., None], count: int, along: _loops.Loop, down: 
     def row(*args: Any) -> np.ndarray:
         given = [to_opmath(array) for array in args[:count]]
         arrays, axis = [lines(array, args[count])[0] for array in given], lines(given[0], args[count])[1]
-        out, loop = allocate(arrays[0].shape, arrays[0].dtype), None
-        if out.size and all(map(is_of_lines, arrays)):
-            loop = (along if axis == out.ndim - 1 else down).compiled(out.size)
+        out = allocate(arrays[0].shape, arrays[0].dtype)
+        loop = (along if axis == out.ndim - 1 else down).taking(*arrays) if out.size else None
         if loop is None:
             by_numpy(compute, arrays, out, axis)
         elif axis == out.ndim - 1:
             matrices = [array if array.ndim == 2 else array.reshape(-1, out.shape[-1]) for array in (*arrays, out)]
-            if out.size < LARGE:
-                loop(*matrices)
-            else:
-                each_block(lambda part: loop(*[matrix[part] for matrix in matrices]), len(matrices[0]),
-                           max(LARGE // out.shape[-1], 1), out.size)
+            each_block(lambda part: loop(*[matrix[part] for matrix in matrices]), len(matrices[0]),
+                       max(LARGE // out.shape[-1], 1), out.size)
         else:
             down_columns(loop, [array.reshape(prod(out.shape[:axis]), out.shape[axis], -1) for array in (*arrays, out)])
         return out.reshape(given[0].shape)
