@@ -9,7 +9,6 @@ import ctypes
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import Context
 from functools import cache
 from itertools import compress
 from queue import SimpleQueue
@@ -21,6 +20,7 @@ import numpy as np
 from ..._interrupts import give_way, uninterrupted
 from .blas import set_thread_count, thread_count
 from .lines import of_lines
+from .quiet import Quiet
 
 #: Elements for which it pays to wake another thread; elements of a block. A thread that finds Python's lock held falls
 #: asleep, and to wake it takes some 20 us of both: the calls in between should take as long at least. A block of a MiB
@@ -179,21 +179,7 @@ class Job:
             raise errors[0]
 
 
-def _quiet() -> Context:
-    """A context with NumPy's settings in blocks: it warns of nothing, and its buffer is small."""
-    made = Context()
-    made.run(np.seterr, all="ignore")
-    made.run(np.setbufsize, BUFFER)
-    return made
-
-
-#: Of which a copy is there at once, where to change NumPy's settings and to put them back takes 3 us.
-_QUIET = _quiet()
-
-
-def quietly(function: Callable[..., None], *args: Any) -> None:
-    """Call a function with NumPy's settings in blocks."""
-    _QUIET.copy().run(function, *args)
+quietly = Quiet(BUFFER)
 
 
 def each_block(work: Callable[[slice], object], count: int, step: int, size: int = LARGE) -> None:

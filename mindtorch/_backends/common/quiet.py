@@ -10,27 +10,29 @@ import numpy as np
 
 
 class Quiet(threading.local):
-    """Contexts in which NumPy warns of nothing, as many as calls are within each other. To run a function in one that
-    is there takes a tenth of what ``np.errstate`` takes.
+    """Calls functions while NumPy warns of nothing, and has a buffer of so many elements, if that is given: in contexts
+    with these settings, as many as calls are within each other. To run a function in one that is there takes a tenth of
+    what ``np.errstate`` takes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, buffer: int | None = None) -> None:
+        self.buffer = buffer
         self.free: list[Context] = []
+
+    def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
+        free = self.free
+        context = free.pop() if free else self.begin()
+        try:
+            return context.run(function, *args)
+        finally:
+            free.append(context)
 
     def begin(self) -> Context:
         made = copy_context()
         made.run(np.seterr, all="ignore")
+        if self.buffer is not None:
+            made.run(np.setbufsize, self.buffer)
         return made
 
 
-quiet = Quiet()
-
-
-def quietly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function while NumPy warns of nothing."""
-    free = quiet.free
-    context = free.pop() if free else quiet.begin()
-    try:
-        return context.run(function, *args)
-    finally:
-        free.append(context)
+quietly = Quiet()
