@@ -29,7 +29,7 @@ HOUSE = (
          "_durations _formats _errors _linalg_error _device _streams _layout _groups",
          "what tensors are described by: dtypes, devices, sizes, strides; errors and the facts that they carry; "
          "`Backend`, what a kind of device provides", "a dtype, a rule of strides, a check that many operators make"),
-    Room("_loops", "loops over elements that numba compiles where it is installed", "a loop: `bodies.py`"),
+    Room("_loops", "loops over elements that numba compiles where it is installed", "a loop: its family in `bodies`"),
     Room("_storage", "the memory under tensors", "a kind of storage"),
     Room("_dispatch", "operators and their schemas, dispatch keys, the dispatcher, binding of arguments, observers, "
          "pipeline mode", "an operator's schema: `schemas/<family>.py`; a dispatch key: `keys.py`"),

@@ -1,7 +1,7 @@
 """Loops over elements that NumPy lacks, or that take it many passes, compiled by numba where that is installed
 (``mindtorch[compile]``).
 
-``bodies.py`` is the table: a loop is a function of arrays. Its caller has a way by NumPy, too, and goes it where
+``bodies`` is the table: a loop is a function of arrays. Its caller has a way by NumPy, too, and goes it where
 ``Loop.compiled`` returns None: without numba, and for arrays that would not repay the compilation, which is the import
 of numba (half a second in each process) and, until it is on the disk, a tenth of a second a loop. Of loops that compute
 the same bits as NumPy's way, that is so until NumPy has computed ``REPAID`` elements, or ``SOON`` of them where numba
@@ -55,7 +55,7 @@ def numba() -> Any:
 
 
 class Loop:
-    """A loop of ``bodies.py``. If it is ``exact``, NumPy computes the same bits, but for those of NaN."""
+    """A loop of ``bodies``. If it is ``exact``, NumPy computes the same bits, but for those of NaN."""
 
     def __init__(self, name: str, exact: bool = False):
         self.name, self.exact = name, exact

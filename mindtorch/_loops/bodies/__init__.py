@@ -1,0 +1,11 @@
+"""The loops, as numba compiles them: each for arrays of the types in its signature. Importing this imports numba.
+
+They are written so that LLVM makes vector instructions of them: without calls and branches, in float32 throughout (a
+bare number would make float64 of it), and with bits that become numbers, and numbers bits, in the register.
+"""
+from __future__ import annotations
+
+from . import (
+    activation, half, indexing, lines, losses, normalization, normals, optim, reduction, scan, softmax, windows,
+)
+from .writing import LOOPS as LOOPS

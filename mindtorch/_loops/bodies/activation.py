@@ -1,0 +1,73 @@
+"""Powers, exponentials and activations."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numba import njit
+
+from ..coefficients import ARTANH_ERF
+from .writing import bits_of, f32, f64, float_of, fma, i32, loop, polynomial
+
+
+@loop("float32[::1]", "float32[::1]")
+def cube(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = x[i] * x[i] * x[i]
+
+
+@loop("float32[::1]", "float32[::1]", "float32", "float32[::1]")
+def threshold_backward(grad: Any, x: Any, threshold: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = f32(0) if x[i] <= threshold else grad[i]
+
+
+#: The factor of exponents of 2; the logarithm of 2 in two parts; a number beside which float32 holds integers only.
+LOG2_E, LN_2, INTEGERS = f32(math.log2(math.e)), (f32(math.log(2)), f32(math.log(2) - f64(f32(math.log(2))))), f32(
+    1.5 * 2**23)
+#: Exponents beyond which exp is infinite, and 0.
+HIGHEST, LOWEST = f32(89), f32(-104)
+#: The density of normal numbers at 0.
+DENSITY = f32(1 / math.sqrt(2 * math.pi))
+#: Taylor's series, which is exact to 6e-9 up to half the logarithm of 2.
+EXP = tuple(f32(1 / math.factorial(k)) for k in range(7, -1, -1))
+
+
+@njit
+def exp(x: Any) -> Any:
+    x = HIGHEST if x > HIGHEST else x  # in this order NaN stays
+    x = LOWEST if x < LOWEST else x
+    shifted = fma(x, LOG2_E, INTEGERS)
+    whole = shifted - INTEGERS
+    rest = fma(whole, -LN_2[1], fma(whole, -LN_2[0], x))
+    exponent = i32(bits_of(shifted) - bits_of(INTEGERS))
+    half = i32(exponent >> i32(1))  # two factors, since one has not all exponents
+    first, second = i32((half + i32(127)) << i32(23)), i32((i32(exponent - half) + i32(127)) << i32(23))
+    return polynomial(rest, EXP) * float_of(first) * float_of(second)
+
+
+@loop("float32[::1]", "float32[::1]")
+def sigmoid(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = f32(1) / (f32(1) + exp(-x[i]))
+
+
+@loop("float32[::1]", "float32[::1]")
+def silu(x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        out[i] = x[i] / (f32(1) + exp(-x[i]))
+
+
+@loop("float32[::1]", "float32[::1]")
+def gelu(x: Any, out: Any) -> None:
+    """``x`` times the area under the normal density left of it, which is ``sigmoid`` of twice what its tanh is of."""
+    for i in range(len(x)):
+        out[i] = x[i] / (f32(1) + exp(f32(-2) * x[i] * polynomial(x[i] * x[i], ARTANH_ERF)))
+
+
+@loop("float32[::1]", "float32[::1]", "float32[::1]")
+def gelu_backward(grad: Any, x: Any, out: Any) -> None:
+    for i in range(len(x)):
+        square = x[i] * x[i]
+        area = f32(1) / (f32(1) + exp(f32(-2) * x[i] * polynomial(square, ARTANH_ERF)))
+        out[i] = grad[i] * (area + x[i] * (DENSITY * exp(f32(-0.5) * square)))

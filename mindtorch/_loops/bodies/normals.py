@@ -1,0 +1,42 @@
+"""Normal numbers."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ..coefficients import COSINE, FOUR_OVER_PI, LOG, LOG_2, PI_OVER_4, SINE, SQRT_HALF, TWO_PI
+from .writing import bits_of, f32, float_of, fma, i32, loop, polynomial
+
+
+@njit
+def log(x: Any) -> Any:
+    """Cephes' logf of a normal number, rounded where PyTorch's is."""
+    bits = bits_of(x)
+    x = float_of(i32((bits & i32(0x7FFFFF)) | i32(0x3F000000)))
+    small = x < SQRT_HALF
+    exponent = f32(i32((bits >> i32(23)) - i32(126) - i32(small)))
+    x = (x - f32(1)) + (x if small else f32(0))
+    z = x * x
+    y = fma(polynomial(x, LOG) * x, z, exponent * LOG_2[0]) - z * f32(0.5)
+    return x + y + exponent * LOG_2[1]
+
+
+@loop("float32[::1]")
+def box_muller(u: Any) -> None:
+    """Normal numbers from uniform ones, over which they are written, as ``_random.box_muller.blocks`` computes them."""
+    high, middle, low = PI_OVER_4
+    for block in range(len(u) // 16):
+        for i in range(8):
+            radius = np.sqrt(f32(-2) * log(f32(1) - u[16 * block + i]))
+            x = f32(TWO_PI) * u[16 * block + 8 + i]
+            octant = i32((i32(x * FOUR_OVER_PI) + i32(1)) & i32(~1))
+            x = fma(f32(octant), -low, fma(f32(octant), -middle, fma(f32(octant), -high, x)))
+            z = x * x
+            sine = bits_of(fma(polynomial(z, SINE) * z, x, x))
+            cosine = bits_of(fma(polynomial(z, COSINE) * z, z, z * f32(-0.5)) + f32(1))
+            swapped = i32((sine ^ cosine) & -(i32(octant >> i32(1)) & i32(1)))
+            cosine = i32(cosine ^ swapped ^ i32((i32(octant + i32(2)) & i32(4)) << i32(29)))
+            sine = i32(sine ^ swapped ^ i32((octant & i32(4)) << i32(29)))
+            u[16 * block + i], u[16 * block + 8 + i] = radius * float_of(cosine), radius * float_of(sine)

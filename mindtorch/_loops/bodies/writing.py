@@ -1,0 +1,61 @@
+"""How loops are written: their table, and what LLVM has and Python has not."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+f32, f64, i32, u16, u32, u64 = np.float32, np.float64, np.int32, np.uint16, np.uint32, np.uint64
+#: What compiles a loop, by its name: a function of whether it is to be kept on the disk.
+LOOPS: dict[str, Callable[[bool], Any]] = {}
+#: Sums may be added up in another order, since each step waits for the one before; all else rounds as it is written.
+SUMS = {"reassoc"}
+
+
+def loop(*arrays: str, fastmath: Any = False, result: str = "void") -> Callable[[Any], Any]:
+    """A function of arrays, and numbers, of these types."""
+
+    def decorate(function: Any) -> Any:
+        LOOPS[function.__name__] = lambda cache: njit(
+            f"{result}({', '.join(arrays)})", nogil=True, error_model="numpy", fastmath=fastmath, cache=cache)(function)
+        return function
+
+    return decorate
+
+
+def unary(result: Any, operand: Any, write: Callable[..., Any]) -> Any:
+    """A function of one number, which ``write`` makes by LLVM's builder."""
+    return intrinsic(lambda typing, value: (
+        result(operand), lambda context, builder, signature, values: write(builder, values[0])))
+
+
+bits_of = unary(types.int32, types.float32, lambda builder, x: builder.bitcast(x, ir.IntType(32)))
+float_of = unary(types.float32, types.int32, lambda builder, x: builder.bitcast(x, ir.FloatType()))
+widened = unary(types.float32, types.uint16, lambda builder, x: builder.fpext(
+    builder.bitcast(x, ir.HalfType()), ir.FloatType()))
+narrowed = unary(types.uint16, types.float32, lambda builder, x: builder.bitcast(
+    builder.fptrunc(x, ir.HalfType()), ir.IntType(16)))
+
+
+#: ``a * b + c`` in float32, rounded once.
+fma: Any = intrinsic(lambda typing, a, b, c: (
+    types.float32(types.float32, types.float32, types.float32),
+    lambda context, builder, signature, values: builder.fma(*values)))
+
+
+@njit(inline="always")
+def polynomial(x: Any, coefficients: Any) -> Any:
+    y = coefficients[0]
+    for coefficient in coefficients[1:]:
+        y = fma(y, x, coefficient)
+    return y
+
+
+@njit
+def ordered(bits: Any) -> Any:
+    """The integer that has the place of a number of these bits among integers, and the bits of such an integer."""
+    return i32(bits ^ (i32(bits >> i32(31)) & i32(0x7FFFFFFF)))
