@@ -268,15 +268,14 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     for i, (position, given) in enumerate(zip(where, (*args, *kwargs.values()), strict=True)):
         kind, bound = given.__class__, canonical[position]
         if kind in _LISTS:
-            if position == len(parameters):
-                return None
-            parameter = parameters[position]
-            of_tensors = parameter.base == "Tensor" and parameter.is_list and kind is not Size
+            written = position == len(parameters)
+            of_tensors = kind is not Size and (written or (parameters[position].base == "Tensor"
+                                                           and parameters[position].is_list))
             are = _are_tensors if of_tensors else _are_ints
-            if not (of_tensors or parameter.base == "int") or not are(given):
+            if not (of_tensors or parameters[position].base == "int") or not are(given):
                 return None
             lists.append((i, are))
-            if of_tensors or kind is list:
+            if not written and (of_tensors or kind is list):
                 changes.append((position, list if of_tensors else tuple))
         elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
             return None

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._about import kind_of
+from ..._dispatch import dispatcher
 from ..._dispatch.aten import copy_, resize_
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, outside_graph, registry, resolve, tensors_of
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
-from ..._errors import CPP_NAMES, check, check_broadcast
+from ..._errors import CPP_NAMES, check_broadcast
 from ..._layout import Ints, storage_size, wrap_dim
 from ..._tensor import Tensor
+from .blocks import copy
 from .casts import check_cast, wrong_dtype
 from .overlap import check_disjoint, check_writable
 from .pointwise import Pointwise
@@ -25,47 +27,57 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
     if kernel is None:
         return None
     differentiable = has_derivative(functional)
-    compute = outside_graph(kernel.fn) if kernel.composite and differentiable else kernel.fn
-    copy, fill = registry["copy_"], dtype_of_target(functional)
+    copying, fill = registry["copy_"], dtype_of_target(functional)
     meta = registry.meta_rows.get(functional.name)
     makes_real = isinstance(meta, Pointwise) and meta.kind == "real"
 
     def of_own_dtype(filled: list[Any], self: Any) -> list[Any]:
-        dim, dtype = (filled[functional.schema.positions[name]] for name in ("dim", "dtype"))
-        wrap_dim(dim, self.ndim)
-        check(dtype is self._dtype, lambda: f"Bad in-place call: input tensor dtype {CPP_NAMES[self._dtype.name]} and "
-              f"output tensor dtype {CPP_NAMES[dtype.name]} should match")
+        dtype = filled[functional.schema.positions["dtype"]]
+        if dtype is not self._dtype:
+            wrap_dim(filled[functional.schema.positions["dim"]], self.ndim)
+            raise RuntimeError(f"Bad in-place call: input tensor dtype {CPP_NAMES[self._dtype.name]} and output tensor "
+                               f"dtype {CPP_NAMES[dtype.name]} should match")
         return filled
 
-    def general(self: Any, *args: Any) -> Any:
-        try:
-            result = compute(self, *args) if fill is None else compute(*of_own_dtype(fill((self, *args), self), self))
-        except NotImplementedError as error:  # ATen looks at the target before it looks for a kernel
-            if isinstance(meta, Pointwise) and kind_of(error) == "not for this dtype":
-                check_writable(self, args)
-                shape, dtype = meta.promised((self, *args))
-                check_broadcast(shape, self.shape)
-                check_cast(dtype, self._dtype)
-            raise
-        check_broadcast(result.shape, self.shape)
-        check_writable(self, args)
-        if result._dtype is not self._dtype:
-            if self._dtype.is_complex and makes_real:
-                raise RuntimeError(f"In-place {functional.packet} is not supported for complex tensors.")
-            check_cast(result._dtype, self._dtype)
-        keys = backend | ((self._keys | result._keys) & NONCONTIGUOUS)
-        copy_kernel = copy.kernel(backend)
-        assert copy_kernel is not None, keys
-        copy_kernel.fn(self, result)
-        return self
+    def writing(compute: Callable[..., Any]) -> Callable[..., Any]:
+        """The form of a kernel of the functional operator."""
+
+        def call(self: Any, *args: Any) -> Any:
+            try:
+                result = (compute(self, *args) if fill is None else
+                          compute(*of_own_dtype(fill((self, *args), self), self)))
+            except NotImplementedError as error:  # ATen looks at the target before it looks for a kernel
+                if isinstance(meta, Pointwise) and kind_of(error) == "not for this dtype":
+                    check_writable(self, args)
+                    shape, dtype = meta.promised((self, *args))
+                    check_broadcast(shape, self.shape)
+                    check_cast(dtype, self._dtype)
+                raise
+            if result.shape != self.shape:
+                check_broadcast(result.shape, self.shape)
+            check_writable(self, args)
+            if result._dtype is not self._dtype:
+                if self._dtype.is_complex and makes_real:
+                    raise RuntimeError(f"In-place {functional.packet} is not supported for complex tensors.")
+                check_cast(result._dtype, self._dtype)
+            copy_kernel = copying.kernel(backend)
+            assert copy_kernel is not None
+            contiguous = copy_kernel.fast is not None and not (self._keys | result._keys) & NONCONTIGUOUS
+            (copy_kernel.fast if contiguous else copy_kernel.fn)(self, result)  # type: ignore[misc]
+            return self
+
+        return call
 
     if kernel.composite and not differentiable:
+        compute = kernel.fn
 
         def composite(self: Any, *args: Any) -> Any:
-            return copy.call(self, compute(self, *args))
+            return copying.call(self, compute(self, *args))
 
         return Kernel(composite, kernel.origin, composite=True)
-    return Kernel(general, kernel.origin)
+    if kernel.composite:
+        return Kernel(writing(outside_graph(kernel.fn)), kernel.origin)
+    return Kernel(writing(kernel.fn), kernel.origin, None if kernel.fast is None else writing(kernel.fast))
 
 
 def dtype_of_target(functional: Operator) -> Callable[..., list[Any]] | None:
@@ -116,20 +128,53 @@ def _out(op: Operator, backend: int) -> Kernel | None:
             if pointwise and kind_of(error) == "not for this dtype":
                 check_writable(out, inputs)
             raise
+        return finish(result, out, inputs, reads)
+
+    def finish(result: Any, out: Any, inputs: Any, reads: Any = (), write: Callable[..., Any] = write_out) -> Any:
         if result.__class__ in TENSOR_TYPES:
-            return write_out(op, result, out, keep_strides, reads, inputs)
+            return write(op, result, out, keep_strides, reads, inputs)
         if len(out) != len(result):
             raise TypeError(f"{op.packet}(): argument 'out' must be tuple of {len(result)} Tensors, not of {len(out)}")
         for target in out:
             check_writable(target, inputs)
         names = getattr(result, "_fields", [""] * len(out))
-        written = [target if part is None else write_out(op, part, target, keep_strides, name=name)
+        written = [target if part is None else write(op, part, target, keep_strides, name=name)
                    for part, target, name in zip(result, out, names, strict=True)]
         if functional.schema.returns_list:
             return None
         return type(result)(*written) if hasattr(result, "_fields") else type(result)(written)
 
-    return Kernel(call, kernel.origin)
+    def fast(*args: Any) -> Any:
+        """The same for contiguous CPU tensors, of which the outputs are nothing else's memory, and nobody looks."""
+        *inputs, out = args
+        if dispatcher.mode or not are_separate((out,) if single else out, inputs):
+            return call(*args)
+        if fill is not None:
+            inputs = fill(inputs, out)
+        result = (functional.table.get(CPU) or resolve(functional, CPU))(*inputs)
+        return finish(result, out, inputs, write=write_alone)
+
+    return Kernel(call, kernel.origin, fast if backend == CPU else None)
+
+
+def are_separate(targets: Any, inputs: Any) -> bool:
+    """Whether contiguous CPU tensors outside the graph have no memory in common with what is read."""
+    if targets.__class__ is not tuple:
+        return False
+    for target in targets:
+        if target.__class__ not in TENSOR_TYPES or target._keys != CPU:
+            return False
+        storage = target._storage
+        for arg in inputs:
+            kind = arg.__class__
+            if kind in TENSOR_TYPES:
+                if arg is target or (arg._storage is storage is not None):
+                    return False
+            elif kind is list or kind is tuple:
+                for item in arg:
+                    if item.__class__ in TENSOR_TYPES and (item is target or item._storage is storage is not None):
+                        return False
+    return True
 
 
 PLAIN_KEYS = CPU | NONCONTIGUOUS
@@ -171,6 +216,19 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     out._keys = keys & ~AUTOGRAD
     copy_(out, result)
     out._keys = keys
+    return out
+
+
+def write_alone(op: Operator, result: Tensor, out: Tensor, *settings: Any, name: str = "") -> Tensor:
+    """The same into a contiguous CPU tensor that has no memory in common with what was read: if nothing has to be
+    converted or resized, a copy.
+    """
+    array, target = result._array, out._array
+    if (result._dtype is not out._dtype or result._keys & ~PLAIN_KEYS or array is None or target is None
+            or array.shape != target.shape or not target.size):
+        return write_out(op, result, out, *settings, name=name)
+    copy(target, array)
+    out._bump()
     return out
 
 

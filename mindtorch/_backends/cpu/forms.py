@@ -25,7 +25,7 @@ def with_fast_form(op: Operator, form: Kernel) -> Kernel:
     if form.composite or not isinstance(meta, Pointwise) or functional is None or functional.fast is None:
         return form
     if not op.is_inplace:
-        return Kernel(form.fn, form.origin, into_out(form.origin, meta, form.fn))
+        return Kernel(form.fn, form.origin, into_out(form.origin, meta, form.fast or form.fn) or form.fast)
     fast = in_place(form.origin, meta, form.fn)
     if fast is None:
         return form
@@ -141,7 +141,7 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
 
 
 def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Pointwise operators with ``out=``: a ufunc writes into the array of a tensor that shares its memory with none.
+    """Pointwise operators with ``out=``: a ufunc writes into the array of a tensor that shares no memory with others.
     The conditions are those of the functional operator's fast path, and that tensors have the shape of that one.
     """
     prepared = isinstance(row, PreparedUfunc)  # whose factor is 1 unless another is given
@@ -152,16 +152,15 @@ def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
     def fast(*args: Any) -> Any:
         dtype, out, rest = args[0]._dtype if args[0].__class__ in TENSOR_TYPES else None, args[-1], args[count:-1]
         if ((rest and not (prepared and rest[0].__class__ is int and rest[0] == 1)) or dtype not in dtypes
-                or out.__class__ not in TENSOR_TYPES or out._storage is not None
-                or out._dtype is not (bool_ if compares else dtype)):
+                or out.__class__ not in TENSOR_TYPES or out._dtype is not (bool_ if compares else dtype)):
             return general(*args)
-        target, arrays = out._array, []
+        target, storage, arrays = out._array, out._storage, []
         if not 0 < target.size < LARGE:
             return general(*args)
         for arg in args[:count]:
             kind = arg.__class__
             if kind in TENSOR_TYPES:
-                if arg._dtype is not dtype or arg._array.shape != target.shape:
+                if arg._dtype is not dtype or arg._array.shape != target.shape or arg._storage is storage is not None:
                     return general(*args)
                 arrays.append(arg._array)
             elif (kind is float and dtype.category >= FLOATING) or (
