@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from ._about import about
-from ._dtype import COMPLEX, FLOATING, INTEGER, NAMES as NAMES, DType, finfo, float16, iinfo
+from ._dtype import COMPLEX, FLOATING, INTEGER, NAMES as NAMES, DType, complex32, complex64, finfo, float64, iinfo
 
 
 class OutOfMemoryError(RuntimeError):
@@ -100,18 +100,12 @@ def check_fits(dtype: DType, *numbers: Any) -> None:
                   lambda: f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
 
 
-def check_half(dtype: DType, *numbers: Any) -> None:
-    """Refuse finite numbers that are too large for float16, if that is the dtype. Raises PyTorch's RuntimeError."""
-    if dtype is float16:
-        for number in numbers:
-            if isinstance(number, int | float):
-                check_number(dtype, number)
-
-
 def check_number(dtype: DType, number: Any) -> None:
     """Refuse a number that a dtype cannot hold: too large, not finite where it must be, or complex where it must not
-    be. Raises PyTorch's RuntimeError.
+    be. Raises PyTorch's RuntimeError, and its OverflowError for an integer that has more than 64 bits.
     """
+    if isinstance(number, int) and not -(1 << 63) <= number < 1 << 64:
+        raise OverflowError("int too big to convert" if number > 0 else "can't convert negative int to unsigned")
     if isinstance(number, complex) and not number.imag and dtype.category != COMPLEX:
         number = number.real
     check_fits(dtype, number)
@@ -124,3 +118,15 @@ def check_number(dtype: DType, number: Any) -> None:
         fits = dtype.category != INTEGER or isinstance(number, int) or (
             len(parts) == 1 and limits(dtype)[0] <= number <= limits(dtype)[1])
     check(fits, lambda: f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
+
+
+def check_fill(dtype: DType, number: Any, count: int) -> None:
+    """Refuse a number that so many elements of a dtype cannot be filled with. What is too large for half precision
+    becomes infinite where PyTorch converts it by way of a wider dtype: in a single real element, and in several complex
+    ones. Raises PyTorch's errors.
+    """
+    if dtype.itemsize == 2 and dtype.category == FLOATING and count == 1:
+        dtype = float64
+    elif dtype is complex32 and count != 1:
+        dtype = complex64
+    check_number(dtype, number)

@@ -24,8 +24,8 @@ from ._dispatch.aten import (
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import AUTOGRAD, BATCHED, CPU, FUNCTION, NONCONTIGUOUS
 from ._dispatch.torch_function import asked, handle
-from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
-from ._errors import check_number
+from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8, uint64
+from ._errors import check_fill
 from ._tensor import Tensor, tensor_method
 
 PLAIN = CPU | NONCONTIGUOUS
@@ -105,7 +105,8 @@ def is_safe(value: Any, dtype: DType) -> bool:
     kind = value.__class__
     if kind is float:
         return dtype.category == FLOATING and dtype.itemsize >= 4 and -3e38 < value < 3e38
-    return kind is int and (dtype.category == INTEGER or (dtype.category == FLOATING and -65000 < value < 65000))
+    return kind is int and ((dtype.category == INTEGER and dtype is not uint64)
+                            or (dtype.category == FLOATING and -65000 < value < 65000))
 
 
 # -- the general path --------------------------------------------------------------------------------------------------
@@ -160,12 +161,13 @@ def as_value(self: Tensor, value: Any) -> Any:
         return value
     if isinstance(value, (bool, int, float, complex, np.integer)):
         number = value.item() if isinstance(value, np.generic) else value
+        if isinstance(number, int) and number not in LONG:
+            raise ValueError(f"Overflow when unpacking long long: {number}")
         dtype = self._dtype
-        is_half = dtype.category == FLOATING and dtype.itemsize == 2
-        if is_half:  # where what is too large becomes infinite
-            number = float(number)  # type: ignore[arg-type]
-        else:
-            check_number(dtype, number)
+        check_fill(dtype, number, 1)
+        is_half = dtype.category == FLOATING and dtype.itemsize == 2  # where what is too large becomes infinite
+        if isinstance(number, complex) and dtype.category in (INTEGER, FLOATING):
+            number = number.real
         return make_tensor(number, dtype=dtype, device=self._device) if is_half or self._keys & AUTOGRAD else number
     raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")
 

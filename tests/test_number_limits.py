@@ -1,6 +1,9 @@
 """Numbers that a dtype cannot hold or that are not finite, and sizes of nothing and of more than can be counted."""
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,10 +30,69 @@ from tests.support import assert_same, torch
     lambda t: t.addcdiv(*[t.ones(2, dtype=t.float16)] * 3, value=1e39),
     lambda t: t.nn.functional.interpolate(t.ones(1, 1, 2, 2), scale_factor=1e20, mode="bilinear"),
     lambda t: t.hardshrink(t.ones(2, dtype=t.float16), 70000), lambda t: t.hardshrink(t.ones(2), float("inf")),
+    lambda t: t.full((2,), 1e39, dtype=t.complex32), lambda t: t.full((2,), 70000, dtype=t.complex32),
+    lambda t: t.full((), 70000, dtype=t.complex32), lambda t: t.zeros((), dtype=t.float16).fill_(1j),
+    lambda t: t.zeros((), dtype=t.bfloat16).fill_(1e39), lambda t: t.zeros(2, dtype=t.bfloat16).fill_(1e39),
+    lambda t: t.full((1,), 2**63, dtype=t.bfloat16), lambda t: t.zeros(1).masked_fill(t.tensor([True]), 1e39),
+    lambda t: t.zeros(1).masked_fill(t.tensor([True]), -float("inf")),
+    lambda t: t.where(t.tensor([True]), t.zeros(1), 1e39), lambda t: t.zeros(1).clamp(min=1e39),
+    lambda t: t.where(t.tensor([False]), t.zeros(1, dtype=t.bfloat16), 1e39),
+    lambda t: t.zeros(1, dtype=t.bfloat16).clamp(max=-1e39), lambda t: t.zeros(1, dtype=t.bfloat16) ** 1e39,
+    lambda t: t.lerp(t.zeros(1, dtype=t.float16), t.zeros(1, dtype=t.float16), 1e39),
     lambda t: t.histc(t.zeros(2), 5, 0, 1e39), lambda t: t.histc(t.zeros(2, dtype=t.bool), 5),
     lambda t: t.histogram(t.zeros(2, dtype=t.int8), 3, range=(0.0, 300.0)),
 )
 def test_numbers_too_large_for_a_dtype(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+NUMBERS = (-1, -1.5, -0.5, 0.5, 127.5, 255, 255.5, 256, -255, -256, 300.7, -128.5, -32769, 65536, 70000.0, 2**31, 2**32,
+           -(2**32), 2**63, -(2**63), -(2**63) - 1, 2**64, 1e19, 1e39, math.inf, math.nan, 1j, 1 + 0j, True)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "bool",
+                                   "float16", "bfloat16", "float32", "complex64"])
+def test_python_numbers_become_elements_or_are_refused_as_by_pytorch(dtype: str) -> None:
+    def made(t: Any, number: Any) -> Any:
+        return t.tensor(number, dtype=getattr(t, dtype))
+
+    def converted(t: Any, number: Any) -> Any:
+        return t.as_tensor([number], dtype=getattr(t, dtype))
+
+    def assigned(t: Any, number: Any) -> Any:
+        x = t.zeros(2, dtype=getattr(t, dtype))
+        x[0] = number
+        return x
+
+    def of(make: Callable[[Any, Any], Any], t: Any, number: Any) -> Any:
+        try:
+            return make(t, number)
+        except Exception as error:  # which exception it is, is what is compared
+            return type(error)
+
+    for number, make in itertools.product(NUMBERS, (made, converted, assigned)):
+        ours, theirs = of(make, mindtorch, number), of(make, torch, number)
+        if not isinstance(theirs, type):
+            assert_same(ours, theirs)
+        else:
+            assert ours is theirs, (number, ours, theirs)
+
+
+@each_program(
+    lambda t: t.tensor([1j, 0j, 2]).bool(), lambda t: t.zeros(2, dtype=t.bool).copy_(t.tensor([1j, 0j])),
+    lambda t: t.zeros(1, dtype=t.bool).masked_fill(t.tensor([True]), t.tensor(1j)),
+    lambda t: t.zeros(1).copy_(t.tensor([1j])), lambda t: t.tensor([1j]).to(t.complex32).abs(),
+)
+def test_complex_numbers_are_true_unless_both_parts_are_zero(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.nan_to_num(t.tensor([math.nan]), True), lambda t: t.nn.functional.pad(t.ones(1), (1, 1), value=True),
+    lambda t: t.nn.functional.dropout(t.ones(2), True), lambda t: t.logit(t.tensor([0.5]), np.False_),
+    lambda t: t.bernoulli(t.ones(2), False), lambda t: t.allclose(t.ones(2), t.zeros(2), True),
+)
+def test_truth_values_are_taken_for_floats(program: Program) -> None:
     assert_same_outcome(program)
 
 

@@ -1,7 +1,6 @@
 """Tensors from numbers and nested sequences: always a copy."""
 from __future__ import annotations
 
-import math
 import warnings
 from functools import reduce
 from itertools import chain
@@ -17,8 +16,9 @@ from .._call_site import outside
 from .._dispatch.aten import _to_copy, lift_fresh as _lift_fresh, scalar_tensor as _scalar_tensor
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, bool_, float64, from_numpy_dtype, get_default_dtype,
-    int64, promote_types,
+    int64, promote_types, uint64,
 )
+from .._errors import limits
 from .._layout import Spec
 from .._storage import StorageBase
 from .._tensor import Tensor, empty_tensor, from_array, tensor_method
@@ -210,17 +210,21 @@ def _converted(data: Any, dtype: DType) -> np.ndarray:
 def _to_integer(value: Any, dtype: DType) -> int:
     if isinstance(value, (complex, np.complexfloating)):
         raise TypeError("'complex' object cannot be interpreted as an integer")
-    if value != value or value in (math.inf, -math.inf):
+    is_whole = not isinstance(value, (float, np.floating))
+    if dtype is uint64:
+        if not is_whole:
+            raise TypeError(f"an integer is required, not {value}")
+        if not 0 <= value < 1 << 64:
+            raise OverflowError(f"can't convert negative int to unsigned: {value}" if value < 0 else
+                                f"int too big to convert: {value}")
+    elif is_whole and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"Overflow when unpacking long long: {value}")
+    least, most = limits(dtype)
+    if is_whole and not dtype.is_signed:  # where negative ones wrap around
+        least = -most
+    if not least <= value <= most:
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
-    whole = int(value)
-    if not dtype.is_signed and -256 < whole < 0:
-        return whole % 256
-    bits = dtype.itemsize * 8 - dtype.is_signed
-    if not -(1 << bits) * dtype.is_signed <= whole < 1 << bits:
-        if dtype is int64:
-            raise ValueError(f"Overflow when unpacking long long: {whole}")
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {whole}")
-    return whole
+    return int(value) if dtype.is_signed else int(value) % (1 << 8 * dtype.itemsize)
 
 
 def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,

@@ -77,7 +77,7 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
                                  or (kind is np.ndarray and not value.ndim and value.dtype.kind in "iu")):
             return int(value)
     elif base == "float":
-        if kind is float or (kind is int) or (isinstance(value, (float, np.number, int)) and kind is not bool):
+        if kind is float or kind is int or isinstance(value, (float, np.number, np.bool_, int)):
             return float(value)
         if kind in TENSOR_TYPES and not value.ndim and not value._keys & AUTOGRAD:
             return float(value.item())

@@ -10,7 +10,7 @@ from ..._about import about
 from ..._backend import backends
 from ..._dispatch.aten import _to_copy as convert_copy
 from ..._dispatch.keys import NONCONTIGUOUS, PIPELINE
-from ..._dtype import DType
+from ..._dtype import DType, bool_
 from ..._errors import check_broadcast
 from ..._layout import Ints, Spec, broadcast_shapes, channels_last_strides, contiguous_strides, like_strides
 from ..._tensor import Tensor, empty_tensor
@@ -29,7 +29,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     if src.shape != self.shape:
         check_broadcast(broadcast_shapes(self.shape, src.shape), self.shape)
     check_writable(self, (src,))
-    if src._dtype.is_complex and not self._dtype.is_complex:
+    if src._dtype.is_complex and not self._dtype.is_complex and self._dtype is not bool_:
         warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
     backends[self._device.type].write(self, src, non_blocking)
     return self

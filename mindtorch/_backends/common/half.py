@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ... import _loops
+from ..._dtype import BOOL, COMPLEX, DType
 from ..._storage import allocate
 from .blocks import LARGE, copy, each_block
 
@@ -42,6 +43,13 @@ def convert(x: np.ndarray, out: np.ndarray) -> None:
         loop(x, out)
     else:
         each_block(lambda part: loop(x[part], out[part]), x.size, LARGE, x.size)
+
+
+def part_for(x: np.ndarray, dtype: DType) -> np.ndarray:
+    """What a conversion to a dtype looks at: of complex numbers all where they become truth values, or stay complex,
+    else their real parts.
+    """
+    return x.real if x.dtype.kind == "c" and dtype.category not in (BOOL, COMPLEX) else x
 
 
 def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

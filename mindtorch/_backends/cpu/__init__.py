@@ -48,9 +48,9 @@ class CPUBackend(Backend):
         if source._dtype is target._dtype:
             target._array[...] = values  # type: ignore[index]
             return
-        real = values.dtype.kind == "c" and not target._dtype.is_complex
+        array: np.ndarray = target._array  # type: ignore[assignment]
         with np.errstate(all="ignore"):
-            half.convert(values.real if real else values, target._array)  # type: ignore[arg-type]
+            half.convert(half.part_for(values, target._dtype), array)
 
 
 register(CPUBackend())

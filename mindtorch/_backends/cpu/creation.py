@@ -8,8 +8,8 @@ from typing import Any
 from ..._determinism import filled
 from ..._device import device as Device
 from ..._dispatch.keys import NONCONTIGUOUS
-from ..._dtype import INTEGER, DType, bool_, float16, get_default_dtype
-from ..._errors import check_number
+from ..._dtype import FLOATING, INTEGER, DType, bool_, get_default_dtype
+from ..._errors import check_fill
 from ..._layout import Ints, Spec, check_sizes
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array
@@ -23,12 +23,13 @@ def fill(spec: Spec, value: Any, device: Device) -> Tensor:
     """
     dtype = spec.dtype
     if value.__class__ is complex or (value != 0 and value != 1):
-        if dtype is not float16 or prod(spec.shape or ()) != 1:  # one alone becomes infinity
-            check_number(dtype, value)
+        check_fill(dtype, value, prod(spec.shape or ()))
         if isinstance(value, complex) and not dtype.is_complex:
             value = bool(value) if dtype is bool_ else value.real
         elif dtype.category == INTEGER and not dtype.is_signed and value < 0:
             value %= 1 << 8 * dtype.itemsize
+        elif dtype.category == FLOATING:  # bfloat16 takes no int that has more than 63 bits
+            value = float(value)
     out = empty_tensor(spec)
     fill_array(out._array, value)  # type: ignore[arg-type]
     return out

@@ -18,7 +18,7 @@ from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
 from ..common.half import FEW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
-from .fast_paths import REFUSALS, fast_path, ndarray
+from .fast_paths import LARGEST, REFUSALS, fast_path, ndarray
 from .kept import DESCRIPTIONS, Kept, seen
 from .rows import Rows, array_of, computed, fit, is_own
 
@@ -239,6 +239,8 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
                     return None
                 arg = arg._array
             elif kind is float or kind is int:
+                if not -LARGEST < arg < LARGEST:
+                    return None  # the dtype may not hold it
                 number = max(number, FLOATING if kind is float else INTEGER)
             elif arg is not None:
                 return None

@@ -17,6 +17,7 @@ from ..._dtype import int8, int16, int32, int64
 from ..._layout import Spec
 from ..._storage import UntypedStorage
 from ..._tensor import Tensor, empty_tensor, from_array
+from ..common.half import part_for
 from . import activities, runtime
 from .aclnn import launch
 from .allocator import Block, allocator_of
@@ -191,8 +192,8 @@ def write(target: Tensor, source: Tensor, non_blocking: bool) -> None:
         return
     values = source._host("copy")
     with np.errstate(all="ignore"):
-        real = values.real if values.dtype.kind == "c" and not target._dtype.is_complex else values
-        array = np.ascontiguousarray(np.broadcast_to(real.astype(target._dtype.np, copy=False), tuple(target.shape)))
+        own = part_for(values, target._dtype).astype(target._dtype.np, copy=False)
+        array = np.ascontiguousarray(np.broadcast_to(own, tuple(target.shape)))
     # what was converted is pageable
     in_stream = non_blocking and source.is_pinned() and np.may_share_memory(array, values)
     if target.is_contiguous():

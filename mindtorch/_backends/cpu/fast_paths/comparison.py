@@ -16,7 +16,8 @@ from . import FAST_PATHS, LARGEST, PLAIN, fast_path, ndarray
 def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
     """``masked_fill`` of real floating point numbers by a number."""
     dtype = self._dtype
-    if dtype not in PLAIN or mask._dtype is not bool_ or value.__class__ not in (int, float):
+    if (dtype not in PLAIN or mask._dtype is not bool_ or value.__class__ not in (int, float)
+            or (not -LARGEST < value < LARGEST and value - value == 0)):
         return None
     return chosen(mask._array, dtype.np.type(value), self._array)
 

@@ -12,6 +12,7 @@ from ...._dtype import from_numpy_dtype
 from ...._errors import check_number
 from ...._storage import allocate
 from ...common.blocks import LARGE, compute, each_block
+from ...common.half import part_for
 from . import CPU_KERNELS
 
 
@@ -63,9 +64,10 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
 
 def filling(x: np.ndarray, value: Any) -> np.ndarray:
     """The value in the dtype that it is to fill; that of a tensor is only known, and checked, here."""
+    dtype = from_numpy_dtype(x.dtype)
     if isinstance(value, np.ndarray):
-        check_number(from_numpy_dtype(x.dtype), value.item())
-    return np.asarray(value).astype(x.dtype)
+        check_number(dtype, value.item())
+    return part_for(np.asarray(value), dtype).astype(x.dtype)
 
 
 #: Elements of a block of a choice, which keeps bits beside its result in the cache.

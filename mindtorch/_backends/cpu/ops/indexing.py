@@ -12,10 +12,12 @@ import numpy as np
 from .... import _loops
 from ...._about import about
 from ...._determinism import alert_not_deterministic
+from ...._dtype import from_numpy_dtype
 from ...._errors import check
 from ...._layout import Ints, contiguous_strides
 from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
+from ...common.half import part_for
 from . import CPU_KERNELS
 from .reduction import FEW, to_opmath
 
@@ -398,7 +400,7 @@ def masked_scatter_(x: Array, mask: Array, source: Array) -> None:
 
 
 def fill_(x: Array, value: Any) -> None:
-    np.copyto(x, np.asarray(value).astype(x.dtype))
+    np.copyto(x, part_for(np.asarray(value), from_numpy_dtype(x.dtype)).astype(x.dtype))
 
 
 def zero_(x: Array) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, float32, uint8
-from ...._errors import check, check_fits, check_half, check_number, check_real, check_takes
+from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
+from ...._errors import check, check_number, check_real, check_takes
 from ...._layout import Spec, wrap_dim
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
 from .core import like_input
+from .pointwise import opmath
 
 
 def activation(name: str, takes: str = "reduced|floating", **options: Any) -> Pointwise:
@@ -34,8 +35,8 @@ def check_clamped(words: str) -> Callable[..., None]:
 
 def check_hardtanh(promoted: DType, self: Any, min_val: Any = -1, max_val: Any = 1) -> None:
     check_clamped("Bool inputs not supported for hardtanh")(promoted)
-    check_fits(promoted, min_val, max_val)
-    check_half(promoted, min_val, max_val)
+    check_number(promoted, min_val)
+    check_number(promoted, max_val)
     check(promoted is not uint8 or (min_val >= 0 and max_val >= 0),
           "cannot do hardtanh on an unsigned type with negative limits")
 
@@ -46,7 +47,7 @@ def check_hardshrink(promoted: DType, self: Any, lambd: Any = 0.5) -> None:
 
 
 def check_threshold(promoted: DType, self: Any, threshold: Any, value: Any) -> None:
-    check_number(float32 if promoted.category == FLOATING and promoted.itemsize == 2 else promoted, threshold)
+    check_number(opmath(promoted), threshold)
     check_number(promoted, value)
 
 

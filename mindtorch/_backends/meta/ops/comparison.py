@@ -6,9 +6,7 @@ from typing import Any
 from ...._about import about
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
-from ...._errors import (
-    C_NAMES, CPP_NAMES, NAMES, check, check_broadcast, check_fits, check_half, check_number, check_takes,
-)
+from ...._errors import CPP_NAMES, NAMES, check, check_broadcast, check_fill, check_number, check_takes
 from ...._layout import Spec, broadcast_shapes
 from ...._warnings import warn_once
 from ...common.overlap import deprecated_on, with_overlap
@@ -33,8 +31,9 @@ def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -
     check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
     check(promoted.category != COMPLEX, "clamp is not supported for complex types", NotImplementedError)
     if min == min and max == max:  # a NaN makes all elements NaN, whatever the other bound
-        check_fits(promoted, min, max)
-        check_half(promoted, min, max)
+        for bound in (min, max):
+            if bound is not None:
+                check_number(promoted, bound)
 
 
 def check_tensor_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
@@ -57,7 +56,9 @@ def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> N
     if condition._dtype is uint8:
         warn_once("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
                   "future version of PyTorch. Use a boolean condition instead.")
-    check_fits(promoted, self, other)
+    for choice in (self, other):
+        if choice.__class__ not in TENSOR_TYPES:
+            check_fill(promoted, choice, 1)
 
 
 def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
@@ -67,8 +68,6 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     if value.__class__ in TENSOR_TYPES:
         check(not value.ndim, lambda: "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
               f"{value.ndim} dimension(s).")
-        check(self._dtype.is_complex or not value._dtype.is_complex,
-              lambda: f"value cannot be converted to type {C_NAMES[self._dtype.name]} without overflow")
     else:
         check_number(self._dtype, value)
     return Spec(broadcast_shapes(self.shape, mask.shape), self._dtype)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._about import about
-from ...._dtype import bool_, float16, int32, int64, uint8
-from ...._errors import NAMES, check, check_number, check_takes
+from ...._dtype import bool_, int32, int64, uint8
+from ...._errors import NAMES, check, check_fill, check_number, check_takes
 from ...._layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
 )
@@ -196,9 +196,8 @@ def index_copy_(self: Any, dim: int, index: Any, source: Any) -> None:
           f"source.size(dim) ({count})", IndexError)
 
 
-def check_fill(self: Any, value: Any) -> None:
-    if self._dtype is not float16 or self.numel() != 1:  # of which PyTorch makes infinity where it writes one alone
-        check_number(self._dtype, value)
+def fill_(self: Any, value: Any) -> None:
+    check_fill(self._dtype, value, self.numel())
 
 
 def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
@@ -371,7 +370,7 @@ META_KERNELS.update({
     "scatter_add_": with_overlap(check_scatter, check_separate),
     "scatter_reduce_.two": with_overlap(scatter_reduce_, check_separate),
     "put_": with_overlap(put_, check_separate),
-    "fill_.Scalar": with_overlap(check_fill, repeats),
+    "fill_.Scalar": with_overlap(fill_, repeats),
     "fill_.Tensor": with_overlap(fill_tensor_, target_only),
     "zero_": with_overlap(lambda self: None, repeats),
 })

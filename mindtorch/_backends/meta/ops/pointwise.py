@@ -6,7 +6,7 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, int32
-from ...._errors import NAMES, check, check_fits, check_half, check_number, check_takes
+from ...._errors import NAMES, check, check_number, check_takes
 from ...._layout import Spec, broadcast_shapes, contiguous_strides, iterator_strides
 from ...common.pointwise import Pointwise, check_alpha
 from . import META_KERNELS
@@ -38,8 +38,9 @@ def check_neg(promoted: DType, self: Any) -> None:
 def check_power(promoted: DType, self: Any, exponent: Any) -> None:
     check(promoted.category != INTEGER or not isinstance(exponent, int) or exponent >= 0,
           "Integers to negative integer powers are not allowed.", kind="negative power")
-    check_fits(promoted, exponent)
-    check_half(promoted, exponent)
+    is_half = promoted.category == FLOATING and promoted.itemsize == 2
+    if exponent.__class__ not in TENSOR_TYPES and (is_half or promoted.category == INTEGER):
+        check_number(promoted, exponent)
 
 
 def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -> Callable[..., None]:
@@ -92,13 +93,17 @@ def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
         if other.__class__ in TENSOR_TYPES:
             if other._dtype is not self._dtype and (name != "weight" or other.ndim):
                 raise RuntimeError(f"expected dtype {self.dtype} for `{name}` but got dtype {other.dtype}")
-        else:
-            check(self._dtype.is_complex or not isinstance(other, complex),
-                  lambda: f"value cannot be converted to type {self.dtype} without overflow")
+        elif promoted.category >= FLOATING:
+            check_number(opmath(promoted), other)
+
+
+def opmath(dtype: DType) -> DType:
+    """The dtype in which the CPU computes."""
+    return float32 if dtype.category == FLOATING and dtype.itemsize == 2 else dtype
 
 
 def check_addcmul(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
-    check_number(promoted if promoted.category != FLOATING or promoted.itemsize > 2 else float32, value)
+    check_number(opmath(promoted), value)
 
 
 def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
