@@ -21,6 +21,7 @@ from ._dispatch.aten import (
     alias, copy_, expand, fill__Scalar as fill_scalar_, fill__Tensor as fill_tensor_, index_put_,
     index_Tensor as index_tensor, select_int as select, slice_Tensor as slice_, unsqueeze, view,
 )
+from ._dispatch.binding import LONG
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import AUTOGRAD, BATCHED, CPU, FUNCTION, NONCONTIGUOUS
 from ._dispatch.torch_function import asked, handle
@@ -29,7 +30,6 @@ from ._errors import check_fill
 from ._tensor import Tensor, tensor_method
 
 PLAIN = CPU | NONCONTIGUOUS
-LONG = range(-(2**63), 2**63)
 
 
 # -- the hot paths -----------------------------------------------------------------------------------------------------

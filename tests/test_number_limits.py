@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mindtorch
-from tests.both import Program, assert_same_outcome, each_program
+from tests.both import Program, assert_same_outcome, each_program, outcome
 from tests.support import assert_same, torch
 
 
@@ -94,6 +94,23 @@ def test_complex_numbers_are_true_unless_both_parts_are_zero(program: Program) -
 )
 def test_truth_values_are_taken_for_floats(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@each_program(*(lambda t, call=call, n=n: call(t.zeros(2, 3), n) for n in (2**63, -(2**63) - 1, 2**70) for call in (
+    lambda x, n: x.view(n), lambda x, n: x.view(2, n), lambda x, n: x.view([n]), lambda x, n: x.reshape((2, n)),
+    lambda x, n: x.expand(n, 2, 3), lambda x, n: x.repeat(n, 1), lambda x, n: x.tile((n, 1)),
+    lambda x, n: x.new_zeros(n), lambda x, n: x.permute(0, n), lambda x, n: x.as_strided((n,), (1,)))))
+def test_sizes_of_more_than_64_bits_are_refused(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(*(lambda t, call=call, n=n: call(t, t.zeros(2, 3), n) for n in (2**63, 2**70) for call in (
+    lambda t, x, n: x.sum(n), lambda t, x, n: x.transpose(0, n), lambda t, x, n: x.select(0, n),
+    lambda t, x, n: x.unflatten(1, (n, 1)), lambda t, x, n: x.narrow(0, 0, n), lambda t, x, n: x.topk(n),
+    lambda t, x, n: x.movedim(0, n), lambda t, x, n: t.zeros(n), lambda t, x, n: t.randn(2, n, device="meta"))))
+def test_dimensions_of_more_than_64_bits_are_refused(program: Program) -> None:
+    ours, theirs = outcome(program, mindtorch)[0], outcome(program, torch)[0]
+    assert ours.startswith(theirs)
 
 
 @pytest.mark.filterwarnings("ignore:(overflow|divide by zero):RuntimeWarning")

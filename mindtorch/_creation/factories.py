@@ -16,14 +16,13 @@ from .._dispatch.aten import (
     new_empty_strided as _new_empty_strided, new_full as _new_full, new_ones as _new_ones, new_zeros as _new_zeros,
     ones as _ones, ones_like as _ones_like, resize_ as _resize_, zeros as _zeros, zeros_like as _zeros_like,
 )
+from .._dispatch.binding import LONG
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import UNINITIALIZED
 from .._dtype import FLOATING, DType, as_dtype
 from .._errors import NAMES
 from .._formats import strided
 from .._tensor import Method, Tensor, tensor_method
-
-MOST = 2**63 - 1  #: what an integer of PyTorch's can be
 
 
 def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
@@ -43,7 +42,7 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
     plain = True
     for n in size:
         if n.__class__ is int:
-            if n <= MOST:
+            if n in LONG:
                 continue
             raise TypeError(f"{function}(): argument 'size' failed to unpack the object at pos {size.index(n) + 1} "
                             "with error \"Overflow when unpacking long long")

@@ -246,6 +246,7 @@ def out_form(op: Operator) -> Operator:
 #: What a remembered way to an operator returns for lists that hold something else than those that it was made for.
 OTHERWISE = object()
 _LISTS = {tuple, list, Size}
+LONG = range(-(1 << 63), 1 << 63)  #: the integers that have 64 bits
 
 
 def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[Any, ...],
@@ -344,6 +345,31 @@ def _are_tensors(values: Any) -> bool:
     return bool(values)
 
 
+def check_countable(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool) -> None:
+    """Refuse integers that have more than 64 bits where an operator counts with them, in PyTorch's words. This is asked
+    only when the operator has failed, about something that comes of them, so that no other call pays for it.
+
+    Raises:
+        ValueError: for an integer.
+        TypeError: for one in a list.
+    """
+    if not any(number.__class__ is int and number not in LONG for value in (*args, *kwargs.values())
+               for number in (value if value.__class__ in _LISTS else (value,))):
+        return
+    op, canonical = resolve_overload(name, args, {k: v for k, v in kwargs.items() if k != "out"}, method)
+    for parameter, value in zip(op.schema.parameters, canonical, strict=True):
+        if parameter.base != "int" or value is None:
+            continue
+        numbers = value if parameter.is_list else (value,)
+        wrong = next((i for i, number in enumerate(numbers) if number not in LONG), None)
+        if wrong is None:
+            continue
+        if not parameter.is_list or (parameter.size is not None and any(number is value[wrong] for number in args)):
+            raise ValueError(f"Overflow when unpacking long long: {numbers[wrong]}") from None
+        raise TypeError(f"{name}(): argument '{parameter.name}' failed to unpack the object at pos {wrong + 1} with "
+                        'error "Overflow when unpacking long long') from None
+
+
 def _self_place(name: str) -> int:
     """Where ``self`` stands among a packet's parameters: the place of the tensor that a method is called on."""
     text = registry.packets[name][0].text
@@ -386,7 +412,11 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
             kinds = tuple(map(type, args))
         call = resolved.get(kinds)
         if call is not None:
-            result = call(*given)
+            try:
+                result = call(*given)
+            except Exception:
+                check_countable(name, args, kwargs, method)
+                raise
             if result is not OTHERWISE:
                 return result
         asks = bool(dispatcher.mode & FUNCTION or overriding(given))  # then the types must not be remembered
@@ -403,7 +433,11 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
                 if not resolved:
                     remembered.append(resolved)
                 resolved[kinds] = call
-        return op.call(*canonical)
+        try:
+            return op.call(*canonical)
+        except Exception:
+            check_countable(name, args, kwargs, method)
+            raise
 
     place = _self_place(name) if method else 0
     made: Any = overridable(_as_method(function, place)) if place else function
