@@ -48,7 +48,7 @@ def seen(args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     """What is kept of a call by: the shapes, strides and dtypes of its tensors, and its settings; None for a call with
     lists of tensors, or other objects. And the arguments as a row takes them.
     """
-    key: list[Any] | None = []
+    key: list[Any] | None = [*map(type, args)]  # 1, 1.0 and True are equal
     arrays: list[Any] = []
     for arg in args:
         kind = arg.__class__
@@ -57,16 +57,16 @@ def seen(args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
             arrays.append(array)
             if key is not None:
                 key += (array.shape, arg._stride, arg._dtype)
-            continue
-        arrays.append(arg if kind in SETTINGS else array_of(arg))
-        if key is None:
-            continue
-        if kind in SETTINGS:
-            key += (kind, arg if arg or kind is not float else str(arg))  # 1, 1.0 and True are equal, 0.0 and -0.0
-        elif kind is tuple and {*map(type, arg)} <= INTS:
-            key.append(arg)
+        elif kind in SETTINGS:
+            arrays.append(arg)
+            if key is not None:
+                key.append(arg if arg or kind is not float else str(arg))  # so are 0.0 and -0.0
         else:
-            key = None
+            arrays.append(array_of(arg))
+            if kind is not tuple or not {*map(type, arg)} <= INTS:
+                key = None
+            elif key is not None:
+                key.append(arg)
     return key if key is None else (*key,), arrays
 
 

@@ -13,11 +13,12 @@ from ..._dispatch.return_types import packer
 from ..._layout import Spec
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise
+from ..common.quiet import quietly
 from .fast_paths import with_fast_path
 from .kept import DESCRIPTIONS, Kept, remembering, seen
 from .ops import CPU_KERNELS
 from .pointwise import pointwise_fast_path, pointwise_kernel, with_zero_strides
-from .rows import Rows, computed, fit, on_arrays, refuse_what_cannot_be
+from .rows import Rows, fit, on_arrays, out_of_memory, refuse_what_cannot_be
 
 #: Operators whose meta kernels look at more than a call's sizes: at values, at the default dtype, or at whether to warn
 #: of what they are given.
@@ -59,7 +60,9 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
         if specs is None:
             specs = kept.keep(key if keeps else None, meta(*args))
         try:
-            results = computed(row, arrays)
+            results = quietly(row, *arrays)
+        except MemoryError as error:
+            raise out_of_memory(error) from None
         except (ValueError, IndexError):  # with which NumPy, too, refuses what no memory can hold
             refuse_what_cannot_be(specs)
             raise

@@ -24,27 +24,26 @@ from .rows import Rows, array_of, computed, fit, is_own
 
 
 class Plan(NamedTuple):
-    """How to compute a pointwise operator: the result's description; whether the dtype to compute in is wider than the
-    promoted one; for each operand the dtypes that it is converted to, or what it stands for if it is no tensor; and the
-    other arguments, if they are not to be taken as they are.
+    """How to compute a pointwise operator: the result's description; whether that has few elements; whether the dtype
+    to compute in is wider than the promoted one; of the operands that are not taken as they are, the place and the
+    dtypes that it is converted to, or the array that a number is; and the other arguments, if they are not the call's.
     """
 
     spec: Spec
+    few: bool
     widened: bool
-    operands: tuple[Any, ...]
+    changes: tuple[tuple[int, Any], ...]
     rest: tuple[Any, ...] | None
 
 
 def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
     """The dtypes that an operand is converted to: the promoted one, then the one computed in; of a number, the array
-    that it is. None stays None.
+    that it is.
     """
     if operand.__class__ in TENSOR_TYPES:
         steps = (wide,) if unrounded and not operand.ndim else (dtype, wide)
         held = operand._dtype
         return tuple([step.np for before, step in zip((held, *steps), steps, strict=False) if step is not before])
-    if operand is None:
-        return None
     number = number_array(operand, wide if unrounded else dtype).astype(wide.np, copy=False)
     number.flags.writeable = False  # it may be kept
     return number
@@ -79,42 +78,39 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         if (is_ufunc and ufunc.__name__ in ARITHMETIC and not (args[count:] if rest is None else rest)
                 and prod(spec.shape or ()) < FEW
                 and all(arg.__class__ in TENSOR_TYPES and arg._dtype is dtype for arg in args[:count])):
-            return Plan(spec, False, ((),) * count, rest)  # NumPy's arithmetic, too, rounds what it computes in float32
-        return Plan(spec, wide is not dtype, tuple([
-            (() if arg.__class__ in TENSOR_TYPES else array_of(arg)) if i in unpromoted
-            else way_of(arg, dtype, wide, i in opmath_scalars) for i, arg in enumerate(args[:count])]), rest)
+            return Plan(spec, True, False, (), rest)  # NumPy's arithmetic, too, rounds what it computes in float32
+        ways = [(i, way_of(arg, dtype, wide, i in opmath_scalars)) for i, arg in enumerate(args[:count])
+                if i not in unpromoted and arg is not None]
+        return Plan(spec, prod(spec.shape or ()) < SMALL, wide is not dtype,
+                    tuple([(i, way) for i, way in ways if way.__class__ is not tuple or way]), rest)
 
-    def prepared(args: tuple[Any, ...], ways: tuple[Any, ...]) -> list[Any]:
-        """The operands as arrays of the dtype to compute in."""
-        arrays = []
-        for arg, way in zip(args, ways, strict=False):
+    def work(arrays: list[Any], plan: Plan) -> Any:
+        spec, few, _, changes, rest = plan
+        rest = arrays[count:] if rest is None else rest
+        del arrays[count:]
+        for i, way in changes:  # to the dtype to compute in
             if way.__class__ is tuple:
-                array = arg._array
                 for dtype in way:
-                    array = converted(array, dtype)
-                arrays.append(array)
+                    arrays[i] = converted(arrays[i], dtype)
             else:
-                arrays.append(way)
-        return arrays
-
-    def work(args: tuple[Any, ...], spec: Spec, ways: tuple[Any, ...], rest: tuple[Any, ...]) -> Any:
-        arrays = prepared(args, ways)
+                arrays[i] = way
         if not is_ufunc or rest:
             return fit(op, row(*arrays, *rest), spec, arrays)
+        if few:
+            return fit(op, ufunc(*arrays), spec, arrays)
         out = empty_tensor(spec)
         compute(ufunc, out._array, *arrays)  # type: ignore[arg-type]
         return out
 
     def kernel(*args: Any) -> Any:
-        key, _ = seen(args)
+        key, arrays = seen(args)
         if key is not None:
             key = key, get_default_dtype()  # which numbers and results may have
-        spec, widened, ways, rest = kept.get(key) or kept.keep(key, computed(learn, (args,)))
-        if rest is None:
-            rest = args[count:]
-        if widened and is_ufunc and not rest and spec.stride is None and all_like(args[:count], spec.shape, spec.dtype):
-            return in_wide_blocks(ufunc, [arg._array for arg in args[:count]], empty_tensor(spec))
-        return computed(work, (args, spec, ways, rest))
+        plan = kept.get(key) or kept.keep(key, computed(learn, (args,)))
+        if not plan.few and plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
+                plan.spec.stride is None and all_like(args[:count], plan.spec.shape, plan.spec.dtype)):
+            return in_wide_blocks(ufunc, arrays[:count], empty_tensor(plan.spec))
+        return computed(work, (arrays, plan))
 
     return kernel
 

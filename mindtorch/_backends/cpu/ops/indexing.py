@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -14,12 +14,12 @@ from ...._about import about
 from ...._determinism import alert_not_deterministic
 from ...._dtype import from_numpy_dtype
 from ...._errors import check
-from ...._layout import Ints, contiguous_strides
 from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
 from ...common.half import part_for
+from ..along import starts
 from . import CPU_KERNELS
-from .reduction import FEW, to_opmath
+from .reduction import to_opmath
 
 Array = np.ndarray
 lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
@@ -225,22 +225,6 @@ def in_bounds(x: Array, dim: int, at: Array) -> Array:
     return bounded(at, size, RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}", dim=dim)
 
 
-@lru_cache(256)
-def starts(shape: Ints, dim: int, of_index: Ints) -> tuple[int, Array] | None:
-    """How an index along a dimension of a contiguous array of this shape becomes a flat one: by what it is multiplied,
-    and what is added for the other dimensions, for indices of a shape. None if they do not fit, or are many. Not to be
-    written to.
-    """
-    if len(shape) != len(of_index) or not -len(shape) <= dim < len(shape) or prod(of_index) > FEW or any(
-            n > m for d, (n, m) in enumerate(zip(of_index, shape, strict=True)) if d != dim % len(shape)):
-        return None
-    dim %= len(shape)
-    steps = contiguous_strides(shape)
-    parts = [np.arange(n).reshape(-1, *[1] * (len(shape) - d - 1)) * step
-             for d, (n, step) in enumerate(zip(of_index, steps, strict=True)) if d != dim]
-    return steps[dim], np.asarray(sum(parts, np.zeros((1,) * len(shape), np.int64)))
-
-
 def flat_places(x: Array, dim: int, at: Array) -> Array | None:
     """The flat places in a contiguous array of what few indices mean along a dimension; None if they do not fit, or one
     is out of bounds.
@@ -259,6 +243,9 @@ def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
     x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
     dim %= x.ndim
     in_bounds(x, dim, at)
+    if x.flags.c_contiguous and (found := starts(x.shape, dim, at.shape)) is not None:
+        step, others = found
+        return x.reshape(-1), (((at if step == 1 else at * step) + others).reshape(-1),)
     key = list(np.ogrid[tuple(slice(n) for n in at.shape)])
     key[dim] = at
     if not x.flags.c_contiguous:

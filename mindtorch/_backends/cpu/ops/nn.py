@@ -9,6 +9,7 @@ import numpy as np
 from .... import _loops
 from ...._about import about
 from ...._storage import allocate
+from ..along import put_along, taken_along
 from . import CPU_KERNELS
 from .reduction import maximum, minimum, to_opmath
 
@@ -106,7 +107,7 @@ def nll_loss_forward(self: array, target: array, weight: array | None, reduction
     if scalar:
         self, target = self[None], target.reshape(1)
     chosen, kept = classes_of(self, target, ignore_index)
-    picked = -np.take_along_axis(self, chosen[:, None], 1)[:, 0]
+    picked = -taken_along(self, chosen[:, None], 1)[:, 0]
     weights = kept.astype(self.dtype) if weight is None else np.where(kept, weight[chosen], 0)
     losses = np.where(kept, picked * weights, 0)
     if reduction == NONE:
@@ -130,7 +131,7 @@ def nll_loss_backward(grad_output: array, self: array, target: array, weight: ar
     if weight is not None:
         grads = grads * weight[chosen]
     out = np.zeros(self.shape, self.dtype)
-    np.put_along_axis(out, chosen[:, None], np.where(kept, grads, 0).astype(self.dtype)[:, None], 1)
+    put_along(out, chosen[:, None], np.where(kept, grads, 0).astype(self.dtype)[:, None], 1)
     return out.reshape(shape)
 
 
@@ -145,8 +146,8 @@ def multi_margin(self: array, target: array, margin: Any, weight: array | None) 
     x, chosen = self.reshape(-1, self.shape[-1] if self.ndim else 1), target.reshape(-1, 1)
     if ((chosen < 0) | (chosen >= x.shape[1])).any():
         raise RuntimeError("target out of range")
-    distance = np.maximum(margin - np.take_along_axis(x, chosen, 1) + x, 0)
-    np.put_along_axis(distance, chosen, 0, 1)
+    distance = np.maximum(margin - taken_along(x, chosen, 1) + x, 0)
+    put_along(distance, chosen, 0, 1)
     factor = np.asarray(1 / x.shape[1], x.dtype) if weight is None else weight.reshape(-1)[chosen] / x.shape[1]
     return distance, factor, chosen
 
@@ -162,7 +163,7 @@ def multi_margin_loss_backward(grad_output: array, self: array, target: array, p
                                weight: array | None = None, reduction: int = MEAN) -> array:
     distance, factor, chosen = multi_margin(self, target, margin, weight)
     slope = factor * (np.sign(distance) if p == 1 else 2 * distance)
-    np.put_along_axis(slope, chosen, -slope.sum(1, keepdims=True), 1)
+    put_along(slope, chosen, -slope.sum(1, keepdims=True), 1)
     return (slope * grad_by_sample(grad_output, len(slope), reduction)).reshape(self.shape)
 
 
@@ -186,7 +187,7 @@ def multilabel_margin(self: array, target: array) -> tuple[array, array]:
     is_target = np.zeros(x.shape, bool)
     samples, _ = np.nonzero(listed)
     is_target[samples, labels[listed]] = True
-    own = np.take_along_axis(x, np.where(listed, labels, 0), 1)
+    own = taken_along(x, np.where(listed, labels, 0), 1)
     distance = np.maximum(1 - own[:, :, None] + x[:, None, :], 0)
     return np.where(listed[:, :, None] & ~is_target[:, None, :], distance, 0), is_target
 

@@ -17,6 +17,7 @@ from .... import _loops
 from ...._layout import Ints, wrap_dims
 from ...common.blocks import LARGE, by_parts, each_block
 from ...common.half import converted as as_dtype
+from ..along import taken_along
 from . import CPU_KERNELS
 
 #: Elements up to which rows are added up one after the other, however many, and if they are not many; sums of more have
@@ -315,7 +316,7 @@ def at(x: np.ndarray, dim: int, index: np.ndarray, keepdim: bool) -> tuple[Any, 
         return (values.reshape(shape), index.reshape(shape)) if keepdim else (values, index)
     index = np.expand_dims(index, axis)
     shape = along.shape[:axis] + (1,) * keepdim + along.shape[axis + 1:] if x.ndim else ()
-    return np.take_along_axis(along, index, axis).reshape(shape), index.reshape(shape)
+    return taken_along(along, index, axis).reshape(shape), index.reshape(shape)
 
 
 @lru_cache(64)

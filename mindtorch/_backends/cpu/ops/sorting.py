@@ -5,38 +5,40 @@ from typing import Any
 
 import numpy as np
 
-from ...common.blocks import by_parts
+from ...common.blocks import LARGE, by_parts
+from ..along import taken_along
 from . import CPU_KERNELS
-from .reduction import lines, selected, to_opmath
+from .reduction import add, lines, selected, to_opmath
 
 
 def order(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
     """The indices that sort stably along an axis. Descending is the order of the reversed array, reversed."""
     if not descending:
-        if axis % x.ndim:
-            return by_parts(lambda part: np.argsort(part, axis, kind="stable"), x)
-        return np.argsort(x, axis, kind="stable")
-    return np.flip(x.shape[axis] - 1 - order(np.flip(x, axis), axis), axis)
+        if axis % x.ndim and x.size >= LARGE:
+            return by_parts(lambda part: part.argsort(axis, "stable"), x)
+        return x.argsort(axis, "stable")
+    backwards = (..., *(slice(None, None, -1), *[slice(None)] * (x.ndim - 1))[:x.ndim - axis % x.ndim])
+    return (x.shape[axis] - 1 - order(x[backwards], axis))[backwards]
 
 
 def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
     along, axis = lines(x, dim)
     index = order(to_opmath(along), axis, descending)
-    return np.take_along_axis(along, index, axis).reshape(x.shape), index.reshape(x.shape)
+    return taken_along(along, index, axis).reshape(x.shape), index.reshape(x.shape)
 
 
 def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
     if not x.ndim:  # however many are asked for
         return x, np.zeros((), np.int64)
     along, axis = lines(x, dim)
-    wide = np.moveaxis(to_opmath(along), axis, -1)
+    wide = to_opmath(along).swapaxes(axis, -1)
     if 0 < k < wide.shape[-1]:
         index = by_parts(lambda part: extreme(part, k, largest), wide) if wide.ndim > 1 else extreme(wide, k, largest)
-        index = np.take_along_axis(index, order(np.take_along_axis(wide, index, -1), -1, largest), -1)
+        index = taken_along(index, order(taken_along(wide, index, -1), -1, largest), -1)
     else:
         index = order(wide, -1, largest)[..., :k]
-    index = np.moveaxis(index, -1, axis)
-    return np.take_along_axis(along, index, axis), index
+    index = index.swapaxes(-1, axis)
+    return taken_along(along, index, axis), index
 
 
 def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
@@ -61,8 +63,10 @@ def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 
 def at_rank(x: np.ndarray, axis: int, rank: Any) -> np.ndarray:
     """For each line, the index of the element of a rank (one rank for all lines, or one per line)."""
-    ranks = np.expand_dims(np.broadcast_to(rank, x.shape[:axis] + x.shape[axis + 1:]), axis)
-    return np.take_along_axis(order(x, axis), ranks, axis).squeeze(axis)
+    found = order(x, axis)
+    if isinstance(rank, int):
+        return found.take(rank, axis)
+    return taken_along(found, rank.reshape(*x.shape[:axis], 1, *x.shape[axis + 1:]), axis).squeeze(axis)
 
 
 def kthvalue(x: np.ndarray, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
@@ -72,7 +76,7 @@ def kthvalue(x: np.ndarray, k: int, dim: int = -1, keepdim: bool = False) -> tup
 def median(x: np.ndarray, axis: int) -> np.ndarray:
     """The lower one of two; the first NaN where there is one."""
     index = at_rank(x, axis, (x.shape[axis] - 1) // 2)
-    if x.dtype.kind != "f":
+    if x.dtype.kind != "f" or (total := add(x, None)) == total:
         return index
     nan = np.isnan(x)
     return np.where(nan.any(axis), nan.argmax(axis), index)
@@ -95,12 +99,13 @@ def median_of_all(x: np.ndarray, ignore_nan: bool = False) -> Any:
 def mode(x: np.ndarray, axis: int) -> np.ndarray:
     """The last element of the first longest run of equals in sorted order."""
     index = order(x, axis)
-    run = np.moveaxis(np.take_along_axis(x, index, axis), axis, -1)
+    run = taken_along(x, index, axis)
+    run = run if axis == x.ndim - 1 else np.moveaxis(run, axis, -1)
     places = np.arange(run.shape[-1])
     starts = np.ones(run.shape, bool)
     starts[..., 1:] = run[..., 1:] != run[..., :-1]
     longest = (places - np.maximum.accumulate(np.where(starts, places, 0), -1)).argmax(-1)
-    return np.take_along_axis(index, np.expand_dims(longest, axis), axis).squeeze(axis)
+    return taken_along(index, longest.reshape(*x.shape[:axis], 1, *x.shape[axis + 1:]), axis).squeeze(axis)
 
 
 CPU_KERNELS.add(sort, topk, kthvalue)
