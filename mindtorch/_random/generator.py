@@ -164,17 +164,19 @@ class Generator:
         also if groups of that size are drawn otherwise between them. None if fewer words are left. The caller holds the
         lock.
         """
-        at, words, made = self._at % _WORDS, self._words, self._made
-        if at + n > _WORDS:
+        at, kept = self._at, self._made.get(make)
+        if self._words is None or at == _WORDS:
+            at %= _WORDS
+            if at + n > _WORDS:
+                return None
+            self._draw_ahead()
+            kept = None
+        elif at + n > _WORDS:
             return None
-        if words is None or self._at == _WORDS:
-            words, made = np.empty(_WORDS, np.uint32), {}
-            words[at:] = self._mt19937().random_raw(_WORDS - at)
-        kept = made.get(make)
         if kept is None or (at - kept[0]) % size:
-            kept = at, make(words[at:_WORDS - (_WORDS - at) % size])
-            made = {**made, make: kept}
-        self._words, self._made, self._at, self._untwisted = words, made, at + n, False
+            kept = at, make(self._words[at:_WORDS - (_WORDS - at) % size])  # type: ignore[index]
+            self._made[make] = kept
+        self._at, self._untwisted = at + n, False
         first = (at - kept[0]) // size
         return kept[1][first:first + n // size].reshape(-1)
 
@@ -186,26 +188,26 @@ class Generator:
     def one_by_one(self, transform: Callable[[np.ndarray], np.ndarray], bulk: int) -> Iterator[Callable[[], Any]]:
         """Yield a function that returns ``transform`` of one 64-bit word per call, for samplers that reject.
 
-        Words are drawn ``bulk`` at a time; on exit the generator stands after the last one that was used.
+        Words are drawn ``bulk`` at a time, within a state; on exit the generator stands after the last one that was
+        used.
         """
         with self.lock:
-            start = self._get_state_array()
-            current: Iterator[Any] = iter(range(bulk))  # nothing of it is ever used
+            current: Iterator[Any] = iter(())
 
             def bulks() -> Iterator[Iterator[Any]]:
-                nonlocal start, current
+                nonlocal current
                 while True:
-                    start = self._get_state_array()
-                    current = iter(transform(self.random64(bulk)).tolist())
+                    if self._words is None or self._at == _WORDS:
+                        self._draw_ahead()
+                    count = min(bulk, (_WORDS - self._at) // 2) or 1  # of which the second half is of the next state
+                    current = iter(transform(self.random64(count)).tolist())
                     yield current
 
             values = chain.from_iterable(bulks())
             try:
                 yield values.__next__
             finally:
-                used = bulk - operator.length_hint(current)
-                self._set_state_array(start)
-                self.random(2 * used)
+                self._at = max(self._at - 2 * operator.length_hint(current), 0)
 
     def _mt19937(self) -> np.random.MT19937:
         if self._engine is None:

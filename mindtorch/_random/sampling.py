@@ -13,8 +13,8 @@ from . import box_muller
 from .generator import Generator, of_64_bits
 from .numerics import affine, cast, compute_dtype, float_facts, libm, unit_interval
 
-#: Up to so many normals, in pairs and in blocks, calls of NumPy count for more than what they do: they are computed
-#: ahead, many at once.
+#: Up to so many normals in pairs, and uniforms and normals in blocks, calls of NumPy count for more than what they do:
+#: they are computed ahead, many at once.
 FEW, FEW_IN_BLOCKS = 16, 128
 _FLOAT64 = np.dtype(np.float64)
 
@@ -36,7 +36,18 @@ def memory_order(out: np.ndarray) -> list[int]:
 
 def standard_uniform(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
     """Uniform numbers in [0, 1), in float32 or float64 (``at::uniform_real_distribution``)."""
-    return unit_interval(generator.random(n) if dtype == np.float32 else generator.random64(n))
+    single = dtype.itemsize == 4
+    if 0 < n <= FEW_IN_BLOCKS:
+        with generator.lock:
+            values = generator.ahead(n, unit_interval, 1) if single else generator.ahead(2 * n, _unit_interval_of_64, 2)
+        if values is not None:
+            return values.copy()
+    return unit_interval(generator.random(n) if single else generator.random64(n))
+
+
+def _unit_interval_of_64(words: np.ndarray) -> np.ndarray:
+    """Uniform numbers of float64, of two words of 32 bits each."""
+    return unit_interval(of_64_bits(words.copy()))
 
 
 def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:

@@ -20,17 +20,18 @@ from ..unwatched import drawing
 from . import FAST_PATHS, FEW, PLAIN, Row, ndarray
 
 
-def filling(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:
-    """An operator with two parameters that draws a few numbers into a tensor. What is drawn must not be drawn a second
-    time: an error is raised as it is.
-    """
+def filling(sample: Callable[..., ndarray], *defaults: Any) -> Callable[[Row], Row]:
+    """An operator that draws a few numbers into a tensor; ``defaults`` are those of its parameters."""
+    most = len(defaults)
 
     def make(general: Row) -> Row:
-        def fast(self: Any, low: float = first, high: float = second, generator: Any = None) -> Any:
-            array = self._array
+        def fast(self: Any, *given: Any) -> Any:
+            array, count = self._array, len(given)
             if self._dtype not in PLAIN or array.size > reduction.FEW:
-                return general(self, low, high, generator)
-            values = sample(generator or default_generator, array.size, array.dtype, low, high)
+                return general(self, *given)
+            generator = given[most] if count > most else None
+            parameters = given[:most] if count >= most else (*given, *defaults[count:])
+            values = sample(generator or default_generator, array.size, array.dtype, *parameters)
             array[...] = values if array.ndim == 1 else values.reshape(array.shape)
             return self
 
@@ -56,13 +57,18 @@ def bernoulli(general: Row) -> Row:
     return fast
 
 
+def positive(size: Ints) -> int:
+    """The number of elements; 0 if a size is none."""
+    return prod(size) if min(size, default=1) > 0 else 0
+
+
 def numbers(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:
     """A few random numbers of two parameters, from the default generator."""
 
     def draw(size: Ints, dtype: Any = None, layout: Any = None, device: Any = None,
              pin_memory: Any = None) -> Tensor | None:
-        dtype, count = dtype or get_default_dtype(), size[0] if len(size) == 1 else prod(size)
-        if dtype not in PLAIN or not 0 < count <= FEW or min(size, default=1) < 1:
+        dtype, count = dtype or get_default_dtype(), size[0] if len(size) == 1 else positive(size)
+        if dtype not in PLAIN or not 0 < count <= FEW:
             return None
         values = sample(default_generator, count, dtype.np, first, second)
         return from_array(values if len(size) == 1 else values.reshape(size), dtype)
@@ -85,9 +91,8 @@ def numbers_like(sample: Callable[..., ndarray], first: float, second: float) ->
 
 def randint(low: Any, high: Any, size: Ints, dtype: Any = None, layout: Any = None, device: Any = None,
             pin_memory: Any = None) -> Tensor | None:
-    count = size[0] if len(size) == 1 else prod(size)
-    if ((dtype is not None and dtype is not int64) or not -1 << 31 <= low < high < 1 << 31 or not 0 < count <= FEW
-            or min(size, default=1) < 1):
+    count = size[0] if len(size) == 1 else positive(size)
+    if ((dtype is not None and dtype is not int64) or not -1 << 31 <= low < high < 1 << 31 or not 0 < count <= FEW):
         return None
     values = integers.random_from_to(default_generator, count, int64.np, low, high)
     return from_array(values if len(size) == 1 else values.reshape(size), int64)
@@ -103,6 +108,12 @@ def randperm(n: int, dtype: Any = None, layout: Any = None, device: Any = None,
 FAST_PATHS.update({
     "normal_": filling(sampling.normal, 0.0, 1.0),
     "uniform_": filling(sampling.uniform, 0.0, 1.0),
+    "exponential_": filling(sampling.exponential, 1.0),
+    "cauchy_": filling(sampling.cauchy, 0.0, 1.0),
+    "log_normal_": filling(sampling.log_normal, 1.0, 2.0),
+    "geometric_": filling(sampling.geometric, None),
+    "bernoulli_.float": filling(lambda generator, n, dtype, p: sampling.bernoulli(generator, n, p), 0.5),
+    "random_": filling(integers.random),
     "bernoulli": bernoulli,
     "rand": numbers(sampling.uniform, 0.0, 1.0),
     "randn": numbers(sampling.normal, 0.0, 1.0),
