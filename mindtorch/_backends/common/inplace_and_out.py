@@ -219,14 +219,15 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     return out
 
 
-def write_alone(op: Operator, result: Tensor, out: Tensor, *settings: Any, name: str = "") -> Tensor:
+def write_alone(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = True, reads: Any = (),
+                inputs: Any = (), name: str = "") -> Tensor:
     """The same into a contiguous CPU tensor that has no memory in common with what was read: if nothing has to be
     converted or resized, a copy.
     """
     array, target = result._array, out._array
     if (result._dtype is not out._dtype or result._keys & ~PLAIN_KEYS or array is None or target is None
             or array.shape != target.shape or not target.size):
-        return write_out(op, result, out, *settings, name=name)
+        return write_out(op, result, out, keep_strides, reads, inputs, name)
     copy(target, array)
     out._bump()
     return out

@@ -85,8 +85,8 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
                     tuple([(i, way) for i, way in ways if way.__class__ is not tuple or way]), rest)
 
     def work(arrays: list[Any], plan: Plan) -> Any:
-        spec, few, _, changes, rest = plan
-        rest = arrays[count:] if rest is None else rest
+        spec, few, _, changes, others = plan
+        rest: Any = arrays[count:] if others is None else others
         del arrays[count:]
         for i, way in changes:  # to the dtype to compute in
             if way.__class__ is tuple:

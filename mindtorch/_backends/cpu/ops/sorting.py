@@ -17,7 +17,7 @@ def order(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
         if axis % x.ndim and x.size >= LARGE:
             return by_parts(lambda part: part.argsort(axis, "stable"), x)
         return x.argsort(axis, "stable")
-    backwards = (..., *(slice(None, None, -1), *[slice(None)] * (x.ndim - 1))[:x.ndim - axis % x.ndim])
+    backwards: Any = (..., *(slice(None, None, -1), *[slice(None)] * (x.ndim - 1))[:x.ndim - axis % x.ndim])
     return (x.shape[axis] - 1 - order(x[backwards], axis))[backwards]
 
 
