@@ -237,6 +237,10 @@ def plainly(path: str) -> str:
     return re.sub(r"\['?([^'\]]*)'?\]", r".\1", path)
 
 
+#: What readers call functions and code without a name.
+CALLED = {"<lambda>": "the function", "<module>": "the cell"}
+
+
 def said_of(places: list[Place]) -> list[str]:
     """What readers want to know of places: of modules their mode, of all else that it is the same."""
     said = []
@@ -252,5 +256,7 @@ def said_of(places: list[Place]) -> list[str]:
         elif place.path.endswith(("_modules", "_parameters", "_buffers")):
             continue
         else:
-            said.append(f"{name} {'are' if name.startswith('globals of') else 'is'} unchanged")
+            owner = name.removeprefix("globals of ")
+            called = CALLED.get(owner, owner)
+            said.append(f"{called} is unchanged" if owner == name else f"the globals that {called} uses are unchanged")
     return [*dict.fromkeys(said)]

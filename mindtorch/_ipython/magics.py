@@ -1,6 +1,7 @@
 """The magics: what there is of tensors, memory and errors, and what a cell did."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,28 @@ from IPython.core.magic_arguments import argument, parse_argstring
 from IPython.display import SVG, Image
 
 from .. import distributed, introspect, viz
+from .._creation import empty
 from .._device import device as Device, get_default_device, set_default_device
 from .base import MagicGroup, Picture, magic
+
+
+def _on_device(found: Sequence[Any], wanted: str | None, what: str) -> Sequence[Any]:
+    """Those of facts that are of a device, if one is wanted.
+
+    Raises:
+        UsageError: if there is no such device, or none of them is on it.
+    """
+    if wanted is None:
+        return found
+    try:
+        Device(wanted)
+    except RuntimeError as error:
+        raise UsageError(str(error)) from None
+    chosen = [facts for facts in found if wanted in (facts.device, facts.device.partition(":")[0])]
+    if not chosen:
+        there = ", ".join(dict.fromkeys(facts.device for facts in found))
+        raise UsageError(f"there is no {what} on {wanted}{f', but on {there}' if there else ''}")
+    return chosen
 
 
 def watch_writes(ip: Any, on: bool) -> None:
@@ -36,10 +57,8 @@ class MindtorchMagics(MagicGroup):
     @magic(line_magic, argument("--device", help="only tensors on this device"))
     def tensors(self, line: str) -> Picture:
         """All tensors in the notebook: storages by colour, views, versions, gradients, what is pending."""
-        wanted = parse_argstring(self.tensors, line).device
         rows = introspect.tensors_facts(self.shell.user_ns)
-        rows = [row for row in rows if wanted in (None, row.device, row.device.partition(":")[0])]
-        return Picture(viz.tensors_page(rows))
+        return Picture(viz.tensors_page(_on_device(rows, parse_argstring(self.tensors, line).device, "tensor")))
 
     @magic(line_magic, argument("tensor", nargs="*", help="the tensor: a name or an expression"))
     def storage(self, line: str) -> Picture:
@@ -64,9 +83,10 @@ class MindtorchMagics(MagicGroup):
         wanted = parse_argstring(self.device, line).device
         if wanted is not None:
             try:
-                set_default_device(wanted)
-            except RuntimeError as error:
+                empty(0, device=wanted)  # rather than the next tensor: a device that is not there is refused here
+            except (RuntimeError, AssertionError) as error:
                 raise UsageError(f"%device: {error}") from None
+            set_default_device(wanted)
         return get_default_device()
 
     @magic(line_magic, argument("count", nargs="?", type=int, help="how many; 0 ends them; without it, it is said "
@@ -75,6 +95,8 @@ class MindtorchMagics(MagicGroup):
         """Start processes that compute together: %%px runs a cell in all of them, and shows them side by side."""
         count = parse_argstring(self.ranks, line).count
         if count is not None:
+            if count < 0:
+                raise UsageError(f"%ranks: there cannot be {count} ranks")
             if not distributed.is_available():
                 raise UsageError("%ranks needs MPI and ipyparallel: pip install 'mindtorch[distributed]'")
             from .ranks import Ranks  # optional, and slow
@@ -91,17 +113,8 @@ class MindtorchMagics(MagicGroup):
     @magic(line_magic, argument("--device", help="only this device: cpu, npu, npu:0, ..."))
     def memory(self, line: str) -> Picture:
         """The memory of every device: live storages, the allocator's blocks, deferred frees."""
-        wanted = parse_argstring(self.memory, line).device
         devices = introspect.memory_facts(introspect.names_of(self.shell.user_ns))
-        if wanted is not None:
-            try:
-                Device(wanted)
-            except RuntimeError as error:
-                raise UsageError(f"%memory: {error}") from None
-            known = ", ".join(facts.device for facts in devices)
-            devices = tuple(facts for facts in devices if wanted in (facts.device, facts.device.partition(":")[0]))
-            if not devices:
-                raise UsageError(f"%memory: nothing is known of the memory of {wanted}: in use are {known}")
+        devices = _on_device(devices, parse_argstring(self.memory, line).device, "memory in use")
         return Picture(viz.memory_page(devices), viz.memory_text(devices))
 
     @magic(line_magic, argument("word", nargs="*", help="only entries with this word"))

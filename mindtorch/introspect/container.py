@@ -209,7 +209,7 @@ def _length(listed: Any) -> str:
 
 Row = tuple[Callable[[Any], str], Callable[[Any], Items]]
 STATE: Row = lambda _: "", _of_state
-OPTIMIZER: Row = lambda o: f"{len(o.state)} parameters with state", _of_optimizer
+OPTIMIZER: Row = lambda o: f"parameters with state: {len(o.state):,}", _of_optimizer
 MODULE: Row = lambda module: module.extra_repr(), _of_module
 STORAGE: Row = _about_storage, lambda _: ()
 GENERATOR: Row = lambda _: "the state of random numbers", _of_generator

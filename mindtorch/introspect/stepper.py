@@ -19,7 +19,7 @@ from .._dispatch.local import local
 from .._interrupts import contextmanager
 from .._tensor import Tensor
 from .graph import GraphFacts, Saved, graph_facts, nodes_behind
-from .libraries import library_of
+from .libraries import is_tensor, library_of
 from .pytorch import watching_nodes
 from .tensor import Statistics, statistics, values_without_waiting
 
@@ -62,12 +62,15 @@ class BackwardSteps:
     until the last step, as the tensor does; of gradients it keeps a few values.
 
     Raises:
-        ValueError: if the tensor has no graph.
+        TypeError: if it is no tensor.
+        ValueError: if it has no graph.
         RuntimeError: as ``backward`` does, if a gradient is needed and not given.
     """
 
     def __init__(self, tensor: Any, gradient: Any = None, retain_graph: bool = False,
                  named: Mapping[str, Any] | None = None):
+        if not is_tensor(tensor):
+            raise TypeError(f"backward begins at a tensor, such as a loss, not {type(tensor).__name__}")
         self._nodes = nodes_behind([tensor])  # as long as they live, each has one identity
         self.graph: GraphFacts = graph_facts(tensor, named)
         self.taken: list[StepFacts] = []

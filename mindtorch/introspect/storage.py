@@ -67,8 +67,10 @@ class StorageFacts:
 
 
 def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments: int = SEGMENTS,
-                  limit: int = SHARERS) -> StorageFacts:
-    """Describe the storage under a tensor, and ``limit`` tensors that see it; ``names`` are by the tensors' ``id``."""
+                  limit: int = SHARERS, values: bool = True) -> StorageFacts:
+    """Describe the storage under a tensor, and ``limit`` tensors that see it; ``names`` are by the tensors' ``id``.
+    Without ``values`` the elements are not looked at: all of them are None.
+    """
     names, library = names or {}, library_of(tensor)
     look = library.layout(tensor)
     seen_by = [other for other in library.aliases(tensor, names) if other is not tensor]
@@ -93,7 +95,8 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
         number=storage_number(tensor), device=look.device, bytes=nbytes, itemsize=itemsize,
         address=first - look.offset * itemsize if first else 0, segments=-(-nbytes // segment_bytes),
         segment_bytes=segment_bytes, shared_memory=library.is_shared(tensor), sharers=tuple(sharers),
-        others=len(seen_by) - len(listed), values=_values(listed, look.dtype, places) if places else None)
+        others=len(seen_by) - len(listed),
+        values=_values(listed if values else (), look.dtype, places) if places else None)
 
 
 def _reads(look: Layout, places: int) -> tuple[tuple[int, ...], ...] | None:

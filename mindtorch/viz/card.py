@@ -29,7 +29,7 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None, *, compact:
     tensors see it.
     """
     facts = tensor_facts(tensor, names)
-    sharing = storage_facts(tensor, names)
+    sharing = storage_facts(tensor, names, values=facts.pending is None)  # which may be there by now
     values, is_whole = (_waiting(facts), False) if facts.statistics is None else (
         value_grids(tensor, facts, sharing.values is not None))
     told = [tag("span", words, class_=loudness) for words, loudness in said_of(facts)

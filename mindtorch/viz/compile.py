@@ -25,9 +25,11 @@ def compile_page(facts: CompileFacts) -> Markup:
     if one is None:
         said = failed or [tag("div", NOTHING[facts.is_reached], class_="mt-soft")]
         return page(*said, kind="compile", sheet="compile")
-    parts = _broken(one) if one.graph_break is not None else [_summary(one), _race(facts), *_made(one)]
-    return page(*failed, *parts, _details("Guards: when this holds again, the program runs (TorchDynamo)",
-                                          tag("ul", *(tag("li", said) for said in one.guards))),
+    is_broken = one.graph_break is not None
+    parts = _broken(one) if is_broken else [_summary(one), _race(facts), *_made(one)]
+    then = "it runs as it is written" if is_broken else "the program runs"
+    guards = tag("ul", *(tag("li", said) for said in one.guards))
+    return page(*failed, *parts, _details(f"Guards: when this holds again, {then} (TorchDynamo)", guards),
                 kind="compile", sheet="compile")
 
 
@@ -56,7 +58,7 @@ def _broken(one: Compiled) -> list[Markup]:
     found = one.graph_break
     assert found is not None
     return [tag("div", tag("b", "graph break: ", class_="mt-alert"), found.reason, _at(found.file, found.line)),
-            tag("div", "With these guards the function runs as it is written.", class_="mt-summary")]
+            tag("div", "There is no program: with a graph break all runs as it is written.", class_="mt-summary")]
 
 
 def _summary(one: Compiled) -> Markup:
@@ -113,7 +115,7 @@ def _code(text: str) -> Markup:
     for line in text.rstrip().splitlines():
         code, mark, remark = re.match(r"(.*?)((?:  # )?)((?<=  # ).*)?$", line).groups()  # type: ignore[union-attr]
         lines.append(join([code, tag("span", f"{mark}{remark}", class_="mt-remark") if mark else None]))
-    return tag("pre", join(lines, "\n"), class_="mt-program", tabindex="0")
+    return tag("pre", join(lines, "\n"), class_="mt-program mt-scroll", tabindex="0")
 
 
 def _details(head: str, *inside: Any, is_open: bool = False) -> Markup:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from ..introspect import ItemFacts, TensorFacts
+from ..introspect.container import LOOKED_AT
 from .card import remarks, said_of
 from .html import Markup, in_text, join, page, tag
 from .palette import count_text, device_badge, mono, name_text, number_text, soft, storage_chip, type_of
@@ -16,7 +17,9 @@ def container_page(facts: ItemFacts) -> Markup:
                soft(facts.text), class_="mt-head")
     tensors = _tensors(facts)
     over = count_text(len({tensor.storage for tensor in tensors}), "storage")
-    said = f"{count_text(len(tensors), 'tensor')} over {over}" if tensors else "no tensors"
+    shown = "" if _is_whole(facts) else " shown,"
+    said = f"{count_text(len(tensors), 'tensor')}{shown} over {over}" if tensors else "no tensors"
+    said += f" · the values of the first {LOOKED_AT} were looked at" if len(tensors) > LOOKED_AT else ""
     inside = tag("ul", *(_item(child, depth - 1) for child in facts.children), _left_out(facts), class_="mt-items")
     box = tag("div", head, tag("div", said, class_="mt-summary"), inside, class_="mt-box")
     return page(box, kind="container", sheet="container")
@@ -28,6 +31,11 @@ container_text = in_text(container_page)
 def _lines(facts: ItemFacts, depth: int) -> int:
     """How many lines a tree has that is open down to a depth."""
     return sum(1 + _lines(child, depth - 1) for child in facts.children) if depth else 0
+
+
+def _is_whole(facts: ItemFacts) -> bool:
+    """Whether nothing of a container is left out."""
+    return not facts.left_out and all(map(_is_whole, facts.children))
 
 
 def _tensors(facts: ItemFacts) -> list[TensorFacts]:

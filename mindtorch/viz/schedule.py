@@ -61,8 +61,8 @@ def _curve(facts: ScheduleFacts) -> Markup | None:
     alone = len(numbers) == 1
     lines = [Series("learning rate" if alone else f"group {', '.join(groups)}", _points(facts.step, rates))
              for rates, groups in numbers.items()]
-    ahead = count_text(len(facts.to_come[0]) - 1, "step")
-    return tag("div", plot(f"the next {ahead}{', in the end' if alone else ''}", lines), class_="mt-plots")
+    title = f"learning rate over the next {count_text(len(facts.to_come[0]) - 1, 'step')}"
+    return tag("div", plot(f"{title}{', in the end' if alone else ''}", lines), class_="mt-plots")
 
 
 def _points(step: int, rates: tuple[float, ...]) -> tuple[tuple[int, float], ...]:

@@ -64,7 +64,7 @@ def _tensors(tensors: Sequence[Involved]) -> Markup | None:
                 mono(type_text(t.dtype, t.shape)), mono(layout_text(t.stride, t.offset)), device_badge(t.device),
                 storage_chip(t.storage), "–" if t.version is None else t.version,
                 breakable(t.node or ("leaf, requires grad" if t.requires_grad else "")))
-            for t in tensors]
+            for t in dict.fromkeys(tensors)]
     shown = table(head, rows, None)
     return tag("details", tag("summary", "the tensors involved"), shown, plain=f"\n{shown.plain}")
 

@@ -1,6 +1,8 @@
 """The broadcasting explorer: shapes that are typed, aligned from the right."""
 from __future__ import annotations
 
+import reprlib
+from numbers import Integral
 from typing import Any
 
 from ipywidgets import Button, Layout, Text, VBox
@@ -15,6 +17,15 @@ from .base import NAMES, Explorer, in_row
 MOST = 6  #: shapes
 
 
+def _sizes(given: Any) -> tuple[int, ...]:
+    """The sizes that a shape, or a tensor, stands for."""
+    sizes = getattr(given, "shape", given)
+    if not isinstance(sizes, (tuple, list)) or not all(isinstance(size, Integral) for size in sizes):
+        wanted = "shapes such as (3, 1), and tensors"
+        raise TypeError(f"the broadcasting explorer takes {wanted}, not {reprlib.repr(given)}")
+    return tuple(map(int, sizes))
+
+
 class BroadcastExplorer(Explorer):
     """Type shapes, and see how they broadcast: dimensions aligned from the right, where 1s stretch, what does not match
     and PyTorch's error.
@@ -23,11 +34,12 @@ class BroadcastExplorer(Explorer):
     the controls for them, ``more`` and ``fewer`` the buttons.
 
     Raises:
+        TypeError: if one is neither a shape nor a tensor.
         ValueError: if there are too many, or a size is negative.
     """
 
     def __init__(self, *shapes: Any):
-        given = [tuple(getattr(shape, "shape", shape)) for shape in shapes] or [(3, 1), (4,)]
+        given = [*map(_sizes, shapes)] or [(3, 1), (4,)]
         if len(given) > MOST:
             raise ValueError(f"the broadcasting explorer shows {MOST} shapes at most, not {len(given)}")
         broadcast_facts(*given)

@@ -99,6 +99,16 @@ def test_what_is_no_expression_and_what_is_not_compiled_are_told_apart(shell):
         shell.run_cell("torch.compiler.set_stance('default')")
 
 
+def test_guards_of_a_cell_are_told_in_words(shell):
+    shell.run_cell("x = torch.ones(2, 3)\ndef f(a):\n    return a + 1 if a.sum() > 0 else a")
+    text = compiled(shell, "x * 2")[1]
+    assert "the function is unchanged" in text and "the globals that the cell uses are unchanged" in text
+    assert "Guards: when this holds again, the program runs" in text and "<" not in text.partition("Guards")[2]
+    text = compiled(shell, "f(x)")[1]
+    assert "There is no program" in text and "when this holds again, it runs as it is written" in text
+    assert "the globals that f uses are unchanged" in text
+
+
 def test_what_is_not_faster_is_said_to_take_longer(shell):
     shell.run_cell("x = torch.ones(2, 3)")
     text = compiled(shell, "x")[1]  # no operator, so that the program is all that the call takes

@@ -109,7 +109,7 @@ def test_objects_of_the_library_say_what_they_are() -> None:
     w.grad = torch.ones(2)
     optimizer.step()
     facts = introspect.container_facts(optimizer, {"w": w})
-    assert facts.text == "1 parameters with state"
+    assert facts.text == "parameters with state: 1"
     assert [item.label for item in facts.children] == [".param_groups[0]", ".state[w]"]
     several = torch.optim.SGD([{"params": [nn.Parameter(torch.ones(1))], "lr": 0.1 * i} for i in range(1, 7)])
 

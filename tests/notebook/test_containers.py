@@ -97,6 +97,8 @@ def test_what_contains_itself_ends():
 def test_large_containers_say_how_much_they_leave_out():
     facts = introspect.container_facts([torch.ones(1)] * 1000)
     assert len(facts.children) + facts.left_out == 1000 and facts.left_out
+    said = viz.container_text(facts).splitlines()[1]
+    assert said == "64 tensors shown, over 1 storage · the values of the first 40 were looked at"
     assert len(viz.container_page(introspect.container_facts([[torch.ones(3)] * 60] * 60))) < 64 * 1024 * 4
 
 

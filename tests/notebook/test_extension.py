@@ -100,13 +100,21 @@ def test_the_default_device_is_shown_and_set(shell):
     ("storage torhc.ones(2)", "NameError: name 'torhc' is not defined; did you mean torch[?]$"),
     ("tensors cpu", "^%tensors does not take cpu: %tensors --help lists what it takes"),
     ("storage 3 +", "%storage: '3 [+]' is no expression: invalid syntax$"),
-    ("ranks many", "%ranks: invalid int value"), ("compact maybe", "^%compact: invalid choice: 'maybe'"),
+    ("tensors --device gpu", "^%tensors: Expected one of cpu, meta, npu"),
+    ("tensors --device npu:1", "^%tensors: there is no tensor on npu:1, but on cpu$"),
+    ("memory --device meta", "^%memory: there is no memory in use on meta, but on cpu"),
+    ("device npu:99", "^%device: invalid device ordinal: npu:99, but there are"),
+    ("device cuda", "^%device: Torch not compiled with CUDA enabled$"),
+    ("ranks -1", "^%ranks: there cannot be -1 ranks$"), ("ranks many", "%ranks: invalid int value"),
+    ("compact maybe", "^%compact: invalid choice: 'maybe'"),
     ("check 5", "^%check takes modules, losses and optimizers, not int"),
     ("storage 5", "'5' is of type int, not a tensor"), ("graph torch.ones(2)", "no autograd graph"),
 ])
 def test_wrong_use_is_explained(shell, line, message):
+    shell.run_cell("x = torch.ones(2)")
     with pytest.raises(UsageError, match=message):
         shell.run_line_magic(*line.partition(" ")[::2])
+    assert str(torch.get_default_device()) == "cpu"
 
 
 EVERY = sorted({*MAGICS["line"], *MAGICS["cell"]})

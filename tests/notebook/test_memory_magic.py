@@ -186,7 +186,7 @@ def test_the_magic_shows_all_devices_or_one(shell: InteractiveShell) -> None:
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("--device tpu", "%memory: .*tpu"), ("--device npu:7", "memory of npu:7: in use are cpu, npu:0"),
+    ("--device tpu", "%memory: .*tpu"), ("--device npu:7", "no memory in use on npu:7, but on cpu, npu:0"),
     ("--size", "has no option --size"),
 ])
 def test_wrong_use_is_explained(shell: InteractiveShell, line: str, message: str) -> None:

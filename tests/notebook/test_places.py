@@ -8,6 +8,7 @@ import pytest
 import mindtorch as torch
 from mindtorch import introspect, viz
 from mindtorch.introspect.storage import PLACES
+from mindtorch.viz import card
 
 
 def reads(tensor):
@@ -37,6 +38,22 @@ def test_values_are_unknown_until_they_are_there():
     with torch.pipeline():
         pending = torch.ones(3) + 1
         assert introspect.storage_facts(pending).values == (None,) * 3
+    assert introspect.storage_facts(pending).values == (2.0,) * 3
+    assert introspect.storage_facts(pending, values=False).values == (None,) * 3
+
+
+def test_a_card_that_says_pending_shows_no_values_that_arrived_meanwhile(monkeypatch):
+    describe = card.tensor_facts
+
+    def and_then_it_ran(tensor, names):
+        facts = describe(tensor, names)
+        pipeline.flush()
+        return facts
+
+    monkeypatch.setattr(card, "tensor_facts", and_then_it_ran)
+    with torch.pipeline() as pipeline:
+        text = card.tensor_card(torch.ones(3) + 1).plain
+    assert "waits for 2 operators" in text and "2." not in text
 
 
 def test_a_tensor_of_another_size_of_element_has_no_reads():

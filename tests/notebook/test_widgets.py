@@ -165,9 +165,13 @@ def test_the_broadcasting_explorer_draws_what_the_fields_say():
     assert explorer.facts.shapes == ((3, 1), (1,))
 
 
-@pytest.mark.parametrize("arguments", [[(1,)] * 7, [(-1,)]])
-def test_the_broadcasting_explorer_refuses(arguments):
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize(("arguments", "error", "message"), [
+    ([(1,)] * 7, ValueError, "6 shapes at most"), ([(-1,)], ValueError, "negative"),
+    (["ab"], TypeError, "takes shapes such as .3, 1., and tensors, not 'ab'"), ([3], TypeError, "not 3"),
+    ([(2, 0.5)], TypeError, "not .2, 0.5."), ([torch.nn.Linear(1, 1)], TypeError, "not Linear"),
+])
+def test_the_broadcasting_explorer_refuses(arguments, error, message):
+    with pytest.raises(error, match=message):
         widgets.broadcast_explorer(*arguments)
 
 
@@ -315,6 +319,7 @@ def test_a_backward_given_up_leaves_nothing_behind():
 
 @pytest.mark.parametrize(("make", "error"), [
     (lambda: torch.ones(2), ValueError), (lambda: torch.ones(2, requires_grad=True) * 2, RuntimeError),
+    (lambda: torch.nn.Linear(1, 1), TypeError), (lambda: 3, TypeError),
 ])
 def test_the_stepper_refuses(make, error):
     with pytest.raises(error):
