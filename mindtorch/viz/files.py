@@ -73,8 +73,9 @@ def _page(picture: str, dark: bool, more: str = "") -> str:
 
 
 def _svg(picture: str, width: int, height: int, dark: bool) -> str:
-    """A picture in an SVG of a size in pixels. HTML in it has to be well-formed XML."""
+    """A picture in an SVG of a size in pixels. HTML in it has to be well-formed XML, which names what its SVGs are."""
     closed = re.sub(rf"<({'|'.join(sorted(VOID))})\b([^>]*)>", r"<\1\2/>", picture)
+    closed = closed.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
     theme = f'data-jp-theme-light="{str(not dark).lower()}"'
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
             f'<rect width="100%" height="100%" fill="{GROUNDS[dark]}"/><foreignObject width="100%" height="100%">'

@@ -170,8 +170,8 @@ def _bars(facts: Bars) -> Markup:
     rows = []
     for label, size, mark in facts.rows:
         drawn = "█" * round(BAR * size / most)
-        bar = tag("span", plain=f"{drawn} ", class_=_class("mt-amount", mark), style=f"width:{300 * size / most:.0f}px")
-        rows.append(tag("tr", tag("th", label, scope="row"), tag("td", bar, mono(size_text(size)))))
+        bar = tag("span", plain=drawn, class_=_class("mt-amount", mark), style=f"width:{300 * size / most:.0f}px")
+        rows.append(tag("tr", tag("th", label, scope="row"), tag("td", mono(size_text(size))), tag("td", bar)))
     return tag("table", tag("tbody", *rows), class_="mt-shapes")
 
 

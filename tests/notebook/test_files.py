@@ -63,6 +63,9 @@ def test_every_picture_is_well_formed_in_an_svg(painter, tmp_path):
         shown = [div for div in root.iter("{http://www.w3.org/1999/xhtml}div")
                  if {"mindtorch", f"mt-{kind}"} <= {*div.get("class", "").split()}]
         assert len(shown) == 1 and "".join(shown[0].itertext()).strip()
+        inside = [part for part in root.iter() if part.tag.rpartition("}")[2] in ("svg", "rect", "path", "text")]
+        assert all(part.tag.startswith("{http://www.w3.org/2000/svg}") for part in inside)
+        assert len(inside) > 2 or name not in ("graph", "large")  # the outer one, and its ground
 
 
 def test_a_page_of_its_own_needs_no_browser(browserless, tmp_path):
