@@ -228,8 +228,8 @@ def methods(registry: Any) -> str:
             made += f"    @{name}.setter\n    def {name}(self, value: Tensor | _Number) -> None: ...\n"
     for name in [*keys("_dtype.py", "DTYPE_ALIASES"), *keys("_conversion.py", "CONVERSIONS")]:
         made += f"    def {name}(self, memory_format: _MemoryFormat | None = ...) -> Tensor: ...\n"
-    for name in keys("_conversion.py", "SPARSE"):
-        made += f"    def {name}(self) -> Any: ...\n"
+    for name in [*keys("_sparse.py", "SPARSE"), *keys("_sparse.py", "KERNELS")]:
+        made += f"    def {name}(self, *args: Any) -> Any: ...\n"
     return made + others
 
 

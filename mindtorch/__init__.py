@@ -56,6 +56,7 @@ from ._random import (
 )
 from ._removed import eig as eig, lstsq as lstsq, matrix_rank as matrix_rank, solve as solve, symeig as symeig
 from ._size import Size as Size
+from ._sparse import smm as smm, sspaddmm as sspaddmm
 from ._storage import (
     LEGACY_STORAGES as _LEGACY_STORAGES, TypedStorage as TypedStorage, UntypedStorage as UntypedStorage,
 )

@@ -131,45 +131,6 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return self.to(dtype)
 
 
-# -- what only sparse tensors have -------------------------------------------------------------------------------------
-
-#: By the method: the layout that it expects, and what it returns of a tensor that has it.
-SPARSE = {
-    "is_coalesced": ("sparse coordinate", "Whether each index of a sparse tensor is there once"),
-    "coalesce": ("sparse coordinate", "A sparse tensor with each index once"),
-    "indices": ("sparse coordinate", "Where the values of a sparse tensor stand"),
-    "values": ("sparse", "The values of a sparse tensor"),
-    "crow_indices": ("sparse row compressed", "Where the rows of a sparse tensor begin"),
-    "col_indices": ("sparse row compressed", "The columns of a sparse tensor's values"),
-    "ccol_indices": ("sparse column compressed", "Where the columns of a sparse tensor begin"),
-    "row_indices": ("sparse column compressed", "The rows of a sparse tensor's values"),
-}
-
-
-def _of_sparse(name: str, layout: str, what: str) -> Callable[[Tensor], Any]:
-    """A method that refuses all tensors, since they are strided."""
-
-    def method(self: Tensor) -> Any:
-        raise RuntimeError(f"{name} expected {layout} tensor layout but got Strided")
-
-    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
-    method.__doc__ = (f"{what} (``torch.Tensor.{name}``).\n\nRaises:\n"
-                      "    RuntimeError: always, since tensors are strided.")
-    return method
-
-
-@tensor_method("sparse_dim")
-def sparse_dim(self: Tensor) -> int:
-    """The number of sparse dimensions: 0, since the tensor is strided (``torch.Tensor.sparse_dim``)."""
-    return 0
-
-
-@tensor_method("dense_dim")
-def dense_dim(self: Tensor) -> int:
-    """The number of dense dimensions: all, since the tensor is strided (``torch.Tensor.dense_dim``)."""
-    return self.dim()
-
-
 @tensor_method("to_dense")
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     """This tensor, which is dense, in a dtype, or itself if it has it (``torch.Tensor.to_dense``). ``masked_grad`` is
@@ -249,7 +210,5 @@ def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
     return _str(self, tensor_contents=tensor_contents)
 
 
-for _name, (_layout, _what) in SPARSE.items():
-    setattr(Tensor, _name, _of_sparse(_name, _layout, _what))
 for _name, _dtype in {**DTYPE_ALIASES, **CONVERSIONS}.items():
     setattr(Tensor, _name, _to_dtype(_name, _dtype))

@@ -105,3 +105,18 @@ def test_devices_by_name_are_those_of_the_class() -> None:
                              "ccol_indices", "row_indices", "sparse_dim", "dense_dim")])
 def test_what_only_sparse_tensors_have_is_refused_in_pytorchs_words(program: Program) -> None:
     assert_same_outcome(program)
+
+
+@each_program(lambda t: t.smm(t.ones(2, 2), t.ones(2, 2)), lambda t: t.ones(2, 2).smm(t.ones(2, 2)),
+              lambda t: t.sspaddmm(*[t.ones(2, 2)] * 3), lambda t: t.ones(2, 2).sspaddmm(*[t.ones(2, 2)] * 2))
+def test_products_of_sparse_matrices_take_no_others(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("name", ["_nnz", "_indices", "_values", "_dimI", "_dimV", "sparse_mask"])
+def test_what_only_sparse_tensors_have_a_kernel_of_is_refused(name: str, device: str) -> None:
+    for lib in (mindtorch, torch):
+        x = lib.ones(2, 3, device=device)
+        with pytest.raises(NotImplementedError, match=f"aten::{name}"):
+            getattr(x, name)(*[x] * (name == "sparse_mask"))
