@@ -46,8 +46,8 @@ HOUSE = (
     Room("_backends.npu _backends.ascend", "Ascend NPUs through CANN: `signatures` are those in C, `ops` the kernels, "
          "`simulator` the device", "a row in `signatures/`, a row in `ops/`"),
     Room("_creation", "tensors from sizes, numbers, sequences, arrays, random numbers", "a factory"),
-    Room("_composite _indexing _conversion _sparse _apply _utils", "operators written in other operators; `x[...]`; `to` "
-         "and its like; how tensors are copied and pickled",
+    Room("_composite _indexing _conversion _sparse _apply _utils", "operators written in other operators; `x[...]`; "
+         "`to` and its like; how tensors are copied and pickled",
          "a composite: `_composite/<family>.py`"),
     Room("_batching", "how operators run on all elements of a batch inside `vmap`", "a family's rule"),
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
