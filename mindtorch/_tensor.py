@@ -617,12 +617,17 @@ class Tensor(Methods, metaclass=_TensorType):
         """The node that computed this tensor, None for a leaf (``torch.Tensor.grad_fn``)."""
         if self._base is not None:
             views.refresh(self)
-        return self._grad_fn
+        node = self._grad_fn
+        if node is not None:
+            node.unfold()
+        return node
 
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operator computed this tensor (``torch.Tensor.is_leaf``)."""
-        return self.grad_fn is None
+        if self._base is not None:
+            views.refresh(self)
+        return self._grad_fn is None
 
     @property
     def output_nr(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _batching
 from ._autograd import (  # noqa: F401  (derivatives say where their rows are)
-    derivatives, forward, function, grad_mode, recording, views,
+    derivatives, folded, forward, function, grad_mode, recording, views,
 )
 from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)

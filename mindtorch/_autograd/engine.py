@@ -97,6 +97,7 @@ def nodes_above(root: Node, targets: set[Node]) -> set[Node]:
     stack = [root]
     while stack:
         node = stack[-1]
+        node.unfold()
         below = [target for _, target, _ in node._links]
         ahead = [target for target in below if target not in finished]
         if node in finished or not ahead:
@@ -226,6 +227,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
 
 def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool) -> list[Any] | None:
     """Run a node that has hooks, or whose gradients are wanted or seen, or in anomaly mode; None if it need not run."""
+    node.unfold()
     runs = task.needed is None or node in task.needed
     task.node = node
     if not runs:

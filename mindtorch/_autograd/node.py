@@ -46,11 +46,16 @@ class Node:
     _metadata: dict[Any, Any] | None = None
     _keeps_dtype = False  #: whether a complex gradient for a real input is an error, or its real part is meant
 
+    def unfold(self) -> None:
+        """Become the nodes of several operators, if this one stands for them."""
+
     @property
     def _edges(self) -> tuple[Edge | None, ...]:
         """Where the gradient of each differentiable input goes, None where none is needed."""
+        self.unfold()
         edges: list[Edge | None] = [None] * self._width
         for position, node, number in self._links:
+            node.unfold()
             edges[position] = (node, number)
         return tuple(edges)
 
@@ -79,6 +84,7 @@ class Node:
 
     def __call__(self, *grads: Any) -> Any:
         """The gradients of the inputs from those of the outputs: one, or a tuple."""
+        self.unfold()
         if len(grads) != len(self._outputs):
             raise TypeError(f"expected {len(self._outputs)} arguments, got {len(grads)} instead")
         outputs = self.apply(list(grads))
@@ -119,6 +125,7 @@ class Node:
     # -- hooks -----------------------------------------------------------------------------------------------------
 
     def _hooks_here(self) -> NodeHooks:
+        self.unfold()
         if self._hooks is None:
             self._hooks = NodeHooks()
         return self._hooks

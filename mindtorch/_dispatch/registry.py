@@ -184,6 +184,8 @@ class OpRegistry:
         self.packets: dict[str, list[Operator]] = {}
         self.meta_rows = FamilyTable(self)
         self.derivatives = FamilyTable(self)
+        #: By composite: what makes of it and its function the one that records it on contiguous CPU tensors.
+        self.folds: dict[str, Callable[[Operator, Callable[..., Any]], Callable[..., Any]]] = {}
         self.on_define: list[Callable[[str], None]] = []
 
     def define(self, row: str, flags: frozenset[str] = frozenset({"function"}), family: str = "") -> Operator:
@@ -278,6 +280,8 @@ class OpRegistry:
             form.derivative = None
             if form is not op:
                 form.kernels.clear()
+        for name in self.folds:  # the operator may be one of theirs
+            self.operators[name].table.clear()
 
     def forget_rows(self, name: str) -> None:
         """The same, and the kernels that were made from the tables' rows of that operator: one of them has changed."""

@@ -29,6 +29,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node, output_nr = tensor._grad_edge()  # type: ignore[misc]
+    node.unfold()
     return GradientEdge(node, output_nr)
 
 

@@ -155,9 +155,9 @@ def replace(operator: str, device: str, function: Callable[..., Any]) -> Abstrac
         before = [dict(form.kernels) for form in forms]
 
         def undo() -> None:
+            registry.forget_resolved(op)
             for form, kernels in zip(forms, before, strict=True):
                 form.kernels = kernels
-                form.table.clear()
 
         op.kernels[key] = Kernel(seam, seam, registered=True)
         registry.forget_resolved(op)

@@ -108,7 +108,9 @@ class Native:
     # -- the graph -----------------------------------------------------------------------------------------------------
 
     def root(self, tensor: Any) -> Any:
-        return tensor._grad_edge()[0]
+        node = tensor._grad_edge()[0]
+        node.unfold()
+        return node
 
     def node(self, node: Any) -> NodeLook:
         outputs, tables, variable = [output[:2] for output in node._outputs if output], [], None

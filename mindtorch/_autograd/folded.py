@@ -1,0 +1,243 @@
+"""Composites that are recorded as one node, which becomes the nodes of their operators as soon as somebody looks.
+
+``linear`` is written in two operators, ``t`` and ``addmm``, and PyTorch's graph has a node for each. In a training step
+nobody looks at them, so both are recorded as one node, whose ``compute`` does what theirs would do one after the other.
+Whoever asks for ``grad_fn`` or ``next_functions``, registers a hook, wants the gradients of some inputs only, records
+the backward pass or observes it, finds the nodes that PyTorch has: ``unfold`` makes of the node, in place, that of the
+last operator, and behind it those of the others.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._device import CPU as HOST
+from .._dispatch.aten import sum_dim_IntList as sum_dims
+from .._dispatch.dispatcher import resolve
+from .._dispatch.keys import AUTOGRAD, CPU
+from .._dispatch.local import local
+from .._dispatch.registry import Operator
+from .._dispatch.schemas import registry
+from .._dtype import float32, float64, int64
+from .anomaly import AnomalyMode
+from .derivative import Derivative, OperatorNode
+from .grad_mode import enable_grad
+from .node import Edge, Node, new, next_sequence_nr
+from .recording import derivative_of
+from .saved import Saved
+from .utils import ON_CPU, is_unobserved
+
+Kernel = Callable[..., Any]
+PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
+T, ADDMM = registry["t"], registry["addmm"]
+LOG_SOFTMAX, NLL_LOSS = registry["_log_softmax"], registry["nll_loss_forward"]
+LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD = registry["_log_softmax_backward_data"], registry["nll_loss_backward"]
+
+
+def kernel(op: Operator) -> Kernel:
+    """What computes an operator on contiguous CPU tensors, outside of the graph."""
+    return op.table.get(CPU) or resolve(op, CPU)
+
+
+def saved_at(tensor: Any, version: int) -> Saved:
+    """A tensor as a node keeps it, with the version that it had."""
+    saved = new(Saved)
+    saved.tensor, saved.version, saved.output_nr, saved.packed = tensor, version, None, None
+    return saved
+
+
+class Folded(Node):
+    """The node of a composite. ``saved`` is what it needs of the call; None when that was freed."""
+
+    saved: tuple[Any, ...] | None
+    shape: tuple[int, ...]  #: of what lies between the operators, when nothing else is left
+
+    def compute(self, grad: Any, *saved: Any) -> list[Any] | None:
+        """The gradients of the inputs; None if a tensor was written or detached since it was saved."""
+        raise NotImplementedError
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        saved, grad = self.saved, grads[0]
+        if saved is not None and grad is not None and not grad._keys & ~ON_CPU and is_unobserved():
+            try:
+                results = self.compute(grad, *saved)
+            except (Warning, ArithmeticError):  # of numbers that are none: where the user has them raised
+                results = None
+            if results is not None:
+                return results
+        self.unfold()
+        return self.apply(grads)
+
+    def release_variables(self) -> None:
+        if self.saved is not None:
+            self.shape, self.saved = self.saved[0]._array.shape, None
+
+    def become(self, op: Operator, mask: int, edges: Sequence[Edge | None]) -> OperatorNode:
+        """Be the node of an operator from now on, of whose call nothing is saved yet."""
+        node: Any = self
+        found: Derivative = derivative_of(op)  # type: ignore[assignment]
+        node.__class__, node.plan = found.node_class, found.plan(mask)
+        node.saved = None if node.plan.keeps_tensors else node.plan.template.copy()
+        node._links = tuple([(i, *edge) for i, edge in enumerate(edges) if edge is not None])
+        return node
+
+    def before(self, op: Operator, edge: Edge) -> OperatorNode:
+        """The node of the operator that was called before the last one."""
+        node = new(Folded).become(op, 1, [edge])
+        node._order, node._out_dtype = self._order - 1, self._out_dtype
+        node._out_shape = self.shape if self.saved is None else self.saved[0]._array.shape
+        return node
+
+
+class FoldedLinear(Folded):
+    """``t`` of the weight, then ``addmm``: gradients go to the bias, the input if it needs one, and the weight."""
+
+    _width = 3
+
+    def name(self) -> str:
+        return "AddmmBackward0"
+
+    def compute(self, grad: Any, mat2: Any, written: int, input: Any, input_written: int,
+                *others: Any) -> list[Any] | None:
+        cell = input._version_counter
+        if ((cell is not None and cell[0] != input_written) or mat2._version_counter[0] != written
+                or input._detached_at):
+            return None
+        return [sum_dims(grad, (0,)),
+                grad._product(mat2, False, True, False) if len(self._links) == 3 else None,
+                grad._product(input, True, False, False)]
+
+    def unfold(self) -> None:
+        saved, (bias, *input_, weight) = self.saved, self._links
+        turned = self.before(T, weight[1:])
+        node = self.become(ADDMM, 7 if input_ else 5, [bias[1:], input_[0][1:] if input_ else None, (turned, 0)])
+        if saved is not None:
+            mat2, written, input, input_written, weight, bias = saved
+            if weight._array is not None and weight._array.ctypes.data == mat2._array.ctypes.data:
+                with enable_grad():  # the weight's memory is what it was
+                    mat2 = weight._fast_view(mat2._array, weight._offset, mat2._stride)
+            mat2._grad_fn, mat2._attr_version = turned, written
+            mat2._keys |= AUTOGRAD
+            tensors = {"mat1": saved_at(input, input_written), "mat2": saved_at(mat2, written)}
+            node.saved = [tensors.get(name, value) for name, value in
+                          zip(node.plan.names, node.plan.keep(bias, input, mat2), strict=True)]
+
+
+def fold_linear(general: Kernel) -> Kernel:
+    """``linear`` of a matrix, with a weight and a bias that require grad."""
+
+    def record(input: Any, weight: Any, bias: Any = None) -> Any:
+        rows, matrix = input._array, weight._array
+        if (bias is None or not local.grad_enabled or not weight._keys & bias._keys & AUTOGRAD
+                or AnomalyMode.enabled or local.saved_tensor_hooks or weight._dtype not in PLAIN
+                or input._dtype is not weight._dtype or bias._dtype is not weight._dtype or rows.ndim != 2
+                or matrix.ndim != 2 or rows.shape[1] != matrix.shape[1] or bias._array.shape != matrix.shape[:1]):
+            return general(input, weight, bias)
+        bias_edge, edge, weight_edge = bias._grad_edge(), None, weight._grad_edge()
+        if bias_edge is None or weight_edge is None:
+            return general(input, weight, bias)
+        mat2 = weight._transposed_alias()
+        result = kernel(ADDMM)(bias, input, mat2)
+        node = new(FoldedLinear)
+        next_sequence_nr()  # that of ``t``
+        node._order = next_sequence_nr()
+        if input._keys & AUTOGRAD and (edge := input._grad_edge()) is not None:
+            node._links = (0, *bias_edge), (1, *edge), (2, *weight_edge)
+        else:
+            node._links = (0, *bias_edge), (2, *weight_edge)
+        cell = input._version_counter
+        node.saved = (mat2, mat2._version_counter[0], input, 0 if cell is None else cell[0], weight, bias)
+        node._out_shape, node._out_dtype = result._array.shape, result._dtype
+        result._grad_fn = node
+        result._keys |= AUTOGRAD
+        return result
+
+    return record
+
+
+class FoldedCrossEntropy(Folded):
+    """``_log_softmax`` of the input, then ``nll_loss_forward``."""
+
+    _width = 1
+
+    def name(self) -> str:
+        return "NllLossBackward0"
+
+    def compute(self, grad: Any, logs: Any, target: Any, written: int, total: Any,
+                *settings: int) -> list[Any] | None:
+        cell = target._version_counter
+        if (cell is not None and cell[0] != written) or grad._keys != CPU:
+            return None
+        inner = kernel(NLL_LOSS_BACKWARD)(grad, logs, target, None, *settings, total)
+        return [kernel(LOG_SOFTMAX_BACKWARD)(inner, logs, 1, logs._dtype)]
+
+    def unfold(self) -> None:
+        saved, (input,) = self.saved, self._links
+        softmax = self.before(LOG_SOFTMAX, input[1:])
+        node = self.become(NLL_LOSS, 1, [(softmax, 0)])
+        node._outputs = ((node._out_shape, node._out_dtype, HOST), ((), node._out_dtype, HOST))
+        if saved is not None:
+            logs, target, written, total, *settings = saved
+            softmax.saved = softmax.plan.keep(logs, 1, False)
+            softmax.derivative.finish(softmax, logs)
+            node.saved = [saved_at(target, written) if name == "target" else value for name, value in
+                          zip(node.plan.names, node.plan.keep(logs, target, None, *settings), strict=True)]
+            node.save_outputs((None, total))
+
+
+def fold_cross_entropy(general: Kernel) -> Kernel:
+    """``cross_entropy_loss`` of a matrix and as many classes, without weights and smoothing."""
+
+    def record(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100,
+               label_smoothing: float = 0.0) -> Any:
+        rows = self._array
+        if (weight is not None or label_smoothing or not local.grad_enabled or not self._keys & AUTOGRAD
+                or AnomalyMode.enabled or local.saved_tensor_hooks or self._dtype not in PLAIN
+                or target._dtype is not int64 or rows.ndim != 2 or target._array.shape != rows.shape[:1]
+                or (edge := self._grad_edge()) is None):
+            return general(self, target, weight, reduction, ignore_index, label_smoothing)
+        try:
+            logs = kernel(LOG_SOFTMAX)(self, 1, False)
+            result, total = kernel(NLL_LOSS)(logs, target, None, reduction, ignore_index)
+        except Exception:  # is raised again under the name of the operator
+            return general(self, target, weight, reduction, ignore_index, label_smoothing)
+        node = new(FoldedCrossEntropy)
+        next_sequence_nr()  # that of ``_log_softmax``
+        node._order = next_sequence_nr()
+        node._links = (0, *edge),
+        cell = target._version_counter
+        node.saved = (logs, target, 0 if cell is None else cell[0], total, reduction, ignore_index)
+        node._out_shape, node._out_dtype = result._array.shape, result._dtype
+        result._grad_fn = node
+        result._keys |= AUTOGRAD
+        return result
+
+    return record
+
+
+#: By composite: what makes of its function the one that records it as one node, and the operators that it is.
+FOLDS: dict[str, tuple[Callable[[Kernel], Kernel], tuple[Operator, ...]]] = {
+    "linear": (fold_linear, (T, ADDMM)),
+    "cross_entropy_loss": (fold_cross_entropy, (LOG_SOFTMAX, NLL_LOSS, LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD)),
+}
+
+
+def fold(op: Operator, general: Kernel) -> Kernel:
+    """The function that records a composite on contiguous CPU tensors: as one node, unless a user has given one of its
+    operators another kernel or another derivative.
+    """
+    make, parts = FOLDS[op.name]
+    return make(general) if all(map(is_ours, parts)) else general
+
+
+def is_ours(op: Operator) -> bool:
+    """Whether an operator's kernels and its derivative are those of this library."""
+    if op.autograd is not None or any(kernel.registered for kernel in op.kernels.values()):
+        return False
+    found = derivative_of(op)
+    formulas = () if found is None or found.row is None else found.row.formulas.values()
+    return all(isinstance(formula, Operator) or formula.__module__.startswith(f"{__package__}.")
+               for formula in formulas)
+
+
+registry.folds.update(dict.fromkeys(FOLDS, fold))
