@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._device import CPU as HOST
+from .._dispatch import dispatcher
 from .._dispatch.aten import sum_dim_IntList as sum_dims
 from .._dispatch.dispatcher import resolve
 from .._dispatch.keys import AUTOGRAD, CPU
@@ -124,11 +125,11 @@ class FoldedLinear(Folded):
 
 
 def fold_linear(general: Kernel) -> Kernel:
-    """``linear`` of a matrix, with a weight and a bias that require grad."""
+    """``linear`` of a matrix, with a weight and a bias that require grad, where no mode is on in which calls show."""
 
     def record(input: Any, weight: Any, bias: Any = None) -> Any:
         rows, matrix = input._array, weight._array
-        if (bias is None or not local.grad_enabled or not weight._keys & bias._keys & AUTOGRAD
+        if (dispatcher.mode or bias is None or not local.grad_enabled or not weight._keys & bias._keys & AUTOGRAD
                 or AnomalyMode.enabled or local.saved_tensor_hooks or weight._dtype not in PLAIN
                 or input._dtype is not weight._dtype or bias._dtype is not weight._dtype or rows.ndim != 2
                 or matrix.ndim != 2 or rows.shape[1] != matrix.shape[1] or bias._array.shape != matrix.shape[:1]):
@@ -191,10 +192,10 @@ def fold_cross_entropy(general: Kernel) -> Kernel:
     def record(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100,
                label_smoothing: float = 0.0) -> Any:
         rows = self._array
-        if (weight is not None or label_smoothing or not local.grad_enabled or not self._keys & AUTOGRAD
-                or AnomalyMode.enabled or local.saved_tensor_hooks or self._dtype not in PLAIN
-                or target._dtype is not int64 or rows.ndim != 2 or target._array.shape != rows.shape[:1]
-                or (edge := self._grad_edge()) is None):
+        if (dispatcher.mode or weight is not None or label_smoothing or not local.grad_enabled
+                or not self._keys & AUTOGRAD or AnomalyMode.enabled or local.saved_tensor_hooks
+                or self._dtype not in PLAIN or target._dtype is not int64 or rows.ndim != 2
+                or target._array.shape != rows.shape[:1] or (edge := self._grad_edge()) is None):
             return general(self, target, weight, reduction, ignore_index, label_smoothing)
         try:
             logs = kernel(LOG_SOFTMAX)(self, 1, False)

@@ -1,0 +1,277 @@
+"""``linear`` and ``cross_entropy`` are recorded as one node each, and show PyTorch's nodes to all who look."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mindtorch
+from mindtorch import nn
+from mindtorch._autograd.folded import Folded
+from mindtorch.profiler import profile
+from tests.both import assert_same_outcome, each_program
+
+
+def given(t):
+    """An input, a weight, a bias and classes."""
+    x = (t.arange(6.0).reshape(2, 3) / 4).requires_grad_()
+    weight = (t.arange(12.0).reshape(4, 3) / 8).requires_grad_()
+    return x, weight, t.ones(4, requires_grad=True), t.tensor([1, 3])
+
+
+def layer(t):
+    x, weight, bias, _ = given(t)
+    return t.nn.functional.linear(x, weight, bias), x, weight, bias
+
+
+def loss(t, **settings):
+    x, weight, bias, classes = given(t)
+    return t.nn.functional.cross_entropy(t.nn.functional.linear(x, weight, bias), classes, **settings), x, weight, bias
+
+
+def tree(node):
+    """A graph's names and edges."""
+    return None if node is None else (node.name(), [(tree(below), number) for below, number in node.next_functions])
+
+
+def gradients(t, value, *leaves):
+    """Those of leaves, rounded, with their strides."""
+    value.sum().backward()
+    return [(t.round(leaf.grad, decimals=4).tolist(), leaf.grad.stride()) for leaf in leaves]
+
+
+def test_what_nobody_looks_at_is_one_node_and_becomes_several_where_somebody_does() -> None:
+    value, *leaves = loss(mindtorch)
+    node = value._grad_fn
+    assert isinstance(node, Folded) and isinstance(node._links[0][1], Folded)
+    value.backward()
+    assert all(leaf.grad is not None for leaf in leaves) and isinstance(node, Folded)
+    assert value.grad_fn is node and not isinstance(node, Folded)
+    assert type(node) is type(nn.functional.nll_loss(mindtorch.ones(1, 2, requires_grad=True),
+                                                     mindtorch.tensor([0])).grad_fn)
+
+
+@each_program(
+    lambda t: tree(layer(t)[0].grad_fn),
+    lambda t: tree(loss(t)[0].grad_fn),
+    lambda t: tree(loss(t)[0].relu().grad_fn),
+    lambda t: [node.name() for node, _ in layer(t)[0].sum().grad_fn.next_functions],
+    lambda t: gradients(t, *layer(t)),
+    lambda t: gradients(t, *loss(t)),
+    lambda t: gradients(t, *loss(t, reduction="sum")),
+    lambda t: gradients(t, *loss(t, reduction="none")),
+    lambda t: gradients(t, *loss(t, ignore_index=3)),
+    lambda t: gradients(t, *loss(t, label_smoothing=0.1)),
+    lambda t: (lambda out, *leaves: gradients(t, (out * 2).t().double().cos(), *leaves))(*layer(t)),
+)
+def test_nodes_and_gradients_are_pytorchs(program) -> None:
+    assert_same_outcome(program)
+
+
+def twice(t):
+    value, *leaves = loss(t)
+    value.backward(retain_graph=True)
+    return gradients(t, value, *leaves), tree(value.grad_fn)
+
+
+def freed(t):
+    value, *_ = loss(t)
+    value.backward()
+    shown = tree(value.grad_fn)
+    return shown, [tuple(node._input_metadata[0].shape) for node in
+                   (value.grad_fn.next_functions[0][0], value.grad_fn.next_functions[0][0].next_functions[0][0])]
+
+
+def freed_and_run_again(t):
+    value, *_ = loss(t)
+    value.backward()
+    value.backward()
+
+
+@each_program(twice, freed, freed_and_run_again)
+def test_a_graph_may_be_kept_or_is_freed(program) -> None:
+    assert_same_outcome(program)
+
+
+def second_derivative(t):
+    value, x, weight, _ = loss(t)
+    grad, = t.autograd.grad(value, x, create_graph=True)
+    return [t.round(g, decimals=4).tolist() for g in t.autograd.grad(grad.pow(2).sum(), (x, weight))]
+
+
+def gradient_of_some(t):
+    out, x, weight, bias = layer(t)
+    return [g.tolist() for g in t.autograd.grad(out.sum(), (weight, out), retain_graph=True)], t.autograd.grad(
+        out.sum(), bias)[0].tolist(), x.grad
+
+
+def with_create_graph(t):
+    value, x, *_ = loss(t)
+    value.backward(create_graph=True)
+    return x.grad.requires_grad, tree(x.grad.grad_fn)
+
+
+def hooked(t):
+    out, *_ = layer(t)
+    seen = []
+    out.register_hook(lambda grad: seen.append(grad.tolist()))
+    out.grad_fn.register_hook(lambda results, grads: seen.append([tuple(grad.shape) for grad in results]))
+    (out * 2).sum().backward()
+    return seen
+
+
+def hooked_below(t):
+    value, *_ = loss(t)
+    seen = []
+    value.grad_fn.next_functions[0][0].register_prehook(lambda grads: seen.append(grads[0].shape))
+    value.backward()
+    return seen
+
+
+def retained(t):
+    out, *_ = layer(t)
+    out.retain_grad()
+    out.sum().backward()
+    return out.grad.tolist()
+
+
+def edge(t):
+    return tree(t.autograd.graph.get_gradient_edge(layer(t)[0]).node)
+
+
+def in_place(t):
+    out, *leaves = layer(t)
+    out[0].mul_(3)
+    return tree(out.grad_fn), gradients(t, out, *leaves)
+
+
+def anomaly(t):
+    value, x, *_ = loss(t)
+    with t.autograd.set_detect_anomaly(True):
+        value.backward()
+    return x.grad.shape
+
+
+def packed(t):
+    kept = []
+    with t.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tuple(tensor.shape)) or tensor, lambda x: x):
+        value, x, *_ = loss(t)
+    value.backward()
+    return sorted(kept), x.grad.shape
+
+
+@each_program(second_derivative, gradient_of_some, with_create_graph, hooked, hooked_below, retained, edge, in_place,
+              anomaly, packed)
+@pytest.mark.filterwarnings("ignore:Using backward:UserWarning", "ignore:Anomaly:UserWarning")
+def test_who_wants_more_than_gradients_of_leaves_gets_pytorchs(program) -> None:
+    assert_same_outcome(program)
+
+
+def saved(t):
+    value, _, weight, _ = loss(t)
+    softmax = value.grad_fn.next_functions[0][0]
+    addmm = softmax.next_functions[0][0]
+    mat2 = addmm._saved_mat2
+    return (value.grad_fn._saved_target.tolist(), value.grad_fn._saved_self.grad_fn is softmax,
+            value.grad_fn._saved_total_weight.tolist(), value.grad_fn._saved_reduction, softmax._saved_result.shape,
+            softmax._saved_dim, addmm._saved_mat1.shape, mat2._base is weight, mat2._is_view(), mat2.stride(),
+            mat2.grad_fn is addmm.next_functions[2][0], addmm._saved_mat2_sym_strides, addmm._saved_alpha)
+
+
+def written(change):
+    def program(t):
+        out, x, weight, bias = layer(t)
+        value = t.nn.functional.cross_entropy(out, target := t.tensor([1, 3]))
+        with t.no_grad():
+            change(x, weight, bias, target, out)
+        return gradients(t, value, x, weight, bias)
+
+    return program
+
+
+def of_other_data(t):
+    out, x, weight, bias = layer(t)
+    weight.data = t.zeros(4, 3)
+    return gradients(t, out, x, weight, bias)
+
+
+def of_other_data_looked_at(t):
+    out, x, weight, bias = layer(t)
+    weight.data = t.zeros(4, 3)
+    return out.grad_fn.name(), gradients(t, out, x, weight, bias)
+
+
+@each_program(
+    saved, of_other_data, of_other_data_looked_at,
+    written(lambda x, weight, bias, target, out: weight.add_(1)),
+    written(lambda x, weight, bias, target, out: x.add_(1)),
+    written(lambda x, weight, bias, target, out: bias.add_(1)),
+    written(lambda x, weight, bias, target, out: target.zero_()),
+    written(lambda x, weight, bias, target, out: out.zero_()),
+)
+def test_what_is_saved_and_was_written_since_is_as_in_pytorch(program) -> None:
+    assert_same_outcome(program)
+
+
+def linear(change_input=lambda x: x, change_weight=lambda w: w, change_bias=lambda b: b):
+    def program(t):
+        x, weight, bias, _ = given(t)
+        out = t.nn.functional.linear(change_input(x), change_weight(weight), change_bias(bias))
+        return tree(out.grad_fn), gradients(t, out)
+
+    return program
+
+
+@each_program(
+    linear(change_input=lambda x: x.detach()), linear(change_weight=lambda w: w.detach()),
+    linear(change_bias=lambda b: b.detach()), linear(change_bias=lambda b: None), linear(change_weight=lambda w: w * 2),
+    linear(change_weight=lambda w: w.t().contiguous().t()), linear(change_bias=lambda b: b[:1]),
+    linear(change_input=lambda x: x[0]), linear(change_input=lambda x: x[None]),
+    linear(change_input=lambda x: x[:, :2]), linear(change_input=lambda x: x.double()),
+    linear(change_input=lambda x: x[:0]), linear(change_weight=lambda w: w[:1], change_bias=lambda b: b[:1]),
+    lambda t: t.nn.functional.cross_entropy(layer(t)[0], t.tensor([1, 5])),
+    lambda t: t.nn.functional.cross_entropy(layer(t)[0], t.tensor([1])),
+    lambda t: t.nn.functional.cross_entropy(layer(t)[0], t.tensor([1.0, 2.0])),
+    lambda t: loss(t, weight=t.tensor([1.0, 2.0, 3.0, 4.0]))[0].item(),
+)
+def test_other_arguments_are_recorded_and_refused_as_in_pytorch(program) -> None:
+    assert_same_outcome(program)
+
+
+def test_observers_see_each_operator_forward_and_backward() -> None:
+    with profile() as forward:
+        value, *_ = loss(mindtorch)
+    assert {"aten::t", "aten::addmm", "aten::_log_softmax", "aten::nll_loss_forward"} <= {
+        event.key for event in forward.key_averages()}
+    value, *_ = loss(mindtorch)
+    with profile() as backward:
+        value.backward()
+    assert {"aten::mm", "aten::t", "aten::nll_loss_backward"} <= {event.key for event in backward.key_averages()}
+
+
+def test_an_operator_to_which_a_user_gave_another_kernel_is_called() -> None:
+    called = []
+    library = mindtorch.library.Library("aten", "IMPL")
+    try:
+        library.impl("addmm", lambda *args: called.append(args) or mindtorch.zeros(2, 4), "CPU")
+        assert layer(mindtorch)[0].tolist() == [[0] * 4] * 2 and len(called) == 1
+    finally:
+        library._destroy()
+    assert isinstance(layer(mindtorch)[0]._grad_fn, Folded)
+
+
+def test_numbers_that_are_none_are_no_error_where_numpy_raises_them() -> None:
+    x, weight, bias, _ = given(mindtorch)
+    with np.errstate(all="raise"):
+        nn.functional.linear(x * float("inf"), weight, bias).sum().backward()
+    assert weight.grad.isnan().any()
+
+
+def test_gradients_do_not_depend_on_whether_the_graph_was_looked_at() -> None:
+    found = []
+    for looks in (False, True):
+        value, *leaves = loss(mindtorch)
+        if looks:
+            tree(value.grad_fn)
+        value.backward()
+        found.append([leaf.grad.tolist() for leaf in leaves])
+    assert found[0] == found[1]
