@@ -11,7 +11,7 @@ from .._about import about
 from .._device import CPU
 from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, clone, copy_, detach, new_empty_strided
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
-from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
+from .._dispatch.keys import AUTOGRAD, CPU as HOST, NONCONTIGUOUS
 from .._dispatch.local import local
 from .._formats import contiguous_format
 from .hooks import checked, run_tensor_hooks
@@ -51,6 +51,9 @@ def _references_of_a_local() -> int:
 
 #: What ``getrefcount`` says of an object that one local variable refers to, and nothing else.
 ALONE = _references_of_a_local()
+#: The references to an argument of a function that come from its call and from a local variable and a list there.
+HELD = (lambda there: (lambda local: (lambda argument: getrefcount(argument))(local))(there[0]))([object()]) - ALONE
+LEAF = HOST | AUTOGRAD  #: the keys of a contiguous leaf of the CPU
 
 
 def grad_accumulator(tensor: Any) -> AccumulateGrad:
@@ -68,6 +71,23 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
             node._out_shape, node._out_dtype = array.shape, tensor._dtype
         tensor._accumulator = weakref.ref(node)
     return node
+
+
+def take_first(node: AccumulateGrad, gradient: Any) -> bool:
+    """Make a gradient, to which the engine and a list refer, a leaf's ``grad``, and say whether that is done: it is
+    what ``accumulate`` would do where there is no more to it, in most steps of a training.
+    """
+    variable = node.variable
+    if (variable._keys != LEAF or gradient._keys != HOST or gradient._version_counter is not None
+            or getrefcount(gradient) != ALONE + HELD or gradient._array.shape != node._out_shape
+            or gradient._dtype is not node._out_dtype or variable._hooks or node._hooks is not None
+            or variable._post_accumulate_hooks):
+        return False
+    with _lock:
+        if variable._grad is not None:
+            return False
+        variable._grad = gradient
+    return True
 
 
 def accumulate(variable: Any, grads: list[Any]) -> None:

@@ -19,7 +19,7 @@ from .._dispatch.local import local
 from .._dtype import FLOATING
 from .._size import Size
 from .._warnings import warn_once
-from .accumulate import ALONE, AccumulateGrad, accumulate, can_accumulate_inplace
+from .accumulate import ALONE, AccumulateGrad, accumulate, can_accumulate_inplace, take_first
 from .anomaly import AnomalyMode, check_nan, explain_failure, tell_node
 from .node import Edge, GradientEdge, Node, new
 from .utils import can_expand, reduce_grad
@@ -137,6 +137,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     for gradient in gradients:
         seen = seen or (gradient is not None and is_seen(gradient))
     watched = seen or bool(captures) or AnomalyMode.enabled
+    plain = needed is None and not watched and not create_graph
     outer, before = local.task, local.grad_enabled
     local.task, local.grad_enabled = task, create_graph
     alone = ALONE + 1  # the references to a node of which no other edge knows, here
@@ -155,6 +156,10 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                         node is not task or len(roots) > 1):  # the hooks of a single root run in any case
                     continue
                 gradient = results[position]
+                if (plain and target.__class__ is AccumulateGrad and gradient is not None
+                        and (getrefcount(target) <= alone if joins is None else target not in joins)
+                        and take_first(target, gradient)):
+                    continue
                 if gradient is not None:
                     results[position] = None
                     array = gradient._array

@@ -197,9 +197,9 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
         for tensors in args[:lists]:
             for tensor in tensors:
                 keys |= tensor._keys
-        for arg in args[lists:]:
-            if arg.__class__ in TENSOR_TYPES:
-                keys |= arg._keys
+        others = args[lists:]
+        if not TENSOR_TYPES.isdisjoint(map(type, others)):
+            keys |= keys_of(others)
         try:
             return (table.get(keys) or resolve(op, keys, offer))(*args)
         except Exception as error:

@@ -8,6 +8,7 @@ the place of the first two: they do the same, to the last bit, in fewer passes o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 from .. import _functions
@@ -183,12 +184,13 @@ def runs_fused(params: list[Any], fused: bool | None, differentiable: bool) -> b
 def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: list[Any], *settings: Any,
               scaling: tuple[Any, Any]) -> None:
     """Have a fused operator carry out the step of the parameters of one device after the other, which it counts."""
-    numbers = [setting.item() if setting.__class__ in TENSOR_TYPES else setting for setting in settings]
+    if not TENSOR_TYPES.isdisjoint(map(type, settings)):
+        settings = tuple([setting.item() if setting.__class__ in TENSOR_TYPES else setting for setting in settings])
     for *part, counted in by_device(*lists, steps):
         if counted:
             foreach_add(counted, 1)
             part.append(counted)
-        operator(*part, *numbers, *scaling)
+        operator(*part, *settings, *scaling)
         if counted and (found_inf := scaling[1]) is not None:
             foreach_add(counted, -found_inf.item())  # a step that was left out does not count
 
@@ -218,6 +220,12 @@ def count(value: float | None, param: Any, group: dict[str, Any]) -> Any:
     there = group.get("capturable") or group.get("fused")
     options: Any = {"dtype": counting_dtype(group.get("fused")), "device": param.device if there else "cpu"}
     return zeros((), **options) if value is None else tensor(value, **options)
+
+
+@cache
+def left_of(names: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that are not among the others."""
+    return tuple(name for name in names if name not in others)
 
 
 class RuleOptimizer(Optimizer):
@@ -255,10 +263,11 @@ class RuleOptimizer(Optimizer):
     def _settings(self, group: dict[str, Any]) -> dict[str, Any]:
         """A group's settings as the function takes them."""
         unpacked = self._unpacked
-        settings = {name: group[name] for name in self.defaults if name not in unpacked}
-        for name, names in unpacked.items():
-            if names and name in group:
-                settings.update(zip(names, group[name], strict=True))
+        names = left_of(tuple(self.defaults), tuple(unpacked))
+        settings: dict[str, Any] = dict(zip(names, map(group.__getitem__, names), strict=True))
+        for name, parts in unpacked.items():
+            if parts and name in group:
+                settings.update(zip(parts, group[name], strict=True))
         if "grad_scale" in self.__dict__:  # of a GradScaler, which leaves unscaling to the fused operator
             settings.update({name: self.__dict__[name] for name in ("grad_scale", "found_inf")})
         return settings

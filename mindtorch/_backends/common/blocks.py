@@ -191,6 +191,10 @@ def each_block(work: Callable[[slice], object], count: int, step: int, size: int
     Matrix products in one of several blocks have a thread each. What ``work`` raises is raised, after all threads have
     stopped; of a block and more NumPy warns of nothing.
     """
+    if size < BLOCK and count <= step:
+        work(slice(0, count))
+        give_way()
+        return
     parts = max(-(-count // step), PARTS if size >= LARGE else 1)
     step = (-(-2 * count // (2 * parts + 1)) if parts > 1 else count) or 1
     starts, crew = range(0, count, step), threads()

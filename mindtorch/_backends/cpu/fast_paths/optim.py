@@ -19,12 +19,13 @@ def on_lists(name: str, count: int) -> Callable[[Row], Row]:
 
         def fast(*args: Any) -> Any:
             lists = [[tensor._array for tensor in tensors] for tensors in args[:count]]
-            lengths = [len(arrays) for arrays in lists]
             shapes = [array.shape for array in lists[0]]
-            if lengths[0] != lengths[1] or args[-1] is not None or args[-2] is not None or not (
-                    {*lengths} <= {0, lengths[0]}) or any(
-                    [array.shape for array in arrays] != shapes for arrays in lists[1:shaped] if arrays):
+            if (len(lists[1]) != len(shapes) or len(lists[-1]) not in (0, len(shapes)) or args[-1] is not None
+                    or args[-2] is not None):
                 return general(*args)
+            for arrays in lists[1:shaped]:
+                if arrays and [array.shape for array in arrays] != shapes:
+                    return general(*args)
             kernel(*lists, *args[count:])
             return args[0]
 

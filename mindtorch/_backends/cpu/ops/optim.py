@@ -175,12 +175,15 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
     looped_of = LOOPED.get(rule)
     if looped_of is None or not everything:
         return False
+    lines, size = [], 0
     for given in everything:
         for a in given:
             if a.dtype is not SINGLE or not a.flags.c_contiguous:
                 return False
+        size += given[0].size
+        lines.append(given if given[0].ndim == 1 else [a.reshape(-1) for a in given])
     count, plan, numbers = None, [], None
-    for i, given in enumerate(everything):
+    for i, given in enumerate(lines):
         now = steps[i].item() if steps else None
         if numbers is None or now != count:  # most parameters have been through as many steps
             count = now
@@ -191,21 +194,21 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
                 return False
             loop, passes, numbers = looped
         plan.append((given, numbers))
-    compiled = loop.compiled(passes * sum([given[0].size for given in everything]))
+    compiled = loop.compiled(passes * size)
     if compiled is None:
         return False
     for given, numbers in plan:
-        compute_parts(compiled, [a if a.ndim == 1 else a.reshape(-1) for a in given], passes, numbers)
+        work = given[0].size * passes
+        if work < LARGE:
+            compiled(*given, *numbers)
+        else:
+            compute_parts(compiled, given, work, numbers)
     return True
 
 
-def compute_parts(compiled: Callable[..., None], arrays: list[array], passes: int, numbers: tuple[Any, ...]) -> None:
-    """Have a loop compute, several parts of a large parameter at a time."""
-    size = arrays[0].size
-    if size * passes < LARGE:
-        compiled(*arrays, *numbers)
-    else:
-        each_block(lambda part: compiled(*[a[part] for a in arrays], *numbers), size, LARGE // 4, size * passes)
+def compute_parts(compiled: Callable[..., None], arrays: Sequence[array], work: int, numbers: tuple[Any, ...]) -> None:
+    """Have a loop compute several parts of a large parameter at a time, with so much work for all of it."""
+    each_block(lambda part: compiled(*[a[part] for a in arrays], *numbers), arrays[0].size, LARGE // 4, work)
 
 
 # -- small parameters --------------------------------------------------------------------------------------------------
