@@ -113,8 +113,9 @@ class MindtorchMagics(MagicGroup):
     @magic(line_magic, argument("--device", help="only this device: cpu, npu, npu:0, ..."))
     def memory(self, line: str) -> Picture:
         """The memory of every device: live storages, the allocator's blocks, deferred frees."""
-        devices = introspect.memory_facts(introspect.names_of(self.shell.user_ns))
-        devices = _on_device(devices, parse_argstring(self.memory, line).device, "memory in use")
+        wanted = parse_argstring(self.memory, line).device
+        found = introspect.memory_facts(introspect.names_of(self.shell.user_ns))
+        devices = _on_device(found, wanted, "memory in use")
         return Picture(viz.memory_page(devices), viz.memory_text(devices))
 
     @magic(line_magic, argument("word", nargs="*", help="only entries with this word"))

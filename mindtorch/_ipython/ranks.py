@@ -15,6 +15,7 @@ from typing import Any
 
 from ipyparallel import Cluster
 from ipyparallel.client.magics import ParallelMagics
+from IPython.core.error import UsageError
 from IPython.display import display
 from traitlets.config import Config
 
@@ -98,13 +99,17 @@ class SideBySide(ParallelMagics):
         """Run a cell in all ranks; how to group outputs and when to show progress is not asked for here."""
         if dead := self.ranks.dead():
             raise RanksFailed(f"{listed(dead)} ended, and so did the group: %ranks {self.ranks.count} starts new ones")
+        everyone = list(range(self.ranks.count))
+        targets = everyone if self.view.targets == "all" else self.view.targets
+        targets = [targets] if isinstance(targets, int) else list(targets)
+        if unknown := [rank for rank in targets if rank not in everyone]:
+            raise UsageError(f"%px: there is no {listed(unknown)}, but {listed(everyone)}")
         result = self.view.execute(cell, silent=False, block=False)
         self.last_result = result
         if save_name:
             self.shell.user_ns[save_name] = result
         if not (self.view.block if block is None else block):
             return result
-        targets = list(range(self.ranks.count)) if self.view.targets == "all" else list(self.view.targets)
         found = self._watch(result, targets)
         if failed := [output.rank for output in found if output.error]:
             raise RanksFailed(f"{listed(failed)} of {self.ranks.count} failed")

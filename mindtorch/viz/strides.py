@@ -71,7 +71,7 @@ def _title(text: str, note: str) -> Markup:
 
 def _window(facts: StrideFacts) -> tuple[int, int]:
     """The positions that are drawn: from the first to the last of storage and reads, as many as there is room for."""
-    low, high = min(0, *facts.orders, 0), max(facts.storage - 1, *facts.orders, 0) + 1
+    low, high = min(0, *facts.orders, 0), max(facts.storage - 1, *facts.orders, -1) + 1
     if high - low <= CELLS:
         return low, high
     first = max(low, min(facts.orders, default=0) - 4)
@@ -83,7 +83,7 @@ def _storage(facts: StrideFacts, done: int) -> Markup:
     end = max(facts.storage, *facts.orders, 0)
     before = tag("span", f"… {low:,} before", class_="mt-soft") if low > 0 else None
     after = tag("span", f"… up to {end - 1:,}", class_="mt-soft") if high < end else None
-    cells = (_storage_cell(facts, position, done) for position in range(low, high))
+    cells = [_storage_cell(facts, position, done) for position in range(low, high)] or [soft("no elements")]
     return tag("div", before, *cells, after, class_="mt-cells mt-s0")
 
 

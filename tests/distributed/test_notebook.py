@@ -53,6 +53,9 @@ def test_a_notebook_with_three_ranks(tmp_path, monkeypatch) -> None:
             assert said in text
         text, _, error = run("%px dist.all_reduce(x), x")
         assert error is None and text.count("tensor([3., 3.])") == 3
+        text, _, error = run("%%px --targets 1\nx")
+        assert error is None and text.count("tensor([3., 3.])") == 1
+        assert str(run("%%px --targets [0,7]\nx")[2]) == "%px: there is no rank 7, but ranks 0, 1, 2"
 
         assert run(f"%%px\n{TRAIN}")[2] is None
         text, page, error = run(f"%%px\n{TIMELINE}")

@@ -94,6 +94,11 @@ def test_reading_in_order_marks_one_element_after_the_other():
     assert explorer.read.value == explorer.read.max == 3
 
 
+def test_a_storage_without_elements_has_no_cells():
+    page = viz.strides_page(widgets.stride_explorer(torch.empty(0)).facts, 0)
+    assert page.plain.count("no elements") == 2 and "position 0" not in page
+
+
 @pytest.mark.parametrize(("arguments", "error"), [
     (("x",), TypeError), ((True,), TypeError), ((-1,), ValueError), ((4, (2, 2), (1,)), ValueError),
     ((4, (1,) * 5), ValueError), ((4, (-1,)), ValueError),
