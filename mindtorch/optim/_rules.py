@@ -182,8 +182,10 @@ def runs_fused(params: list[Any], fused: bool | None, differentiable: bool) -> b
 
 
 def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: list[Any], *settings: Any,
-              scaling: tuple[Any, Any]) -> None:
-    """Have a fused operator carry out the step of the parameters of one device after the other, which it counts."""
+              scaling: tuple[Any, Any], twice: Sequence[list[Any]] = ()) -> None:
+    """Have a fused operator carry out the step of the parameters of one device after the other, which it counts. It
+    counts one write into each tensor; into those of the lists ``twice`` the operators that it stands for write twice.
+    """
     if not TENSOR_TYPES.isdisjoint(map(type, settings)):
         settings = tuple([setting.item() if setting.__class__ in TENSOR_TYPES else setting for setting in settings])
     for *part, counted in by_device(*lists, steps):
@@ -193,6 +195,9 @@ def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: 
         operator(*part, *settings, *scaling)
         if counted and (found_inf := scaling[1]) is not None:
             foreach_add(counted, -found_inf.item())  # a step that was left out does not count
+    for tensors in twice:
+        for written in tensors:
+            written._bump()
 
 
 def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:

@@ -27,7 +27,8 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
             check_capturable(params, state_steps)
         run_fused(fused_adamw if decoupled_weight_decay else fused_adam,
                   (params, grads, exp_avgs, exp_avg_sqs, peaks), state_steps, lr, beta1, beta2, weight_decay, eps,
-                  amsgrad, maximize, scaling=(grad_scale, found_inf))
+                  amsgrad, maximize, scaling=(grad_scale, found_inf), twice=() if fused else
+                  [exp_avg_sqs, params] if decoupled_weight_decay and weight_decay else [exp_avg_sqs])
     else:
         no_scaling(grad_scale, found_inf)
         carry_out(optim.adam, params, grads, exp_avgs, exp_avg_sqs, peaks, counts={"step": state_steps},

@@ -210,7 +210,10 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             d = state["d"] = self._direction(state, gradient, group["history_size"])
             previous_loss = state["prev_loss"] = loss
-            state["prev_flat_grad"] = gradient
+            if "prev_flat_grad" in state:
+                state["prev_flat_grad"].copy_(gradient)
+            else:
+                state["prev_flat_grad"] = gradient.clone()
             t = state["t"] = min(1.0, 1.0 / gradient.abs().sum()) * lr if state["n_iter"] == 1 else lr
             slope = gradient.dot(d)
             if slope > -least_change:

@@ -36,7 +36,7 @@ def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
     for first, lists in parts:
         if at_once:
             run_fused(fused_sgd, lists, [], weight_decay, momentum, lr, dampening, nesterov, maximize, first,
-                      scaling=(grad_scale, found_inf))
+                      scaling=(grad_scale, found_inf), twice=() if fused or first else lists[2:])
         else:
             carry_out(optim.sgd, *lists, counts={}, foreach=foreach, differentiable=differentiable, maximize=maximize,
                       weight_decay=weight_decay, lr=lr, momentum=momentum, dampening=dampening, nesterov=nesterov,

@@ -175,6 +175,26 @@ def test_the_momentum_of_a_differentiable_step_is_its_own():
     same(program)
 
 
+@pytest.mark.parametrize("foreach", [None, False])
+@pytest.mark.parametrize(("name", "options"), [
+    ("SGD", {}), ("SGD", {"momentum": 0.9}), ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+    ("Adam", {}), ("Adam", {"amsgrad": True, "weight_decay": 0.1}), ("AdamW", {}), ("AdamW", {"weight_decay": 0}),
+    ("Adamax", {}), ("NAdam", {}), ("RAdam", {}), ("Adadelta", {}), ("Adagrad", {}), ("ASGD", {}), ("RMSprop", {}),
+    ("RMSprop", {"centered": True, "momentum": 0.9}), ("Rprop", {}), ("Adafactor", {}), ("Muon", {}), ("LBFGS", {})])
+def test_versions_count_the_writes_of_pytorchs_steps(name, options, foreach):
+    def program(t):
+        param = t.nn.Parameter(t.ones(2, 2))
+        param.grad = t.full((2, 2), 0.5)
+        optimizer = getattr(t.optim, name)([param], lr=0.1, **options, **({} if name in ("Muon", "LBFGS") else
+                                                                         {"foreach": foreach}))
+        for _ in range(3):
+            optimizer.step(*[lambda: t.tensor(1.0)] * (name == "LBFGS"))
+            state = optimizer.state[param].items()
+            yield param._version, param.grad._version, sorted((k, x._version) for k, x in state if t.is_tensor(x))
+
+    assert list(program(mindtorch)) == list(program(torch))
+
+
 def test_steps_count_writes_once_a_parameter():
     params = parameters_of(mindtorch, starting_point(torch.float32)[0])
     for name in ("SGD", "Adam"):
