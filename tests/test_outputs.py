@@ -175,3 +175,40 @@ def test_an_observer_sees_what_is_written_each_time() -> None:
             mindtorch.add(x, x, out=target)
         seen.append([event.op for event in trace])
     assert seen[0][0] == "add.Tensor_out" and seen[1] == seen[2] == seen[0]
+
+
+def compared(name: str, *inputs: Any, requires: str = "both", size: tuple[int, ...] = (2,)) -> Program:
+    """A function whose result requires no grad writes into a tensor; what it wrote, and how often."""
+
+    def run(t: Any) -> Any:
+        given = [t.tensor(x) if isinstance(x, list) else x for x in inputs]
+        if requires in ("both", "input"):
+            given[0].requires_grad_()
+        out = t.empty(size, dtype=t.bool if requires == "input" else t.float32, requires_grad=requires != "input")
+        found = getattr(t, name)(*given, out=out)
+        return found is out, out.detach(), out.requires_grad, out._version
+
+    return run
+
+
+@each_program(*(compared(name, [1.0, 2.0], [2.0, 1.0], requires=requires)
+                for name in ("lt", "eq", "ge", "logical_and", "logical_xor") for requires in ("both", "input", "out")),
+              compared("isposinf", [1.0, 2.0], requires="input"), compared("signbit", [1.0, 2.0], requires="input"),
+              compared("all", [1.0, 2.0], requires="input", size=()), compared("add", [1.0, 2.0], [2.0, 1.0]),
+              compared("logical_not", [1.0, 2.0]), compared("sign", [1.0, 2.0], requires="out"))
+def test_what_has_no_gradient_may_be_written_beside_what_requires_grad(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("size", [0, 2, 5])
+@pytest.mark.parametrize("call", [lambda t, x, out: t.lt(x, x, out=out), lambda t, x, out: t.sum(x, 1, out=out),
+                                  lambda t, x, out: t.mm(x, x, out=out), lambda t, x, out: t.exp(x, out=out),
+                                  lambda t, x, out: t.cumsum(x, 0, out=out)])
+def test_an_output_that_is_resized_is_written_once(call: Callable[..., Any], size: int) -> None:
+    versions = []
+    for lib in (mindtorch, torch):
+        out = lib.empty(size)
+        call(lib, lib.ones(2, 2), out)
+        versions.append(out._version)
+    assert versions[0] == versions[1]

@@ -33,9 +33,9 @@ STAYS_OUT: dict[str, Callable[[tuple[Any, ...]], bool]] = {
 
 def record_in_graph(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The Autograd key: run the backend's function and record a node for it."""
-    if op.is_out:
-        return lambda inner: _out_form(op, inner)
     found = derivative_of(op)
+    if op.is_out:
+        return lambda inner: inner if found is None else _out_form(op, inner)
     if op.is_inplace:
         return lambda inner: _list_form(op, inner) if op.writes_lists else _inplace_form(op, found, inner)
     if found is None:

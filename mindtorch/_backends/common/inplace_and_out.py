@@ -263,6 +263,8 @@ def resize_output(out: Tensor, shape: Ints) -> Tensor:
             resize_(out, shape)
         finally:
             out._keys = (out._keys & ~AUTOGRAD) | (keys & AUTOGRAD)
+        if out._version_counter is not None:
+            out._version_counter[0] -= 1  # what counts is the write that follows
     return out
 
 
