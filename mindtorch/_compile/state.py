@@ -103,7 +103,7 @@ class State:
         place = Place(path, target, read)
         self.places.append(place)
         if len(self.places) > MANY:
-            raise CannotCompile(f"{path} is part of more Python state than guards can compare")
+            raise CannotCompile(f"{plainly(path)} is part of more Python state than guards can compare")
         return place
 
     def names(self, path: str, space: dict[str, Any], names: list[str]) -> None:
@@ -191,7 +191,7 @@ class State:
 
     def _array(self, array: np.ndarray, path: str) -> None:
         if array.nbytes > SMALL_ARRAY or array.dtype.hasobject:
-            raise CannotCompile(f"{path} is a NumPy array, whose elements guards do not compare")
+            raise CannotCompile(f"{plainly(path)} is a NumPy array, whose elements guards do not compare")
         self.add(path, array, lambda a: [str(a.dtype), a.shape, a.tobytes()])
 
     def _object(self, value: Any, path: str) -> None:
@@ -199,10 +199,10 @@ class State:
         if vars(kind).get("_torchdynamo_disable"):
             return
         if not kind.__flags__ & WRITTEN_IN_PYTHON and kind is not types.SimpleNamespace:
-            raise CannotCompile(f"{path} is a {kind.__module__}.{kind.__qualname__}, which may change unseen")
+            raise _unseen(path, kind)
         for base in kind.__mro__[:-1]:
             if not base.__flags__ & WRITTEN_IN_PYTHON and base not in (dict, list, tuple, set, types.SimpleNamespace):
-                raise CannotCompile(f"{path} is a {kind.__module__}.{kind.__qualname__}, which may change unseen")
+                raise _unseen(path, kind)
         self._attributes(value, path)
 
     def _attributes(self, value: Any, path: str) -> None:
@@ -228,6 +228,10 @@ STILL = frozenset({"builtins", __name__.partition(".")[0], "collections", "abc",
 def _slots(kind: type) -> list[str]:
     slots = vars(kind).get("__slots__", ())
     return [name for name in ((slots,) if isinstance(slots, str) else slots) if name not in ("__dict__", "__weakref__")]
+
+
+def _unseen(path: str, kind: type) -> CannotCompile:
+    return CannotCompile(f"{plainly(path)} is a {kind.__module__}.{kind.__qualname__}, which may change unseen")
 
 
 def plainly(path: str) -> str:

@@ -92,8 +92,8 @@ class MagicGroup(Magics):
                             if tensor.startswith(context.token)]
         return {"completions": completions, "suppress": context.token.startswith("-") and bool(found)}
 
-    def _tensor(self, expression: str, magic: str) -> Any:
-        """The tensor that a magic's argument means.
+    def _tensor(self, expression: str, magic: str, is_other: Callable[[Any], bool] = lambda value: False) -> Any:
+        """The tensor that a magic's argument means, or the other thing that it takes.
 
         Raises:
             UsageError: if it is missing, cannot be evaluated, or is no tensor.
@@ -101,7 +101,7 @@ class MagicGroup(Magics):
         if not expression:
             raise UsageError(f"%{magic} needs a tensor: %{magic} x")
         value = self._value(expression, magic)
-        if not introspect.is_tensor(value):
+        if not introspect.is_tensor(value) and not is_other(value):
             raise UsageError(f"%{magic}: {expression!r} is of type {type(value).__name__}, not a tensor")
         return value
 
@@ -175,7 +175,7 @@ class MagicGroup(Magics):
         if call is None:
             return eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
         none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        function = ast.Lambda(none, last.value, lineno=1, col_offset=0)  # as a module: tracebacks know its lines then
+        function = ast.copy_location(ast.Lambda(none, last.value), last)
         made = eval(compile(ast.fix_missing_locations(ast.Expression(function)), name, "eval"), shell.user_ns)
-        made.__code__ = made.__code__.replace(co_name="<module>", co_qualname="<module>")
+        made.__code__ = made.__code__.replace(co_name="<module>", co_qualname="<module>")  # for tracebacks
         return call(made)

@@ -1,6 +1,7 @@
 """The magics: what there is of tensors, memory and errors, and what a cell did."""
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,17 @@ from .. import distributed, introspect, viz
 from .._creation import empty
 from .._device import device as Device, get_default_device, set_default_device
 from .base import MagicGroup, Picture, magic
+
+
+def _parts(line: str) -> list[str]:
+    """The expressions of a line with commas between them, as they are written."""
+    line = line.strip().removesuffix(",")
+    try:
+        found = ast.parse(f"({line},)", mode="eval").body if line else ast.Tuple([])
+    except SyntaxError:  # told of each part
+        return [part.strip() for part in line.split(",") if part.strip()]
+    assert isinstance(found, ast.Tuple)
+    return [ast.unparse(part) for part in found.elts]
 
 
 def _on_device(found: Sequence[Any], wanted: str | None, what: str) -> Sequence[Any]:
@@ -69,7 +81,7 @@ class MindtorchMagics(MagicGroup):
     @magic(line_magic, argument("tensor", nargs="*", help="the tensor whose history is shown: a name or an expression"))
     def graph(self, line: str) -> Picture:
         """The autograd graph behind a tensor: operators, shapes, saved tensors, hooks, named leaves."""
-        tensor = self._tensor(line.strip(), "graph")
+        tensor = self._tensor(line.strip(), "graph", introspect.is_node)
         try:
             facts = introspect.graph_facts(tensor, dict(introspect.named_tensors(self.shell.user_ns)))
         except ValueError as error:
@@ -159,7 +171,7 @@ class MindtorchMagics(MagicGroup):
         """Find what goes wrong without an exception: in a model, a loss, an optimizer, or in a cell that trains."""
         names = self.shell.user_ns
         if cell is None:
-            written = [part.strip() for part in line.split(",") if part.strip()]
+            written = _parts(line)
             if not written:
                 raise UsageError("%check needs what to look at: %check model, loss, optimizer; or a cell below %%check")
             values = [self._value(part, "check") for part in written]
@@ -276,6 +288,8 @@ class MindtorchMagics(MagicGroup):
         target = None if save is None else Path(save.strip("'\"")).expanduser()  # IPython leaves quotes where they are
         if target is not None and not target.parent.is_dir():
             raise UsageError(f"%%timeline: there is no folder {str(target.parent)!r} to save {target.name!r} in")
+        if target is not None and target.is_dir():
+            raise UsageError(f"%%timeline: {str(target)!r} is a folder, in which a file is to be named")
         if options.ranks and not distributed.is_initialized():
             where = "init_process_group() does that" if self.started is None else "the ranks have: write %%px above it"
             raise UsageError(f"%%timeline --ranks: this process has not joined others; {where}")

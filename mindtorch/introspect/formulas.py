@@ -109,7 +109,7 @@ class _Readable(ast.NodeTransformer):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if self.is_real and name in REAL:
             return node.args[0]
-        if name == "scaled" and len(node.args) == 2 and self.is_real:
+        if name == "scaled" and len(node.args) == 2 and (self.is_real or self._is_one(node.args[1])):
             return node.args[0] if self._is_one(node.args[1]) else ast.BinOp(node.args[0], ast.Mult(), node.args[1])
         if name == "product" and len(node.args) == 4:
             return ast.BinOp(_turned(node.args[0], node.args[2]), ast.MatMult(), _turned(node.args[1], node.args[3]))
@@ -125,7 +125,9 @@ class _Readable(ast.NodeTransformer):
         if isinstance(test, ast.Compare) and ast.unparse(test.comparators[0]) == "1":
             # of a number that is not known the general formula holds, too
             return node.body if bool(self._is_one(test.left)) == isinstance(test.ops[0], ast.Eq) else node.orelse
-        return node.orelse if is_same or (self.is_real and asks in COMPLEX) else node
+        if asks in COMPLEX and not is_same:
+            return node.orelse if self.is_real else node.body
+        return node.orelse if is_same else node
 
 
 def _turned(matrix: ast.expr, is_transposed: ast.expr) -> ast.expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from .._durations import time_text
 from ..introspect import Series, TrainingFacts
 from .html import Markup, join, page, tag
 from .palette import COLOURS, number_text
@@ -64,7 +65,7 @@ def progress_text(done: int, total: int | None, elapsed: float, label: str) -> s
         if total is not None and done < total:
             parts.append(f"{clock_text(elapsed / done * (total - done))} left")
         else:
-            parts.append(f"{clock_text(elapsed)} in all")
+            parts.append(f"{clock_text(elapsed) if elapsed >= 1 else time_text(elapsed * 1e9)} in all")
     return " · ".join(parts)
 
 

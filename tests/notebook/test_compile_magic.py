@@ -109,6 +109,13 @@ def test_guards_of_a_cell_are_told_in_words(shell):
     assert "the globals that f uses are unchanged" in text
 
 
+def test_a_graph_break_names_what_breaks_the_graph_and_its_line_of_the_cell(shell):
+    shell.run_cell("numbers = iter([1.0, 2.0]); x = torch.ones(2, 3); m = torch.ones(2, device='meta')")
+    text = compiled(shell, "\nx * next(numbers)")[1]
+    assert re.search(r"graph break: numbers is a builtins\.\w+, which may change unseen at cell \d+, line 3", text)
+    assert re.search(r"run as it is written at cell \d+, line 2", compiled(shell, "m + 1")[1])
+
+
 def test_what_is_not_faster_is_said_to_take_longer(shell):
     shell.run_cell("x = torch.ones(2, 3)")
     text = compiled(shell, "x")[1]  # no operator, so that the program is all that the call takes

@@ -107,6 +107,9 @@ def test_the_default_device_is_shown_and_set(shell):
     ("device cuda", "^%device: Torch not compiled with CUDA enabled$"),
     ("ranks -1", "^%ranks: there cannot be -1 ranks$"), ("ranks many", "%ranks: invalid int value"),
     ("compact maybe", "^%compact: invalid choice: 'maybe'"),
+    ("timeline --save=. x + 1", "^%%timeline: '.' is a folder, in which a file is to be named$"),
+    ("check f(1, 2), 5", "^%check: cannot evaluate 'f[(]1, 2[)]': NameError"),
+    ("check x, (", "^%check: '[(]' is no expr"),
     ("check 5", "^%check takes modules, losses and optimizers, not int"),
     ("storage 5", "'5' is of type int, not a tensor"), ("graph torch.ones(2)", "no autograd graph"),
 ])
@@ -115,6 +118,12 @@ def test_wrong_use_is_explained(shell, line, message):
     with pytest.raises(UsageError, match=message):
         shell.run_line_magic(*line.partition(" ")[::2])
     assert str(torch.get_default_device()) == "cpu"
+
+
+def test_a_graph_is_drawn_of_a_node_too_and_a_check_takes_calls_with_commas(shell):
+    shell.run_cell("w = torch.ones(2, requires_grad=True)\nloss = w.exp().sum()")
+    assert "ExpBackward0" in shell.run_line_magic("graph", "loss.grad_fn").text
+    assert "SGD" in shell.run_line_magic("check", "torch.nn.Linear(2, 1), torch.optim.SGD([w], lr=0.1)").text
 
 
 EVERY = sorted({*MAGICS["line"], *MAGICS["cell"]})

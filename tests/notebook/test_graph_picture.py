@@ -54,7 +54,10 @@ def test_the_name_of_a_module_stands_beside_the_arrow_that_comes_from_above():
 
 def test_conjugates_are_written_where_numbers_are_complex():
     x = torch.ones(2, dtype=torch.complex64, requires_grad=True)
-    assert "conj(other)" in dict(node(x * x.detach()).formulas)["self"]
+    assert dict(node(x * x.detach()).formulas) == {"self": "grad * conj(other)"}
+    assert dict(node(x / x.detach()).formulas) == {"self": "grad / conj(other)"}
+    matrix = torch.ones(2, 2, dtype=torch.complex64, requires_grad=True)
+    assert dict(node(matrix.detach() @ matrix).formulas) == {"mat2": "conj(self).T @ grad"}
 
 
 def test_every_row_of_the_table_has_a_formula_that_names_what_it_needs():

@@ -132,6 +132,16 @@ def test_writes_are_watched_from_the_cell_after_the_import_on(bare, capsys):
     assert not modes() and not introspect.watching_writes()
 
 
+@pytest.mark.parametrize("cell", ["x @ x", "%%dispatch\nx @ x", "%%timeline\nx @ x"])
+@pytest.mark.parametrize("watch", ["--watch", "--no-watch"])
+def test_pytorchs_errors_are_explained_while_its_operators_are_looked_at(notebook, capsys, cell, watch):
+    notebook.run_line_magic("why", watch)
+    notebook.run_cell("x = torch.ones(3, 4)")
+    notebook.run_cell(cell)
+    assert "%why explains this error" in capsys.readouterr().out
+    assert "x [3, 4] cannot be multiplied with x [3, 4]" in str(notebook.run_line_magic("why", ""))
+
+
 def test_the_glossary_has_three_names_for_each_thing(notebook):
     assert all(all(vars(term).values()) for term in introspect.GLOSSARY) and len(introspect.GLOSSARY) > 20
     text = notebook.run_line_magic("glossary", "record_stream").text

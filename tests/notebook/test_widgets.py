@@ -506,7 +506,8 @@ def test_progress_passes_items_on_and_counts_them(capsys):
 
 @pytest.mark.parametrize(("done", "total", "elapsed", "text"), [
     (3, 12, 20.0, "epoch 3/12 (25%) · 0.15/s · 1:00 left"), (12, 12, 75.0, "epoch 12/12 (100%) · 0.16/s · 1:15 in all"),
-    (4000, None, 10.0, "epoch 4,000 · 400/s · 0:10 in all"), (0, 12, 0.0, "epoch 0/12 (0%)")])
+    (4000, None, 10.0, "epoch 4,000 · 400/s · 0:10 in all"),
+    (3, 3, 0.25, "epoch 3/3 (100%) · 12/s · 250 ms in all"), (0, 12, 0.0, "epoch 0/12 (0%)")])
 def test_progress_tells_the_rate_and_the_time_that_is_left(done, total, elapsed, text):
     assert progress_text(done, total, elapsed, "epoch") == text
 

@@ -27,6 +27,7 @@ from .replay import Replayed, replayed
 from .wrote import Wrote, is_module
 
 INSTALLED = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+LOOKING_ON = os.path.join(PACKAGE, "introspect", "pytorch", "")
 #: What arguments of functions that are no operators are called here.
 PARAMETERS = {"getitem": ("self", "index"), "setitem": ("self", "index", "value"), "backward": ("output",),
               "grad": ("outputs", "inputs")}
@@ -98,9 +99,10 @@ class Failure:
         self.facts: dict[str, Any] = strongly(about.facts)
         self._noted = [Called(call) for call in about.calls[::-1] if first < len(frames) - 1 - call.depth <= last]
         self._replayed: Replayed | None = None
-        by_us = any(frame.f_code.co_filename.startswith(PACKAGE) for frame, _ in frames)
-        if "_about" not in error.__dict__ and pytorch() is not None and self._theirs and not by_us:
-            self._replay(traces[traces.index(self._theirs[-1]):])
+        if "_about" not in error.__dict__ and pytorch() is not None and self._theirs:
+            begun = traces[traces.index(self._theirs[-1]):]
+            if not any(_is_mindtorchs(trace.tb_frame) for trace in begun):
+                self._replay(begun)
         self.calls = [call for call in self._noted if call.op]  #: of operators
         self.outer = [call for call in self._noted if not call.op]  #: of modules, of backward, of an index
 
@@ -283,6 +285,12 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 def _is_ours(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith((PACKAGE, library_path()))
+
+
+def _is_mindtorchs(frame: FrameType) -> bool:
+    """Whether a frame is of mindtorch, but for what only looks on while PyTorch calls an operator."""
+    file = frame.f_code.co_filename
+    return file.startswith(PACKAGE) and not file.startswith(LOOKING_ON)
 
 
 def _is_installed(frame: FrameType) -> bool:

@@ -116,9 +116,10 @@ def stair(a: Involved, b: Involved) -> Shapes:
 
 def matrix_fixes(a: Involved, b: Involved) -> tuple[Fix, ...]:
     """Transpositions that make a product possible."""
-    found = [(f"if {b} is meant transposed", f"{a} @ {b}.{'T' if len(b.shape) == 2 else 'mT'}",
+    first, second = (a, b) if a.label != b.label else ("the first", "the second")
+    found = [(f"if {second} is meant transposed", f"{a} @ {b}.{'T' if len(b.shape) == 2 else 'mT'}",
               len(b.shape) > 1 and len(a.shape) > 0 and a.shape[-1] == b.shape[-1]),
-             (f"if {a} is meant transposed", f"{a}.{'T' if len(a.shape) == 2 else 'mT'} @ {b}",
+             (f"if {first} is meant transposed", f"{a}.{'T' if len(a.shape) == 2 else 'mT'} @ {b}",
               len(a.shape) > 1 and a.shape[-2] == b.shape[-2:][0]),
              ("if element times element is meant", f"{a} * {b}", a.shape == b.shape),
              ("else the number of columns of the first must be made the number of rows of the second", "", True)]
