@@ -133,3 +133,13 @@ def test_an_element_that_several_indices_mean_is_written_as_if_they_were_compute
         expected = write(view.clone())
         write(view)
         assert mindtorch.equal(view, expected) and x[1::2].tolist() == [1, 3, 5, 7]
+
+
+@pytest.mark.parametrize("sizes", [(-1, -1), (-2, 2), (3, -1), (5,)])
+def test_sizes_into_which_a_dimension_cannot_be_unflattened_are_told_in_pytorchs_words(sizes: tuple[int, ...]) -> None:
+    words = []
+    for t in (mindtorch, torch):
+        with pytest.raises(RuntimeError) as info:
+            t.zeros(4, 6).unflatten(0, sizes)
+        words.append([line.partition(": sizes")[0] for line in str(info.value).splitlines()[:2]])
+    assert words[0] == words[1]

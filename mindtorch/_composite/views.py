@@ -63,6 +63,9 @@ def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
     try:
         inner = infer_size(sizes, shape[dim])
     except RuntimeError as error:
+        if str(error).startswith(("only one dimension", "invalid shape")):
+            raise about(RuntimeError(f"unflatten got an unexpected error:\n{error}: sizes {list(sizes)}"),
+                        "unflatten", sizes=tuple(sizes), dim=dim, size=shape[dim]) from error
         raise about(RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
                                  f"({shape[dim]}) in the input tensor"),
                     "unflatten", sizes=tuple(sizes), dim=dim, size=shape[dim]) from error

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._batching import Frame, batched
 from .._dispatch.keys import AUTOGRAD, DUAL
 from .._dispatch.local import local
 from .._tensor import Tensor
@@ -10,8 +11,8 @@ from .._tensor import Tensor
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     """The tensor that a transform has made its own: inside ``vmap`` that of all elements, inside ``grad``, ``vjp`` and
-    ``jvp`` its values, without graph and tangents; with ``recurse`` the one below all nested transforms, else ``vmap``
-    is looked through first. Outside of transforms it is the tensor itself. It is there to look at while a program is
+    ``jvp`` its values, without graph and tangents; with ``recurse`` the one below all nested transforms, else that
+    of the innermost. Outside of transforms it is the tensor itself. It is there to look at while a program is
     debugged (``torch.func.debug_unwrap``).
     """
     below = _below(tensor)
@@ -20,7 +21,21 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
 
 def _below(tensor: Any) -> Any:
     if tensor._batched is not None:
-        return tensor._batched[0]
-    if local.transforms and tensor._keys & (AUTOGRAD | DUAL):
-        return tensor._shallow_copy_and_detach()
-    return tensor
+        whole, _, frame = tensor._batched
+        if not _differentiates_inside(frame) or _values(tensor) is tensor:
+            return whole
+    return _values(tensor) if local.transforms else tensor
+
+
+def _differentiates_inside(frame: Frame) -> bool:
+    """Whether a derivative is taken inside of a call of ``vmap``, that is, by a transform that was entered later."""
+    return frame in local.frames and local.transforms > frame.level - 1 - local.frames.index(frame)
+
+
+def _values(tensor: Any) -> Any:
+    """A tensor, which may be a batch's element, without graph and tangents; itself, if it has none."""
+    if tensor._batched is not None:
+        whole, dim, frame = tensor._batched
+        values = _values(whole)
+        return tensor if values is whole else batched(values, dim, frame)
+    return tensor._shallow_copy_and_detach() if tensor._keys & (AUTOGRAD | DUAL) else tensor

@@ -146,8 +146,10 @@ def test_debug_unwrap_shows_what_lies_below_the_transforms(recurse: bool) -> Non
         t.func.vmap(look)(x)
         t.func.grad(look)(x[0])
         t.func.jvp(look, (x[0],), (x[0],))
-        if recurse:
-            t.func.vmap(t.func.grad(look))(x)
+        t.func.vmap(t.func.grad(look))(x)
+        t.func.grad(lambda y: t.func.vmap(look)(y).sum())(x)
+        t.func.grad(lambda y: t.func.vmap(t.func.grad(look))(y).sum())(x)
+        t.func.vmap(lambda y: t.func.jvp(look, (y,), (y,)))(x)
         t.func.vmap(t.func.vmap(lambda y: look(y[None])))(x)
         assert t.func.debug_unwrap(x) is x
         return found
