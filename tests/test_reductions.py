@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mindtorch
+from mindtorch._backends.cpu.ops import scan
 from tests.support import Outcome, assert_same, error_differences, port, torch
 
 # Both libraries warn of too few degrees of freedom.
@@ -487,6 +488,22 @@ def test_logaddexp_of_complex_numbers_keeps_what_is_not_a_number() -> None:
     values = torch.tensor([complex(real, imag) for real in (-inf, 1, inf, nan) for imag in (0, 2, nan)])
     ours = port(values, mindtorch)
     assert_same(ours.logaddexp(ours[:, None]), values.logaddexp(values[:, None]))
+
+
+@pytest.mark.parametrize(("scale", "turn", "is_quick"), [(1.0, 0.7, True), (20.0, 2.0, True), (0.0, 3.1, True),
+                                                         (0.0, np.pi, False)])
+def test_logcumsumexp_counts_the_turns_of_phases(scale: float, turn: float, is_quick: bool) -> None:
+    values = torch.randn(200, 3, dtype=torch.float64) * scale + 1j * turn * torch.arange(200.0)[:, None].double()
+    expected = values.logcumsumexp(0).numpy()
+    found = values.numpy().copy()
+    assert scan.by_sums(found) is is_quick
+    assert not is_quick or np.allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert np.allclose(mindtorch.from_numpy(values.numpy()).logcumsumexp(0).numpy(), expected, rtol=1e-12, atol=1e-9)
+
+
+def test_logcumsumexp_of_complex_numbers_far_apart_is_that_of_the_largest() -> None:
+    values = mindtorch.tensor([0j, 2000 + 1j, -2000j, 2000 + 1j])
+    assert np.allclose(values.logcumsumexp(0).numpy(), [0, 2000 + 1j, 2000 + 1j, 2000 + np.log(2) + 1j])
 
 
 @pytest.mark.parametrize("columns", [1, 40])

@@ -139,12 +139,50 @@ FEW = 32  #: of so many lines and more, a step of NumPy's is faster than Python'
 
 def logaddexp_of_numbers(x: complex, y: complex) -> complex:
     """``logaddexp`` of two complex numbers: of arrays, it takes thirty times as long for a single pair."""
-    larger, smaller = (x, y) if x.real >= y.real else (y, x)
+    larger, smaller = (y, x) if y.real >= x.real else (x, y)
     ratio = cmath.exp(smaller - larger) if cmath.isfinite(larger) and cmath.isfinite(smaller) else -1
     if ratio == -1:  # and where a number is not finite
         return complex(logaddexp(np.asarray(y), np.asarray(x)))  # which of two zeros' logarithms is the second one
+    if abs(ratio) >= 0.5:
+        return larger + cmath.log(1 + ratio)
     real = math.log1p(ratio.real * (2 + ratio.real) + ratio.imag * ratio.imag) / 2
     return larger + complex(real, math.atan2(ratio.imag, 1 + ratio.real))
+
+
+SPREAD = 600.0  #: how far apart logarithms may be of which double precision still has the exponentials
+
+
+def by_sums(x: np.ndarray) -> bool:
+    """``logcumsumexp`` of complex numbers along the first dimension, in place, as logarithms of sums of exponentials,
+    from which the largest is taken before: in few passes, and each sum as precise as its parts. Returns False, without
+    a change, if the numbers are too far apart, or parts cancel each other, or there are infinities.
+
+    A logarithm is known up to whole turns. A step of ``logaddexp`` ends within a quarter turn of the larger of the two,
+    so that the turns are counted from the last element that was as large as all before it together.
+    """
+    top = x.real.max(0)
+    if not (np.isfinite(x).all() and (top - x.real.min(0) < SPREAD).all()):
+        return False
+    sums = np.exp(x - top)
+    peaks = np.maximum.accumulate(np.abs(sums), 0)
+    np.add.accumulate(sums, 0, out=sums)
+    if (np.abs(sums) < 1e-6 * peaks).any():
+        return False
+    np.log(sums, out=sums)
+    sums.real += top
+    phase, turn = sums.imag, 2 * np.pi
+    turns = np.rint((x.imag - phase) / turn)
+    starts = np.ones(x.shape, bool)
+    np.less_equal(sums.real[:-1], x.real[1:], out=starts[1:])
+    steps = np.zeros(x.shape)
+    steps[1:] = np.rint((phase[:-1] - phase[1:]) / turn)
+    steps[starts] = 0
+    np.add.accumulate(steps, 0, out=steps)
+    places = np.arange(len(x)).reshape((-1,) + (1,) * (x.ndim - 1))
+    last = np.maximum.accumulate(np.where(starts, places, 0), 0)
+    phase += turn * (steps + np.take_along_axis(turns - steps, last, 0))
+    x[...] = sums
+    return True
 
 
 def logcumsumexp(x: np.ndarray, dim: int) -> Any:
@@ -154,6 +192,8 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
     if x.dtype.kind == "f":
         return np.logaddexp.accumulate(x, axis, np.float64)
     out = np.array(np.moveaxis(x, axis, 0), np.complex128, order="C")  # of which lines are views
+    if by_sums(out):
+        return np.moveaxis(out, 0, axis)
     first = out[:1]
     first[...] = logaddexp(first, np.asarray(complex(-math.inf)))  # it is added to nothing: zero has no phase
     if out[:1].size < FEW:
