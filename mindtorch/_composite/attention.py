@@ -109,7 +109,7 @@ def math(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: flo
     dtype = query._dtype
     if dtype.category == FLOATING and dtype.itemsize == 2:
         query, key, value = query.to(float32), key.to(float32), value.to(float32)
-    factor = 1 / sqrt(query.shape[-1]) if scale is None else scale
+    factor = 1 / sqrt(query.shape[-1] or 1) if scale is None else scale
     root = sqrt(abs(factor))
     query = query * (-root if factor < 0 else root)
     if is_causal:

@@ -10,7 +10,7 @@ from .._dispatch.aten import (
     nll_loss_forward, pairwise_distance, where_self as where, zeros_like,
 )
 from .._dispatch.dispatcher import is_seen
-from .._dtype import FLOATING
+from .._dtype import FLOATING, bool_
 from .._errors import NAMES, check
 from . import COMPOSITES
 
@@ -32,6 +32,8 @@ def scaled(gradient: Any, grad_output: Any, reduction: int) -> Any:
 # -- losses by element: their gradients --------------------------------------------------------------------------------
 
 def mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
+    if self._dtype is bool_ or target._dtype is bool_:  # which a difference refuses, but not this loss
+        self, target = self.to(grad_output._dtype), target.to(grad_output._dtype)
     return scaled(2 * (self - target), grad_output, reduction)
 
 

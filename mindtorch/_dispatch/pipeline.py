@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _device, _forks
-from .._about import about, note, place, sketch_operator, tell
+from .._about import about, kind_of, note, place, sketch_operator, tell
 from .._backend import by_key
 from .._call_site import call_site, place_of
 from .._interrupts import Undo, leaving
@@ -134,8 +134,10 @@ class Pipeline:
         local.pipeline = None  # a meta kernel may be written in operators
         try:
             result = meta.fn(*(_as_meta(arg) for arg in args))
-        except NotImplementedError:  # the shape depends on data
-            local.pipeline = self
+        except RuntimeError as error:
+            if not isinstance(error, NotImplementedError) and kind_of(error) != "meta data":
+                raise
+            local.pipeline = self  # the shape depends on data, or what is returned is a number
             return self._run_now(op, args)
         finally:
             local.pipeline = self

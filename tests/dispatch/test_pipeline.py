@@ -132,6 +132,8 @@ def test_operators_whose_output_depends_on_data_run_at_once(inputs):
         mask = inputs[0] * 2
         found = mask.nonzero()
         assert found.shape == (5, 2) and len(p) == 0
+        mask += 1
+        assert torch.equal(mask, inputs[0] * 2 + 1) and torch.allclose(mask, mask + 1e-9) and len(p) == 0
 
 
 def test_a_failure_names_operator_and_line_clears_the_queue_and_invalidates(inputs, restored):  # noqa: F811

@@ -283,3 +283,13 @@ def test_decoders_of_nothing(size, mode):
         return layer(t.ones(*size, 8), t.ones(5, size[1], 8)).shape
 
     same(program)
+
+
+@pytest.mark.parametrize("dims", [0, 2])
+def test_queries_and_keys_without_width_find_all_keys_alike(dims):
+    def program(t):
+        query, key, value = t.ones(3, 0), t.ones(4, 0), t.arange(20.0).view(4, 5)
+        query, key, value = (x.view(*(1,) * dims, *x.shape) for x in (query, key, value))
+        return t.nn.functional.scaled_dot_product_attention(query, key, value)
+
+    assert_same(program(mindtorch), program(torch))

@@ -303,3 +303,27 @@ def test_losses_round_gradients_of_targets_and_inputs_where_pytorch_does(name, r
 
     for ours, theirs in zip(program(mindtorch), program(torch), strict=True):
         assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("given", ["input", "target"])
+def test_the_squared_error_of_bools_has_derivatives_of_both_orders(given):
+    def program(t):
+        mask, other = t.tensor([True, False]), t.tensor([1.0, 3.0], requires_grad=True)
+        loss = t.nn.functional.mse_loss(*((mask, other) if given == "input" else (other, mask)))
+        (first,) = t.autograd.grad(loss, other, create_graph=True)
+        return first.tolist(), t.autograd.grad(first.sum(), other)[0].tolist()
+
+    same(program)
+
+
+@pytest.mark.parametrize("call", [lambda F, x: F.logsigmoid(x), lambda F, x: F.glu(x, 0), lambda F, x: F.glu(x, -1)],
+                         ids=["logsigmoid", "glu of the first dimension", "glu of the last"])
+@pytest.mark.parametrize("make", [
+    lambda t: t.arange(24.0).view(4, 6), lambda t: t.arange(24.0).view(4, 6).t(),
+    lambda t: t.arange(48.0).view(2, 6, 4).permute(2, 0, 1), lambda t: t.arange(48.0).view(4, 12)[:, ::2],
+    lambda t: t.arange(48.0).view(8, 6).expand(2, 8, 6),
+], ids=["contiguous", "transposed", "permuted", "sliced", "expanded"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_activations_that_are_no_pointwise_operators_have_layouts_of_their_own(call, make, dtype):
+    ours, theirs = (call(t.nn.functional, make(t).to(getattr(t, dtype))) for t in (mindtorch, torch))
+    assert_same(ours, theirs, rtol=1e-2)

@@ -84,7 +84,7 @@ def by_heads(query: Array, key: Array, value: Array, causal: bool, mask: Any, sc
     shared, columns = key.shape[1:3]
     each = heads // shared
     n, together = batch * shared, each * rows
-    scale = 1 / sqrt(width) if scale is None else scale
+    scale = 1 / sqrt(width or 1) if scale is None else scale
     if causal and each > 1:  # the rows of several heads follow each other: they need a mask that says which are which
         above = above_diagonal(rows, columns, to_opmath(query).dtype)
         mask, causal = above if mask is None else to_opmath(mask) + above, False

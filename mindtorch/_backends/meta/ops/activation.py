@@ -6,7 +6,7 @@ from typing import Any
 
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
 from ...._errors import check, check_number, check_real, check_takes
-from ...._layout import Spec, wrap_dim
+from ...._layout import Spec, iterator_strides, wrap_dim
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
 from .core import like_input
@@ -94,12 +94,14 @@ def glu(self: Any, dim: int = -1) -> Spec:
     size = self.shape[dim]
     check(size % 2 == 0, lambda: f"Halving dimension must be even, but dimension {dim} is size {size}")
     check_real("glu_cpu", self)
-    return Spec((*self.shape[:dim], size // 2, *self.shape[dim + 1:]), self._dtype)
+    shape = (*self.shape[:dim], size // 2, *self.shape[dim + 1:])
+    return Spec(shape, self._dtype, iterator_strides(shape, ((shape, self._strides()),)))
 
 
 def log_sigmoid(self: Any) -> tuple[Spec, Spec]:
-    out = LOG_SIGMOID(self)
-    return out, out
+    described = LOG_SIGMOID(self)
+    out = Spec(described.shape, described.dtype)
+    return out, out  # contiguous, whatever the input is
 
 
 def prelu_backward(grad_output: Any, self: Any, weight: Any) -> tuple[Spec, Spec]:
