@@ -442,6 +442,8 @@ class OperatorNode(Node):
         at: Any = self._kept_at(name)
         if self.saved is None:
             raise freed(self)
+        if at is None and not raw and name.endswith(("_sym_sizes", "_sym_strides")):
+            return self._fact(*name.split("_sym_"))
         value = None if at is None else self.saved[at]
         if isinstance(value, list) and value and value[0].__class__ is Saved:
             items = [SavedTensor(self, partial(self._kept_tensor, at, i)) for i in range(len(value))]
@@ -449,6 +451,16 @@ class OperatorNode(Node):
         if raw:
             return SavedTensor(self, lambda: None if at is None else self._kept_tensor(at))
         return value.unpack(self, True) if value.__class__ is Saved else self._unpacked(value, True)
+
+    def _fact(self, name: str, fact: str) -> tuple[int, ...] | None:
+        """The sizes of an input whose gradient nobody asks for, and which is kept for that of another; for its strides
+        PyTorch has an empty list.
+        """
+        at = self._kept_at(name)
+        if fact == "strides" or at is None:
+            return None if at is None else ()
+        value: Any = self.saved[at]  # type: ignore[index]
+        return tuple((value.unpack(self, True) if value.__class__ is Saved else self._unpacked(value, True)).shape)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(f"_saved_{name}" for name in self._kept_names())]

@@ -337,3 +337,16 @@ def test_a_function_that_keeps_its_output_goes_without_the_collector(t):
         assert node() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("asked", [(True, True), (False, True), (True, False)])
+@pytest.mark.parametrize("name", ["mm", "addmm"])
+def test_nodes_of_products_know_the_sizes_of_both_factors(name: str, asked: tuple[bool, bool]) -> None:
+    facts = []
+    for lib in (mindtorch, torch):
+        factors = [lib.ones(2, 3, requires_grad=asked[0]), lib.ones(3, 4, requires_grad=asked[1])]
+        node = getattr(lib, name)(*[lib.ones(2, 4)] * (name == "addmm"), *factors).grad_fn
+        first = "self" if name == "mm" else "mat1"
+        facts.append([tuple(getattr(node, f"_saved_{factor}_sym_{fact}"))
+                      for factor in (first, "mat2") for fact in ("sizes", "strides")])
+    assert facts[0] == facts[1]
