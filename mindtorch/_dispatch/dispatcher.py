@@ -131,6 +131,10 @@ def keys_of(args: tuple[Any, ...]) -> int:
     return keys
 
 
+#: The types of arguments, in ATen's words, that are never tensors once they are bound.
+OF_NO_TENSOR = {"int", "bool", "str", "ScalarType", "Layout", "Device", "MemoryFormat", "Generator"}
+
+
 def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The function that dispatches calls of ``op``, for its number of leading Tensor arguments. An error takes note of
     the call on its way out; a ``try`` that nothing is raised in costs nothing. ``offer`` makes of what would run a
@@ -207,7 +211,15 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             raise
 
     def call_any(*args: Any) -> Any:
-        keys = keys_of(args) | mode
+        keys, count = mode, len(args)
+        for place in places:
+            if place >= count:
+                break
+            arg = args[place]
+            if arg.__class__ in TENSOR_TYPES:
+                keys |= arg._keys
+            elif arg is not None:
+                keys |= keys_of((arg,))
         try:
             return (table.get(keys) or resolve(op, keys, offer))(*args)
         except Exception as error:
@@ -227,6 +239,9 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
     if "Tensor" not in written and "Device? device" in written and not op.is_out:
         place = op.schema.positions["device"]
         return call_factory
+    places = [i for i, parameter in enumerate(op.schema.parameters) if parameter.base not in OF_NO_TENSOR]
+    if op.is_out:
+        places.append(len(op.schema.parameters))
     lists = next((i for i, p in enumerate(op.schema.parameters) if not (p.is_tensor and p.is_list) or p.inner_optional
                   or p.optional), 0)
     kinds = [part.split()[0] for part in written.split(", ")[:3] if part]

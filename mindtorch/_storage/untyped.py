@@ -211,7 +211,7 @@ class UntypedStorage(StorageBase):
             return self._memory.address
         if self._bytes is None and self._nbytes and self.device.type == "cpu":
             raise RuntimeError("Attempted to access the data pointer on an invalid python storage.")
-        return 0 if self._bytes is None or not self._nbytes else self._bytes.ctypes.data
+        return 0 if self._bytes is None or not self._nbytes else self._bytes.__array_interface__["data"][0]
 
     def element_size(self) -> int:
         """The size of one element in bytes, which is 1 (``torch.UntypedStorage.element_size``)."""

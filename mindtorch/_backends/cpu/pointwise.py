@@ -20,7 +20,7 @@ from ..common.half import FEW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, fast_path, ndarray
 from .kept import DESCRIPTIONS, Kept, seen
-from .rows import Rows, array_of, computed, fit, is_own
+from .rows import Rows, computed, fit, is_own
 
 
 class Plan(NamedTuple):
@@ -167,6 +167,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
     compares = meta.kind == "bool"  # where NumPy takes numbers that the dtype does not hold
     if not meta.fast:
         return None
+    promoted = [i not in unpromoted for i in range(count)]
 
     def unary(self: Any, *rest: Any) -> Any:
         result = results[self._dtype]
@@ -225,21 +226,25 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
     def several(*args: Any) -> Any:
         arrays: list[Any] = []
         dtype, number = None, BOOL  # the category of the numbers
-        for i, arg in enumerate(args[:count]):
+        for arg, counts in zip(args, promoted, strict=False):
             kind = arg.__class__
-            if i in unpromoted:
-                arg = array_of(arg)
-            elif kind in TENSOR_TYPES:
-                dtype = dtype or arg._dtype
-                if arg._dtype is not dtype:
-                    return None
+            if kind in TENSOR_TYPES:
+                if counts:
+                    held = arg._dtype
+                    if dtype is None:
+                        dtype = held
+                    elif held is not dtype:
+                        return None
                 arg = arg._array
-            elif kind is float or kind is int:
+            elif counts and arg is not None:
+                if kind is float:
+                    number = FLOATING
+                elif kind is int:
+                    number = number or INTEGER
+                else:
+                    return None
                 if not -LARGEST < arg < LARGEST:
                     return None  # the dtype may not hold it
-                number = max(number, FLOATING if kind is float else INTEGER)
-            elif arg is not None:
-                return None
             arrays.append(arg)
         result = None if dtype is None or number > dtype.category else results[dtype]
         if result is None or (len(args) > count and result.category < FLOATING):

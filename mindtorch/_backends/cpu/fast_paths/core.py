@@ -30,15 +30,18 @@ def clone(self: Any, memory_format: Any = None) -> ndarray | None:
 
 
 def copy_(general: Row) -> Row:
-    """Write values of the same shape and dtype that lie elsewhere."""
+    """Write values of the same shape that lie elsewhere; few of them may be of another dtype of NumPy's own."""
 
     def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
         target, source, storage = self._array, src._array, src._storage
-        if (src._dtype is self._dtype and source.shape == target.shape
-                and (storage is None or storage is not self._storage)):
+        if source.shape == target.shape and (storage is None or storage is not self._storage):
             try:
-                copy(target, source)
-                return self
+                if src._dtype is self._dtype:
+                    copy(target, source)
+                    return self
+                if target.size < SMALL and self._dtype in CONVERTED and src._dtype in CONVERTED:
+                    quietly(copy, target, source)
+                    return self
             except REFUSALS:
                 pass
         return general(self, src, non_blocking)

@@ -15,12 +15,14 @@ FEW = 16  #: up to so many elements, Python's numbers are quicker than several c
 
 @fast_path
 def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
-    """The mean over a batch without weights, if no class is ignored. NumPy finds what is out of range."""
+    """The mean, or the sum, over a batch without weights, if no class is ignored. NumPy finds what is out of range."""
     logs, chosen, dtype = self._array, target._array, self._dtype
-    if (weight is not None or reduction != 1 or ignore_index >= 0 or dtype not in PLAIN or target._dtype is not int64
-            or logs.ndim != 2 or chosen.shape != logs.shape[:1] or not chosen.size):
+    if (weight is not None or not reduction or dtype not in PLAIN or target._dtype is not int64 or logs.ndim != 2
+            or chosen.shape != logs.shape[:1] or not chosen.size):
         return None
     count = len(chosen)
+    if ignore_index >= 0 and (chosen == ignore_index).any():
+        return None
     if logs.size <= FEW:
         classes = chosen.tolist()
         picked = [line[i] for line, i in zip(logs.tolist(), classes, strict=True)]
@@ -31,7 +33,8 @@ def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: 
         return None
     else:
         total = add(logs[arange(count), chosen])
-    return from_array(np.array(-total / count, dtype.np), dtype), from_array(np.array(count, dtype.np), dtype)
+    loss = -total / count if reduction == 1 else -total
+    return from_array(np.array(loss, dtype.np), dtype), from_array(np.array(count, dtype.np), dtype)
 
 
 @fast_path

@@ -20,6 +20,7 @@ from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 lowest, highest, add = np.minimum.reduce, np.maximum.reduce, np.add.reduce  # type: Any, Any, Any
 sqrt: Any = np.sqrt
 NUMBERS = {*PLAIN, int64}
+TESTED = {*NUMBERS, bool_}
 FEW = 16  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
 
 
@@ -91,10 +92,11 @@ def within(array: ndarray, low: float, high: float) -> bool:
     return True
 
 
-def spread(finish: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
-    """A function of the variance of few elements, computed as in ``reduction.variance``."""
+def spread(finish: Callable[[ndarray], Any], with_mean: bool = False) -> Callable[[Row], Row]:
+    """A function of the variance of few elements, computed as in ``reduction.variance``; with the mean, if asked for.
+    """
 
-    def run(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> ndarray | None:
+    def run(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
         x, dtype = self._array, self._dtype
         over = axes(dim, x.ndim) if dtype in PLAIN and 0 < x.size <= reduction.FEW else None
         if not over:
@@ -104,11 +106,15 @@ def spread(finish: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
         freedom = count - (1 if correction is None else correction)
         if not freedom > 0:  # of which a warning tells
             return None
-        away = x - sums / number(count, x.dtype)
+        middle = sums / number(count, x.dtype)
+        away = x - middle
         found = np.asarray(add(away * away, over, None, None, keepdim) / number(freedom, x.dtype))
         if dtype is float32 and not within(found, reduction.TINY, inf):
             return None
-        return np.asarray(finish(found))
+        found = np.asarray(finish(found))
+        if not with_mean:
+            return found
+        return from_array(found, dtype), from_array(middle.reshape(found.shape), dtype)
 
     return fast_path(run)
 
@@ -181,8 +187,9 @@ def of_few(name: str, dtypes: set[Any]) -> Callable[[Row], Row]:
 
 
 def truth(reduce: Callable[..., Any]) -> Callable[[Row], Row]:
-    """``all`` and ``any`` of booleans."""
-    return fast_path(lambda self: np.asarray(reduce(self._array, None)) if self._dtype is bool_ else None)
+    """``all`` and ``any``."""
+    return fast_path(lambda self: from_array(np.asarray(reduce(self._array, None)), bool_)
+                     if self._dtype in TESTED and self._array.size <= SMALL else None)
 
 
 FAST_PATHS.update({
@@ -198,6 +205,8 @@ FAST_PATHS.update({
     "any": truth(np.logical_or.reduce),
     "var.correction": spread(ndarray.view),
     "std.correction": spread(sqrt),
+    "var_mean.correction": spread(ndarray.view, True),
+    "std_mean.correction": spread(sqrt, True),
     "linalg_vector_norm": vector_norm,
     **{name: of_few(name, NUMBERS) for name in ("max", "min", "amax", "amin", "prod", "prod.dim_int")},
     **{name: of_few(name, {bool_}) for name in ("all.dim", "any.dim")},
