@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from itertools import compress
 from typing import Any
 
 from .. import _forks
@@ -132,7 +133,7 @@ def keys_of(args: tuple[Any, ...]) -> int:
 
 
 #: The types of arguments, in ATen's words, that are never tensors once they are bound.
-OF_NO_TENSOR = {"int", "bool", "str", "ScalarType", "Layout", "Device", "MemoryFormat", "Generator"}
+OF_NO_TENSOR = {"int", "float", "bool", "Scalar", "str", "ScalarType", "Layout", "Device", "MemoryFormat", "Generator"}
 
 
 def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callable[..., Any]:
@@ -211,15 +212,12 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             raise
 
     def call_any(*args: Any) -> Any:
-        keys, count = mode, len(args)
-        for place in places:
-            if place >= count:
-                break
-            arg = args[place]
-            if arg.__class__ in TENSOR_TYPES:
+        keys = mode
+        for arg in compress(args, may_be_tensors):
+            if (kind := arg.__class__) in TENSOR_TYPES:
                 keys |= arg._keys
-            elif arg is not None:
-                keys |= keys_of((arg,))
+            elif kind is list or kind is tuple:
+                keys |= keys_of(arg)
         try:
             return (table.get(keys) or resolve(op, keys, offer))(*args)
         except Exception as error:
@@ -239,9 +237,7 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
     if "Tensor" not in written and "Device? device" in written and not op.is_out:
         place = op.schema.positions["device"]
         return call_factory
-    places = [i for i, parameter in enumerate(op.schema.parameters) if parameter.base not in OF_NO_TENSOR]
-    if op.is_out:
-        places.append(len(op.schema.parameters))
+    may_be_tensors = [*(parameter.base not in OF_NO_TENSOR for parameter in op.schema.parameters), op.is_out]
     lists = next((i for i, p in enumerate(op.schema.parameters) if not (p.is_tensor and p.is_list) or p.inner_optional
                   or p.optional), 0)
     kinds = [part.split()[0] for part in written.split(", ")[:3] if part]
