@@ -5,16 +5,17 @@ what results by weights along others. Batch, layer and group normalisation diffe
 """
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import prod
-from typing import NamedTuple
 
 from ._layout import Ints
 
 KEPT = 256  #: groups of each kind that are kept
 
 
-class Groups(NamedTuple):
+@dataclass(frozen=True)
+class Groups:
     """How the elements of an input belong together."""
 
     shape: Ints  #: the shape in which the input is seen
@@ -22,12 +23,12 @@ class Groups(NamedTuple):
     affine: Ints  #: the shape in which weight and bias are seen
     shared: Ints  #: the axes along which one weight and one bias are used
 
-    @property
+    @cached_property
     def moments(self) -> Ints:
         """The shape in which means and variances are seen."""
         return tuple(1 if axis in self.over else size for axis, size in enumerate(self.shape))
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """How many elements one mean is of."""
         return prod(self.shape[axis] for axis in self.over)

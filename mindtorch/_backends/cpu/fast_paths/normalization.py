@@ -47,8 +47,10 @@ def of_groups(x: ndarray, weight: Any, bias: Any, n: int, c: int, hxw: int, grou
 
 
 def of_channels(x: ndarray, weight: Any, bias: Any, mean: Any, var: Any, training: bool, *settings: Any) -> Any:
-    """The channels, in training and without moments that are written to."""
-    return x.shape[1:2] if training and x.ndim > 1 and mean is None is var else None
+    """The channels, without moments that are written to."""
+    given = mean is not None, var is not None
+    fits = not any(given) if training else all(given)
+    return x.shape[1:2] if fits and x.ndim > 1 else None
 
 
 FAST_PATHS.update({

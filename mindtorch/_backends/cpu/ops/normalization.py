@@ -99,8 +99,7 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
         middle, spread = seen(running_mean, groups.moments), seen(running_var, groups.moments)
         out = seen(x, groups.shape) - middle
         out *= reciprocal(spread, eps)
-        nothing = np.empty(0, x.dtype)
-        return affine(out, weight, bias, groups), nothing, nothing
+        return affine(out, weight, bias, groups), np.empty(0, x.dtype), np.empty(0, x.dtype)
     centred, middle, spread = moments(seen(x, groups.shape), groups)
     unbiased = spread * np.asarray(groups.elements, spread.dtype) / np.asarray(groups.elements - 1, spread.dtype)
     for running, batch in ((running_mean, middle), (running_var, unbiased)):
