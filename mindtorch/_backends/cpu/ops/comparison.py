@@ -20,6 +20,8 @@ def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
     """Shift by bits; by a negative number, or by all bits, nothing is left but, to the right, the sign."""
     x = np.asarray(x)
     bits = x.dtype.itemsize * 8
+    if isinstance(count, int) and 0 <= count < bits:
+        return side(x, x.dtype.type(count))
     out_of_range = np.less(count, 0) | np.greater_equal(count, bits)
     rest = np.where(np.less(x, 0), -1, 0).astype(x.dtype) if side is np.right_shift else x.dtype.type(0)
     return np.where(out_of_range, rest, side(x, np.where(out_of_range, 0, count).astype(x.dtype)))
@@ -54,7 +56,7 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
         out.real, out.imag = nan_to_num(x.real, nan, posinf, neginf), nan_to_num(x.imag, nan, posinf, neginf)
         return out
     out = x.copy()
-    if x.dtype.kind not in "biu":
+    if x.dtype.kind not in "biu" and (total := np.add.reduce(x, None)) - total != 0:  # else all numbers are finite
         largest = np.nextafter(x.dtype.type(np.inf), x.dtype.type(0))
         for found, value in ((np.isnan(x), nan or 0.0), (x == np.inf, largest if posinf is None else posinf),
                              (x == -np.inf, -largest if neginf is None else neginf)):

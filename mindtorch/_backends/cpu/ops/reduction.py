@@ -210,15 +210,11 @@ def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray] = in_vector
     return np.asarray(add(by_parts(sums, pieces) if x.ndim == 1 else sums(pieces), -1) + sums(x[..., whole:]))
 
 
-def nansum(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
-    return total(np.where(np.isnan(x), 0, x) if x.dtype.kind == "f" else x, axis, keepdims)
-
-
-def nansum_as(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """``nansum`` in another dtype, which may have no NaN."""
+def nansum(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """The sum in another dtype, which may have no NaN."""
     if x.dtype.kind == "f" or x.dtype.name == "bfloat16":
         x = np.where(np.isnan(x), x.dtype.type(0), x)
-    return reduced(nansum)(x, dim, keepdim, dtype)
+    return summed(x, dim, keepdim, dtype)
 
 
 def mean(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
@@ -403,7 +399,7 @@ CPU_KERNELS.add(aminmax, hash_tensor, linalg_vector_norm)
 CPU_KERNELS.update({
     "sum": whole(summed),
     "sum.dim_IntList": summed,
-    "nansum": nansum_as,
+    "nansum": nansum,
     "mean": whole(averaged),
     "mean.dim": averaged,
     "prod": whole(multiplied),

@@ -89,11 +89,13 @@ def nanmedian(x: np.ndarray, axis: int) -> np.ndarray:
 def median_of_all(x: np.ndarray, ignore_nan: bool = False) -> Any:
     """NaN, or what C makes of it, where there is nothing."""
     flat = to_opmath(x).reshape(-1)
-    numbers = flat[~np.isnan(flat)] if flat.dtype.kind == "f" else flat
+    nan = flat.dtype.kind == "f" and (total := add(flat)) != total
+    numbers = flat[~np.isnan(flat)] if nan else flat.copy()
     if not numbers.size or (numbers.size < flat.size and not ignore_nan):
         return np.array(np.nan).astype(x.dtype)
     middle = (numbers.size - 1) // 2
-    return np.partition(numbers, middle)[middle]
+    numbers.partition(middle)
+    return numbers[middle]
 
 
 def mode(x: np.ndarray, axis: int) -> np.ndarray:
