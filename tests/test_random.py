@@ -344,14 +344,20 @@ def test_states_of_either_library_continue_in_the_other(drawn: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_that_few_normals_are_computed_ahead_shows_neither_in_other_draws_nor_in_the_state(seed: int) -> None:
+def test_that_few_numbers_are_computed_ahead_shows_neither_in_other_draws_nor_in_the_state(seed: int) -> None:
     g, h = pair(seed)
     chosen = np.random.default_rng(seed)
     for _ in range(300):
         n = int(chosen.choice([1, 2, 3, 8, 15, 16, 17, 32, 100, 128]))
-        kind = chosen.integers(4)
+        kind = chosen.integers(6)
         if kind == 0:
             assert_equal(sampling.uniform(g, n, np.dtype("float32")), torch.rand(n, generator=h))
+        elif kind == 4:
+            assert_equal(sampling.uniform(g, n, np.dtype("float64")),
+                         torch.rand(n, dtype=torch.float64, generator=h))
+        elif kind == 5:
+            assert_equal(integers.random(g, n, np.dtype("int32")),
+                         torch.empty(n, dtype=torch.int32).random_(generator=h))
         elif kind == 1:
             assert_equal(sampling.normal(g, n, np.dtype("float64"), 2.0, 3.0),
                          torch.empty(n, dtype=torch.float64).normal_(2.0, 3.0, generator=h), within_ulps=1)
@@ -463,9 +469,11 @@ def test_threads_share_one_sequence() -> None:
     np.testing.assert_array_equal(np.sort(np.concatenate(drawn)), np.sort(expected))
 
 
+@pytest.mark.parametrize("before", [0, 609, 623])
 @pytest.mark.parametrize("used", [0, 1, 7, 8, 9, 20])
-def test_drawing_one_by_one_leaves_the_rest(used: int) -> None:
+def test_drawing_one_by_one_leaves_the_rest(used: int, before: int) -> None:
     g, h = Generator(), Generator()
+    assert g.random(before).tolist() == h.random(before).tolist()
     with pytest.raises(KeyError), g.one_by_one(lambda words: words, bulk=8) as draw:
         drawn = [draw() for _ in range(used)]
         raise KeyError

@@ -14,6 +14,27 @@ from tests.support import Outcome, assert_same, error_differences, torch
 
 Program = Callable[[Any], Any]
 PROGRAMS: dict[str, Program] = {
+    "order along the first of several dimensions": lambda lib: [
+        getattr(lib.arange(24.0).reshape(2, 3, 4).sin(), name)(*settings) for name, settings in (
+            ("mode", (0,)), ("median", (0,)), ("kthvalue", (2, 0)), ("topk", (2, 1)), ("sort", (1, True)))],
+    "numbers that are not finite": lambda lib: [
+        f(lib.tensor(numbers)) for numbers in ([float("inf"), float("-inf"), 1], [float("nan"), 1, 0], [3e38, 3e38])
+        for f in (lib.nan_to_num, lib.median, lib.nanmedian, lib.nansum, lib.any, lib.all)],
+    "shifts by numbers": lambda lib: [lib.tensor([-5, 5], dtype=lib.int8) << n for n in range(-1, 10)] + [
+        lib.tensor([-5, 5], dtype=lib.int8) >> n for n in range(-1, 10)],
+    "moments": lambda lib: [lib.var_mean(lib.arange(6.0).reshape(2, 3), 1, keepdim=True), lib.std_mean(lib.ones(4))],
+    "likelihoods": lambda lib: [lib.nn.functional.nll_loss(
+        lib.arange(6.0).reshape(2, 3), lib.tensor([0, 2]), reduction=reduction, ignore_index=ignored)
+        for reduction in ("none", "mean", "sum") for ignored in (-100, 1, 2)],
+    "an output that is an input": lambda lib: lib.cumsum(x := lib.arange(4.0), 0, out=x),
+    "an output among the inputs": lambda lib: lib.cat([x := lib.arange(4.0), lib.ones(0)], out=x),
+    "an output beside an input": lambda lib: [
+        lib.add((x := lib.arange(8.0))[:4], 1, out=x[4:]), lib.exp(x[:4], out=x[4:]), x,
+        lib.cumsum(x[:4], 0, out=x[4:])],
+    "an output over an input": lambda lib: lib.exp((x := lib.arange(8.0))[:4], out=x[2:6]),
+    "two outputs": lambda lib: [
+        lib.sort(lib.tensor([3.0, 1.0, 2.0]), out=(lib.zeros(3), lib.zeros(3, dtype=lib.int64))) for _ in range(2)],
+    "written in place in another dtype": lambda lib: [lib.ones(3).eq_(lib.arange(3)), lib.zeros(3).logical_not_()],
     "one_hot": lambda lib: lib.nn.functional.one_hot(lib.tensor([[0, 2], [1, 1]])),
     "one_hot of more classes": lambda lib: lib.nn.functional.one_hot(lib.tensor([0, 2, 1]), 5),
     "one_hot of too few classes": lambda lib: lib.nn.functional.one_hot(lib.tensor([0, 2, 1]), 2),
@@ -87,7 +108,10 @@ def test_factories_draw_pytorchs_numbers_and_leave_its_state(size: tuple[int, ..
     for draw in (lambda lib: lib.rand(size), lambda lib: lib.randn(size), lambda lib: lib.randint(9, size),
                  lambda lib: lib.randint(-5, 1 << 40, size), lambda lib: lib.rand(size, dtype=lib.float64),
                  lambda lib: lib.randint(-5, 5, size, dtype=lib.int8), lambda lib: lib.randperm(sum(size)),
-                 lambda lib: lib.bernoulli(lib.full(size, 0.3)),
+                 lambda lib: lib.bernoulli(lib.full(size, 0.3)), lambda lib: lib.empty(size).exponential_(2.0),
+                 lambda lib: lib.empty(size).cauchy_(), lambda lib: lib.empty(size).geometric_(0.3),
+                 lambda lib: lib.empty(size).bernoulli_(), lambda lib: lib.empty(size).random_(),
+                 lambda lib: lib._standard_gamma(lib.full(size, 0.7)), lambda lib: lib.poisson(lib.full(size, 3.0)),
                  lambda lib: lib.rand(size, generator=lib.Generator().manual_seed(3))):
         results = []
         for lib in (mindtorch, torch):
