@@ -93,8 +93,7 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
         if feature:
             noise: Any = _one_per_feature(self)
         else:  # where vmap draws for all elements at once, it does so in their order, however they lie
-            in_order = self._batched is not None and not alpha
-            noise = empty_like(self, *(None,) * 4, "contiguous_format" if in_order else None)
+            noise = empty_like(self, *(None,) * 4, None if self._batched is None else "contiguous_format")
         noise.bernoulli_(1 - p)
         if not alpha:
             return multiply(fresh(noise.div_(1 - p)))

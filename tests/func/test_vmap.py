@@ -319,7 +319,7 @@ def test_batch_normalisation_runs_in_vmap_once_it_keeps_no_statistics() -> None:
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])
-@pytest.mark.parametrize("name", ["dropout", "dropout1d", "dropout2d"])
+@pytest.mark.parametrize("name", ["dropout", "alpha_dropout", "dropout1d", "dropout2d"])
 @pytest.mark.parametrize("randomness", ["different", "same"])
 def test_dropout_draws_for_all_elements_in_their_order_however_they_lie(dim: int, name: str, randomness: str) -> None:
     def drawn(t: Any) -> Any:
