@@ -137,7 +137,8 @@ class Recording(pipeline.Pipeline):
         return tensor
 
     def _run_now(self, op: Operator, args: tuple[Any, ...]) -> Any:
-        self.stop(f"the shape of what aten::{op.name} returns depends on data")
+        self.stop(f"aten::{op.name} brings what is given as out= to another shape" if op.is_out else
+                  f"the shape of what aten::{op.name} returns depends on data")
         return super()._run_now(op, args)
 
     def _record(self, op: Operator, kernel: Kernel, backend: int, args: tuple[Any, ...]) -> Any:

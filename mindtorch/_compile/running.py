@@ -107,8 +107,8 @@ def wrapped(value: Any) -> Any:
     kind = value.__class__
     if kind is ndarray:
         return tensor_of(value)
-    if kind is list:
-        return [wrapped(item) for item in value]
+    if kind is list or kind is tuple:
+        return kind([wrapped(item) for item in value])
     return value
 
 

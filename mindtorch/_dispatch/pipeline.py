@@ -131,9 +131,10 @@ class Pipeline:
                 tensor._wait()
         meta = op.kernel(META)
         assert meta is not None
+        twins = [_as_meta(arg) for arg in args]
         local.pipeline = None  # a meta kernel may be written in operators
         try:
-            result = meta.fn(*(_as_meta(arg) for arg in args))
+            result = meta.fn(*twins)
         except RuntimeError as error:
             if not isinstance(error, NotImplementedError) and kind_of(error) != "meta data":
                 raise
@@ -141,6 +142,10 @@ class Pipeline:
             return self._run_now(op, args)
         finally:
             local.pipeline = self
+        if op.is_out and any(out.shape != twin.shape for out, twin in zip(
+                tensors_of(args[-1:]), tensors_of(twins[-1:]), strict=True)):
+            del twins, result  # they lie in the memory of what is given as ``out=``, which has its new shape at once
+            return self._run_now(op, args)
         named = next((a for a in args if a.__class__ is _device.device), None)
         device = (named or next((t._device for t in tensors_of(args)), None)
                   or _device.resolve_device(by_key[backend].name))
@@ -266,8 +271,8 @@ def _as_meta(value: Any) -> Any:
         twin._keys = META | twin._keys & NONCONTIGUOUS
         twin._version_counter = None
         return twin
-    if isinstance(value, list):
-        return [_as_meta(item) for item in value]
+    if value.__class__ is list or value.__class__ is tuple:  # of inputs, of what is given as ``out=``
+        return value.__class__([_as_meta(item) for item in value])
     if value.__class__ is _device.device:
         return _device.META
     return value

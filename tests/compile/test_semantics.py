@@ -503,3 +503,35 @@ def test_gradients_of_parameters_go_to_nodes_that_are_found_again_after_they_cha
     layer.weight = nn.Parameter(torch.zeros(3, 3))
     compiled(x).backward()
     torch.testing.assert_close(layer.weight.grad, torch.full((3, 3), 2.0))
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_what_is_written_as_out_into_another_shape_is_written_as_it_stands() -> None:
+    def function(out, x):
+        torch.mul(x, 2, out=out)
+        return out + 1
+
+    compiled = torch.compile(function)
+    for _ in range(3):
+        out = torch.zeros(4)
+        assert compiled(out, torch.ones(2, 3)).tolist() == [[3, 3, 3]] * 2 and out.shape == (2, 3)
+    assert "out= to another shape" in reason_of(function, torch.zeros(4), torch.ones(2, 3))
+
+
+def test_a_number_that_is_asked_for_breaks_the_graph() -> None:
+    compiled = torch.compile(lambda x, y: (x + y, torch.allclose(x, y)))
+    for _ in range(3):
+        total, close = compiled(torch.ones(2), torch.ones(2))
+        assert total.tolist() == [2, 2] and close is True
+
+
+def test_several_outputs_are_written_as_out() -> None:
+    def function(x, values, places):
+        torch.sort(x, 1, out=(values, places))
+        return values + places
+
+    compiled = torch.compile(function, fullgraph=True)
+    for _ in range(3):
+        values, places = torch.empty(2, 3), torch.empty(2, 3, dtype=torch.int64)
+        assert compiled(torch.tensor([[3.0, 1.0, 2.0]] * 2), values, places).tolist() == [[2, 4, 3]] * 2
+        assert values.tolist() == [[1, 2, 3]] * 2 and places.tolist() == [[1, 2, 0]] * 2

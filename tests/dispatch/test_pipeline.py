@@ -127,6 +127,21 @@ def test_only_a_view_of_a_pending_tensor_needs_to_stay_alive(inputs):
     assert z.tolist() == [3, 4, 5, 6]
 
 
+@pytest.mark.parametrize("make", [lambda: torch.zeros(4), lambda: torch.empty(0), lambda: torch.zeros(2, 2)[:, 0]])
+@pytest.mark.parametrize("pending", [False, True])
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_what_is_given_as_out_has_its_new_shape_at_once(make, pending):
+    out, (rest, rows) = make(), (torch.empty(0), torch.tensor([[3.0, 1.0, 2.0]] * 2))
+    with torch.pipeline():
+        if pending:
+            out = make()
+        assert torch.mul(rows, 2, out=out) is out and out.shape == (2, 3)
+        torch.sort(rows, 1, out=(rest, places := torch.empty(0, dtype=torch.int64)))
+        total = out + rest
+        assert total.shape == places.shape == (2, 3)
+    assert total.tolist() == [[7, 4, 7]] * 2 and places.tolist() == [[1, 2, 0]] * 2
+
+
 def test_operators_whose_output_depends_on_data_run_at_once(inputs):
     with torch.pipeline() as p:
         mask = inputs[0] * 2

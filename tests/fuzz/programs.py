@@ -175,9 +175,8 @@ def plainly(steps: list[Step], drawn: random.Random) -> list[str]:
 
 
 def in_pipeline(steps: list[Step], drawn: random.Random) -> list[str]:
-    """Recorded, and run when somebody looks at a value, or at the end; without ``out=``, whose new shape is known then.
-    """
-    run, steps = Run(mindtorch), [step for step in steps if step.name != "out="]
+    """Recorded, and run when somebody looks at a value, or at the end."""
+    run = Run(mindtorch)
     with mindtorch.pipeline():
         for step in steps:
             run.step(step)
