@@ -404,6 +404,14 @@ def test_an_exact_loop_is_compiled_sooner_where_numba_is_there() -> None:
     assert loop.compiled(1) is not None
 
 
+def test_a_loop_that_does_not_repay_numba_is_compiled_where_numba_is_there(monkeypatch) -> None:
+    loop = Loop("until_other", True)
+    with monkeypatch.context() as patched:
+        patched.delitem(sys.modules, "numba")
+        assert loop.if_imported() is None
+    assert loop.if_imported() is not None
+
+
 def test_an_exact_loop_is_compiled_when_numpy_has_computed_as_much_as_repays_it(monkeypatch) -> None:
     loop = Loop("widen_bfloat16", exact=True)
     monkeypatch.delitem(sys.modules, "numba", raising=False)  # as before another loop was compiled

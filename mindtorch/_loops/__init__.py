@@ -69,8 +69,13 @@ class Loop:
         if self._function is None:
             self._left -= size
             if self._left < 0 or (self._left < REPAID - SOON and "numba" in sys.modules):
-                with _compiling, signals_wait():
-                    self._function, self._left = self._compile(), inf
+                self._compile_once()
+        return self._function
+
+    def if_imported(self) -> Callable[..., Any] | None:
+        """The function, where numba has been imported; it alone would not repay that."""
+        if self._function is None and self._left != inf and "numba" in sys.modules:
+            self._compile_once()
         return self._function
 
     def taking(self, x: np.ndarray, *others: np.ndarray) -> Callable[..., Any] | None:
@@ -81,6 +86,10 @@ class Loop:
             if array.dtype != np.float32 or not array.flags.c_contiguous:
                 return None
         return self.compiled(x.size)
+
+    def _compile_once(self) -> None:
+        with _compiling, signals_wait():
+            self._function, self._left = self._compile(), inf
 
     def _compile(self) -> Callable[..., Any] | None:
         if self._function is not None or self._left == inf or numba() is None:
@@ -137,6 +146,7 @@ nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")
 sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)
 cube, threshold_backward, extreme_of_lines, extreme_in_columns = (
     Loop(name, True) for name in ("cube", "threshold_backward", "extreme_of_lines", "extreme_in_columns"))
+until_other = Loop("until_other", True)  #: waits
 columns, real_places, all_places = (Loop(name, True) for name in ("columns", "real_places", "all_places"))
 sgd, sgd_with_momentum, adam = (Loop(name, True) for name in ("sgd", "sgd_with_momentum", "adam"))
 layer_norm, layer_norm_backward = Loop("layer_norm"), Loop("layer_norm_backward")

@@ -6,6 +6,7 @@ bare number would make float64 of it), and with bits that become numbers, and nu
 from __future__ import annotations
 
 from . import (
-    activation, half, indexing, lines, losses, normalization, normals, optim, reduction, scan, softmax, windows,
+    activation, half, indexing, lines, losses, normalization, normals, optim, reduction, scan, softmax, waiting,
+    windows,
 )
 from .writing import LOOPS as LOOPS

@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-f32, f64, i32, u16, u32, u64 = np.float32, np.float64, np.int32, np.uint16, np.uint32, np.uint64
+f32, f64, i32, i64, u16, u32, u64 = np.float32, np.float64, np.int32, np.int64, np.uint16, np.uint32, np.uint64
 #: What compiles a loop, by its name: a function of whether it is to be kept on the disk.
 LOOPS: dict[str, Callable[[bool], Any]] = {}
 #: Sums may be added up in another order, since each step waits for the one before; all else rounds as it is written.
