@@ -163,6 +163,8 @@ class Pipeline:
                 tensor._bump()
         elif op.is_out:
             result = args[-1]
+            for tensor in tensors_of(written):
+                tensor._bump()
         else:
             for tensor in tensors_of((result,)):
                 storage = tensor.untyped_storage()
@@ -229,6 +231,8 @@ class Pipeline:
         op, args = entry.op, entry.args
         inputs = tensors_of(args)
         hidden = [(t, t._keys) for t in inputs]
+        outs = tensors_of(args[-1:]) if op.is_out else ()  # of which the write was counted when it was recorded
+        counted = [(cell, cell[0]) for cell in (out._version_counter for out in outs) if cell is not None]
         for tensor in inputs:
             tensor._keys &= ~(PIPELINE | AUTOGRAD)
         try:
@@ -242,6 +246,8 @@ class Pipeline:
         finally:
             for tensor, keys in hidden:
                 tensor._keys = keys
+            for cell, version in counted:
+                cell[0] = version
         entry.args = ()
         for storage, value in zip(entry.storages, tensors_of((result,)), strict=bool(entry.storages)):
             storage._take_over(value.untyped_storage())

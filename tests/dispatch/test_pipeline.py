@@ -142,6 +142,18 @@ def test_what_is_given_as_out_has_its_new_shape_at_once(make, pending):
     assert total.tolist() == [[7, 4, 7]] * 2 and places.tolist() == [[1, 2, 0]] * 2
 
 
+def test_what_is_written_as_out_is_counted_when_it_is_recorded():
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    with torch.pipeline() as p:
+        y, values, places = x.detach().clone(), torch.empty(2), torch.empty(2, dtype=torch.int64)
+        torch.add(y, 1, out=y)
+        torch.sort(y, out=(values, places))
+        assert (y._version, values._version, places._version, len(p)) == (1, 1, 1, 5)
+        z = y.requires_grad_().exp()
+    assert (y._version, values._version, places._version) == (1, 1, 1)
+    assert y.tolist() == [2, -1] and torch.autograd.grad(z.sum(), y)[0].equal(z)
+
+
 def test_operators_whose_output_depends_on_data_run_at_once(inputs):
     with torch.pipeline() as p:
         mask = inputs[0] * 2
