@@ -395,6 +395,14 @@ def test_gathering_in_blocks():
         x.gather(1, at.fill_(500))
 
 
+def test_many_elements_are_stacked_in_blocks():
+    x, y = np.random.default_rng(0).standard_normal((2, 300, 7, 500))
+    for dim in (1, 2, -1):
+        before = threads().begun.item()
+        assert (torch.stack([torch.from_numpy(x), torch.from_numpy(y)], dim).numpy() == np.stack([x, y], dim)).all()
+        assert threads().begun.item() > before
+
+
 def test_rows_at_many_indices():
     x, at = torch.randn(3000, 128), torch.randint(0, 3000, (90, 100))
     expected = x.numpy()[at.numpy()]

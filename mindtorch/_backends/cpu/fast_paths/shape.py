@@ -14,6 +14,7 @@ from ...._storage import storage_of_array
 from ...._tensor import Tensor, from_array, new
 from ..kept import MOST, UNFIT, by_plan, planned
 from ..ops import CPU_KERNELS
+from ..ops.shape import stacked
 from ..unwatched import computing
 from ..windows import keys_of_positions
 from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
@@ -36,11 +37,11 @@ def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
     return fast_path(run)
 
 
-def stacked(arrays: list[ndarray], dim: int) -> ndarray:
-    """``np.stack``, which along the first dimension is to put one array behind the other."""
+def stack(arrays: list[ndarray], dim: int) -> ndarray:
+    """The kernel, which along the first dimension is to put one array behind the other."""
     shape = arrays[0].shape
     if dim or not shape or [array.shape for array in arrays].count(shape) < len(arrays):
-        return np.stack(arrays, dim)
+        return stacked(arrays, dim)
     return np.concatenate(arrays).reshape(len(arrays), *shape)
 
 
@@ -118,7 +119,7 @@ def folding(shape: Ints, output_size: Ints, kernel_size: Ints, dilation: Ints, p
 FAST_PATHS["col2im"] = planned(folding)
 FAST_PATHS.update({
     "cat": join(np.concatenate),
-    "stack": join(stacked),
+    "stack": join(stack),
     "trace": computing(trace),
     **dict.fromkeys(("tril_indices", "triu_indices"), as_before),
     **dict.fromkeys((

@@ -29,7 +29,20 @@ def cat(arrays: list[Array], dim: int = 0) -> Array:
 
 
 def stack(arrays: list[Array], dim: int = 0) -> Array:
-    return np.stack(of_one_dtype(arrays), dim)
+    return stacked(of_one_dtype(arrays), dim)
+
+
+def stacked(arrays: list[Array], dim: int) -> Array:
+    """``np.stack`` of arrays of one dtype; many elements in blocks, but for those that come one behind the other."""
+    first, size = arrays[0], arrays[0].size * len(arrays)
+    if size < LARGE or any(array.shape != first.shape for array in arrays) or (
+            not -first.ndim - 1 <= dim <= first.ndim or not dim % (first.ndim + 1)):
+        return np.stack(arrays, dim)
+    dim %= first.ndim + 1
+    out = allocate((*first.shape[:dim], len(arrays), *first.shape[dim:]), first.dtype)
+    each_block(lambda at: np.stack([array[at] for array in arrays], dim, out[at]), len(out),
+               max(LARGE // 2 * len(out) // size, 1), size)
+    return out
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *options: Any) -> Array:
