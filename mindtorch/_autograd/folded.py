@@ -20,6 +20,7 @@ from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import float32, float64, int64
+from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode
 from .derivative import Derivative, OperatorNode
 from .grad_mode import enable_grad
@@ -125,27 +126,28 @@ class FoldedLinear(Folded):
 
 
 def fold_linear(general: Kernel) -> Kernel:
-    """``linear`` of a matrix, with a weight and a bias that require grad, where no mode is on in which calls show."""
+    """``linear`` of a matrix, with a weight and a bias that are leaves and require grad, where no mode is on in which
+    calls show.
+    """
 
     def record(input: Any, weight: Any, bias: Any = None) -> Any:
         rows, matrix = input._array, weight._array
         if (dispatcher.mode or bias is None or not local.grad_enabled or not weight._keys & bias._keys & AUTOGRAD
                 or AnomalyMode.enabled or local.saved_tensor_hooks or weight._dtype not in PLAIN
                 or input._dtype is not weight._dtype or bias._dtype is not weight._dtype or rows.ndim != 2
-                or matrix.ndim != 2 or rows.shape[1] != matrix.shape[1] or bias._array.shape != matrix.shape[:1]):
-            return general(input, weight, bias)
-        bias_edge, edge, weight_edge = bias._grad_edge(), None, weight._grad_edge()
-        if bias_edge is None or weight_edge is None:
+                or matrix.ndim != 2 or rows.shape[1] != matrix.shape[1] or bias._array.shape != matrix.shape[:1]
+                or weight._grad_fn is not None or weight._base is not None
+                or bias._grad_fn is not None or bias._base is not None):
             return general(input, weight, bias)
         mat2 = weight._transposed_alias()
         result = kernel(ADDMM)(bias, input, mat2)
-        node = new(FoldedLinear)
+        node, edge = new(FoldedLinear), None
         next_sequence_nr()  # that of ``t``
         node._order = next_sequence_nr()
         if input._keys & AUTOGRAD and (edge := input._grad_edge()) is not None:
-            node._links = (0, *bias_edge), (1, *edge), (2, *weight_edge)
+            node._links = (0, grad_accumulator(bias), 0), (1, *edge), (2, grad_accumulator(weight), 0)
         else:
-            node._links = (0, *bias_edge), (2, *weight_edge)
+            node._links = (0, grad_accumulator(bias), 0), (2, grad_accumulator(weight), 0)
         cell = input._version_counter
         node.saved = (mat2, mat2._version_counter[0], input, 0 if cell is None else cell[0], weight, bias)
         node._out_shape, node._out_dtype = result._array.shape, result._dtype

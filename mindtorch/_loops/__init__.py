@@ -32,6 +32,7 @@ REPAID, LARGE = 1 << 25, 1 << 17
 SOON = 1 << 21
 #: Elements of an array for which NumPy's passes count for more than its calls.
 FEW = 1 << 8
+SINGLE = np.dtype(np.float32)  #: which most loops take
 
 _compiling = _forks.lock()
 
@@ -83,7 +84,7 @@ class Loop:
         or not all of them are contiguous and of float32, as most loops take them.
         """
         for array in (x, *others):
-            if array.dtype != np.float32 or not array.flags.c_contiguous:
+            if array.dtype is not SINGLE or not array.flags.c_contiguous:
                 return None
         return self.compiled(x.size)
 

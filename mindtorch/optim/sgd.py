@@ -1,6 +1,7 @@
 """Stochastic gradient descent; mirrors ``torch.optim.sgd``."""
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any, ClassVar
 
 from .._backends.common import optim
@@ -20,10 +21,10 @@ def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
     list. In grad mode, autograd records the step.
     """
     buffers = momentum_buffer_list if momentum else []
-    is_new = [buffer is None for buffer in buffers]
     parts = [(False, [params, d_p_list, buffers])]
     made: list[Any] = []
-    if True in is_new:
+    if NoneType in map(type, buffers):
+        is_new = [buffer is None for buffer in buffers]
         buffers[:] = [empty_like(grad) if buffer is None else buffer
                       for grad, buffer in zip(d_p_list, buffers, strict=True)]
         made = [buffer for buffer, new in zip(buffers, is_new, strict=True) if new]
@@ -75,8 +76,8 @@ class SGD(RuleOptimizer):
     def step(self, group: dict[str, Any]) -> None:
         params, state = self._params(group), self.state
         buffers = [state[param].get("momentum_buffer") for param in params] if group["momentum"] else []
-        new = [param for param, buffer in zip(params, buffers, strict=False) if buffer is None]
+        makes_buffers = NoneType in map(type, buffers)
         sgd(params, [param._grad for param in params], buffers, **self._settings(group))
-        if new:
+        if makes_buffers:
             for param, buffer in zip(params, buffers, strict=True):
                 state[param]["momentum_buffer"] = buffer

@@ -12,7 +12,7 @@ from ...._loops.coefficients import ARTANH_ERF
 from ...._random import sampling
 from ...._random.default import default_generator
 from ...._storage import allocate
-from ...common.blocks import LARGE, each_block
+from ...common.blocks import BLOCK, LARGE, each_block
 from . import CPU_KERNELS
 from .comparison import INTEGERS, clamped
 from .pointwise import exp_of, in_blocks, number, sigmoid
@@ -64,6 +64,9 @@ def threshold_backward(grad: Any, x: Any, threshold: Any) -> Any:
     if x.shape == grad.shape and (loop := _loops.threshold_backward.taking(x, grad)) is not None:
         out = allocate(x.shape, x.dtype)
         through, line, target, least = grad.reshape(-1), x.reshape(-1), out.reshape(-1), float(threshold)
+        if x.size < BLOCK:
+            loop(through, line, least, target)
+            return out
         each_block(lambda at: loop(through[at], line[at], least, target[at]), x.size, LARGE // 2, x.size)
         return out
     return zeroed(grad, np.less_equal(x, threshold or ZEROS[x.dtype]))

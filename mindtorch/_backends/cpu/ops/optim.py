@@ -165,7 +165,6 @@ def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: 
 #: By the rule: what makes of a parameter, with its gradient and state, and of settings the loop that carries out the
 #: step, how many passes of NumPy it replaces, and the loop's numbers; None if there is no loop for it.
 Looped = tuple[_loops.Loop, int, tuple[Any, ...]]
-SINGLE = np.dtype(np.float32)  #: which loops take
 LOOPED: dict[Any, Callable[..., Looped | None]] = {optim.sgd: of_sgd, optim.adam: of_adam}
 
 
@@ -175,29 +174,27 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
     looped_of = LOOPED.get(rule)
     if looped_of is None or not everything:
         return False
-    lines, size = [], 0
+    lines, size, single = [], 0, _loops.SINGLE
     for given in everything:
         for a in given:
-            if a.dtype is not SINGLE or not a.flags.c_contiguous:
+            if a.dtype is not single or not a.flags.c_contiguous:
                 return False
         size += given[0].size
         lines.append(given if given[0].ndim == 1 else [a.reshape(-1) for a in given])
-    count, plan, numbers = None, [], None
-    for i, given in enumerate(lines):
-        now = steps[i].item() if steps else None
-        if numbers is None or now != count:  # most parameters have been through as many steps
-            count = now
-            if steps:
-                settings["step"] = now
-            looped = looped_of(given, weight_decay, decoupled, **settings)
-            if looped is None:
-                return False
-            loop, passes, numbers = looped
-        plan.append((given, numbers))
+    counts = [step.item() for step in steps] or [None] * len(lines)
+    numbers_of = {}
+    for count in {*counts}:  # most parameters have been through as many steps
+        if steps:
+            settings["step"] = count
+        looped = looped_of(lines[0], weight_decay, decoupled, **settings)
+        if looped is None:
+            return False
+        loop, passes, numbers_of[count] = looped
     compiled = loop.compiled(passes * size)
     if compiled is None:
         return False
-    for given, numbers in plan:
+    for given, count in zip(lines, counts, strict=True):
+        numbers = numbers_of[count]
         work = given[0].size * passes
         if work < LARGE:
             compiled(*given, *numbers)

@@ -12,7 +12,7 @@ from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from . import CPU_KERNELS
 from .pointwise import exp_of
-from .reduction import MANY, lines, maximum, to_opmath, total
+from .reduction import MANY, SOME, by_ones, lines, maximum, to_opmath, total
 
 #: Elements of an array that is computed as a whole; columns at least that are computed at a time.
 FEW, WIDE = 1 << 16, 256
@@ -49,27 +49,42 @@ def log_softmax_of_few(x: np.ndarray) -> np.ndarray | None:
     return np.subtract(x, np.log(sums, sums), sums)
 
 
+def largest(x: np.ndarray, axis: int) -> np.ndarray:
+    """The largest elements along an axis, which stays. NumPy is slow at each line of a matrix that is short."""
+    if x.ndim == 2 and axis and x.shape[1] <= SHORT:
+        return maximum(x.T.copy())[:, None]
+    return maximum(x, axis, None, None, True)
+
+
+def sums(x: np.ndarray, axis: int) -> np.ndarray:
+    """The sums along an axis, as they broadcast with what was added; by a product where there are few numbers."""
+    found = by_ones(x, axis) if x.size <= SOME else None
+    if found is None:
+        return total(x, (axis,), True)  # type: ignore[no-any-return]
+    return found[..., None] if axis == x.ndim - 1 else found  # type: ignore[no-any-return]
+
+
 def softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
     """Compute softmax after a shift by the largest element, so that nothing overflows."""
-    np.subtract(x, maximum(x, axis, None, None, True), out)
+    np.subtract(x, largest(x, axis), out)
     exp(out, out)
-    out /= total(out, (axis,), True)
+    out /= sums(out, axis)
 
 
 def log_softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
-    np.subtract(x, maximum(x, axis, None, None, True), out)
-    out -= np.log(total(exp(out, np.empty_like(out)), (axis,), True))
+    np.subtract(x, largest(x, axis), out)
+    out -= np.log(sums(exp(out, np.empty_like(out)), axis))
 
 
 def softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis: int) -> None:
     np.multiply(grad, output, out=out)
-    np.subtract(grad, total(out, (axis,), True), out=out)
+    np.subtract(grad, sums(out, axis), out=out)
     out *= output
 
 
 def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis: int) -> None:
     exp(output, out)
-    out *= total(grad, (axis,), True)
+    out *= sums(grad, axis)
     np.subtract(grad, out, out=out)
 
 
