@@ -31,14 +31,19 @@ def scaled(gradient: Any, grad_output: Any, reduction: int) -> Any:
 
 # -- losses by element: their gradients --------------------------------------------------------------------------------
 
+def difference(self: Any, target: Any, grad_output: Any) -> Any:
+    """What losses take of bools, too, which ``-`` refuses."""
+    if self._dtype is bool_ or target._dtype is bool_:
+        return self.to(grad_output._dtype) - target.to(grad_output._dtype)
+    return self - target
+
+
 def mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
-    if self._dtype is bool_ or target._dtype is bool_:  # which a difference refuses, but not this loss
-        self, target = self.to(grad_output._dtype), target.to(grad_output._dtype)
-    return scaled(2 * (self - target), grad_output, reduction)
+    return scaled(2 * difference(self, target, grad_output), grad_output, reduction)
 
 
 def smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
-    z = self - target
+    z = difference(self, target, grad_output)
     return scaled((z / beta).clamp(-1, 1) if beta else z.sign(), grad_output, reduction)
 
 

@@ -88,7 +88,7 @@ def rms_norm(input: Any, normalized_shape: Ints, weight: Any = None, eps: float 
     dims = list(range(input.dim() - len(normalized_shape), input.dim()))
     least = finfo(wide._dtype.to_real()).eps if eps is None else eps
     result = wide * wide.pow(2).mean(dims, True).add_(least).rsqrt()
-    return (result if weight is None else result * weight).to(dtype)
+    return (result if weight is None else result * weight).contiguous().to(dtype)
 
 
 COMPOSITES.add(batch_norm, instance_norm, layer_norm, group_norm, rms_norm)

@@ -306,6 +306,16 @@ def test_losses_round_gradients_of_targets_and_inputs_where_pytorch_does(name, r
 
 
 @pytest.mark.parametrize("given", ["input", "target"])
+def test_the_smooth_error_of_bools_has_a_derivative(given):
+    def program(t):
+        mask, other = t.tensor([True, False]), t.tensor([1.25, 3.0], requires_grad=True)
+        loss = t.nn.functional.smooth_l1_loss(*((mask, other) if given == "input" else (other, mask)))
+        return t.autograd.grad(loss, other)[0].tolist()
+
+    same(program)
+
+
+@pytest.mark.parametrize("given", ["input", "target"])
 def test_the_squared_error_of_bools_has_derivatives_of_both_orders(given):
     def program(t):
         mask, other = t.tensor([True, False]), t.tensor([1.0, 3.0], requires_grad=True)
@@ -316,8 +326,9 @@ def test_the_squared_error_of_bools_has_derivatives_of_both_orders(given):
     same(program)
 
 
-@pytest.mark.parametrize("call", [lambda F, x: F.logsigmoid(x), lambda F, x: F.glu(x, 0), lambda F, x: F.glu(x, -1)],
-                         ids=["logsigmoid", "glu of the first dimension", "glu of the last"])
+@pytest.mark.parametrize("call", [lambda F, x: F.logsigmoid(x), lambda F, x: F.glu(x, 0), lambda F, x: F.glu(x, -1),
+                                  lambda F, x: F.rms_norm(x, x.shape[-1:])],
+                         ids=["logsigmoid", "glu of the first dimension", "glu of the last", "rms_norm"])
 @pytest.mark.parametrize("make", [
     lambda t: t.arange(24.0).view(4, 6), lambda t: t.arange(24.0).view(4, 6).t(),
     lambda t: t.arange(48.0).view(2, 6, 4).permute(2, 0, 1), lambda t: t.arange(48.0).view(4, 12)[:, ::2],
