@@ -157,6 +157,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                     continue
                 gradient = results[position]
                 if (plain and target.__class__ is AccumulateGrad and gradient is not None
+                        and target.variable._grad is None
                         and (getrefcount(target) <= alone if joins is None else target not in joins)
                         and take_first(target, gradient)):
                     continue

@@ -60,8 +60,8 @@ def sums(x: np.ndarray, axis: int) -> np.ndarray:
     """The sums along an axis, as they broadcast with what was added; by a product where there are few numbers."""
     found = by_ones(x, axis) if x.size <= SOME else None
     if found is None:
-        return total(x, (axis,), True)  # type: ignore[no-any-return]
-    return found[..., None] if axis == x.ndim - 1 else found  # type: ignore[no-any-return]
+        return total(x, (axis,), True)
+    return found[..., None] if axis == x.ndim - 1 else found
 
 
 def softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
