@@ -66,7 +66,8 @@ def test_a_common_error_is_explained(kind, function, part):
         assert page.tags.count("table") or isinstance(picture, (Groups, Places, Ruler, Steps))
 
 
-def test_every_kind_of_the_table_is_tested():
+def test_every_kind_of_the_table_is_tested(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some of their programs write files
     of_students = (introspect.explain(caught(partial(run, torch, f"{m.given}\n{m.fails}"))).kind for m in MISTAKES)
     assert set(EXPLANATIONS) == {kind for kind, _, _ in ERRORS} | set(of_students)
 
