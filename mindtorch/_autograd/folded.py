@@ -20,6 +20,7 @@ from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import float32, float64, int64
+from .._tensor import from_array
 from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode
 from .derivative import Derivative, OperatorNode
@@ -31,7 +32,7 @@ from .utils import ON_CPU, is_unobserved
 
 Kernel = Callable[..., Any]
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
-T, ADDMM = registry["t"], registry["addmm"]
+LINEAR, T, ADDMM = registry["linear"], registry["t"], registry["addmm"]
 LOG_SOFTMAX, NLL_LOSS = registry["_log_softmax"], registry["nll_loss_forward"]
 LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD = registry["_log_softmax_backward_data"], registry["nll_loss_backward"]
 
@@ -52,7 +53,7 @@ class Folded(Node):
     """The node of a composite. ``saved`` is what it needs of the call; None when that was freed."""
 
     saved: tuple[Any, ...] | None
-    shape: tuple[int, ...]  #: of what lies between the operators, when nothing else is left
+    shape: tuple[int, ...]  #: of the first tensor that was saved, when that was freed
 
     def compute(self, grad: Any, *saved: Any) -> list[Any] | None:
         """The gradients of the inputs; None if a tensor was written or detached since it was saved."""
@@ -83,11 +84,11 @@ class Folded(Node):
         node._links = tuple([(i, *edge) for i, edge in enumerate(edges) if edge is not None])
         return node
 
-    def before(self, op: Operator, edge: Edge) -> OperatorNode:
-        """The node of the operator that was called before the last one."""
+    def before(self, op: Operator, edge: Edge, shape: tuple[int, ...]) -> OperatorNode:
+        """The node of the operator that was called before the last one, with what its output is like."""
         node = new(Folded).become(op, 1, [edge])
         node._order, node._out_dtype = self._order - 1, self._out_dtype
-        node._out_shape = self.shape if self.saved is None else self.saved[0]._array.shape
+        node._out_shape = shape
         return node
 
 
@@ -99,25 +100,27 @@ class FoldedLinear(Folded):
     def name(self) -> str:
         return "AddmmBackward0"
 
-    def compute(self, grad: Any, mat2: Any, written: int, input: Any, input_written: int,
-                *others: Any) -> list[Any] | None:
-        cell = input._version_counter
-        if ((cell is not None and cell[0] != input_written) or mat2._version_counter[0] != written
-                or input._detached_at):
+    def compute(self, grad: Any, weight: Any, written: int, matrix: Any, input: Any, input_written: int,
+                bias: Any) -> list[Any] | None:
+        cell, input_cell = weight._version_counter, input._version_counter
+        if (weight._array is not matrix or (cell is not None and cell[0] != written) or input._detached_at
+                or (input_cell is not None and input_cell[0] != input_written)):
             return None
         return [sum_dims(grad, (0,)),
-                grad._product(mat2, False, True, False) if len(self._links) == 3 else None,
+                grad._product(weight, False, False, False) if len(self._links) == 3 else None,
                 grad._product(input, True, False, False)]
 
     def unfold(self) -> None:
         saved, (bias, *input_, weight) = self.saved, self._links
-        turned = self.before(T, weight[1:])
+        rows, columns = self.shape if saved is None else saved[2].shape
+        turned = self.before(T, weight[1:], (columns, rows))
         node = self.become(ADDMM, 7 if input_ else 5, [bias[1:], input_[0][1:] if input_ else None, (turned, 0)])
         if saved is not None:
-            mat2, written, input, input_written, weight, bias = saved
-            if weight._array is not None and weight._array.ctypes.data == mat2._array.ctypes.data:
-                with enable_grad():  # the weight's memory is what it was
-                    mat2 = weight._fast_view(mat2._array, weight._offset, mat2._stride)
+            weight, written, matrix, input, input_written, bias = saved
+            with enable_grad():
+                # It may have been given other memory since.
+                source = weight if weight._array is matrix else from_array(matrix, node._out_dtype)
+                mat2 = kernel(T)(source)
             mat2._grad_fn, mat2._attr_version = turned, written
             mat2._keys |= AUTOGRAD
             tensors = {"mat1": saved_at(input, input_written), "mat2": saved_at(mat2, written)}
@@ -131,16 +134,17 @@ def fold_linear(general: Kernel) -> Kernel:
     """
 
     def record(input: Any, weight: Any, bias: Any = None) -> Any:
-        rows, matrix = input._array, weight._array
-        if (dispatcher.mode or bias is None or not local.grad_enabled or not weight._keys & bias._keys & AUTOGRAD
-                or AnomalyMode.enabled or local.saved_tensor_hooks or weight._dtype not in PLAIN
-                or input._dtype is not weight._dtype or bias._dtype is not weight._dtype or rows.ndim != 2
-                or matrix.ndim != 2 or rows.shape[1] != matrix.shape[1] or bias._array.shape != matrix.shape[:1]
+        matrix = weight._array
+        if not local.grad_enabled:
+            return kernel(LINEAR)(input, weight, bias)
+        if (dispatcher.mode or bias is None or not weight._keys & bias._keys & AUTOGRAD
+                or AnomalyMode.enabled or local.saved_tensor_hooks or bias._array.shape != matrix.shape[:1]
                 or weight._grad_fn is not None or weight._base is not None
                 or bias._grad_fn is not None or bias._base is not None):
             return general(input, weight, bias)
-        mat2 = weight._transposed_alias()
-        result = kernel(ADDMM)(bias, input, mat2)
+        result = kernel(LINEAR)(input, weight, bias)
+        if result._grad_fn is not None:  # it was left to the composite
+            return result
         node, edge = new(FoldedLinear), None
         next_sequence_nr()  # that of ``t``
         node._order = next_sequence_nr()
@@ -148,8 +152,9 @@ def fold_linear(general: Kernel) -> Kernel:
             node._links = (0, grad_accumulator(bias), 0), (1, *edge), (2, grad_accumulator(weight), 0)
         else:
             node._links = (0, grad_accumulator(bias), 0), (2, grad_accumulator(weight), 0)
-        cell = input._version_counter
-        node.saved = (mat2, mat2._version_counter[0], input, 0 if cell is None else cell[0], weight, bias)
+        cell, input_cell = weight._version_counter, input._version_counter
+        node.saved = (weight, 0 if cell is None else cell[0], matrix,
+                      input, 0 if input_cell is None else input_cell[0], bias)
         node._out_shape, node._out_dtype = result._array.shape, result._dtype
         result._grad_fn = node
         result._keys |= AUTOGRAD
@@ -176,7 +181,7 @@ class FoldedCrossEntropy(Folded):
 
     def unfold(self) -> None:
         saved, (input,) = self.saved, self._links
-        softmax = self.before(LOG_SOFTMAX, input[1:])
+        softmax = self.before(LOG_SOFTMAX, input[1:], self.shape if saved is None else saved[0]._array.shape)
         node = self.become(NLL_LOSS, 1, [(softmax, 0)])
         node._outputs = ((node._out_shape, node._out_dtype, HOST), ((), node._out_dtype, HOST))
         if saved is not None:
