@@ -116,13 +116,11 @@ class Recording(pipeline.Pipeline):
                 return inner(*args)
 
             return elsewhere
-        if kernel is None or not kernel.makes_view:
+        if kernel is None or not kernel.makes_view or op.is_inplace:
             return super()._make_recorder(op, keys)
 
         def view(*args: Any) -> Any:
             taken = [self.argument(arg) for arg in args]
-            if op.is_inplace:
-                self.stop(f"aten::{op.name} changes the layout of a tensor in place")
             result = kernel.origin(*args)
             self._note(op, tuple(taken), result, True)
             return result
@@ -137,7 +135,9 @@ class Recording(pipeline.Pipeline):
         return tensor
 
     def _run_now(self, op: Operator, args: tuple[Any, ...]) -> Any:
+        kernel = op.kernel(CPU)
         self.stop(f"aten::{op.name} brings what is given as out= to another shape" if op.is_out else
+                  f"aten::{op.name} changes the layout of a tensor in place" if kernel and kernel.makes_view else
                   f"the shape of what aten::{op.name} returns depends on data")
         return super()._run_now(op, args)
 

@@ -105,8 +105,8 @@ class Pipeline:
             return lambda *args: self._run_now(op, args)
         if backend == META:  # there is nothing to run later
             return resolve(op, keys)
-        if kernel is None or op.kernel(META) is None:
-            return lambda *args: self._run_now(op, args)
+        if kernel is None or op.kernel(META) is None or (kernel.makes_view and op.is_inplace):
+            return lambda *args: self._run_now(op, args)  # the last: what is pending reads the tensor as it lies now
         if kernel.makes_view:
             inner: Callable[..., Any] = kernel.origin  # a fast path would want the array
         else:

@@ -142,6 +142,24 @@ def test_what_is_given_as_out_has_its_new_shape_at_once(make, pending):
     assert total.tolist() == [[7, 4, 7]] * 2 and places.tolist() == [[1, 2, 0]] * 2
 
 
+@pytest.mark.parametrize("change", [
+    lambda x: x.t_(), lambda x: x.transpose_(0, 1), lambda x: x.unsqueeze_(0), lambda x: x.as_strided_((2,), (1,))])
+def test_what_is_recorded_reads_a_tensor_as_it_lay_then(change):
+    def function(x):
+        rows = x.sum(0)
+        return rows, change(x)
+
+    make = [lambda: torch.arange(9.0).view(3, 3).clone(), lambda: torch.arange(9.0).view(3, 3) + 0]
+    for new in make:
+        expected = [t.tolist() for t in function(new())]
+        with torch.pipeline():
+            recorded = function(new())
+        assert [t.tolist() for t in recorded] == expected
+        compiled = torch.compile(function)
+        for _ in range(2):
+            assert [t.tolist() for t in compiled(new())] == expected
+
+
 def test_what_is_written_as_out_is_counted_when_it_is_recorded():
     x = torch.tensor([1.0, -2.0], requires_grad=True)
     with torch.pipeline() as p:
