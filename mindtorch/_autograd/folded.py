@@ -13,14 +13,13 @@ from typing import Any
 
 from .._device import CPU as HOST
 from .._dispatch import dispatcher
-from .._dispatch.aten import sum_dim_IntList as sum_dims
+from .._dispatch.aten import new_empty_strided, sum_dim_IntList as sum_dims
 from .._dispatch.dispatcher import resolve
 from .._dispatch.keys import AUTOGRAD, CPU
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import float32, float64, int64
-from .._tensor import from_array
 from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode
 from .derivative import Derivative, OperatorNode
@@ -118,8 +117,10 @@ class FoldedLinear(Folded):
         if saved is not None:
             weight, written, matrix, input, input_written, bias = saved
             with enable_grad():
-                # It may have been given other memory since.
-                source = weight if weight._array is matrix else from_array(matrix, node._out_dtype)
+                source = weight
+                if weight._array is not matrix:  # it was given other memory since
+                    source = new_empty_strided(input, matrix.shape, (columns, 1))
+                    source._array[...] = matrix
                 mat2 = kernel(T)(source)
             mat2._grad_fn, mat2._attr_version = turned, written
             mat2._keys |= AUTOGRAD
