@@ -110,16 +110,17 @@ class FoldedLinear(Folded):
                 grad._product(input, True, False, False)]
 
     def unfold(self) -> None:
-        saved, (bias, *input_, weight) = self.saved, self._links
+        saved, (to_bias, *to_input, to_weight) = self.saved, self._links
         rows, columns = self.shape if saved is None else saved[2].shape
-        turned = self.before(T, weight[1:], (columns, rows))
-        node = self.become(ADDMM, 7 if input_ else 5, [bias[1:], input_[0][1:] if input_ else None, (turned, 0)])
+        turned = self.before(T, to_weight[1:], (columns, rows))
+        node = self.become(ADDMM, 7 if to_input else 5, [
+            to_bias[1:], to_input[0][1:] if to_input else None, (turned, 0)])
         if saved is not None:
             weight, written, matrix, input, input_written, bias = saved
             with enable_grad():
-                source = weight
+                source: Any = weight
                 if weight._array is not matrix:  # it was given other memory since
-                    source = new_empty_strided(input, matrix.shape, (columns, 1))
+                    source, written = new_empty_strided(input, matrix.shape, (columns, 1)), 0
                     source._array[...] = matrix
                 mat2 = kernel(T)(source)
             mat2._grad_fn, mat2._attr_version = turned, written
