@@ -44,10 +44,10 @@ def nll_loss_backward(grad_output: Any, self: Any, target: Any, weight: Any, red
     chosen, shape, dtype = target._array, self._array.shape, self._dtype
     count = len(chosen) if chosen.ndim else 0
     if (weight is not None or reduction != 1 or dtype not in PLAIN or grad_output._dtype is not dtype
-            or len(shape) != 2 or not count or total_weight._array != count or lowest(chosen) < 0):
+            or len(shape) != 2 or not count or total_weight._array.item() != count or lowest(chosen) < 0):
         return None
     array: ndarray = np.zeros(shape, dtype.np)
-    array[arange(count), chosen] = grad_output._array / -count
+    array[arange(count), chosen] = grad_output._array.item() / -count
     return array
 
 
