@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import _forks
 from .._device import CPU as HOST
 from .._dispatch import dispatcher
 from .._dispatch.aten import new_empty_strided, sum_dim_IntList as sum_dims
@@ -31,6 +32,8 @@ from .utils import ON_CPU, is_unobserved
 
 Kernel = Callable[..., Any]
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
+#: Held while a node unfolds: two threads may look at it.
+_unfolding = _forks.lock()
 LINEAR, T, ADDMM = registry["linear"], registry["t"], registry["addmm"]
 LOG_SOFTMAX, NLL_LOSS = registry["_log_softmax"], registry["nll_loss_forward"]
 LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD = registry["_log_softmax_backward_data"], registry["nll_loss_backward"]
@@ -60,7 +63,7 @@ class Folded(Node):
 
     def apply(self, grads: list[Any]) -> list[Any]:
         saved, grad = self.saved, grads[0]
-        if saved is not None and grad is not None and not grad._keys & ~ON_CPU and is_unobserved():
+        if saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and is_unobserved():
             try:
                 results = self.compute(grad, *saved)
             except (Warning, ArithmeticError):  # of numbers that are none: where the user has them raised
@@ -74,21 +77,26 @@ class Folded(Node):
         if self.saved is not None:
             self.shape, self.saved = self.saved[0]._array.shape, None
 
-    def become(self, op: Operator, mask: int, edges: Sequence[Edge | None]) -> OperatorNode:
-        """Be the node of an operator from now on, of whose call nothing is saved yet."""
-        node: Any = self
-        found: Derivative = derivative_of(op)  # type: ignore[assignment]
-        node.__class__, node.plan = found.node_class, found.plan(mask)
-        node.saved = None if node.plan.keeps_tensors else node.plan.template.copy()
-        node._links = tuple([(i, *edge) for i, edge in enumerate(edges) if edge is not None])
-        return node
+    def unfolded(self) -> OperatorNode:
+        """The node of the last operator."""
+        raise NotImplementedError
 
-    def before(self, op: Operator, edge: Edge, shape: tuple[int, ...]) -> OperatorNode:
-        """The node of the operator that was called before the last one, with what its output is like."""
-        node = new(Folded).become(op, 1, [edge])
-        node._order, node._out_dtype = self._order - 1, self._out_dtype
-        node._out_shape = shape
-        return node
+    def unfold(self) -> None:
+        with _unfolding:
+            if isinstance(self, Folded):  # no other thread was faster
+                node = self.unfolded()
+                self.__dict__.update(node.__dict__)
+                self.__class__ = node.__class__  # type: ignore[assignment]
+
+
+def node_of(op: Operator, mask: int, edges: Sequence[Edge | None], order: int) -> OperatorNode:
+    """A node of an operator, of whose call nothing is saved yet."""
+    found: Derivative = derivative_of(op)  # type: ignore[assignment]
+    node = new(found.node_class)
+    node._order, node.plan = order, found.plan(mask)
+    node.saved = None if node.plan.keeps_tensors else node.plan.template.copy()
+    node._links = tuple([(i, *edge) for i, edge in enumerate(edges) if edge is not None])
+    return node
 
 
 class FoldedLinear(Folded):
@@ -109,12 +117,13 @@ class FoldedLinear(Folded):
                 grad._product(weight, False, False, False) if len(self._links) == 3 else None,
                 grad._product(input, True, False, False)]
 
-    def unfold(self) -> None:
+    def unfolded(self) -> OperatorNode:
         saved, (to_bias, *to_input, to_weight) = self.saved, self._links
         rows, columns = self.shape if saved is None else saved[2].shape
-        turned = self.before(T, to_weight[1:], (columns, rows))
-        node = self.become(ADDMM, 7 if to_input else 5, [
-            to_bias[1:], to_input[0][1:] if to_input else None, (turned, 0)])
+        turned = node_of(T, 1, [to_weight[1:]], self._order - 1)
+        turned._out_shape, turned._out_dtype = (columns, rows), self._out_dtype
+        node = node_of(ADDMM, 7 if to_input else 5, [
+            to_bias[1:], to_input[0][1:] if to_input else None, (turned, 0)], self._order)
         if saved is not None:
             weight, written, matrix, input, input_written, bias = saved
             with enable_grad():
@@ -128,6 +137,7 @@ class FoldedLinear(Folded):
             tensors = {"mat1": saved_at(input, input_written), "mat2": saved_at(mat2, written)}
             node.saved = [tensors.get(name, value) for name, value in
                           zip(node.plan.names, node.plan.keep(bias, input, mat2), strict=True)]
+        return node
 
 
 def fold_linear(general: Kernel) -> Kernel:
@@ -181,11 +191,12 @@ class FoldedCrossEntropy(Folded):
         inner = kernel(NLL_LOSS_BACKWARD)(grad, logs, target, None, *settings, total)
         return [kernel(LOG_SOFTMAX_BACKWARD)(inner, logs, 1, logs._dtype)]
 
-    def unfold(self) -> None:
-        saved, (input,) = self.saved, self._links
-        softmax = self.before(LOG_SOFTMAX, input[1:], self.shape if saved is None else saved[0]._array.shape)
-        node = self.become(NLL_LOSS, 1, [(softmax, 0)])
-        node._outputs = ((node._out_shape, node._out_dtype, HOST), ((), node._out_dtype, HOST))
+    def unfolded(self) -> OperatorNode:
+        saved, (to_input,) = self.saved, self._links
+        softmax = node_of(LOG_SOFTMAX, 1, [to_input[1:]], self._order - 1)
+        softmax._out_shape, softmax._out_dtype = self.shape if saved is None else saved[0]._array.shape, self._out_dtype
+        node = node_of(NLL_LOSS, 1, [(softmax, 0)], self._order)
+        node._outputs = ((self._out_shape, self._out_dtype, HOST), ((), self._out_dtype, HOST))
         if saved is not None:
             logs, target, written, total, *settings = saved
             softmax.saved = softmax.plan.keep(logs, 1, False)
@@ -193,6 +204,7 @@ class FoldedCrossEntropy(Folded):
             node.saved = [saved_at(target, written) if name == "target" else value for name, value in
                           zip(node.plan.names, node.plan.keep(logs, target, None, *settings), strict=True)]
             node.save_outputs((None, total))
+        return node
 
 
 def fold_cross_entropy(general: Kernel) -> Kernel:

@@ -1,9 +1,12 @@
 """``linear`` and ``cross_entropy`` are recorded as one node each, and show PyTorch's nodes to all who look."""
 from __future__ import annotations
 
+import sys
+import threading
 import warnings
 
 import numpy as np
+import pytest
 
 import mindtorch
 from mindtorch import nn
@@ -280,3 +283,33 @@ def test_gradients_do_not_depend_on_whether_the_graph_was_looked_at() -> None:
         value.backward()
         found.append([leaf.grad.tolist() for leaf in leaves])
     assert found[0] == found[1]
+
+
+@pytest.fixture
+def hasty():
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("again", range(50))
+def test_several_threads_may_look_at_a_graph_while_others_run_it(hasty, again) -> None:
+    value, x, weight, _ = loss(mindtorch)
+    start, trees, grads = threading.Barrier(4), [], []
+
+    def look() -> None:
+        start.wait()
+        trees.append(tree(value.grad_fn))
+
+    def run() -> None:
+        start.wait()
+        grads.append(mindtorch.autograd.grad(value, (x, weight), retain_graph=True)[1].tolist())
+
+    threads = [threading.Thread(target=work) for work in (look, run, look, run)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(trees) == len(grads) == 2 and trees[0] == trees[1] and grads[0] == grads[1]
