@@ -21,7 +21,7 @@ from .._size import Size
 from .._warnings import warn_once
 from .accumulate import ALONE, AccumulateGrad, accumulate, can_accumulate_inplace, take_first
 from .anomaly import AnomalyMode, check_nan, explain_failure, tell_node
-from .node import Edge, GradientEdge, Node, new
+from .node import Edge, GradientEdge, Node, Sent, new
 from .utils import can_expand, reduce_grad
 
 CYCLE = ("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -151,7 +151,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
         ready: list[tuple[int, Node, list[Any]]] = []  # a heap, but for the first node that a node makes ready
         following: Node | None = None
         while True:
-            for position, target, number in node._links:
+            for position, target, number in results.links if results.__class__ is Sent else node._links:
                 if needed is not None and target not in needed and target not in captures and (
                         node is not task or len(roots) > 1):  # the hooks of a single root run in any case
                     continue

@@ -25,7 +25,7 @@ from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode
 from .derivative import Derivative, OperatorNode
 from .grad_mode import enable_grad
-from .node import Edge, Node, new, next_sequence_nr
+from .node import Edge, Node, Sent, new, next_sequence_nr
 from .recording import derivative_of
 from .saved import Saved
 from .utils import ON_CPU, is_unobserved
@@ -57,18 +57,19 @@ class Folded(Node):
     saved: tuple[Any, ...] | None
     shape: tuple[int, ...]  #: of the first tensor that was saved, when that was freed
 
-    def compute(self, grad: Any, *saved: Any) -> list[Any] | None:
+    def compute(self, grad: Any, *saved: Any) -> Sent | None:
         """The gradients of the inputs; None if a tensor was written or detached since it was saved."""
         raise NotImplementedError
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        saved, grad = self.saved, grads[0]
+        links, saved, grad = self._links, self.saved, grads[0]
         if saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and is_unobserved():
             try:
                 results = self.compute(grad, *saved)
             except (Warning, ArithmeticError):  # of numbers that are none: where the user has them raised
                 results = None
             if results is not None:
+                results.links = links
                 return results
         self.unfold()
         return self.apply(grads)
@@ -108,14 +109,14 @@ class FoldedLinear(Folded):
         return "AddmmBackward0"
 
     def compute(self, grad: Any, weight: Any, written: int, matrix: Any, input: Any, input_written: int,
-                bias: Any) -> list[Any] | None:
+                bias: Any) -> Sent | None:
         cell, input_cell = weight._version_counter, input._version_counter
         if (weight._array is not matrix or (cell is not None and cell[0] != written) or input._detached_at
                 or (input_cell is not None and input_cell[0] != input_written)):
             return None
-        return [sum_dims(grad, (0,)),
-                grad._product(weight, False, False, False) if len(self._links) == 3 else None,
-                grad._product(input, True, False, False)]
+        return Sent((sum_dims(grad, (0,)),
+                     grad._product(weight, False, False, False) if len(self._links) == 3 else None,
+                     grad._product(input, True, False, False)))
 
     def unfolded(self) -> OperatorNode:
         saved, (to_bias, *to_input, to_weight) = self.saved, self._links
@@ -184,12 +185,12 @@ class FoldedCrossEntropy(Folded):
         return "NllLossBackward0"
 
     def compute(self, grad: Any, logs: Any, target: Any, written: int, total: Any,
-                *settings: int) -> list[Any] | None:
+                *settings: int) -> Sent | None:
         cell = target._version_counter
         if (cell is not None and cell[0] != written) or grad._keys != CPU:
             return None
         inner = kernel(NLL_LOSS_BACKWARD)(grad, logs, target, None, *settings, total)
-        return [kernel(LOG_SOFTMAX_BACKWARD)(inner, logs, 1, logs._dtype)]
+        return Sent((kernel(LOG_SOFTMAX_BACKWARD)(inner, logs, 1, logs._dtype),))
 
     def unfolded(self) -> OperatorNode:
         saved, (to_input,) = self.saved, self._links

@@ -166,6 +166,14 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+class Sent(list[Any]):
+    """The gradients that a node sends, with the links that they go through: those that the node has may change in
+    another thread before the engine looks at them.
+    """
+
+    links: tuple[tuple[int, Node, int], ...] = ()
+
+
 class GradientEdge(NamedTuple):
     """The place of a tensor's gradient: a node and an output's number (``torch.autograd.graph.GradientEdge``)."""
 

@@ -10,7 +10,7 @@ import pytest
 
 import mindtorch
 from mindtorch import nn
-from mindtorch._autograd.folded import Folded
+from mindtorch._autograd.folded import Folded, FoldedLinear
 from mindtorch.profiler import profile
 from tests.both import assert_same_outcome, each_program
 
@@ -313,3 +313,23 @@ def test_several_threads_may_look_at_a_graph_while_others_run_it(hasty, again) -
     for thread in threads:
         thread.join()
     assert len(trees) == len(grads) == 2 and trees[0] == trees[1] and grads[0] == grads[1]
+
+
+def test_gradients_go_where_they_belong_though_another_thread_looks_at_the_node_meanwhile(monkeypatch) -> None:
+    x, weight, bias = ((mindtorch.arange(float(n)).reshape(shape) / 10).requires_grad_()
+                       for n, shape in ((9, (3, 3)), (9, (3, 3)), (3, (3,))))
+    nn.functional.linear(x, weight, bias).exp().sum().backward()
+    expected, weight.grad = weight.grad, None
+    out = nn.functional.linear(x, weight, bias)
+    compute = FoldedLinear.compute
+
+    def computed_while_another_looks(*args):
+        found = compute(*args)
+        other = threading.Thread(target=lambda: tree(out.grad_fn))
+        other.start()
+        other.join()
+        return found
+
+    monkeypatch.setattr(FoldedLinear, "compute", computed_while_another_looks)
+    out.exp().sum().backward()
+    assert not isinstance(out._grad_fn, Folded) and mindtorch.equal(weight.grad, expected)
