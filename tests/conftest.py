@@ -9,6 +9,7 @@ import os
 import random
 import runpy
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     passing = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if passing:
         raise pytest.UsageError(f"the names of these tests hold an address; give them ids: {passing}")
+
+
+#: RuntimeWarnings that code of the library let through, by test: NumPy's, about infinities and NaN.
+LET_THROUGH: list[str] = []
+
+
+def pytest_warning_recorded(warning_message: warnings.WarningMessage, nodeid: str) -> None:
+    if warning_message.category is RuntimeWarning and str(ROOT / "mindtorch") in warning_message.filename:
+        LET_THROUGH.append(f"{nodeid}: {warning_message.filename}:{warning_message.lineno} {warning_message.message}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if LET_THROUGH:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in LET_THROUGH:
+        terminalreporter.write_line(f"NumPy's warning reached the user: {line}", red=True)
 
 
 @pytest.fixture(autouse=True)

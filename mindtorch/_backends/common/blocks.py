@@ -21,7 +21,7 @@ from ... import _loops
 from ..._interrupts import give_way, uninterrupted
 from .blas import set_thread_count, thread_count
 from .lines import of_lines
-from .quiet import Quiet
+from .quiet import silence
 
 #: Elements for which it pays to wake another thread; elements of a block. A thread that finds Python's lock held falls
 #: asleep, and to wake it takes some 20 us of both: the calls in between should take as long at least. A block of a MiB
@@ -175,7 +175,7 @@ class Job:
             return
         error = None
         try:
-            quietly(self.drain)
+            silent().run(self.drain)
         except BaseException as raised:
             error = raised
         self.done.put(error)
@@ -202,7 +202,7 @@ class Job:
             raise errors[0]
 
 
-quietly = Quiet(BUFFER)
+silent = silence(BUFFER)
 
 
 def each_block(work: Callable[[slice], object], count: int, step: int, size: int = LARGE) -> None:
@@ -212,17 +212,17 @@ def each_block(work: Callable[[slice], object], count: int, step: int, size: int
     Where that is for ``size`` elements in all and those are many, there are some slices for each thread, and ``work``
     is called on as many threads as ``torch.set_num_threads`` says; it must write to places that no other call touches.
     Matrix products in one of several blocks have a thread each. What ``work`` raises is raised, after all threads have
-    stopped; of a block and more NumPy warns of nothing.
+    stopped. NumPy warns about nothing meanwhile.
     """
     if size < BLOCK and count <= step:
-        work(slice(0, count))
+        silent().run(work, slice(0, count))
         give_way()
         return
     parts = max(-(-count // step), PARTS if size >= LARGE else 1)
     step = (-(-2 * count // (2 * parts + 1)) if parts > 1 else count) or 1
     starts, crew = range(0, count, step), threads()
     if size < BLOCK:
-        drain(work, starts)
+        silent().run(drain, work, starts)
         return
     helpers = min(len(starts), crew.count) - 1
     with uninterrupted():  # but between blocks: helpers that nobody waited for would go on to write
@@ -230,14 +230,14 @@ def each_block(work: Callable[[slice], object], count: int, step: int, size: int
             try:
                 set_thread_count(1)  # BLAS's threads wait without sleep: they would take the helpers' processors
                 if size < LARGE:
-                    quietly(drain, work, starts)
+                    silent().run(drain, work, starts)
                 else:
-                    quietly(share, work, starts, helpers)
+                    silent().run(share, work, starts, helpers)
             finally:
                 set_thread_count(crew.count)
                 crew.busy.release()
             return
-        quietly(drain, work, starts)
+        silent().run(drain, work, starts)
 
 
 def drain(work: Callable[[slice], object], starts: range) -> None:

@@ -1,38 +1,33 @@
-"""NumPy without its warnings of infinities and of what is no number, of which PyTorch does not warn."""
+"""NumPy without its warnings about infinities and NaN: PyTorch does not warn about them."""
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from contextvars import Context, copy_context
+from contextvars import Context
 from typing import Any
 
 import numpy as np
 
 
-class Quiet(threading.local):
-    """Calls functions while NumPy warns of nothing, and has a buffer of so many elements, if that is given: in contexts
-    with these settings, as many as calls are within each other. To run a function in one that is there takes a tenth of
-    what ``np.errstate`` takes.
+def silence(buffer: int | None = None) -> Callable[[], Context]:
+    """Build a function that returns a fresh context in which NumPy warns about nothing and, if ``buffer`` is given, has
+    a buffer of that many elements.
+
+    NumPy keeps both settings in a context variable. Nothing else is in the context, and it goes after its one call, so
+    that it keeps nothing of the caller's alive, and no setting outlives the call, whichever way that ends. This takes
+    50 ns; ``np.errstate`` takes 1 us. A filter in ``warnings`` would not do: pytest removes those that an import adds.
     """
-
-    def __init__(self, buffer: int | None = None) -> None:
-        self.buffer = buffer
-        self.free: list[Context] = []
-
-    def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
-        free = self.free
-        context = free.pop() if free else self.begin()
-        try:
-            return context.run(function, *args)
-        finally:
-            free.append(context)
-
-    def begin(self) -> Context:
-        made = copy_context()
-        made.run(np.seterr, all="ignore")
-        if self.buffer is not None:
-            made.run(np.setbufsize, self.buffer)
-        return made
+    settings = Context()
+    settings.run(np.seterr, all="ignore")
+    if buffer is not None:
+        settings.run(np.setbufsize, buffer)
+    return settings.copy
 
 
-quietly = Quiet()
+silent = silence()
+
+
+def quietly(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function of the library while NumPy warns about nothing. It does not see the caller's context variables,
+    so that code of users must not run in it.
+    """
+    return silent().run(function, *args)

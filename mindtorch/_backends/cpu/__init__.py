@@ -10,7 +10,6 @@ composites, and ``forms`` those of in-place and ``out=`` forms. What several fam
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,9 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._storage import allocate
 from ..._tensor import Tensor
 from ..common import half
+from ..common.quiet import quietly
 from .creation import KERNELS
 from .kernels import kernel_of
-
-# The fast paths do without np.errstate, which costs more than the arithmetic; PyTorch does not warn of inf and nan.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mindtorch\._backends\.")
 
 
 class CPUBackend(Backend):
@@ -49,8 +46,7 @@ class CPUBackend(Backend):
             target._array[...] = values  # type: ignore[index]
             return
         array: np.ndarray = target._array  # type: ignore[assignment]
-        with np.errstate(all="ignore"):
-            half.convert(half.part_for(values, target._dtype), array)
+        quietly(half.convert, half.part_for(values, target._dtype), array)
 
 
 register(CPUBackend())

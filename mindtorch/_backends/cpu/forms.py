@@ -14,7 +14,7 @@ from ..._layout import never_overlaps
 from ..common.blas import add_scaled
 from ..common.blocks import LARGE, SMALL, compute, each_block
 from ..common.pointwise import Pointwise, PreparedUfunc
-from ..common.quiet import quietly
+from ..common.quiet import quietly, silent
 from .fast_paths import fast_path
 
 
@@ -74,7 +74,7 @@ def writer(row: Any) -> Callable[..., None]:
 def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
     """In-place pointwise operators: NumPy writes into the array itself. The conditions are those of the functional
     operator's fast path, and that no other operand has another shape or shares the memory. What a function raises, it
-    raises before anything is written; so does a ufunc, but for warnings.
+    raises before anything is written; so does a ufunc.
     """
     if meta.kind == "bool" or meta.unpromoted:
         return None
@@ -110,10 +110,11 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
         array = self._array
         if not rest and self._dtype in dtypes:
             try:
-                ufunc(array, out=array) if array.size < LARGE else compute(ufunc, array, array)
+                if array.size < LARGE:
+                    silent().run(ufunc, array, array)
+                else:
+                    compute(ufunc, array, array)
                 return self
-            except (Warning, FloatingPointError):
-                return self  # raised after the work was done
             except (TypeError, OverflowError):
                 pass
         return slower(self, *rest)
@@ -129,10 +130,11 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
             right = other
         if right is not None and not rest and dtype in dtypes:
             try:
-                ufunc(array, right, out=array) if array.size < LARGE else compute(ufunc, array, array, right)
+                if array.size < LARGE:
+                    silent().run(ufunc, array, right, array)
+                else:
+                    compute(ufunc, array, array, right)
                 return self
-            except (Warning, FloatingPointError):
-                return self  # as above
             except (TypeError, OverflowError):
                 pass
         return slower(self, other, *rest)
@@ -169,9 +171,7 @@ def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
             else:
                 return general(*args)
         try:
-            ufunc(*arrays, out=target)
-        except (Warning, FloatingPointError):
-            pass  # raised after the work was done
+            silent().run(ufunc, *arrays, target)
         except (TypeError, OverflowError):
             return general(*args)
         out._bump()

@@ -17,6 +17,7 @@ from ..._dispatch.schemas import registry
 from ..._dtype import DType, int64
 from ..._layout import Spec
 from ..._tensor import Tensor, from_array
+from ..common.quiet import silent
 from .fast_paths import PLAIN, Row, ndarray
 from .rows import array_of
 
@@ -119,7 +120,7 @@ def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Cal
 def compute(work: Any, self: Any) -> Any:
     """What a plan makes of floating point numbers: a tensor, or one of values and one of places."""
     dtype = self._dtype
-    made = work(self._array) if dtype in PLAIN else None
+    made = silent().run(work, self._array) if dtype in PLAIN else None
     if made.__class__ is ndarray:
         return from_array(made, dtype)
     return None if made is None else (from_array(made[0], dtype), from_array(made[1], int64))

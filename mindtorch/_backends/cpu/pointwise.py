@@ -18,6 +18,7 @@ from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
 from ..common.half import FEW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
+from ..common.quiet import silent
 from .fast_paths import LARGEST, REFUSALS, fast_path, ndarray
 from .kept import DESCRIPTIONS, Kept, seen
 from .rows import Rows, computed, fit, is_own
@@ -175,11 +176,11 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
             try:
                 array = self._array
                 if rest:
-                    array = with_rest(array, *rest)
+                    array = silent().run(with_rest, array, *rest)
                 elif is_ufunc and array.size >= LARGE:
-                    array = compute(function, allocate(array.shape, result.np), array)
+                    array = silent().run(compute, function, allocate(array.shape, result.np), array)
                 else:
-                    array = function(array)
+                    array = silent().run(function, array)
             except REFUSALS:
                 pass
             else:
@@ -205,12 +206,12 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
             try:
                 array = self._array
                 if rest:
-                    array = with_rest(array, right, *rest)
+                    array = silent().run(with_rest, array, right, *rest)
                 elif is_ufunc and (array.size >= LARGE or (right is not other and right.size >= LARGE)):
                     shape = array.shape if right is other else np.broadcast(array, right).shape
-                    array = compute(function, allocate(shape, result.np), array, right)
+                    array = silent().run(compute, function, allocate(shape, result.np), array, right)
                 else:
-                    array = function(array, right)
+                    array = silent().run(function, array, right)
             except REFUSALS:
                 pass
             else:

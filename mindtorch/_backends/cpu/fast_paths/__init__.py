@@ -22,11 +22,12 @@ from ...._dispatch.schemas import registry
 from ...._dispatch.tables import FamilyTable
 from ...._dtype import float32, float64
 from ...._tensor import Tensor, new
+from ...common.quiet import silent
 
 Row = Callable[..., Any]
 ndarray = np.ndarray
-#: What NumPy raises for what it cannot do, or for warnings where a user has them raised.
-REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError, Warning, FloatingPointError)
+#: What NumPy raises for what it cannot do.
+REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does, and which BLAS multiplies
 FEW = 1 << 6  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
 LARGEST = 3e38  #: what float32 surely holds
@@ -62,7 +63,7 @@ def fast_path(compute: Row) -> Callable[[Row], Row]:
     def make(general: Row) -> Row:
         def fast(*args: Any) -> Any:
             try:
-                result = compute(*args)
+                result = silent().run(compute, *args)
             except REFUSALS:
                 result = None
             if result.__class__ is ndarray:

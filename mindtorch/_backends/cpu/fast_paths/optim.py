@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...common.quiet import quietly
 from ..ops import CPU_KERNELS
 from . import FAST_PATHS, Row
 
@@ -26,7 +27,7 @@ def on_lists(name: str, count: int) -> Callable[[Row], Row]:
             for arrays in lists[1:shaped]:
                 if arrays and [array.shape for array in arrays] != shapes:
                     return general(*args)
-            kernel(*lists, *args[count:])
+            quietly(kernel, *lists, *args[count:])
             return args[0]
 
         return fast
