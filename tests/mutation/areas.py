@@ -41,9 +41,11 @@ AREAS = {
     "optimizers": Area("optim/*.py", "optim/test_*.py test_amp.py"),
     "views": Area("_autograd/views.py _backends/common/view/*.py",
                   "test_views.py test_view_layouts.py test_boundaries.py test_memory.py test_math_bits.py "
-                  "autograd/test_views.py autograd/test_graph.py autograd/test_function.py"),
+                  "autograd/test_views.py autograd/test_engine.py autograd/test_graph.py "
+                  "autograd/test_function.py"),
     "autograd": Area("_autograd/[!v_]*.py",
-                     "autograd/test_graph.py autograd/test_views.py autograd/test_hooks.py autograd/test_function.py "
+                     "autograd/test_engine.py autograd/test_graph.py autograd/test_views.py autograd/test_hooks.py "
+                     "autograd/test_function.py "
                      "autograd/test_grad_mode.py autograd/test_backward_arguments.py autograd/test_random_graphs.py "
                      "autograd/test_subsets.py autograd/test_modes.py func/test_forward_ad.py "
                      "utils/test_checkpoint.py"),
