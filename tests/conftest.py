@@ -8,6 +8,7 @@ import importlib.util
 import os
 import random
 import runpy
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -24,6 +25,10 @@ import mindtorch
 from .operators import forget
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a script's background; tests and their processes interrupt
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure() -> None:

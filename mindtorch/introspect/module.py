@@ -2,13 +2,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import thread_time
 from typing import Any
 
 from .libraries import library_of
+from .library import Layout, Library
 from .repeats import repeats
+from .sampling import Scan, scan
 
+SECONDS = 0.03  #: in which all members' values are searched for NaN and infinities; of later ones, only the beginning
 EXTRA = 120  #: characters at most of what a module says of itself
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
@@ -17,7 +21,8 @@ HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_p
 class MemberFacts:
     """A parameter or, if not ``is_parameter``, a buffer. ``tied`` is the path of the same tensor at the place where
     it comes first, ``shares`` that of another tensor on the same memory; '' if there is none. What a lazy module has
-    before its first call is not ``materialized``: its shape, which is (0,) here, is not known yet.
+    before its first call is not ``materialized``: its shape, which is (0,) here, is not known yet. ``scan`` is
+    None for a tied tensor, and where the values cannot be read now from the host's memory.
     """
 
     name: str
@@ -33,6 +38,7 @@ class MemberFacts:
     tied: str
     shares: str
     materialized: bool
+    scan: Scan | None
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,7 @@ class _Reader:
         self.tensors: dict[int, str] = {}
         self.storages: dict[int, str] = {}
         self.modules: dict[int, str] = {}
+        self.end = thread_time() + SECONDS
 
     def read(self, module: Any, name: str, path: str) -> ModuleFacts:
         first = self.modules.setdefault(id(module), path)
@@ -117,7 +124,12 @@ class _Reader:
                     requires_grad=tensor.requires_grad, has_grad=library.grad(tensor) is not None,
                     persistent=is_parameter or name not in module._non_persistent_buffers_set,
                     tied="" if first == here else first, shares="" if owner in (here, first) else owner,
-                    materialized=look.materialized)
+                    materialized=look.materialized,
+                    scan=self._scan(library, tensor, look) if first == here else None)
+
+    def _scan(self, library: Library, tensor: Any, look: Layout) -> Scan | None:
+        values = library.values(tensor) if library.is_near(tensor) else None
+        return None if values is None else scan(values, look.dtype.name, self.end - thread_time())
 
 
 def alike(module: ModuleFacts) -> Hashable:
@@ -126,6 +138,14 @@ def alike(module: ModuleFacts) -> Hashable:
                      m.tied, m.shares) for m in module.members)
     children = tuple((child.name, alike(child)) for child in module.children)
     return module.kind, module.extra, module.training, module.hooks, module.same_as, members, children
+
+
+def members_of(module: ModuleFacts) -> Iterator[tuple[str, MemberFacts]]:
+    """Yield the parameters and buffers of a module and of those below it, with their paths."""
+    for member in module.members:
+        yield (f"{module.path}.{member.name}" if module.path else member.name), member
+    for child in module.children:
+        yield from members_of(child)
 
 
 def _extra(module: Any) -> str:

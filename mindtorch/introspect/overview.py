@@ -25,16 +25,21 @@ NEARLY_WHOLE = 1 << 20  #: bytes at most that are copied from a device for an ov
 class Overview(NamedTuple):
     """The first matrix of a tensor (its last two dimensions), averaged over blocks of ``block`` elements.
 
-    ``means`` is a float64 array of at most ``ROWS`` by ``COLUMNS``: of absolute values if the tensor is complex, NaN
-    where a block has one. The means are those of at most ``SAMPLES`` by ``SAMPLES`` elements of each block.
+    ``means`` is a float64 array of at most ``ROWS`` by ``COLUMNS``: of absolute values if the tensor is complex. They
+    are means of at most ``SAMPLES`` by ``SAMPLES`` elements of each block; ``is_sampled`` if blocks have more. Where a
+    block has a NaN, or an infinity, its mean is that.
     """
 
     means: np.ndarray
     block: tuple[int, int]
+    is_sampled: bool
 
 
-def tensor_overview(tensor: Any) -> Overview | None:
-    """Average a tensor's first matrix over blocks; None if the values are not there, or are costly to fetch."""
+def tensor_overview(tensor: Any, is_finite: bool = False) -> Overview | None:
+    """Average a tensor's first matrix over blocks; None if the values are not there, or are costly to fetch.
+
+    If the tensor ``is_finite``, no NaN is searched for in what the blocks' samples leave out.
+    """
     values = _values(tensor)
     if values is None or not values.size:
         return None
@@ -48,7 +53,12 @@ def tensor_overview(tensor: Any) -> Overview | None:
     few = np.abs(few) if np.iscomplexobj(few) else few
     with np.errstate(all="ignore"):
         means = few.astype(np.float64).reshape(*rows.shape, *columns.shape).mean((1, 3))
-    return Overview(means, (math.ceil(height / len(rows)), math.ceil(width / len(columns))))
+        if matrix.dtype.kind not in "biu" and not is_finite and not (finite := np.isfinite(matrix)).all():
+            bad = np.nonzero(~finite)
+            block = tuple(at * n // size for at, n, size in zip(bad, means.shape, matrix.shape, strict=True))
+            means[block] += np.abs(matrix[bad]) if np.iscomplexobj(matrix) else matrix[bad].astype(np.float64)
+    sizes = math.ceil(height / len(rows)), math.ceil(width / len(columns))
+    return Overview(means, sizes, few.size < matrix.size)
 
 
 def _sampled(size: int, parts: int) -> np.ndarray:

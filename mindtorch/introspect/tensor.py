@@ -14,7 +14,7 @@ from .identity import storage_number
 from .libraries import library_of
 from .names import named_tensors
 from .off_host import Pending
-from .sampling import sampling
+from .sampling import BUDGET, sampling, scan
 
 FEW = 1 << 14  #: elements at most whose places are all worked out
 BINS = 40  #: of a histogram
@@ -24,10 +24,13 @@ ACCUMULATE = "torch::autograd::AccumulateGrad"  #: the node of a leaf that has n
 
 @dataclass(frozen=True)
 class Statistics:
-    """``minimum``, ``maximum``, ``mean`` and ``std`` of the finite elements (None where there are none; of
-    absolute values if complex), and how many are zero, NaN or infinite, in ``sampled`` of ``total`` elements.
-    ``histogram`` counts the finite elements in ``BINS`` equal steps from minimum to maximum, or each integer where all
-    are integers and less than ``BINS`` apart; it is empty where all of them are alike, and for bools.
+    """``minimum`` and ``maximum`` of the finite elements (None if there are none; absolute values if complex), and
+    counts of NaN and infinities, with the index of the first of each. They are of all elements if ``is_exact`` and
+    ``examined == total``; else of the ``examined`` ones and the sample, and extremes that are not exact of the sample.
+
+    ``mean``, ``std``, ``zeros`` and ``histogram`` are of ``sampled`` of the ``total`` elements, except that ``zeros``
+    of bools counts the ``examined`` ones. ``histogram`` counts the finite ones in ``BINS`` equal steps from minimum to
+    maximum, or each integer if all are integers less than ``BINS`` apart; empty for bools and where all are equal.
     """
 
     minimum: Any
@@ -37,6 +40,10 @@ class Statistics:
     zeros: int
     nans: int
     infinities: int
+    first_nan: tuple[int, ...] | None
+    first_infinite: tuple[int, ...] | None
+    is_exact: bool
+    examined: int
     sampled: int
     total: int
     histogram: tuple[int, ...]
@@ -96,11 +103,12 @@ class TensorFacts:
     strided: bool = True
 
 
-def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bool = True) -> TensorFacts:
+def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bool = True,
+                 seconds: float = BUDGET) -> TensorFacts:
     """Describe a tensor without waiting: no flush, no synchronisation, no new storage.
 
     ``names`` gives tensors' names by their ``id`` (``names_of(namespace)``). Without ``values`` the elements are not
-    looked at, and there are no statistics.
+    read, and there are no statistics; of those, extremes and NaN are searched for in all elements for ``seconds``.
     """
     names, library = names or {}, library_of(tensor)
     look, record = library.layout(tensor), library.record(tensor, HISTORY)
@@ -120,7 +128,7 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
         has_grad=library.grad(tensor) is not None, hooks=record.hooks, inference=record.inference,
         materialized=look.materialized, kind=type(tensor).__name__, pending=library.pending(tensor), refused=refused,
         without=look.without, strided=look.strided,
-        statistics=None if sampled is None else statistics(sampled, look.dtype, elements))
+        statistics=None if sampled is None else statistics(sampled, look.dtype, elements, seconds))
 
 
 def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:
@@ -171,25 +179,36 @@ def _sample_or_reason(tensor: Any) -> tuple[np.ndarray | None, str]:
         return None, str(error)
 
 
-def statistics(array: np.ndarray, dtype: DType, total: int | None = None) -> Statistics:
-    """Compute statistics of values, or of an even sample of them; ``array`` may be a sample of ``total`` elements."""
+def statistics(array: np.ndarray, dtype: DType, total: int | None = None, seconds: float = BUDGET) -> Statistics:
+    """Compute statistics of values, or of an even sample of ``total`` of them. Extremes, NaN and infinities are those
+    of the whole array, as far as ``seconds`` suffice to scan it.
+    """
+    total = array.size if total is None else total
     values = array[sampling(array.shape)].ravel()
     with np.errstate(all="ignore"):
+        found = scan(array, dtype.name, seconds)
+        is_whole = found.examined == total
         if dtype.name == "bfloat16":
             values = values.astype(np.float32)
         finite, nans = values, 0
         if dtype.category >= FLOATING and not (is_finite := np.isfinite(values)).all():
             finite, nans = values[is_finite], int(np.isnan(values).sum())
+        infinities = values.size - finite.size - nans
         if dtype.category == COMPLEX:  # the magnitude of a finite number may be too large for a float
             finite = np.minimum(np.abs(finite.astype(np.complex128)), np.finfo(np.float64).max)
+        is_exact = is_whole and (dtype.category != COMPLEX or values.size == total)
+        ends = [found.minimum, found.maximum] if is_exact and dtype.category != COMPLEX else [
+            *([finite.min(), finite.max()] if finite.size else [None, None])]
         numbers = finite.astype(np.float64)
         mean, std = _mean_and_std(numbers)
-        histogram = () if dtype.name == "bool" else _histogram(numbers)
+        low, high = (None if end is None else end.item() for end in ends)
+        histogram = () if dtype.name == "bool" else _histogram(numbers, low, high)
+    zeros = found.zeros if dtype.name == "bool" else int(values.size - np.count_nonzero(values))
     return Statistics(
-        minimum=finite.min().item() if finite.size else None, maximum=finite.max().item() if finite.size else None,
-        mean=mean, std=std, zeros=int(values.size - np.count_nonzero(values)), nans=nans,
-        infinities=values.size - finite.size - nans, sampled=values.size, total=array.size if total is None else total,
-        histogram=histogram)
+        minimum=low, maximum=high, mean=mean, std=std, zeros=zeros, nans=max(found.nans, nans),
+        infinities=max(found.infinities, infinities), first_nan=found.first_nan if array.size == total else None,
+        first_infinite=found.first_infinite if array.size == total else None, is_exact=is_exact,
+        examined=found.examined, sampled=values.size, total=total, histogram=histogram)
 
 
 def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:
@@ -202,12 +221,13 @@ def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:
     return float(values.mean() * scale), float(values.std(ddof=1) * scale) if values.size > 1 else None
 
 
-def _histogram(values: np.ndarray) -> tuple[int, ...]:
-    """How many values lie in each of ``BINS`` equal steps between the ends, or how often each integer occurs."""
-    if not values.size or (low := values.min()) == (high := values.max()):
+def _histogram(values: np.ndarray, low: Any, high: Any) -> tuple[int, ...]:
+    """Count values in ``BINS`` equal steps between the ends, or each integer where they are few."""
+    if not values.size or low == high:
         return ()
+    low, high = np.float64(low), np.float64(high)
     if high - low < BINS and (values == np.rint(values)).all():  # such as labels: each has a step of its own
-        return tuple(np.bincount((values - low).astype(np.intp)).tolist())
+        return tuple(np.bincount((values - low).astype(np.intp), minlength=int(high - low) + 1).tolist())
     steps = (values / BINS - low / BINS) / (high / BINS / BINS - low / BINS / BINS)  # also where the range is infinite
     return tuple(np.bincount(np.minimum(steps, BINS - 1).astype(np.intp), minlength=BINS).tolist())
 

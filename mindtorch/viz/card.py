@@ -8,16 +8,18 @@ from typing import Any
 
 from .._call_site import place_of
 from ..introspect import PLACES, Statistics, StorageFacts, TensorFacts, storage_facts, tensor_facts
+from ..introspect.sampling import Scan
 from .grid import value_grids
 from .html import Markup, join, page, tag
 from .overview import overviews
 from .palette import (
     chip, count_text, device_badge, invalid_mark, layout_text, mono, name_text, number_text, pending_mark, place_text,
-    short, size_text, soft, storage_chip, storage_letter, tensor_name, tuple_text, type_of,
+    shape_text, short, size_text, soft, storage_chip, storage_letter, tensor_name, tuple_text, type_of,
 )
 from .storage import strips
 
 RECORDED = re.compile(r"recorded at (\S+):(\d+) in \S+,")
+WHOLE = ("int", "uint", "bool")  #: how the names of dtypes without NaN begin
 QUEUE = 8  #: operators at most that are named of those in a queue, several of a kind counted as one
 REASON = 2000  #: letters of an error that are written
 
@@ -90,30 +92,41 @@ def remarks(facts: TensorFacts) -> Iterator[Markup]:
 def said_of(facts: TensorFacts) -> Iterator[tuple[str, str | None]]:
     """What a reader wants first, and how loud: count, bytes, range, mean, std, and what is wrong."""
     yield f"{count_text(facts.elements, 'element')}, {size_text(facts.bytes)}", None
-    s = facts.statistics
-    if s is None:
+    if (s := facts.statistics) is None:
         return
-    if s.mean is not None and facts.elements > 1:
+    if s.minimum is not None and facts.elements > 1:
         range_, *others = _distribution(s, facts.dtype)
-        yield range_ if s.sampled == s.total else f"{s.sampled:,} sampled: {range_}", "mt-fact"
-        yield from ((said, None) for said in others)
-    where = "" if s.sampled == s.total else " in the sample"
-    for count, kind in ((s.nans, "NaN"), (s.infinities, "infinite")):
+        counted = s.examined if facts.dtype == "bool" else s.sampled
+        yield range_ if s.is_exact else f"{counted:,} sampled: {range_}", "mt-fact"
+        of = f" of {s.sampled:,} sampled" if s.is_exact and s.sampled < s.total else ""
+        yield from ((f"{said}{of}", None) for said in others)
+    yield from ((said, "mt-alert") for said in not_finite(s, s.total))
+    if s.examined < s.total and not facts.dtype.startswith(WHOLE):
+        yield f"{s.examined:,} of {s.total:,} searched for NaN and infinity", None
+
+
+def not_finite(s: Statistics | Scan, total: int) -> Iterator[str]:
+    """Yield how many of ``total`` values are NaN or infinite, and the index of the first."""
+    least = "" if s.examined == total else "at least "
+    for count, kind, first in ((s.nans, "NaN", s.first_nan), (s.infinities, "infinite", s.first_infinite)):
         if count:
-            yield f"⚠ {count:,} {kind}{where}", "mt-alert"
+            at = "" if first is None else f", {'the first ' * (count > 1)}at {shape_text(first)}"
+            yield f"⚠ {least}{count:,} {kind}{at}"
 
 
 def _distribution(s: Statistics, dtype: str) -> list[str]:
     """Range, mean and std of finite elements, with as many digits as tell the ends of the range apart."""
     if dtype == "bool":
-        return [f"{s.sampled - s.zeros:,} True, {s.zeros:,} False"]
+        return [f"{s.examined - s.zeros:,} True, {s.zeros:,} False"]
     kind = "magnitude " if dtype.startswith("complex") else ""
     low, high = s.minimum or 0, s.maximum or 0  # without the sign of a zero
     if low == high and s.sampled > 1 and not s.nans and not s.infinities:
         return [f"{kind}all {number_text(low)}"]
     digits = next((d for d in range(4, 17) if number_text(low, d) != number_text(high, d)), 4)
-    found = [f"{kind}from {number_text(low, digits)} to {number_text(high, digits)}",
-             f"mean {kind}{number_text(s.mean, digits)}"]
+    found = [f"{kind}from {number_text(low, digits)} to {number_text(high, digits)}"]
+    if s.mean is None:
+        return found
+    found.append(f"mean {kind}{number_text(s.mean, digits)}")
     return found if s.std is None else [*found, f"std {'of ' if kind else ''}{kind}{number_text(s.std)}"]
 
 

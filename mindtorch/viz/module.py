@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..introspect import MemberFacts, ModuleFacts
+from ..introspect.module import members_of
 from ..introspect.repeats import span
+from .card import not_finite
 from .html import Markup, join, page, tag
 from .palette import chip, count_text, device_badge, size_text, tensor_name, type_of
 
 MAX_ROWS, SIDE_BY_SIDE = 310, 220  #: at most that are drawn; of the highest level, whose lines are longer
+BROKEN = 5  #: members at most whose NaN and infinities are located
 OPEN = 24  #: rows at most that are unfolded at first
 GRADIENTS = {"": "", "has grad": "● ", "no grad yet": "○ ", "frozen": "✕ "}  #: signs of their states, beside the words
 NO_ROOM = "its contents are not drawn: the model is too large"
@@ -41,7 +44,8 @@ def module_page(facts: ModuleFacts) -> Markup:
     titles = (tag("span", text) for text in ("", "", "parameters", "device", "gradient"))
     top = tag("div", *titles, class_="mt-line mt-titles")
     lines = (_line(row, 0, depth, max(facts.parameters, 1)) for row in tree.rows)
-    said = tag("div", _summary(facts), class_="mt-summary")
+    said = join([tag("div", _summary(facts), class_="mt-summary"),
+                 *(tag("div", words, class_="mt-alert") for words in _not_finite(facts))])
     inner = tag("div", top, *lines, class_="mt-tree")
     drawn = tag("div", inner, class_="mt-scroll", tabindex="0") if tree.rows else None
     return page(tag("div", head, said, drawn, class_="mt-box"), kind="module")
@@ -49,7 +53,8 @@ def module_page(facts: ModuleFacts) -> Markup:
 
 def module_text(facts: ModuleFacts) -> str:
     """Draw the tree of a module for a terminal."""
-    lines = [f"{facts.name + ': ' if facts.name else ''}{facts.kind}, {_summary(facts, is_text=True)}"]
+    lines = [f"{facts.name + ': ' if facts.name else ''}{facts.kind}, {_summary(facts, is_text=True)}",
+             *_not_finite(facts)]
     cells = [("  " * depth + " ".join(filter(None, [row.label, _kind(row), *(f"[{text}]" for text, _ in row.remarks)])),
               f"{row.count:,}" if row.count else "", row.device, row.grad)
              for depth, row in _walk(_tree(facts), 0) if depth]
@@ -72,7 +77,19 @@ def _summary(facts: ModuleFacts, is_text: bool = False) -> str:
         parts.append("training" if facts.training else "eval")
     if facts.tensors:
         parts.append(f"gradients in {facts.gradients:,} of {count_text(facts.tensors, 'parameter tensor')}")
+    scans = [(member.scan, member.elements) for _, member in members_of(facts) if member.scan]
+    if (examined := sum(scan.examined for scan, _ in scans)) < (elements := sum(count for _, count in scans)):
+        parts.append(f"{examined:,} of {elements:,} values searched for NaN and infinity")
     return " · ".join(parts)
+
+
+def _not_finite(facts: ModuleFacts) -> Iterator[str]:
+    """Yield which parameters and buffers have NaN or infinite values, and where."""
+    found = [f"⚠ {name}: {said.removeprefix('⚠ ')}" for name, member in members_of(facts) if member.scan
+             for said in not_finite(member.scan, member.elements)]
+    yield from found[:BROKEN]
+    if len(found) > BROKEN:
+        yield f"⚠ and {len(found) - BROKEN:,} more parameters and buffers"
 
 
 def _has_buffers(facts: ModuleFacts) -> bool:

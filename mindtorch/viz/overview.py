@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..introspect import Overview, Statistics, TensorFacts, brightness, picture_layout, pictures, tensor_overview
+from ..introspect.overview import SAMPLES
 from .html import Markup, join, tag
 from .palette import count_text, number_text, shape_text
 from .png import png
@@ -26,7 +27,7 @@ def overviews(tensor: Any, facts: TensorFacts, is_whole: bool) -> Markup | None:
     s = facts.statistics
     if s is None:
         return None
-    found = None if is_whole else tensor_overview(tensor)
+    found = None if is_whole else tensor_overview(tensor, s.examined == s.total and not s.nans + s.infinities)
     parts = [None if found is None or len(facts.shape) < 2 else _heat_map(found, facts),
              _histogram(s) if s.histogram else None]
     shown = [part for part in parts if part is not None]
@@ -46,17 +47,22 @@ def _heat_map(found: Overview, facts: TensorFacts) -> Markup:
     slices = math.prod(facts.shape[:-2])
     first = f" (the first of {slices:,} slices)" if slices > 1 else ""
     each = "one element" if block == (1, 1) else f"the mean of about {block[0]} × {block[1]} elements"
-    said = f"all of {matrix}{first}; each point is {each}; {_colours(means, finite)}"
+    if found.is_sampled:
+        each = f"the mean of at most {SAMPLES ** 2} elements sampled from about {block[0]} × {block[1]}"
+    said = f"all of {matrix}{first}; each point is {each}; {_colours(found, finite, slices > 1)}"
     return tag("figure", _image(pixels, f"{said}{_strongest(means, block)}", bordered=True), tag("figcaption", said),
                class_="mt-figure")
 
 
-def _colours(means: np.ndarray, finite: np.ndarray) -> str:
-    """What the colours mean, those that are there."""
+def _colours(found: Overview, finite: np.ndarray, is_slice: bool) -> str:
+    """Name the meaning of the colours that occur."""
+    means = found.means
     words = ["orange is positive"] * bool((means > 0).any()) + ["blue is negative"] * bool((means < 0).any())
     words += ["violet has a NaN"] * bool(np.isnan(means).any())
+    words += ["full colour has an infinity"] * bool(np.isinf(means).any())
     largest = f", full colour is ±{number_text(float(finite.max()))}" if finite.size and finite.max() else ""
-    return (", ".join(words) or "all are zero") + largest
+    none = "those sampled" if found.is_sampled else "all of this slice" if is_slice else "all"
+    return (", ".join(words) or f"{none} are zero") + largest
 
 
 def _strongest(means: np.ndarray, block: tuple[int, int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..introspect import GradientFacts, GraphFacts, NodeFacts, StepFacts
+from .card import not_finite
 from .graph_picture import Box, Picture, node_lines
 from .html import Markup, join, page, row, table, tag
 from .palette import mono, number_text, soft, type_text
@@ -65,10 +66,12 @@ def _brief(gradient: GradientFacts | None) -> str:
 def _range(gradient: GradientFacts) -> str:
     s = gradient.statistics
     if s is None or s.minimum is None:
-        return "not there yet" if s is None else ""
-    if s.minimum == s.maximum:
+        return "not there yet" if s is None else ", ".join(not_finite(s, s.total))
+    broken = list(not_finite(s, s.total))
+    if s.minimum == s.maximum and s.is_exact and not broken:
         return f"= {number_text(s.minimum)}" if not gradient.shape else f"all {number_text(s.minimum)}"
-    return f"{number_text(s.minimum)} to {number_text(s.maximum)}"
+    said = f"{number_text(s.minimum)} to {number_text(s.maximum)}"
+    return ", ".join([said if s.is_exact else f"{s.sampled:,} sampled: {said}", *broken])
 
 
 def _values(gradient: GradientFacts | None) -> Markup:

@@ -34,7 +34,7 @@ def test_shapes_that_are_pictures() -> None:
     ("int64", 3, 7, (3.0, 7.0)), ("bfloat16", 0.5, 0.5, (0.0, 1.0)), ("quint8", 0.0, 0.5, (0.0, 1.0)),
 ])
 def test_black_and_white(dtype: str, low: Any, high: Any, expected: tuple[float, float]) -> None:
-    s = introspect.Statistics(low, high, 0.0, 0.0, 0, 0, 0, 1, 1, ())
+    s = introspect.Statistics(low, high, 0.0, 0.0, 0, 0, 0, None, None, True, 1, 1, 1, ())
     assert overview.brightness(dtype, s) == expected
 
 

@@ -125,7 +125,8 @@ def test_cards_of_tensors_without_values_say_what_they_wait_for():
 
 @pytest.mark.parametrize(("make", "line"), [
     (lambda: torch.tensor([1.0, 3.0, float("nan"), float("inf")]),
-     "t float32[4] on cpu · 4 elements, 16 B · from 1 to 3 · mean 2 · std 1.414 · ⚠ 1 NaN · ⚠ 1 infinite"),
+     "t float32[4] on cpu · 4 elements, 16 B · from 1 to 3 · mean 2 · std 1.414 · ⚠ 1 NaN, at [2]"
+     " · ⚠ 1 infinite, at [3]"),
     (lambda: torch.tensor([True, False, True]), "t bool[3] on cpu · 3 elements, 3 B · 2 True, 1 False"),
     (lambda: torch.ones(2, device="meta"), "t float32[2] on meta · 2 elements, 8 B"),
     (lambda: torch.tensor(2.0), "t float32[] on cpu · 1 element, 4 B"),
@@ -139,10 +140,10 @@ def test_cards_of_tensors_without_values_say_what_they_wait_for():
      "t complex64[2] on cpu · 2 elements, 16 B · magnitude from 0 to 5 · mean magnitude 2.5"
      " · std of magnitude 3.536"),
     (lambda: torch.tensor([7.0, float("nan")]).repeat(500_000),
-     "t float32[1000000] on cpu · 1,000,000 elements, 3.815 MiB · 58,824 sampled: from 7 to 7 · mean 7 · std 0"
-     " · ⚠ 29,412 NaN in the sample"),
+     "t float32[1000000] on cpu · 1,000,000 elements, 3.815 MiB · from 7 to 7"
+     " · mean 7 of 58,824 sampled · std 0 of 58,824 sampled · ⚠ 500,000 NaN, the first at [1]"),
     (lambda: torch.zeros(1000, 1000, dtype=torch.bool),
-     "t bool[1000, 1000] on cpu · 1,000,000 elements, 976.6 KiB · 59,000 sampled: 0 True, 59,000 False"),
+     "t bool[1000, 1000] on cpu · 1,000,000 elements, 976.6 KiB · 0 True, 1,000,000 False"),
 ])
 def test_a_tensor_in_one_line(make, line):
     tensor = make()

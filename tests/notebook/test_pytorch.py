@@ -52,7 +52,8 @@ def test_each_tensor_has_the_same_facts(both):
 def numbers(statistics):
     """All of them; NaN stands for what is not known."""
     *found, histogram = asdict(statistics).values()
-    return [float("nan") if number is None else number for number in found] + [sum(histogram)]
+    flat = [number for value in found for number in (value if isinstance(value, tuple) else [value])]
+    return [float("nan") if number is None else number for number in flat] + [sum(histogram)]
 
 
 def test_the_same_tensors_share_their_memory(both):

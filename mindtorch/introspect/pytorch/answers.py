@@ -99,9 +99,10 @@ class PyTorch:
     def sample(self, tensor: Any) -> np.ndarray | None:
         if self._absent(tensor):
             return None
-        plain = tensor.is_quantized or tensor.is_conj() or tensor.is_neg() or tensor.dtype.is_complex
-        far = not self.is_near(tensor)
-        return array_of(tensor.detach()[sampling(tensor.shape)] if far or plain else tensor)
+        if tensor.is_conj():
+            tensor = tensor.conj()  # of the same magnitude, and nothing is copied
+        costly = tensor.is_quantized or tensor.is_neg() or not self.is_near(tensor)
+        return array_of(tensor.detach()[sampling(tensor.shape)] if costly else tensor)
 
     @quietly
     def elements(self, tensor: Any, indices: Sequence[tuple[int, ...]]) -> list[Any] | None:
