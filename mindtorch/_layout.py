@@ -26,6 +26,36 @@ class Spec(NamedTuple):
     stride: Any = None
 
 
+class Layout:
+    """The shape, strides and dtype of a tensor. Equal layouts are one object (``intern_layout``), so that a cache key
+    made of them is hashed and compared by identity. ``stride`` None means contiguous.
+    """
+
+    __slots__ = ("dtype", "shape", "stride")
+
+    def __init__(self, shape: Ints, stride: Ints | None, dtype: DType) -> None:
+        self.shape, self.stride, self.dtype = shape, stride, dtype
+
+    def __repr__(self) -> str:
+        strides = "" if self.stride is None else f", strides {list(self.stride)}"
+        return f"{self.dtype.name}{list(self.shape)}{strides}"
+
+
+#: The layouts in use, by what they hold. It is bounded: a program whose sizes change at every call gets new objects.
+_layouts: dict[tuple[Ints, Ints | None, DType], Layout] = {}
+MOST_LAYOUTS = 1 << 14
+
+
+def intern_layout(shape: Ints, stride: Ints | None, dtype: DType) -> Layout:
+    """Return the one ``Layout`` of a shape, strides (None: contiguous) and dtype."""
+    found = _layouts.get((shape, stride, dtype))
+    if found is None:
+        if len(_layouts) >= MOST_LAYOUTS:
+            _layouts.clear()
+        found = _layouts.setdefault((shape, stride, dtype), Layout(shape, stride, dtype))
+    return found
+
+
 #: Decorates functions of layouts that take longer than a small operator: programs meet the same ones again and again.
 remembered = lru_cache(4096)
 

@@ -39,13 +39,15 @@ from ._dispatch.torch_function import (
 from ._dtype import FLOATING, WIDER, DType
 from ._formats import layout, strided
 from ._layout import (
-    Ints, Spec, contiguous_strides, is_channels_last, is_contiguous, is_non_overlapping_and_dense, storage_size,
+    Ints, Layout, Spec, contiguous_strides, intern_layout, is_channels_last, is_contiguous,
+    is_non_overlapping_and_dense, storage_size,
 )
 from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, can_be, out_of_host_memory, storage_of_array
 
 OF_VIEWS = ~(DERIVED | NONCONTIGUOUS)  #: the keys that a contiguous view has of its tensor
 new: Callable[..., Any] = object.__new__
+ndarray = np.ndarray
 new_size: Callable[..., Any] = tuple.__new__
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -94,6 +96,7 @@ class Tensor(Methods, metaclass=_TensorType):
     _device: _device.device = _device.CPU
     _shape: Size | None = None  #: None: that of the array
     _stride: Ints | None = None  #: None: contiguous
+    _layout: Layout | None = None  #: shape, strides and dtype, interned, once a plan was looked up by them
     _offset: int = 0
     _storage: UntypedStorage | None = None  #: None: the array's memory, not asked for yet
     #: [version, storage(, whole array)], shared with views and saved aliases; None: [0, None]
@@ -162,6 +165,12 @@ class Tensor(Methods, metaclass=_TensorType):
         if self._stride is None:
             self._stride = contiguous_strides(self.shape)
         return self._stride
+
+    def _layout_of_plans(self) -> Layout:
+        """Return the interned layout, by which plans of calls are looked up."""
+        shape = self._array.shape if self._array is not None else tuple(self.shape)
+        self._layout = intern_layout(shape, self._strides() if self._keys & NONCONTIGUOUS else None, self._dtype)
+        return self._layout
 
     @property
     def dtype(self) -> DType:
@@ -371,7 +380,7 @@ class Tensor(Methods, metaclass=_TensorType):
         if storage is not None and storage is not self._storage:
             self._storage = storage
             storage.add_alias(self)
-        self._shape, self._stride, self._offset = Size(shape), tuple(stride), offset
+        self._shape, self._stride, self._offset, self._layout = Size(shape), tuple(stride), offset, None
         canonical = self._stride == contiguous_strides(shape)
         self._keys = self._keys & ~NONCONTIGUOUS if canonical else self._keys | NONCONTIGUOUS
         self._refresh_array()
@@ -434,21 +443,26 @@ class Tensor(Methods, metaclass=_TensorType):
         storage.add_alias(out)
         return out
 
-    def _fast_view(self, array: np.ndarray, offset: int, stride: Ints | None = None) -> Tensor:
-        """A view of this CPU tensor with ``array``, a part of its array at ``offset``, contiguous or of that stride."""
-        out = new(Tensor)
-        out._array, out._dtype, out._offset = array, self._dtype, offset
-        if stride is None:
-            out._keys = self._keys & OF_VIEWS
-        else:
-            out._keys, out._stride = self._keys & OF_VIEWS | NONCONTIGUOUS, stride
+    def _view_by(self, shape: Ints, dtype: np.dtype, further: int, strides: Ints, stride: Ints | None,
+                 layout: Layout | None = None) -> Tensor:
+        """Return a view of this CPU tensor that begins ``further`` elements behind it, with ``strides`` in bytes, which
+        are ``stride`` in elements, or None where the view is contiguous.
+        """
         storage, cell, base = self._storage, self._version_counter, self._base
         if storage is None:
             storage = self.untyped_storage()
             cell = self._version_counter
         if cell is None:
             cell = self._version_counter = [0, storage]
-        out._storage, out._version_counter, out._base = storage, cell, self if base is None else base
+        out = new(Tensor)
+        out._dtype, out._layout, out._storage, out._version_counter = self._dtype, layout, storage, cell
+        out._offset = offset = self._offset + further
+        out._array = ndarray(shape, dtype, storage._bytes, offset * dtype.itemsize, strides)
+        if stride is None:
+            out._keys = self._keys & OF_VIEWS
+        else:
+            out._keys, out._stride = self._keys & OF_VIEWS | NONCONTIGUOUS, stride
+        out._base = self if base is None else base
         storage.add_alias(out)
         if cell[0]:
             out._attr_version = cell[0]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mindtorch
-from mindtorch._backends.cpu import kept
+from mindtorch._backends.cpu.plans import Plans
 from tests.support import assert_same, port, torch
 
 MOVES: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
@@ -180,8 +180,9 @@ def test_what_a_number_forbids_is_refused_each_time() -> None:
 
 
 def test_what_is_kept_is_bounded() -> None:
-    plans = kept.Kept(kept.PLANS)
-    for key in range(3 * kept.PLANS):
+    most = 64
+    plans = Plans(most)
+    for key in range(3 * most):
         assert plans.keep(key, -key) == -key
-        assert plans[key] == -key and len(plans) <= kept.PLANS
+        assert plans[key] == -key and len(plans) <= most
     assert plans.keep(None, 1) == 1 and None not in plans

@@ -20,8 +20,8 @@ from ..common.half import FEW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
 from ..common.quiet import silent
 from .fast_paths import LARGEST, REFUSALS, fast_path, ndarray
-from .kept import DESCRIPTIONS, Kept, seen
-from .rows import Rows, computed, fit, is_own
+from .plans import Plans, key_of
+from .rows import Rows, array_of, computed, fit, is_own
 
 
 class Plan(NamedTuple):
@@ -66,7 +66,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
     ufunc = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
-    kept = Kept(DESCRIPTIONS)
+    plans = Plans()
 
     def learn(args: tuple[Any, ...]) -> Plan:  # may warn of numbers that a dtype does not hold
         spec, dtype = meta.plan(args)
@@ -104,10 +104,10 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         return out
 
     def kernel(*args: Any) -> Any:
-        key, arrays = seen(args)
+        key, arrays = key_of(args), [array_of(arg) for arg in args]
         if key is not None:
-            key = key, get_default_dtype()  # which numbers and results may have
-        plan = kept.get(key) or kept.keep(key, computed(learn, (args,)))
+            key = *key, get_default_dtype()  # which numbers and results may have
+        plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
         if not plan.few and plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
                 plan.spec.stride is None and all_like(args[:count], plan.spec.shape, plan.spec.dtype)):
             return in_wide_blocks(ufunc, arrays[:count], empty_tensor(plan.spec))

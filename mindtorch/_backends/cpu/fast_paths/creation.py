@@ -9,7 +9,7 @@ from ...._device import CPU
 from ...._dispatch.keys import CPU as KEY
 from ...._dtype import get_default_dtype, int64
 from ...._tensor import Tensor, from_array
-from ..kept import MOST, PLANS, Kept, seen
+from ..plans import MOST, Plans, key_of
 from ..unwatched import computing, unwatched
 from . import FAST_PATHS, Row
 
@@ -20,19 +20,19 @@ def as_before(general: Row) -> Row:
     """A factory whose few numbers follow from its arguments, and the default dtype, alone: a copy of what it made of
     the same ones before.
     """
-    kept = Kept(PLANS)
+    plans = Plans(1 << 6)
 
     def fast(*args: Any) -> Any:
         if args[-3:-1] != ON_HOST:  # the layout and the device
             return general(*args)
-        key, _ = seen((*args[:-3], get_default_dtype()))
-        found = kept.get(key)
+        key = key_of((*args[:-3], get_default_dtype()))
+        found = plans.get(key)
         if found is not None:
             array, dtype = found
             return from_array(array.copy(), dtype)
         made = general(*args)
         if made._keys == KEY and made._array.size <= MOST:
-            kept.keep(key, (made._array.copy(), made._dtype))
+            plans.keep(key, (made._array.copy(), made._dtype))
         return made
 
     return unwatched(fast, general)

@@ -8,14 +8,14 @@ import numpy as np
 
 from ...._layout import Ints
 from ...._tensor import from_array
-from ..kept import MOST, PLANS, UNFIT, Kept
+from ..plans import MOST, UNFIT, Plans
 from ..unwatched import unwatched
 from . import FAST_PATHS, LARGEST, PLAIN, Row
 
 
 def padding(general: Row) -> Row:
     """``constant_pad_nd`` of small floating point tensors, which keeps where they lie in the results."""
-    plans = Kept(PLANS)
+    plans = Plans(1 << 6)
 
     def fast(self: Any, pad: Ints, value: Any = 0) -> Any:
         array, dtype = self._array, self._dtype

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...._layout import Ints
-from ..kept import MOST, planned
 from ..ops.pooling import Window, divisors, numbered
+from ..plans import MOST, planned
 from ..taps import region_places
 from ..windows import Array
 from . import FAST_PATHS

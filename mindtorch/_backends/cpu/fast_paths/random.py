@@ -14,8 +14,8 @@ from ...._layout import Ints
 from ...._random import integers, sampling
 from ...._random.default import default_generator
 from ...._tensor import Tensor, from_array
-from ..kept import MOST
 from ..ops import reduction
+from ..plans import MOST
 from ..unwatched import drawing
 from . import FAST_PATHS, FEW, PLAIN, Row, ndarray
 

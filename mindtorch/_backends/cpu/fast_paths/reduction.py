@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...._dispatch.return_types import named_tuple
-from ...._dtype import DType, bool_, float32, int64
+from ...._dtype import bool_, float32, int64
 from ...._layout import wrap_dims
 from ...._tensor import from_array
-from ..ops import CPU_KERNELS, reduction
+from ..ops import reduction
 from ..ops.pointwise import number
 from ..ops.reduction import MANY, by_ones, line_starts, sum_of_all
 from ..ops.softmax import FEW as SMALL
@@ -163,29 +163,6 @@ def place(find: Callable[..., Any]) -> Callable[[Row], Row]:
     return fast_path(run)
 
 
-def of_few(name: str, dtypes: set[Any]) -> Callable[[Row], Row]:
-    """A row that keeps these dtypes, for a small tensor and a dimension, or dimensions, that it has."""
-
-    def make(general: Row) -> Row:
-        row = CPU_KERNELS[name]
-
-        def run(self: Any, *settings: Any) -> ndarray | None:
-            array = self._array
-            if self._dtype not in dtypes or not 0 < array.size <= SMALL or not array.ndim:
-                return None
-            for setting in settings:
-                if setting is None or setting.__class__ is DType:
-                    return None
-            try:
-                return np.asarray(row(array, *settings))
-            except RuntimeError:  # of dimensions, of which the meta kernel tells in the right order
-                return None
-
-        return fast_path(run)(general)
-
-    return make
-
-
 def truth(reduce: Callable[..., Any]) -> Callable[[Row], Row]:
     """``all`` and ``any``."""
     return fast_path(lambda self: from_array(np.asarray(reduce(self._array, None)), bool_)
@@ -208,6 +185,4 @@ FAST_PATHS.update({
     "var_mean.correction": spread(ndarray.view, True),
     "std_mean.correction": spread(sqrt, True),
     "linalg_vector_norm": vector_norm,
-    **{name: of_few(name, NUMBERS) for name in ("max", "min", "amax", "amin", "prod", "prod.dim_int")},
-    **{name: of_few(name, {bool_}) for name in ("all.dim", "any.dim")},
 })

@@ -10,7 +10,7 @@ from ...._dispatch.keys import CPU, NONCONTIGUOUS
 from ...._dtype import bool_, int64
 from ...._storage import storage_of_array
 from ...._tensor import Tensor, from_array, new
-from ..kept import MOST
+from ..plans import MOST
 from ..unwatched import computing
 from . import FAST_PATHS, FEW, PLAIN, fast_path, ndarray
 

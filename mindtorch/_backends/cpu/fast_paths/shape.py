@@ -12,9 +12,9 @@ from ...._dtype import int64
 from ...._layout import Ints, contiguous_strides
 from ...._storage import storage_of_array
 from ...._tensor import Tensor, from_array, new
-from ..kept import MOST, UNFIT, by_plan, planned
 from ..ops import CPU_KERNELS
 from ..ops.shape import stacked
+from ..plans import MOST, UNFIT, by_plan, planned
 from ..unwatched import computing
 from ..windows import keys_of_positions
 from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
