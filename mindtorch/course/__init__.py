@@ -3,7 +3,8 @@
 A lesson is a notebook, and a module in ``lessons`` that holds what can be asked in it, one row a task: predictions with
 the answer and its reason, labs with their cases, hints and usual mistakes. In the notebook
 
-    course.predict("strides.t", (1, 4))       # commits an answer, then says what is right, and why
+    course.predict("strides.t", (1, 4))       # commits an answer
+    course.explain("strides.t")               # after the picture: the right answer, and why
     course.hint("strides.position")           # the next of a few hints
     course.check("strides.position", mine)    # runs ``mine`` on the lab's cases, each within a limit of time
     course.solution("strides.position")       # after passing, or with the teacher's key
@@ -22,7 +23,9 @@ A part that works can be put into the running library, as long as a block lasts 
 ``replace``, ``replace_engine``, ``replace_allocator`` and ``add_key`` refuse, with a sentence, what would leave the
 library broken. Teachers make a release, slides and a guide, and grade submissions, with ``python -m mindtorch course``.
 """
-from .desk import check as check, hint as hint, predict as predict, progress as progress, solution as solution
+from .desk import (
+    check as check, explain as explain, hint as hint, predict as predict, progress as progress, solution as solution,
+)
 from .own import part as part
 from .parts import (
     add_key as add_key, excluded as excluded, replace as replace, replace_allocator as replace_allocator,
@@ -30,5 +33,5 @@ from .parts import (
 )
 from .said import NotYet as NotYet, Refused as Refused
 
-__all__ = ["NotYet", "Refused", "add_key", "check", "excluded", "hint", "part", "predict", "progress", "replace",
-           "replace_allocator", "replace_engine", "solution"]
+__all__ = ["NotYet", "Refused", "add_key", "check", "excluded", "explain", "hint", "part", "predict", "progress",
+           "replace", "replace_allocator", "replace_engine", "solution"]

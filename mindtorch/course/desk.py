@@ -37,28 +37,38 @@ def _display(html: Markup) -> None:
 
 
 def predict(task: str, answer: Any = ...) -> Page:
-    """Commit the answer to a question, and see what is right, and why. The first answer stays; a later one is shown
-    beside it.
+    """Commit the answer to a question. The first answer stays; ``explain`` shows the right one.
 
     Raises:
-        NotYet: if there is no answer yet, or none of the kind that is asked for.
+        NotYet: if there is no answer yet, or not of the kind that is asked for.
     """
     asked = find(task, Prediction)
     record = Record()
     first = record.predictions.get(task, ...)
-    if answer is ... and first is ...:
-        raise NotYet(f"{asked.question} Write your answer in the place of the dots; it need not be right.")
     given = _plain(answer)
+    if given is ... and first is ...:
+        raise NotYet(f"{asked.question} Write your answer in place of the dots; it need not be right.")
     if given is not ... and (kind := _kind(asked.answer)) != _kind(given):
-        raise NotYet(f"{asked.question} The answer is {kind}, and not {shown(given)}.")
+        raise NotYet(f"{asked.question} The answer is {kind}, not {shown(given)}.")
     if first is ...:
         record.predictions[task] = given
         record.write()
-    said = [] if first is ... else [("your first answer", shown(first), difference(asked.answer, first) is None)]
-    if answer is not ... and (first is ... or difference(first, given) is not None):
-        said.append(("your answer" if first is ... else "your answer now", shown(given),
-                     difference(asked.answer, given) is None))
-    return Page(pictures.prediction_page(asked.question, said, shown(asked.answer), asked.reason))
+        return Page(pictures.committed_page(task, "your answer", shown(given)))
+    return Page(pictures.committed_page(task, "your first answer", shown(first)))
+
+
+def explain(task: str) -> Page:
+    """Show the committed answer to a question, the right one, and the reason.
+
+    Raises:
+        NotYet: if no answer is committed.
+    """
+    asked = find(task, Prediction)
+    given = Record().predictions.get(task, ...)
+    if given is ...:
+        raise NotYet(f"{asked.question} Answer first, by course.predict({task!r}, ...).")
+    is_right = difference(asked.answer, given) is None
+    return Page(pictures.prediction_page(asked.question, shown(given), is_right, shown(asked.answer), asked.reason))
 
 
 def _plain(answer: Any) -> Any:

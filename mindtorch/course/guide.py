@@ -12,23 +12,25 @@ from .tasks import Lab, Lesson, all_lessons
 HOW = """# The instructor's guide
 
 {count} lessons of {shortest} to {longest} minutes. Readers need Python and what a matrix is; the lessons build on
-each other, and each says which it needs. No PyTorch, no GPU and no network is needed.
+each other, and each states which it needs. No PyTorch, no GPU and no network is needed.
 
-**A session.** Have everybody commit a prediction before anybody runs the next cell: the answer that one has given is
-what makes the picture interesting. Let two who disagree explain themselves to each other; the reason that the course
-gives comes after that. Then the lab: ten minutes alone, hints as needed (`course.hint`, three to each lab), then the
-check. What the check says names the mistake in most cases; the list of usual mistakes below says what to expect. Keep
-the last minutes for "The answer": close the notebook, and have somebody answer the lesson's question without it.
+**A session.** Let everybody commit a prediction (`course.predict`) before anybody runs the next cell: a committed
+answer is what makes the picture interesting. Let two who disagree explain themselves to each other, and only then run
+`course.explain`, which gives the right answer and the reason. Then comes the lab: ten minutes alone, hints as needed
+(`course.hint`, three for each lab), then the check. The check names the mistake in most cases; the list of usual
+mistakes below shows what to expect. Keep the last minutes for "The answer": close the notebook, and let somebody answer
+the lesson's question without it.
 
 **Before.** `python -m mindtorch course release FOLDER --key WORD` makes the students' notebooks; with the word,
 `course.solution(task, WORD)` shows a solution. `python -m mindtorch course slides FOLDER` makes slides.
 
-**After.** `python -m mindtorch course grade FOLDER` grades a folder with one of notebooks for each student, each in a
-process of its own with a limit of time, so that no submission can harm another's grade. {points} points can be had.
+**After.** `python -m mindtorch course grade FOLDER` grades a folder that has a folder of notebooks for each student.
+Each notebook runs in a process of its own with limits of time and memory, and with your rights: read a submission
+before you grade it if you do not trust its author. There are {points} points in all.
 
-**Mistakes of every lesson.** A part is written and the cell above it not run: the names are then those of before. A
-part returns nothing. A part prints where it should return. A part is right for the example and not for the empty, the
-negative, the repeated: the check shows the call that fails.
+**Mistakes of every lesson.** A cell was changed and not run again: its names are then the old ones. A function returns
+nothing. A function prints the result instead of returning it. A function is right for the example, but not for empty,
+negative or repeated values: the check shows the call that fails.
 """
 
 
@@ -60,7 +62,7 @@ def _page(lesson: Lesson, masters: Path) -> str:
     lines += [f"- {row.question} *{_plain(row.answer)}.* {row.reason}" for row in lesson.predictions]
     for lab in lesson.labs:
         lines += ["", f"**Lab `{lesson.name}.{lab.name}`**, {lab.points} points: {lab.question} Usual mistakes, and "
-                  "what the check says to them:", "", *(f"- {hint}" for hint in _hints(lab))]
+                  "the hint for each:", "", *(f"- {hint}" for hint in _hints(lab))]
     return "\n".join([*lines, "", answer, ""])
 
 

@@ -34,8 +34,8 @@ Reveal.initialize({hash: true, width: 1280, height: 800, margin: 0.02, center: f
 
 
 def slides(masters: Path, target: Path, run: bool = True, reveal: str = "") -> list[Path]:
-    """Write each lesson as slides, by nbconvert: a heading begins a slide, a text between cells one below it, and what
-    a prediction says comes with the next key. What is taller than a slide can be scrolled. ``run`` executes the
+    """Write each lesson as slides, by nbconvert. A heading begins a slide, a text between cells one below it, and an
+    explanation comes with the next key. What is taller than a slide can be scrolled. ``run`` executes the
     notebooks first, so that pictures are in them.
 
     The pages load reveal.js, and nothing else, from the network; or from ``reveal``, which is an address, or a folder
@@ -93,4 +93,4 @@ def _kind(cell: Any) -> str:
         return "skip"
     if cell.cell_type == "markdown":
         return "slide" if cell.source.startswith("#") else "subslide"
-    return "fragment" if "course.predict(" in cell.source else "-"
+    return "fragment" if "course.explain(" in cell.source else "-"

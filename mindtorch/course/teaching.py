@@ -21,8 +21,10 @@ from .running import run
 MASTERS = Path(__file__).resolve().parents[2] / "notebooks" / "course"
 #: What lessons link to in the folder above the masters'; in a release it lies beside the lessons.
 REFERENCE = ("05_gallery.ipynb", "06_compile.ipynb")
-#: What stands in a release where the solution was. It is a comment, so that a function of a docstring stays one.
+#: A release has this in place of a solution. It is a comment, so that a function of a docstring stays one.
 STUB = "# YOUR CODE HERE"
+#: A prediction's cell keeps this line in a release: it is the one place to write.
+ANSWER = "answer = ..."
 
 
 def release(masters: Path, target: Path, key: str = "") -> list[Path]:
@@ -49,6 +51,8 @@ def release(masters: Path, target: Path, key: str = "") -> list[Path]:
             notebook, _ = step.preprocess(notebook, {})
         for cell in notebook.cells:  # all of them lie in one folder now
             cell.source = cell.source.replace("](../", "](").replace("](course/", "](")
+            if ANSWER in cell.source:
+                cell.source = cell.source.replace(f"\n{STUB}", "")
         nbformat.write(notebook, target / master.name)
         written.append(target / master.name)
     record = Record(target)

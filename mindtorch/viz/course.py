@@ -19,12 +19,18 @@ def _page(*children: Any) -> Markup:
     return page(tag("div", *children, class_="mt-box"), kind="course", sheet="course")
 
 
-def prediction_page(question: str, said: Sequence[tuple[str, str, bool]], answer: str, reason: str) -> Markup:
-    """Draw a question with the answers that were committed, each (whose, what, whether right), and what is right."""
-    lines = [tag("div", _mark(right), " ", soft(f"{whose}: "), mono(what), class_="mt-said")
-             for whose, what, right in said]
-    correct = None if said and said[-1][2] else tag("div", soft("right is: "), mono(answer), class_="mt-said")
-    return _page(tag("div", tag("b", _code(question))), *lines, correct, tag("p", _code(reason)))
+def committed_page(task: str, whose: str, answer: str) -> Markup:
+    """Draw an answer that was committed, without its verdict."""
+    return _page(tag("div", soft(f"{whose}: "), mono(answer), soft("; afterwards, "),
+                     mono(f"course.explain({task!r})"), soft(" shows the right one")))
+
+
+def prediction_page(question: str, given: str, is_right: bool, answer: str, reason: str) -> Markup:
+    """Draw a question with the answer that was committed, the right answer, and the reason."""
+    correct = None if is_right else tag("div", soft("right is: "), mono(answer), class_="mt-said")
+    return _page(tag("div", tag("b", _code(question))),
+                 tag("div", _mark(is_right), " ", soft("your answer: "), mono(given), class_="mt-said"),
+                 correct, tag("p", _code(reason)))
 
 
 def passed_page(said: str) -> Markup:

@@ -54,11 +54,18 @@ def test_nothing_is_said_before_an_answer_is_committed() -> None:
     assert "(1, 4)" not in str(said.value)
 
 
-def test_an_answer_is_committed_and_a_second_call_shows_both() -> None:
-    first = repr(course.predict("strides.t", (4, 1)))
-    assert "✗ your answer: (4, 1)" in first and "right is: (1, 4)" in first and "swaps sizes" in first
-    second = repr(course.predict("strides.t", [1, 4]))
-    assert "✗ your first answer: (4, 1)" in second and "✓ your answer now: (1, 4)" in second
+def test_an_answer_is_committed_before_the_right_one_is_shown() -> None:
+    with pytest.raises(course.NotYet, match="Answer first"):
+        course.explain("strides.t")
+    committed = repr(course.predict("strides.t", (4, 1)))
+    assert "your answer: (4, 1)" in committed and "(1, 4)" not in committed and "swaps sizes" not in committed
+    shown = repr(course.explain("strides.t"))
+    assert "✗ your answer: (4, 1)" in shown and "right is: (1, 4)" in shown and "swaps sizes" in shown
+
+
+def test_the_first_answer_stays() -> None:
+    course.predict("strides.t", (4, 1))
+    assert "your first answer: (4, 1)" in repr(course.predict("strides.t", [1, 4]))
     assert "your first answer: (4, 1)" in repr(course.predict("strides.t"))
     assert json.loads(Path("course.json").read_text())["predictions"] == {"strides.t": [4, 1]}
 
@@ -66,11 +73,12 @@ def test_an_answer_is_committed_and_a_second_call_shows_both() -> None:
 def test_an_answer_is_of_a_kind_that_can_be_kept() -> None:
     with pytest.raises(course.NotYet, match="not set"):
         course.predict("strides.t", {1, 4})
-    assert "✓ your answer: 0" in repr(course.predict("strides.expand", torch.tensor(0)))
+    course.predict("strides.expand", torch.tensor(0))
+    assert "✓ your answer: 0" in repr(course.explain("strides.expand"))
 
 
 @pytest.mark.parametrize(("task", "answer", "said"), [
-    ("strides.t", 4, "The answer is 2 values in parentheses, and not 4"), ("strides.t", (1, 4, 0), "2 values"),
+    ("strides.t", 4, "The answer is 2 values in parentheses, not 4"), ("strides.t", (1, 4, 0), "2 values"),
     ("strides.expand", "none", "a number"), ("views.columns", 1, "True or False"),
     ("allocator.holes", 0, "a text"), ("strides.expand", True, "a number"),
 ])

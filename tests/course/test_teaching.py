@@ -103,7 +103,7 @@ def test_slides_have_no_solutions_and_begin_with_headings(masters: Path, tmp_pat
     found = json.loads(path.read_text())
     found["cells"][:0] = [{"cell_type": "markdown", "id": f"t{i}", "metadata": {}, "source": text}
                           for i, text in enumerate(("# Doubling", "## How?", "Like this."))]
-    asked = cell("course.predict('a', 1)", "asked")
+    asked = cell("course.explain('a')", "asked")
     asked["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": {
         "application/vnd.jupyter.widget-view+json": {"model_id": "0"}, "text/html": "<i>still</i>"}}]
     found["cells"] += [asked, {"cell_type": "markdown", "id": "t9", "metadata": {}, "source": "Next: nothing"}]

@@ -10,10 +10,10 @@ PREDICTIONS = (
                "again and again, by a stride of 0."),
     Prediction("dtype", "What is the dtype of torch.ones(2) + torch.tensor(1.5, dtype=torch.float64)? Write it as "
                "text, such as 'float64'.", "float32",
-               "The second tensor has no dimensions, and such a one counts as a number: it does not make the other's "
-               "dtype wider, unless it is of a higher kind (bool, integer, floating point, complex)."),
-    Prediction("gradient", "w has the shape (3,) and a the shape (2, 3), all ones. What is the gradient of "
-               "(a * w).sum() for w? Write three numbers.", (2, 2, 2),
+               "The second tensor has no dimensions, and so counts as a number: it does not widen the other's dtype, "
+               "unless it is of a higher kind (bool, integer, floating point, complex)."),
+    Prediction("gradient", "w has the shape (3,) and a the shape (2, 3), all ones. What is the gradient of (a * "
+                           "w).sum() with respect to w? Write three numbers.", (2, 2, 2),
                "Each element of w was used twice, once in each row. A small change of it counts twice in the sum, so "
                "the contributions of both rows are added."),
 )
@@ -87,9 +87,9 @@ def _last(grad, shape):
 
 
 MISTAKES = (
-    Mistake("Broadcasting read an element several times, and each time it contributed to the result: the contributions "
-            "have to be added. Nothing is summed yet.", lambda g, shape: g),
-    Mistake("All the rows count, not the first alone: add them.", _first),
+    Mistake("Broadcasting read an element several times, and each time it contributed to the result: add the "
+            "contributions. Nothing is summed yet.", lambda g, shape: g),
+    Mistake("All rows count, not only the first: add them.", _first),
     Mistake("The contributions are added, not averaged.", _mean),
     Mistake("Sum over the dimensions of size 1, too: broadcasting stretched them.", _leading_only),
     Mistake("Sum over the dimensions that broadcasting put in front, too, and drop them.", _ones_only),
@@ -97,18 +97,18 @@ MISTAKES = (
     Mistake("The dimensions that broadcasting put in front are not in the shape: drop them, by a sum without keepdim.",
             _keep_all),
     Mistake("Shapes are aligned at their right ends, so the dimensions that were added are the first ones.", _last),
-    Mistake("Only those dimensions are summed that were stretched, the others stay apart.",
+    Mistake("Sum only the dimensions that were stretched; keep the others.",
             lambda g, shape: g.sum().expand(shape)),
-    Mistake("Only those dimensions are summed that were stretched, the others stay apart.", lambda g, shape: g.sum()),
-    Mistake("The shape is right, but elements were left out: sum, where reshaping and slicing only pick.",
+    Mistake("Sum only the dimensions that were stretched; keep the others.", lambda g, shape: g.sum()),
+    Mistake("The shape is right, but elements were left out: reshaping and slicing only pick elements, so sum them.",
             lambda g, shape: g.flatten()[:_count(shape)].reshape(shape)),
-    Mistake("Reshaping keeps all elements, and the shape has fewer of them: those that belong to one are added.",
+    Mistake("Reshaping keeps all elements, and the shape has fewer: add those that belong to one.",
             lambda g, shape: g.reshape(shape)),
-    Mistake("All contributions are added: it is not the largest that counts.", _largest),
+    Mistake("Add all contributions: do not take the largest.", _largest),
     Mistake("The gradient keeps its dtype.", lambda g, shape: unbroadcast(g, shape).float()),
-    Mistake("The gradient itself is wanted, and not ones of its shape.",
+    Mistake("Return the gradient itself, not ones of its shape.",
             lambda g, shape: unbroadcast(g * 0 + 1, shape)),
-    Mistake("The gradient itself is wanted, and not ones of its shape.",
+    Mistake("Return the gradient itself, not ones of its shape.",
             lambda g, shape: torch.ones(shape, dtype=g.dtype)),
 )
 
@@ -133,10 +133,10 @@ LESSON = Lesson(
     3, "broadcasting", "What does `a + b` do when shapes and dtypes differ?", "03_broadcasting", 30, PREDICTIONS,
     (Lab(
         "unbroadcast", "What is the gradient of a tensor that was broadcast?", unbroadcast, CASES,
-        ("What was read several times gets several contributions, which are added. Which dimensions were read several "
-         "times?",
-         "There are two kinds: dimensions that the shape does not have, which are summed and gone, and those in which "
-         "it has size 1, which are summed and stay, with keepdim=True.",
+        ("An element that was read several times gets several contributions, which are added. Along which dimensions "
+         "were elements read several times?",
+         "There are two kinds: dimensions that the shape does not have are summed and disappear; dimensions of size 1 "
+         "are summed and stay, with keepdim=True.",
          "While grad.dim() > len(shape): grad = grad.sum(0). Then, for every d with shape[d] == 1: grad = grad.sum(d, "
          "keepdim=True)."),
         MISTAKES, 3,

@@ -5,15 +5,18 @@ from ..tasks import Lab, Lesson, Mistake, Prediction
 from . import torch
 
 PREDICTIONS = (
-    Prediction("relu", "x is (-1, 0, 2). What is the gradient of x.relu().sum() for x? Write three numbers.", (0, 0, 1),
-               "Where x is negative a small change of it changes nothing, where it is positive the sum changes as much "
+    Prediction("relu", "x is (-1, 0, 2). What is the gradient of x.relu().sum() with respect to x? Write three "
+                       "numbers.", (0, 0, 1),
+               "Where x is negative a small change of it changes nothing; where it is positive the sum changes as much "
                "as x. At 0 the curve has a corner and no slope; PyTorch takes 0."),
-    Prediction("kept", "The derivative of exp(x) is exp(x). What should the node of exp keep for the way back: its "
-               "input (write 'self') or its output (write 'result')?", "result",
-               "The derivative is the output itself. Whoever keeps the input has to compute the exponential twice."),
-    Prediction("softmax", "x has three elements. What is the gradient of x.softmax(0).sum() for x? Write three "
-               "numbers.", (0, 0, 0),
-               "The softmax of any x sums to 1. What cannot change has no slope, though each element has one."),
+    Prediction("kept", "The derivative of exp(x) is exp(x). What should the node of exp save for the backward pass: "
+                       "its input (write 'self') or its output (write 'result')?", "result",
+               "The derivative is the output itself. A node that saves the input has to compute the exponential "
+               "twice."),
+    Prediction("softmax", "x has three elements. What is the gradient of x.softmax(0).sum() with respect to x? Write "
+                          "three numbers.", (0, 0, 0),
+               "The softmax of any x sums to 1. A sum that cannot change has slope 0, though its elements have "
+               "slopes."),
 )
 
 
@@ -26,17 +29,17 @@ def log_softmax_backward(grad, result, dim):
 
 
 RELU_MISTAKES = (
-    Mistake("Where relu returned 0 nothing passes: the result, which is never negative, has to be greater than 0.",
+    Mistake("Where relu returned 0 nothing passes: the gradient passes only where the result is greater than 0.",
             lambda g, r: g),
     Mistake("It is the other way round: where the result is positive the gradient passes.",
             lambda g, r: torch.where(r > 0, torch.zeros_like(g), g)),
-    Mistake("That is the slope alone: by the chain rule it is multiplied with the gradient that arrives.",
+    Mistake("That is only the slope: by the chain rule it is multiplied by the gradient that arrives.",
             lambda g, r: (r > 0).to(g.dtype)),
     Mistake("The slope of relu is 1 where the result is positive, and not the result itself.", lambda g, r: g * r),
     Mistake("The slope is 1 where the result is positive, and not one half.", lambda g, r: relu_backward(g, r) / 2),
-    Mistake("Whether the gradient passes depends on the result, and not on the gradient's own sign.",
+    Mistake("The result decides whether the gradient passes, not the gradient's own sign.",
             lambda g, r: g.relu()),
-    Mistake("Whether the gradient passes depends on the result, and not on the gradient's own sign.",
+    Mistake("The result decides whether the gradient passes, not the gradient's own sign.",
             lambda g, r: relu_backward(g, r).relu()),
     Mistake("An infinite gradient times 0 is NaN: choose with torch.where instead of multiplying.",
             lambda g, r: g * (r > 0)),
@@ -44,14 +47,14 @@ RELU_MISTAKES = (
             lambda g, r: torch.where(r > 0, g, 0.01 * g)),
     Mistake("Where the result is 0 nothing passes at all, not even a little.",
             lambda g, r: torch.where(r > 0, g, 0.5 * g)),
-    Mistake("That says where the gradient passes, and is not the gradient: choose with it between grad and 0.",
+    Mistake("That is a mask of where the gradient passes, not the gradient: use it to choose between grad and 0.",
             lambda g, r: r > 0),
-    Mistake("The gradient has the shape of the input: where nothing passes stands a 0.", lambda g, r: g[r > 0]),
-    Mistake("A tensor has many truth values: torch.where chooses for each element.",
+    Mistake("The gradient has the shape of the input: put a 0 where nothing passes.", lambda g, r: g[r > 0]),
+    Mistake("A tensor has one truth value for each element: torch.where chooses element by element.",
             lambda g, r: g if r > 0 else torch.zeros_like(g)),
-    Mistake("The gradient that arrives belongs to others: return a new tensor.",
+    Mistake("Do not write into the gradient that arrives: return a new tensor.",
             lambda g, r: g.masked_fill_(r == 0, 0)),
-    Mistake("The gradient has the shape of the input: nothing is summed.", lambda g, r: relu_backward(g, r).sum()),
+    Mistake("The gradient has the shape of the input: sum nothing.", lambda g, r: relu_backward(g, r).sum()),
     Mistake("The sign stays: relu rises where it is not flat.", lambda g, r: -relu_backward(g, r)),
 )
 MISTAKES = (
@@ -59,34 +62,34 @@ MISTAKES = (
             lambda g, r, dim: g - r * g.sum(dim, keepdim=True)),
     Mistake("Each output depends on all inputs, through the sum in the denominator: a second term is missing.",
             lambda g, r, dim: g),
-    Mistake("Each output depends on all inputs, so the second term has the sum of the gradients along dim, and not "
-            "each by itself.", lambda g, r, dim: g - r.exp() * g),
+    Mistake("Each output depends on all inputs, so the second term has the sum of the gradients along dim, not each "
+            "gradient by itself.", lambda g, r, dim: g - r.exp() * g),
     Mistake("The sum keeps its dimension, with size 1, so that it broadcasts against the rest: keepdim=True.",
             lambda g, r, dim: g - r.exp() * g.sum(dim)),
-    Mistake("The sum goes along dim, and not over all elements: rows have nothing to do with each other.",
+    Mistake("The sum runs along dim, not over all elements: rows are independent of each other.",
             lambda g, r, dim: g - r.exp() * g.sum()),
-    Mistake("The sum goes along the dimension that is given, which need not be the last one.",
+    Mistake("The sum runs along dim, which need not be the last dimension.",
             lambda g, r, dim: g - r.exp() * g.sum(-1, keepdim=True)),
-    Mistake("The sum goes along the dimension that is given, which need not be the first one.",
+    Mistake("The sum runs along dim, which need not be the first dimension.",
             lambda g, r, dim: g - r.exp() * g.sum(0, keepdim=True)),
     Mistake("The gradients are added, not averaged.", lambda g, r, dim: g - r.exp() * g.mean(dim, keepdim=True)),
     Mistake("The second term is subtracted: raising one input lowers the others' share.",
             lambda g, r, dim: g + r.exp() * g.sum(dim, keepdim=True)),
     Mistake("Both terms count in full: nothing is halved.", lambda g, r, dim: log_softmax_backward(g, r, dim) / 2),
-    Mistake("That is the derivative of softmax; of its logarithm it is grad - softmax * the sum of grad.",
+    Mistake("That is the derivative of softmax; that of its logarithm is grad - softmax * the sum of grad.",
             lambda g, r, dim: r.exp() * (g - (g * r.exp()).sum(dim, keepdim=True))),
-    Mistake("The sum is of the gradients alone, and not of gradients times softmax.",
+    Mistake("Sum the gradients alone, not gradients times softmax.",
             lambda g, r, dim: g - r.exp() * (g * r.exp()).sum(dim, keepdim=True)),
-    Mistake("The softmax is multiplied with the sum of the gradients.", lambda g, r, dim: g - r.exp()),
-    Mistake("In the second term the sum of the gradients is multiplied with each element's softmax, after summing.",
+    Mistake("The softmax is multiplied by the sum of the gradients.", lambda g, r, dim: g - r.exp()),
+    Mistake("In the second term, sum the gradients first, then multiply by each element's softmax.",
             lambda g, r, dim: g - (g * r.exp()).sum(dim, keepdim=True)),
-    Mistake("result.exp() is the softmax already: it is not taken a second time.",
+    Mistake("result.exp() is the softmax already: do not take it a second time.",
             lambda g, r, dim: g - r.exp().softmax(dim) * g.sum(dim, keepdim=True)),
     Mistake("The second term has the softmax of the element as a factor.",
             lambda g, r, dim: g - g.sum(dim, keepdim=True)),
-    Mistake("The first term is the gradient that arrives: by the chain rule everything is multiplied with it.",
+    Mistake("The first term is the gradient that arrives, not 1: by the chain rule the slope is multiplied by it.",
             lambda g, r, dim: 1 - r.exp() * g.sum(dim, keepdim=True)),
-    Mistake("That is one gradient's sign and order turned round: it is grad - softmax * sum.",
+    Mistake("The sign is the wrong way round: it is grad - softmax * sum.",
             lambda g, r, dim: r.exp() * g.sum(dim, keepdim=True) - g),
 )
 
@@ -113,8 +116,8 @@ LESSON = Lesson(
         (_case([1., 1, 1], [3., 2, 1]), _case([1., 1, 1], [-1., 2, 3]), _case([2., 3, 4], [-1., 5, 0.5]),
          _case([-2., -3, 4], [1., -5, 0.5]), _case([1., 1], [0., 1]), _case([[1., 2], [3, 4]], [[-1., 1], [2, -2]]),
          _case([float("inf"), 1], [-1., 1])),
-        ("Where relu passed its input on, the slope is 1; where it returned 0, the slope is 0.",
-         "By the chain rule the slope is multiplied with the gradient that arrives: it passes where the result is "
+        ("Where relu passed its input through, the slope is 1; where it returned 0, the slope is 0.",
+         "By the chain rule the slope is multiplied by the gradient that arrives: it passes where the result is "
          "positive, and is 0 elsewhere.",
          "torch.where(condition, a, b) takes from a where the condition holds, and from b elsewhere."),
         RELU_MISTAKES, 2, describe=_described("relu_backward"), hidden=(_case([[5.]], [[0.]]),)),
@@ -125,10 +128,10 @@ LESSON = Lesson(
          _case_of_softmax([[1., 2, 3], [4, 5, 7]], [[0.5, -1., 2], [1, 0, 0]], 0),
          _case_of_softmax([[[1.], [-2]], [[3], [4]]], [[[1.], [0]], [[2], [5]]], 1),
          _case_of_softmax([1., 2, -1], [1000., 0, -1000], 0)),
-        ("log_softmax(x) is x minus one number for each row, log(sum(exp(x))). The first term passes the gradient on "
-         "as it is. What does the second do?",
-         "The derivative of log(sum(exp(x))) for an element is its softmax, which is result.exp(). All outputs of the "
-         "row have it subtracted, so their gradients are added up.",
+        ("log_softmax(x) is x minus one number for each row, log(sum(exp(x))). The first term passes the gradient "
+         "through unchanged. What does the second do?",
+         "The derivative of log(sum(exp(x))) with respect to an element is its softmax, which is result.exp(). It is "
+         "subtracted from all outputs of the row, so their gradients are added up.",
          "grad - softmax * grad.sum(dim, keepdim=True)"),
         MISTAKES, 3, describe=_described("log_softmax_backward"),
         hidden=(_case_of_softmax([[0., 0], [1, 1]], [[3., 4], [5, 6]], -1),)),

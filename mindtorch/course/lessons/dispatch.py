@@ -8,15 +8,15 @@ from . import torch
 
 PREDICTIONS = (
     Prediction("operators", "How many operators does the library call for torch.ones(2, 3) @ torch.ones(3)?", 2,
-               "matmul is written in other operators: it looks at the dimensions, and calls mv for a matrix and a "
+               "matmul is written in other operators: it checks the dimensions, and calls mv for a matrix and a "
                "vector. For two matrices it would call mm. An operator like matmul is called composite."),
     Prediction("memory", "big is an empty tensor of 100,000 x 100,000 float32 on the device 'meta'. How many bytes "
                "does big @ big.t() take?", 0,
-               "The device 'meta' has kernels that compute shape and dtype of the result, and no element. Its storages "
-               "have a size and no memory."),
-    Prediction("promoted", "What does the meta kernel of add say of an int64 tensor of shape (3,) and a float32 tensor "
-               "of shape (2, 1)? Give (dtype as text, first size, second size).", ("float32", 2, 3),
-               "It broadcasts and promotes, as in lesson 3, and that is all that it has to do."),
+               "The device 'meta' has kernels that compute the shape and dtype of the result, and no elements. Its "
+               "storages have a size and no memory."),
+    Prediction("promoted", "What does the meta kernel of add return for an int64 tensor of shape (3,) and a float32 "
+                           "tensor of shape (2, 1)? Give (dtype as text, first size, second size).", ("float32", 2, 3),
+               "It broadcasts and promotes, as in lesson 3, and does nothing else."),
 )
 
 
@@ -65,16 +65,16 @@ def _never_refuses(self, other, alpha=1):
 
 
 META_MISTAKES = (
-    Mistake("The dtype is promoted from both operands, and is not that of the first: torch.result_type(self, other).",
+    Mistake("The dtype is promoted from both operands, not taken from the first: torch.result_type(self, other).",
             _meta(dtype=lambda s, o: s.dtype)),
-    Mistake("The dtype is promoted from both operands, and is not that of the second: torch.result_type(self, other).",
+    Mistake("The dtype is promoted from both operands, not taken from the second: torch.result_type(self, other).",
             _meta(dtype=lambda s, o: _dtype(o))),
     Mistake("Not every result is float32: the dtype follows from the operands.",
             _meta(dtype=lambda s, o: torch.get_default_dtype())),
     Mistake("promote_types sees two dtypes and cannot know which operand has no dimensions, or is a number; such "
-            "operands weigh less. torch.result_type looks at the operands themselves.",
+            "operands weigh less. torch.result_type sees the operands themselves.",
             _meta(dtype=lambda s, o: torch.promote_types(s.dtype, _dtype(o)))),
-    Mistake("NumPy promotes otherwise: int64 with float32 is float64 there, and float32 in PyTorch.",
+    Mistake("NumPy promotes differently: int64 with float32 is float64 there, and float32 in PyTorch.",
             _meta(dtype=_numpy_dtype)),
     Mistake("The shapes are broadcast: the result need not have the shape of the first operand.",
             _meta(shape=lambda s, o: s.shape)),
@@ -89,8 +89,8 @@ META_MISTAKES = (
             _meta(dtype=lambda s, o: torch.result_type(s, o if isinstance(o, torch.Tensor) else float(o)))),
     Mistake("A number of a higher kind counts: int64 + 1.5 is float32.",
             _meta(dtype=lambda s, o: torch.result_type(s, o) if isinstance(o, torch.Tensor) else s.dtype)),
-    Mistake("Shapes that cannot be broadcast are an error: let it be raised.", _never_refuses),
-    Mistake("A tensor is wanted, and no elements in it: torch.empty of the shape and the dtype, on 'meta'.",
+    Mistake("Shapes that cannot be broadcast are an error: do not catch it.", _never_refuses),
+    Mistake("Return a tensor without elements: torch.empty of the shape and the dtype, on 'meta'.",
             lambda self, other, alpha=1: tuple(add_meta(self, other).shape)),
 )
 
@@ -146,10 +146,11 @@ MISTAKES = (
             lambda s, o, alpha=1: add_kernel(s * alpha, o)),
     Mistake("The kernel is called with alpha, too: def add_kernel(self, other, alpha=1).",
             lambda s, o: add_kernel(s, o)),
-    Mistake("NumPy promotes otherwise: int64 with float32 is float64 there. Convert to torch.result_type(self, other).",
+    Mistake("NumPy promotes differently: int64 with float32 is float64 there. Convert to torch.result_type(self, "
+            "other).",
             _numpy_rules),
-    Mistake("The result has to be converted to torch.result_type(self, other), and is not always of the first "
-            "operand's dtype.", lambda s, o, alpha=1: add_kernel(s, o, alpha).to(s.dtype)),
+    Mistake("Convert the result to torch.result_type(self, other): it does not always have the first operand's "
+            "dtype.", lambda s, o, alpha=1: add_kernel(s, o, alpha).to(s.dtype)),
     Mistake("Not every result is float32: the dtype follows from the operands.",
             lambda s, o, alpha=1: add_kernel(s, o, alpha).float()),
     Mistake("Compute in the dtype of the result: float64 cannot hold every int64.",
@@ -161,9 +162,9 @@ MISTAKES = (
     Mistake("The second operand may be a number, as in a + 1, which has no method numpy().",
             lambda s, o, alpha=1: torch.from_numpy(np.asarray(
                 s.to(torch.result_type(s, o)).numpy() + alpha * o.to(torch.result_type(s, o)).numpy()))),
-    Mistake("The dispatcher wants a tensor: torch.from_numpy makes one of an array.",
+    Mistake("The dispatcher expects a tensor: torch.from_numpy makes one from an array.",
             lambda s, o, alpha=1: add_kernel(s, o, alpha).numpy()),
-    Mistake("A kernel returns a new tensor, since its arguments belong to others.", _inplace),
+    Mistake("A kernel returns a new tensor: do not write into its arguments.", _inplace),
     Mistake("It is a sum: self + alpha * other.", lambda s, o, alpha=1: add_kernel(s, o, -alpha)),
 )
 
@@ -181,18 +182,18 @@ LESSON = Lesson(
     4, "dispatch", "Who computes `a + b`?", "04_kernels", 35, PREDICTIONS,
     (Lab(
         "meta", "What will the result of an addition be?", add_meta, META_CASES,
-        ("What has a tensor without elements? A shape and a dtype. Lesson 3 says how both follow from the operands.",
+        ("A tensor without elements has a shape and a dtype. Lesson 3 shows how both follow from the operands.",
          "torch.broadcast_shapes(a, b) gives the common shape, and torch.result_type(self, other) the dtype. The "
          "second operand may be a number: its shape is ().",
          "Return torch.empty(shape, dtype=dtype, device='meta')."),
         META_MISTAKES, 2, run=_run_meta, describe=_described("add_meta")),
      Lab(
         "kernel", "What computes an addition?", add_kernel, CASES,
-        ("x.numpy() is an array over the memory of x, and NumPy adds and broadcasts arrays. What it does not know "
-         "is PyTorch's promotion.",
+        ("x.numpy() is an array over the memory of x, and NumPy adds and broadcasts arrays. But NumPy does not know "
+         "PyTorch's promotion.",
          "Convert first: dtype = torch.result_type(self, other), and self.to(dtype).numpy(). A number stays a number.",
-         "Compute left + alpha * right, make a tensor of it by torch.from_numpy, and convert that to dtype: numbers "
-         "may have changed it."),
+         "Compute left + alpha * right, make a tensor of it with torch.from_numpy, and convert that to dtype, since a "
+         "number may have changed the array's dtype."),
         MISTAKES, 3, describe=_described("add_kernel"),
         hidden=_tensors((([[1], [2]], "int16"), ([1, 2], "int8"), 3), ((True, "bool"), (2.5, "float64"), 1)))),
 )

@@ -7,16 +7,16 @@ from . import course, torch
 PREDICTIONS = (
     Prediction("twice", "w is 3, and loss = w * w. The node of the product returns two gradients, one for each "
                "factor. What is w.grad?", 6,
-               "Both factors are w, and each gets 3. What arrives on different paths is added."),
-    Prediction("once", "h = w * 2 and loss = (h * h + h).sum(). Three edges lead to the node of w * 2. How often does "
-               "a good engine run that node?", 1,
+               "Both factors are w, and each gets 3. Gradients that arrive on different paths are added."),
+    Prediction("once", "h = w * 2 and loss = (h * h + h).sum(). Three edges lead to the node of w * 2. How many times "
+                       "does a good engine run that node?", 1,
                "It waits until the gradients of all three edges have arrived, adds them, and runs the node once. An "
-               "engine that did not wait would run all that lies below three times, and with several such joins in a "
-               "row, three times as often for each."),
-    Prediction("again", "loss.backward(retain_graph=True) has made w.grad 6. What is it after loss.backward() once "
-               "more?", 12,
-               "Leaves add what arrives to .grad. That is how gradients of several batches are collected, and why "
-               "training programs call zero_grad."),
+               "engine that did not wait would run everything below three times; with several such joins in a row, "
+               "each multiplies the work by three."),
+    Prediction("again", "loss.backward(retain_graph=True) has made w.grad 6. What is it after a second "
+                        "loss.backward()?", 12,
+               "Leaves add the gradient that arrives to .grad. That is how gradients of several batches are collected, "
+               "and why training programs call zero_grad."),
 )
 
 
@@ -212,42 +212,43 @@ def _run(function, program, times, weight):
 
 
 MISTAKES = (
-    Mistake("What arrives at a node on several edges is added: this engine keeps one of them.",
+    Mistake("Gradients that arrive at a node on several edges are added: this engine keeps only one of them.",
             _engine(join=lambda have, new: new)),
-    Mistake("What arrives at a node on several edges is added: this engine keeps one of them.",
+    Mistake("Gradients that arrive at a node on several edges are added: this engine keeps only one of them.",
             _engine(join=lambda have, new: have)),
-    Mistake("What arrives at a node on several edges is added, not averaged.",
+    Mistake("Gradients that arrive at a node on several edges are added, not averaged.",
             _engine(join=lambda have, new: (have + new) / 2)),
     Mistake("A node waits until all its gradients have arrived: this engine runs it for each of them.", _paths),
     Mistake("A node waits until all its gradients have arrived: this engine runs it for the first, and drops the "
             "others.", lambda roots, gradients: _paths(roots, gradients, 1)),
-    Mistake("The gradient of what was broadcast is summed to the shape in node._input_metadata[number]: see lesson 3.",
+    Mistake("Sum the gradient of a broadcast output to the shape in node._input_metadata[number]: see lesson 3.",
             _engine(fit=False)),
-    Mistake("An edge says for which output of the node below the gradient is: (node, number). Here number is ignored.",
+    Mistake("An edge is (node, number): the gradient belongs to that output of the node below. Here number is ignored.",
             _engine(number=lambda n: 0)),
-    Mistake("A node may have several inputs: follow all of next_functions, not the first alone.",
+    Mistake("A node may have several inputs: follow all of next_functions, not only the first.",
             _engine(edges=slice(1))),
-    Mistake("A node may have several inputs: follow all of next_functions, not the last alone.",
+    Mistake("A node may have several inputs: follow all of next_functions, not only the last.",
             _engine(edges=slice(-1, None))),
-    Mistake("Start with the gradients that are given, and not with ones.", _engine(start=lambda g: g * 0 + 1)),
-    Mistake("Leaves add to .grad what arrives, so that several passes are collected: call their nodes, too.",
+    Mistake("Start with the gradients that are given, not with ones.", _engine(start=lambda g: g * 0 + 1)),
+    Mistake("Leaves add to .grad, so that several passes are collected: call their nodes, too.",
             _engine(leaf=_overwrite)),
-    Mistake("A node is ready when a gradient has arrived on every edge that leads to it: the order in which nodes are "
-            "found, level by level, is another one.", _engine(order=_discovered)),
-    Mistake("There may be several roots: all of them are where gradients begin.",
+    Mistake("A node is ready when a gradient has arrived on every edge that leads to it: do not run nodes in the order "
+            "in which they are found, level by level.", _engine(order=_discovered)),
+    Mistake("There may be several roots: start from all of them.",
             lambda roots, gradients: engine(roots[:1], gradients[:1])),
-    Mistake("All roots begin together: a node that several of them lead to waits for all, and runs once.",
+    Mistake("Start all roots together: a node that several of them lead to waits for all, and runs once.",
             _one_root_after_the_other),
     Mistake("A node is called with one gradient for each output of its operator, None where none has arrived.",
             _engine(number=lambda n: 0, call=lambda node, given: node(given[0]))),
-    Mistake("Where an operator has one input its node returns a tensor, and no tuple: do not walk through its rows.",
+    Mistake("The node of an operator with one input returns a tensor, not a tuple: do not iterate over its rows.",
             _engine(wrap=False)),
-    Mistake("What has arrived may be somebody else's, or be expanded: have + new is a new tensor, add_ writes.",
+    Mistake("Another node may hold the gradient that arrived, or it may be expanded: use have + new, which is a new "
+            "tensor, not add_, which writes.",
             _engine(join=lambda have, new: have.add_(new))),
-    Mistake("The nodes of leaves have to be called, too: they add what arrives to .grad.",
+    Mistake("Call the nodes of leaves, too: they add the gradient to .grad.",
             _engine(leaf=lambda variable, gradient: None)),
-    Mistake("Where an input needs no gradient its edge is (None, 0): leave it out.", _engine(skip=False)),
-    Mistake("Where an input needs no gradient its edge is (None, 0): leave it out.", _recursive),
+    Mistake("An input that needs no gradient has the edge (None, 0): skip it.", _engine(skip=False)),
+    Mistake("An input that needs no gradient has the edge (None, 0): skip it.", _recursive),
 )
 
 LESSON = Lesson(
@@ -257,10 +258,10 @@ LESSON = Lesson(
         (*((program, 1, 1.0) for program in PROGRAMS), ("(w * w).sum()", 2, 1.0), ("(w * w).sum()", 1, 3.0)),
         ("Before anything runs, walk through the graph once, and count for every node the edges that lead to it. A "
          "node is ready when as many gradients have arrived.",
-         "Keep for each node a list with a place for each output, and add what arrives. When it is ready call "
-         "node(*its list), and send what it returns along node.next_functions.",
-         "node(...) returns one tensor, or a tuple where there are several inputs. Leave out edges to None, and sum "
-         "each gradient to node._input_metadata[number].shape."),
+         "Keep for each node a list with a place for each output, and add the gradients that arrive. When the node is "
+         "ready call node(*its list), and send what it returns along node.next_functions.",
+         "node(...) returns one tensor, or a tuple if there are several inputs. Skip edges to None, and sum each "
+         "gradient to node._input_metadata[number].shape."),
         MISTAKES, 6, run=_run, hidden=(("(torch.ones(2, 6) * w).sum()", 3, 0.5),),
         describe=lambda program, times, weight: program + (f", {times} passes" if times > 1 else "")
         + (f", from the gradient {weight:g}" if weight != 1 else "")),

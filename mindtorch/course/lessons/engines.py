@@ -12,21 +12,20 @@ from ..tasks import Lab, Lesson, Mistake, Prediction
 from . import torch
 
 PREDICTIONS = (
-    Prediction("mean", "Four ranks have a quarter of a batch each, and the loss is a mean. What of the four gradients "
-               "is the gradient of the whole batch: their 'sum' or their 'mean'?", "mean",
+    Prediction("mean", "Four ranks have a quarter of a batch each, and the loss is a mean. Which is the gradient of "
+                       "the whole batch: the 'sum' or the 'mean' of the four gradients?", "mean",
                "Each loss is a mean over its quarter, and the mean of the four is that of the whole batch, since the "
                "quarters are equally large. Their sum would be a step four times as long."),
     Prediction("numbers", "x has 1,000 numbers, on each of 4 ranks. How many numbers does each rank send, in both "
                "rounds together?", 1500,
-               "Three steps add up and three hand round, with a quarter of x each: 6 times 250."),
+               "Three steps add up and three pass on, with a quarter of x each: 6 times 250."),
     Prediction("thousand", "x has a million numbers, and there are 1,000 ranks in the ring. How many million numbers "
                "does each rank send? (Round to a whole number.)", 2,
-               "2 times 999 messages of a thousandth: 1.998 million. With more ranks parts become smaller as steps "
-               "become more, and so no rank ever sends more than twice its numbers."),
-    Prediction("small", "A thousand ranks are to agree upon a single number. Which is faster, the 'ring' or the "
-               "'tree'?", "tree",
-               "What counts for a small message is how many follow each other: 1,998 round the ring, and 20 up "
-               "and down a tree, which halves the ranks in each step."),
+               "2 times 999 messages of a thousandth: 1.998 million. With more ranks the parts shrink as the steps "
+               "grow, so no rank ever sends more than twice its numbers."),
+    Prediction("small", "A thousand ranks add up a single number. Which is faster, the 'ring' or the 'tree'?", "tree",
+               "For small messages the number of steps counts: 1,998 round the ring, and 20 up and down a tree, which "
+               "halves the ranks in each step."),
 )
 
 
@@ -273,42 +272,43 @@ def _parts_too_far(x, group):
 
 
 MISTAKES = (
-    Mistake("The sum is asked for: whoever wants the mean divides it, as DistributedDataParallel does.",
+    Mistake("Return the sum: DistributedDataParallel divides it to get the mean.",
             _ring(divide=True)),
-    Mistake("The second round is missing: each rank has the sum of one part now, and has to hand it round.",
+    Mistake("The second round is missing: each rank has the sum of one part now, and has to pass it on.",
             _ring(rounds=(1, 0))),
-    Mistake("The first round is missing: what is handed round has to be added up before.", _ring(rounds=(0, 1))),
-    Mistake("What arrives in the first round is added to the part that you have; and the second round begins with the "
-            "part that was completed last, that of the rank's number plus 1.", _ring(first="copy_")),
-    Mistake("In the second round what arrives is complete: it takes the place of what you have.",
+    Mistake("The first round is missing: add the parts up before you pass them on.", _ring(rounds=(0, 1))),
+    Mistake("In the first round add the part that arrives to your own; the second round begins with the part completed "
+            "last, whose number is the rank's plus 1.", _ring(first="copy_")),
+    Mistake("In the second round the part that arrives is complete: overwrite your own with it.",
             _ring(second="add_")),
-    Mistake("A round has one step less than there are ranks: this is one too few.",
+    Mistake("A round has one step fewer than there are ranks: this is one step too few.",
             _ring(steps=lambda size: max(0, size - 2))),
-    Mistake("A round has one step less than there are ranks: this is one too many.", _ring(steps=lambda size: size)),
-    Mistake("The first round has one step less than there are ranks: this is one too few.",
+    Mistake("A round has one step fewer than there are ranks: this is one step too many.",
+            _ring(steps=lambda size: size)),
+    Mistake("The first round has one step fewer than there are ranks: this is one step too few.",
             _ring(first_steps=lambda size: max(0, size - 2))),
-    Mistake("The first round has one step less than there are ranks: this is one too many.",
+    Mistake("The first round has one step fewer than there are ranks: this is one step too many.",
             _ring(first_steps=lambda size: size)),
     Mistake("The number of elements need not be a multiple of the number of ranks: x.tensor_split(size) cuts it.",
             _ring(cut=lambda x, size: x.view(size, -1).unbind(0))),
-    Mistake("What is left of a division belongs to a part, too: x.tensor_split(size) leaves nothing out.",
+    Mistake("The remainder of the division belongs to a part, too: x.tensor_split(size) leaves nothing out.",
             _ring(cut=lambda x, size: x[:len(x) // size * size].view(size, -1).unbind(0))),
-    Mistake("In each step the part goes on that has just arrived: it is another one in each step.", _ring(own=True)),
-    Mistake("The second round begins with the part that was completed last: that of the rank's number plus 1.",
+    Mistake("In each step send the part that has just arrived: it is a different one each time.", _ring(own=True)),
+    Mistake("The second round begins with the part completed last, whose number is the rank's plus 1.",
             _ring(begin=-1)),
-    Mistake("x itself is to be changed: a part has to be a view of it, and no copy.",
+    Mistake("Change x itself: a part must be a view of it, not a copy.",
             _ring(view=lambda part: part.clone())),
-    Mistake("Everybody waits, and nobody has sent: send first, then receive.", _ring(receive_first=True)),
-    Mistake("What goes to the right comes from the left.", _ring(side=-1)),
-    Mistake("The last rank's neighbour is rank 0: take the rest of dividing by group.size().", _ring(around=False)),
-    Mistake("Parts lie round the ring, too: take the rest of dividing by group.size().", _parts_too_far),
-    Mistake("Send one part in a step, and not all of x.", _ring(whole=True)),
-    Mistake("All of x goes to rank 0 and back, which has to send as much as all others: go round the ring.",
+    Mistake("Every rank waits, and none has sent: send first, then receive.", _ring(receive_first=True)),
+    Mistake("If you send to the right, receive from the left.", _ring(side=-1)),
+    Mistake("The last rank's neighbour is rank 0: take the number modulo group.size().", _ring(around=False)),
+    Mistake("The parts form a ring, too: take their numbers modulo group.size().", _parts_too_far),
+    Mistake("Send one part in each step, not all of x.", _ring(whole=True)),
+    Mistake("All of x goes to rank 0 and back, so rank 0 sends as much as all others together: go round the ring.",
             _through_rank_0),
-    Mistake("Everybody sends all of x to everybody: send parts, to the neighbour.", _all_of_it_to_all),
-    Mistake("That is the sum, but all of x goes round: send parts.", _all_of_it_round_from_the_start),
-    Mistake("What goes round is x, which has been added to in between: send parts.", _all_of_it_round),
-    Mistake("The parts are right, and everybody speaks with everybody: speak with the neighbours only.",
+    Mistake("Every rank sends all of x to every other: send parts, to the neighbour.", _all_of_it_to_all),
+    Mistake("The sum is right, but all of x goes round: send parts.", _all_of_it_round_from_the_start),
+    Mistake("All of x goes round, and it has been added to in between: send parts.", _all_of_it_round),
+    Mistake("The parts are right, but every rank talks to every other: send only to the neighbour.",
             _parts_to_all),
 )
 
@@ -334,14 +334,14 @@ def _run(function, size, numbers):
 LESSON = Lesson(
     14, "engines", "How do many engines train one model?", "14_engines", 38, PREDICTIONS,
     (Lab(
-        "all_reduce", "How do ranks in a ring add up what they have?", all_reduce,
+        "all_reduce", "How do ranks in a ring add up a tensor?", all_reduce,
         ((2, 4), (4, 8), (3, 6), (4, 5), (1, 3)),
         ("x.tensor_split(group.size()) gives the parts, which are views of x. A rank sends to (rank + 1) % size and "
          "receives from (rank - 1) % size.",
-         "First round: in step s, send part (rank - s) % size, and add what arrives to part (rank - s - 1) % size. "
-         "There are size - 1 steps.",
-         "After it, rank has the sum of part (rank + 1) % size. Second round: in step s, send part "
-         "(rank + 1 - s) % size, and write what arrives over part (rank - s) % size, by copy_."),
+         "First round: in step s, send part (rank - s) % size, and add the part that arrives to part (rank - s - 1) % "
+         "size. There are size - 1 steps.",
+         "After it, rank has the sum of part (rank + 1) % size. Second round: in step s, send part (rank + 1 - s) % "
+         "size, and write the part that arrives over part (rank - s) % size, with copy_."),
         MISTAKES, 5, hidden=((5, 3), (8, 16)), run=_run,
         describe=lambda size, numbers: f"{size} {'ranks' if size > 1 else 'rank'}, {numbers} numbers"),
      ),

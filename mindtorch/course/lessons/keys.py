@@ -9,15 +9,15 @@ from . import course, torch
 PREDICTIONS = (
     Prediction("order", "w requires grad. Which comes first in a call of w * 2: recording the derivative (write "
                "'Autograd') or computing the product (write 'CPU')?", "Autograd",
-               "Autograd has to see the call before it is computed, because it keeps what the derivative needs; it "
+               "Autograd has to see the call before it is computed, because it saves what the derivative needs; it "
                "then passes the call on to the next key, CPU."),
     Prediction("inside", "How many operators does autograd record for (w * 2).sum(), where mul and sum call nothing "
                "else?", 2,
-               "One node for mul and one for sum. When the kernel of CPU runs, Autograd is no longer looked at: "
-               "otherwise whatever a kernel calls would be recorded a second time."),
+               "One node for mul and one for sum. While the CPU kernel runs, Autograd is excluded: otherwise the "
+               "operators that a kernel calls would be recorded a second time."),
     Prediction("leaf", "w is float32. Autocast has computed x @ w in bfloat16. What is the dtype of w.grad?",
-               "float32", "The cast is an operator as any other, and was recorded, since the key of autocast comes "
-               "before Autograd. Its derivative casts the gradient back."),
+               "float32", "The cast is an operator like any other, and was recorded, since the key of autocast comes "
+                          "before Autograd. Its derivative casts the gradient back."),
 )
 
 def autocast(op, *args):
@@ -112,38 +112,38 @@ def _run(function, program):
 
 
 MISTAKES = (
-    Mistake("The kernel is called again by what it calls: the key has to be excluded while it runs, by "
-            "`with course.excluded('Autocast'):`.", lambda op, *args: op(*args)),
+    Mistake("The operators that the kernel calls come back to it: exclude the key while it runs, by `with "
+            "course.excluded('Autocast'):`.", lambda op, *args: op(*args)),
     Mistake("The casts are operators, too, and come back to this kernel: cast inside the block that excludes the key.",
             _inside),
-    Mistake("Nothing is cast yet: of matmul and linear, the float32 arguments become bfloat16.",
+    Mistake("Nothing is cast yet: the float32 arguments of matmul and linear become bfloat16.",
             _with(lambda a: a, lambda name: False)),
-    Mistake("Only matmul and linear are computed in bfloat16; other operators, whose rounding would hurt more than "
-            "their speed helps, are left alone.", _with(_lower, lambda name: name not in ("t", "numpy", "detach"))),
+    Mistake("Compute only matmul and linear in bfloat16; leave other operators alone, since rounding would hurt them "
+            "more than speed helps.", _with(_lower, lambda name: name not in ("t", "numpy", "detach"))),
     Mistake("Both operators are meant, matmul and linear.", _with(_lower, lambda name: name == "matmul")),
     Mistake("Both operators are meant, matmul and linear.", _with(_lower, lambda name: name == "linear")),
-    Mistake("float16 is another dtype of 16 bits: bfloat16 is asked for.", _with(lambda a: _lower(a, torch.float16))),
-    Mistake("Only float32 is cast: who asks for float64 wants its precision, and integers are no fractions.",
+    Mistake("float16 is another dtype of 16 bits: use bfloat16.", _with(lambda a: _lower(a, torch.float16))),
+    Mistake("Cast only float32: a program that uses float64 needs its precision, and integers stay integers.",
             _with(lambda a: a.to(torch.bfloat16) if isinstance(a, torch.Tensor) else a)),
-    Mistake("Only float32 is cast: who asks for float64 wants its precision.",
+    Mistake("Cast only float32: a program that uses float64 needs its precision.",
             _with(lambda a: a.to(torch.bfloat16) if isinstance(a, torch.Tensor) and a.is_floating_point() else a)),
-    Mistake("The arguments are cast, and not the result: the product itself is to be computed in bfloat16.", _result),
+    Mistake("Cast the arguments, not the result: the product itself should be computed in bfloat16.", _result),
     Mistake("The result stays in bfloat16: the next operator takes it from there.", _back),
-    Mistake("The cast has to be recorded, so that gradients find their way back to w: do not detach.",
+    Mistake("The cast has to be recorded, so that gradients reach w: do not detach.",
             _with(_detached)),
-    Mistake("All arguments are cast, and not the first alone: a product wants one dtype.", _first_alone),
-    Mistake("The kernel returns what the operator returns: return op(*args).", _nothing),
-    Mistake("The kernel returns what the operator returns, for all operators: return op(*args).", _others_lost),
+    Mistake("Cast all arguments, not only the first: a product needs one dtype.", _first_alone),
+    Mistake("Return the operator's result: return op(*args).", _nothing),
+    Mistake("Return the operator's result for all operators: return op(*args).", _others_lost),
 )
 
 LESSON = Lesson(
     5, "keys", "Which key first?", "05_keys", 30, PREDICTIONS,
     (Lab(
-        "autocast", "How does one put something in front of all operators?", autocast,
+        "autocast", "How do you put a step in front of all operators?", autocast,
         tuple((name,) for name in PROGRAMS),
-        ("Go past your own key first: everything happens inside `with course.excluded('Autocast'):`.",
-         "Look at op.name. For 'matmul' and 'linear', cast those arguments that are tensors of float32; then call "
-         "op(*args) in any case.",
+        ("Exclude your own key first: everything happens inside `with course.excluded('Autocast'):`.",
+         "Check op.name. For 'matmul' and 'linear', cast the arguments that are float32 tensors; then call op(*args) "
+         "in any case.",
          "args = [a.to(torch.bfloat16) if isinstance(a, torch.Tensor) and a.dtype is torch.float32 else a for a in "
          "args]"),
         MISTAKES, 4, run=_run, describe=lambda program: program),

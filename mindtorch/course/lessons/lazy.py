@@ -9,14 +9,14 @@ from . import torch
 PREDICTIONS = (
     Prediction("meta", "A matrix of a million rows and columns of float32 would take four terabytes. Does "
                "torch.empty(1_000_000, 1_000_000, device='meta') @ itself run on your machine?", True,
-               "Nothing is stored and nothing is multiplied: the meta kernel of the product reads two shapes and says "
-               "a third."),
-    Prediction("pending", "In `with torch.pipeline():`, three operators have been called and no value was looked at. "
-               "How many of their kernels for CPU have run?", 0,
-               "Only meta kernels have run. What has to be computed is written down, and waits until somebody looks."),
+               "Nothing is stored and nothing is multiplied: the meta kernel of the product reads two shapes and "
+               "returns a third."),
+    Prediction("pending", "In `with torch.pipeline():`, three operators have been called and no value has been read. "
+                          "How many of their CPU kernels have run?", 0,
+               "Only meta kernels have run. The calls are recorded, and wait until a value is read."),
     Prediction("passes", "x.exp().neg().relu().sqrt() has four operators on a large tensor. How many tensors are read "
                "and written in all, and how many if each element is taken through all four at once?", (8, 2),
-               "Four are read and four written, against one and one. Where memory is what one waits for, that is four "
+               "Four are read and four written, against one and one. Where a program waits for memory, that is four "
                "times as fast."),
 )
 
@@ -234,52 +234,52 @@ def _run(function, program):
 MISTAKES = (
     Mistake("Nothing is fused yet: a pointwise step joins a group of pointwise steps of its shape.",
             lambda steps: [[i] for i in range(len(steps))]),
-    Mistake("A step may go past groups that do not fit it, as long as there is no conflict: look further back than the "
-            "last group.", _fuse(past=0)),
-    Mistake("Only pointwise steps are run together: a sum is complete after the last element, and not before.",
+    Mistake("A step may overtake groups that do not match it, as long as there is no conflict: look further back than "
+            "the last group.", _fuse(past=0)),
+    Mistake("Only pointwise steps run together: a sum is complete after the last element, not before.",
             _fuse(kinds=False, shapes=False)),
-    Mistake("Only pointwise steps are run together: a sum is complete after the last element, and not before.",
+    Mistake("Only pointwise steps run together: a sum is complete after the last element, not before.",
             lambda steps: [list(range(len(steps)))]),
-    Mistake("Only pointwise steps are run together, and one shape is not enough: a sum is complete after the last "
-            "element, and not before.", _fuse(kinds=False)),
-    Mistake("The group has to be pointwise, too, and not only the step that joins it.", _joins_any),
-    Mistake("A step joins a group at its end: what stands before it there may be what it reads.",
+    Mistake("Only pointwise steps run together; one shape is not enough: a sum is complete after the last element, not "
+            "before.", _fuse(kinds=False)),
+    Mistake("The group must be pointwise, too, not only the step that joins it.", _joins_any),
+    Mistake("A step joins a group at its end: it may read what the steps before it there have written.",
             lambda steps: [group[::-1] for group in fuse(steps)]),
     Mistake("The steps of a group go through the same elements: they need one shape.", _fuse(shapes=False)),
-    Mistake("A step must not go past one that writes what it reads.", _fuse(conflict=_writes_what_it_reads)),
-    Mistake("A step in place must not go past one that reads what it writes: that one wants the old values.",
+    Mistake("A step must not overtake one that writes what it reads.", _fuse(conflict=_writes_what_it_reads)),
+    Mistake("An in-place step must not overtake one that reads what it writes: that one needs the old values.",
             _fuse(conflict=_reads_what_it_writes)),
-    Mistake("A step must not go past every other: go back from the last group, and stop where there is a conflict.",
+    Mistake("A step must not overtake every other: go back from the last group, and stop at a conflict.",
             _fuse(conflict=lambda one, other: False)),
-    Mistake("A step must not go past every other: go back from the last group, and stop where there is a conflict.",
+    Mistake("A step must not overtake every other: go back from the last group, and stop at a conflict.",
             _pointwise_first),
-    Mistake("Steps in place can be fused, too, if they are pointwise.", _fuse(in_place=False)),
+    Mistake("In-place steps can be fused, too, if they are pointwise.", _fuse(in_place=False)),
     Mistake("Inside a group the steps keep their order, block by block: there a conflict is no obstacle.",
             _fuse(inside=True)),
-    Mistake("Positions in the list are asked for, and not the steps themselves.",
+    Mistake("Return positions in the list, not the steps themselves.",
             lambda steps: [[steps[i] for i in group] for group in fuse(steps)]),
-    Mistake("Every step has to be in a group, be it alone.",
+    Mistake("Every step must be in a group, even if it is alone there.",
             lambda steps: [group for group in fuse(steps) if len(group) > 1]),
-    Mistake("Every step has to be in a group, be it alone.",
+    Mistake("Every step must be in a group, even if it is alone there.",
             lambda steps: [group for group in fuse(steps) if steps[group[0]].pointwise]),
-    Mistake("Each step is run once: who has joined a group does not get one of its own.",
+    Mistake("Each step runs once: a step that has joined a group does not get one of its own.",
             lambda steps: [*fuse(steps), *([group[-1]] for group in fuse(steps) if len(group) > 1)]),
-    Mistake("A list of groups is asked for, and each group is a list.",
+    Mistake("Return a list of groups; each group is a list.",
             lambda steps: [i for group in fuse(steps) for i in group]),
-    Mistake("A list of groups is asked for, and each group is a list of positions, and not a number for each step.",
+    Mistake("Return a list of groups, each a list of positions, not a number for each step.",
             lambda steps: [g for i in range(len(steps)) for g, group in enumerate(fuse(steps)) if i in group]),
-    Mistake("A list of groups is asked for, and each group is a list.", lambda steps: len(fuse(steps))),
-    Mistake("The groups are run in the order in which you return them.", lambda steps: fuse(steps)[::-1]),
+    Mistake("Return a list of groups; each group is a list.", lambda steps: len(fuse(steps))),
+    Mistake("The groups run in the order in which you return them.", lambda steps: fuse(steps)[::-1]),
 )
 
 LESSON = Lesson(
     10, "lazy", "What is known before anything is computed?", "10_lazy", 40, PREDICTIONS,
     (Lab(
         "fuse", "Which operators can be run together?", fuse, tuple((name,) for name in PROGRAMS),
-        ("Begin with no groups. For each step, look for a group that it may join; if there is none it begins a new "
-         "one.",
+        ("Begin with no groups. For each step, find a group that it may join; if there is none, it begins a new one.",
          "Go back through the groups, the last one first. If the step and the group's first step are pointwise and of "
-         "one shape, join. If the step has a conflict with one of the group's steps, stop. Otherwise look further.",
+         "one shape, join. If the step has a conflict with one of the group's steps, stop. Otherwise go on to the "
+         "group before.",
          "Two steps have a conflict if one.writes == other.writes or one.writes in other.reads or other.writes in "
          "one.reads."),
         MISTAKES, 5, run=_run, describe=lambda program: program),

@@ -33,17 +33,17 @@ violet virginia vivian walter wanda wendy werner wilhelm william xavier yara yas
 NAMES = tuple(TEXT.split())
 
 PREDICTIONS = (
-    Prediction("start", "The loss is the mean of -log(p), where p is the probability that the model gives to the "
-               "letter that comes. A model that has learnt nothing gives about 1/27 to each of 27 signs. What is its "
-               "loss, rounded to one decimal?", 3.3,
-               "log(27) is 3.3. The first loss of any classifier should be near this: if it is far from it, "
-               "something is wrong before anything was learnt."),
-    Prediction("seen", "At how many positions may the third position of a name look?", 3,
-               "At the first, the second, and itself. It is to guess the fourth."),
+    Prediction("start", "The loss is the mean of -log(p), where p is the probability that the model gives to the next "
+                        "letter. A model that has learnt nothing gives about 1/27 to each of 27 signs. What is its "
+                        "loss, rounded to one decimal?", 3.3,
+               "log(27) is 3.3. The first loss of a classifier should be near the logarithm of its number of classes: "
+               "if it is not, something is wrong before training has begun."),
+    Prediction("seen", "How many positions may the third position of a name look at?", 3,
+               "The first, the second, and itself. It has to guess the fourth."),
     Prediction("scores", "A batch has 64 names of 10 positions, and attention has 2 heads. What is the shape of the "
                "scores?", (64, 2, 10, 10),
-               "One number for each name, each head, each query's position and each key's position. This square is "
-               "why long texts are expensive."),
+               "One number for each name, each head, each position of a query and each position of a key. This square "
+               "is why long texts are expensive."),
 )
 
 
@@ -87,50 +87,50 @@ def _run(function, names, heads, positions, length):
 
 
 MISTAKES = (
-    Mistake("A position looks at those after it here: fill their scores with minus infinity before the softmax.",
+    Mistake("Here a position looks at later positions: fill their scores with minus infinity before the softmax.",
             _attention(mask=lambda later: ~later)),
-    Mistake("The scores are divided by the square root of the vectors' length.", _attention(scale=lambda n, t: 1)),
-    Mistake("The scores are divided by the square root of the length, and not by the length.",
+    Mistake("Divide the scores by the square root of the vectors' length.", _attention(scale=lambda n, t: 1)),
+    Mistake("Divide the scores by the square root of the length, not by the length.",
             _attention(scale=lambda n, t: n)),
-    Mistake("The length of the vectors counts, the last dimension, and not the number of positions.",
+    Mistake("Use the length of the vectors, the last dimension, not the number of positions.",
             _attention(scale=lambda n, t: t ** 0.5)),
-    Mistake("The scores are divided by the root, and not multiplied with it.",
+    Mistake("Divide the scores by the root, do not multiply by it.",
             _attention(scale=lambda n, t: n ** -0.5)),
-    Mistake("It is the other way round: what comes later is hidden, and what came before is seen.",
+    Mistake("It is the other way round: hide later positions, and show earlier ones.",
             _attention(mask=lambda later: later.tril(-1))),
-    Mistake("A position may look at itself, too: only what comes after it is hidden, triu(1).",
+    Mistake("A position may look at itself, too: hide only the positions after it, triu(1).",
             _attention(mask=lambda later: later.triu(0))),
-    Mistake("What is hidden begins right after the position itself: triu(1).",
+    Mistake("Hide every position after the position itself, from the next one on: triu(1).",
             _attention(mask=lambda later: later.triu(2))),
-    Mistake("A score of 0 is a score like others: only minus infinity becomes a weight of 0.", _attention(fill=0.0)),
-    Mistake("The weights of a position sum to 1: fill before the softmax, and not after it.", _attention(after=True)),
-    Mistake("The softmax goes along the keys, the last dimension.", _attention(dim=-2)),
-    Mistake("The softmax goes along the keys, the last dimension, and not over heads.", _attention(dim=1)),
-    Mistake("The softmax goes along the keys, the last dimension, and not over names.", _attention(dim=0)),
+    Mistake("A score of 0 is a score like any other: only minus infinity becomes a weight of 0.", _attention(fill=0.0)),
+    Mistake("The weights of a position sum to 1: fill before the softmax, not after it.", _attention(after=True)),
+    Mistake("The softmax runs along the keys, the last dimension.", _attention(dim=-2)),
+    Mistake("The softmax runs along the keys, the last dimension, not over heads.", _attention(dim=1)),
+    Mistake("The softmax runs along the keys, the last dimension, not over names.", _attention(dim=0)),
     Mistake("Rows of the scores are queries and columns are keys: q @ k.transpose(-2, -1).", _attention(swap=True)),
-    Mistake("The weights belong to the values: weights @ v.", _attention(use=lambda w, v: w)),
-    Mistake("The weights belong to the values: weights @ v, and not to be turned round before.",
+    Mistake("Apply the weights to the values: weights @ v.", _attention(use=lambda w, v: w)),
+    Mistake("Apply the weights to the values as they are: weights @ v, without transposing.",
             _attention(use=lambda w, v: w.transpose(-2, -1) @ v)),
-    Mistake("The softmax is missing: scores are turned into weights that sum to 1.",
+    Mistake("The softmax is missing: it turns scores into weights that sum to 1.",
             lambda q, k, v: (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).tril() @ v),
-    Mistake("k.t() and k.T turn all dimensions, or want two: k.transpose(-2, -1) turns the last two.",
+    Mistake("k.t() takes two dimensions only, and k.T reverses all of them: k.transpose(-2, -1) swaps the last two.",
             lambda q, k, v: q @ k.t() @ v),
-    Mistake("k.t() and k.T turn all dimensions, or want two: k.transpose(-2, -1) turns the last two.",
+    Mistake("k.t() takes two dimensions only, and k.T reverses all of them: k.transpose(-2, -1) swaps the last two.",
             lambda q, k, v: q @ k.T @ v),
     Mistake("Queries are compared with keys, and the values are what is averaged: k and v are exchanged here.",
             lambda q, k, v: attention(q, v, k)),
-    Mistake("All values count the same here: the weights come from the products of queries and keys.",
+    Mistake("Here all values count equally: the weights come from the products of queries and keys.",
             lambda q, k, v: attention(0 * q.detach(), k.detach(), v)),
-    Mistake("The weights are learnt through, too: do not detach.", _attention(weights=lambda w: w.detach())),
+    Mistake("Gradients flow through the weights, too: do not detach.", _attention(weights=lambda w: w.detach())),
 )
 
 LESSON = Lesson(
     16, "names", "What does it take to write names?", "16_names", 37, PREDICTIONS,
     (Lab(
-        "attention", "How does a position see those before it?", attention,
+        "attention", "How does a position see the positions before it?", attention,
         ((1, 1, 1, 2), (1, 1, 3, 2), (2, 1, 3, 4), (2, 3, 4, 5)),
-        ("The scores are q @ k with its last two dimensions turned round, divided by the square root of the vectors' "
-         "length.",
+        ("The scores are q times k, with the last two dimensions of k swapped, divided by the square root of the "
+         "vectors' length.",
          "torch.ones(n, n, dtype=torch.bool).triu(1) is True where the column, a key, comes after the row, a query. "
          "masked_fill puts minus infinity there.",
          "scores.masked_fill(later, float('-inf')).softmax(-1) @ v"),

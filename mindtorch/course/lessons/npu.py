@@ -10,15 +10,15 @@ from . import torch
 
 PREDICTIONS = (
     Prediction("add", "a and b are on the NPU. How many of the operator's C functions does a + b call?", 2,
-               "aclnnAddGetWorkspaceSize plans, and aclnnAdd puts what was planned into a stream. All of CANN's "
-               "operators have this pair."),
+               "aclnnAddGetWorkspaceSize plans, and aclnnAdd puts the plan into a stream. All of CANN's operators have "
+               "this pair."),
     Prediction("view", "a.t() + a.t() on the NPU: does mindtorch copy anything before it calls aclnnAdd?", False,
-               "A descriptor has strides and an offset, so CANN is told how to read: lesson 1's formula. What it makes "
-               "of that is its own: on an Ascend 910B a kernel copies such operands into the workspace first."),
-    Prediction("descriptors", "The second call has returned, and the device has not begun. May the descriptors be "
-               "destroyed already?", True,
-               "They were read when the operator was planned and queued. The memory has to stay: the device has yet "
-               "to read it."),
+               "A descriptor has strides and an offset, so CANN knows how to read the tensor: lesson 1's formula. CANN "
+               "may still copy it: on an Ascend 910B a kernel copies such operands into the workspace first."),
+    Prediction("descriptors", "The second call has returned, and the device has not begun. May you destroy the "
+                              "descriptors already?", True,
+               "They were read when the operator was planned and queued. The memory must stay, since the device has "
+               "yet to read it."),
 )
 
 REFUSED = 161002  #: CANN's code for a parameter that is not valid
@@ -237,52 +237,52 @@ def _run(function, program):
 
 
 MISTAKES = (
-    Mistake("A number is no tensor: acl.create_scalar makes its descriptor.", _launch(scalars=False)),
-    Mistake("A number is no tensor, nor is it to become one: acl.create_scalar makes its descriptor.",
+    Mistake("A number is not a tensor: acl.create_scalar makes its descriptor.", _launch(scalars=False)),
+    Mistake("Do not make a tensor of a number: acl.create_scalar makes its descriptor.",
             _launch(operands=lambda given: [torch.as_tensor(x) for x in given])),
-    Mistake("Operands are described first: acl.plan is given the handles that acl.create_tensor and acl.create_scalar "
+    Mistake("Describe the operands first: pass acl.plan the handles that acl.create_tensor and acl.create_scalar "
             "return.", _undescribed),
-    Mistake("Every descriptor has to be destroyed: for handle in handles: acl.destroy(handle).",
+    Mistake("Destroy every descriptor: for handle in handles: acl.destroy(handle).",
             _launch(destroy="never")),
-    Mistake("Descriptors have to be destroyed after an error, too: finally does what has to be done in any case.",
+    Mistake("Destroy the descriptors after an error, too: a finally block runs in any case.",
             _launch(destroy="after")),
-    Mistake("Descriptors of numbers have to be destroyed, too.", _launch(destroy="tensors")),
-    Mistake("The result's descriptor has to be destroyed, too.", _launch(destroy="inputs")),
+    Mistake("Destroy the descriptors of numbers, too.", _launch(destroy="tensors")),
+    Mistake("Destroy the result's descriptor, too.", _launch(destroy="inputs")),
     Mistake("The descriptors are destroyed too early: they are needed until the second call has returned.",
             _launch(destroy="early")),
     Mistake("The descriptors are destroyed too early: they are needed until the second call has returned.",
             _launch(destroy="planned")),
-    Mistake("Each descriptor is destroyed exactly once.", _launch(destroy="twice")),
-    Mistake("The first call returns a code, which has to be looked at: anything but 0 is an error.",
+    Mistake("Destroy each descriptor exactly once.", _launch(destroy="twice")),
+    Mistake("The first call returns a code: check it, since anything but 0 is an error.",
             _launch(look=False)),
-    Mistake("The second call returns a code, too, which has to be looked at.", _launch(look_again=False)),
-    Mistake("Both calls return a code, which has to be looked at: C raises nothing.",
+    Mistake("The second call returns a code, too: check it.", _launch(look_again=False)),
+    Mistake("Both calls return a code: check it, since C raises nothing.",
             _launch(look=False, look_again=False)),
-    Mistake("Some operators want scratch memory: acl.workspace(size) gives its address.",
+    Mistake("Some operators need scratch memory: acl.workspace(size) returns its address.",
             _launch(space=lambda acl, size: None)),
-    Mistake("For an operator that needs no scratch memory None stands in its place: ask for some only if the size is "
-            "not 0.", _launch(space=lambda acl, size: acl.workspace(size))),
-    Mistake("A code that is not 0 becomes an error: raise a RuntimeError, which cannot be overlooked.",
+    Mistake("Pass None for an operator that needs no scratch memory: ask for some only if the size is not 0.",
+            _launch(space=lambda acl, size: acl.workspace(size))),
+    Mistake("Turn a code that is not 0 into an error: raise a RuntimeError, which cannot be overlooked.",
             _launch(error=None)),
-    Mistake("Some operators want scratch memory, and the second call is told its address and its size.",
+    Mistake("Some operators need scratch memory: pass the second call its address and its size.",
             _launch(size=lambda n: 0)),
-    Mistake("The operator is planned and not run: acl.run is the second call.", _launch(run=False)),
-    Mistake("An executor is used up when it was run: run it once.", _launch(twice=True)),
-    Mistake("The result is an operand, too: C writes into what it is given.",
+    Mistake("The operator is planned but not run: acl.run is the second call.", _launch(run=False)),
+    Mistake("An executor can be run only once.", _launch(twice=True)),
+    Mistake("The result is an operand, too: C writes into the tensor that you pass.",
             _launch(operands=lambda given: given[:-1])),
-    Mistake("The operator goes into the stream that was given.", _launch(stream=lambda s: 0)),
-    Mistake("The operator goes into the stream that was given.", _launch(stream=lambda s: None)),
+    Mistake("Put the operator into the stream that was given.", _launch(stream=lambda s: 0)),
+    Mistake("Put the operator into the stream that was given.", _launch(stream=lambda s: None)),
 )
 
 LESSON = Lesson(
     13, "npu", "What are the two C calls behind `a + b`?", "13_npu", 38, PREDICTIONS,
     (Lab(
-        "launch", "How is an operator of an NPU called?", launch, tuple((name,) for name in PROGRAMS),
+        "launch", "How do you call an operator of an NPU?", launch, tuple((name,) for name in PROGRAMS),
         ("Make a descriptor for each operand, in order: acl.create_tensor for a tensor, acl.create_scalar for a "
          "number. Then acl.plan(name, *handles), then acl.run.",
-         "acl.plan returns a code, a size and an executor. Raise RuntimeError if the code is not 0. If the size is "
-         "not 0, acl.workspace(size) is the address of the scratch memory; otherwise None is.",
-         "Put all of it into try, and destroy the handles in finally, which is run after an error, too."),
+         "acl.plan returns a code, a size and an executor. Raise RuntimeError if the code is not 0. If the size is not "
+         "0, acl.workspace(size) is the address of the scratch memory; otherwise pass None.",
+         "Put all of it into try, and destroy the handles in finally, which runs after an error, too."),
         MISTAKES, 5, run=_run, describe=lambda program: program),
      ),
 )

@@ -5,10 +5,10 @@ from ..tasks import Lab, Lesson, Mistake, Prediction
 from . import torch
 
 PREDICTIONS = (
-    Prediction("parameters", "A layer from 64 to 32 numbers and one from 32 to 10, each with a bias. How many numbers "
-               "are learnt?", 2410, "64 * 32 + 32 in the first layer, and 32 * 10 + 10 in the last."),
+    Prediction("parameters", "A network has a layer from 64 to 32 numbers and one from 32 to 10, each with a bias. "
+               "How many numbers are learnt?", 2410, "64 * 32 + 32 in the first layer, and 32 * 10 + 10 in the last."),
     Prediction("momentum", "The learning rate is 1, momentum is 0.5, and the gradient is 1 in every step. How far does "
-               "the third step go?", 1.75, "1 for this step's gradient, 0.5 for the one before, 0.25 for the first."),
+               "the third step go?", 1.75, "The gradient of this step counts 1, the one before 0.5, the first 0.25."),
     Prediction("adam", "Two numbers are learnt by Adam with a learning rate of 0.01. The first gradient of one is "
                "1000, of the other 0.001. How far does the first step go for each?", (0.01, 0.01),
                "After one step the corrected averages are the gradient and its square, and a gradient divided by the "
@@ -95,7 +95,7 @@ def _described(start, gradients, lr, betas, eps):
 
 
 MISTAKES = (
-    Mistake("The averages begin at zero and are too small at first: divide them by 1 - beta ** n before they are used.",
+    Mistake("The averages begin at zero and are too small at first: divide them by 1 - beta ** n before you use them.",
             _adam(of_mean=False, of_square=False)),
     Mistake("The average of the squares has to be corrected, too.", _adam(of_square=False)),
     Mistake("The average of the gradients has to be corrected, too.", _adam(of_mean=False)),
@@ -103,28 +103,28 @@ MISTAKES = (
     Mistake("Divide by the square root of the average of squares.", _adam(divide=lambda m, s, eps: m / (s + eps))),
     Mistake("eps is added after the root, and not under it.", _adam(divide=lambda m, s, eps: m / (s + eps).sqrt())),
     Mistake("eps is missing: a gradient of zero is divided by zero.", _adam(divide=lambda m, s, eps: m / s.sqrt())),
-    Mistake("A step goes against the gradient: subtract.", _adam(write=_add)),
-    Mistake("The parameter has not changed: write into it, by sub_ or -=. An assignment makes a new tensor.",
+    Mistake("A step moves against the gradient: subtract.", _adam(write=_add)),
+    Mistake("The parameter has not changed: write into it, with sub_ or -=. An assignment makes a new tensor.",
             _adam(write=_rename)),
-    Mistake("The steps are counted from 1: the first correction divides by 1 - beta ** 1.", _adam(first=2)),
-    Mistake("The steps are counted from 1: the first correction divides by 1 - beta ** 1, and not by 0.",
+    Mistake("Count the steps from 1: the first correction divides by 1 - beta ** 1.", _adam(first=2)),
+    Mistake("Count the steps from 1: the first correction divides by 1 - beta ** 1, not by 0.",
             _adam(first=0)),
-    Mistake("The number of the step has to be counted, and to stay in state: the correction is another in each step.",
+    Mistake("Count the steps, and keep the number in state: the correction is different in each step.",
             _adam(count=False)),
     Mistake("The old average counts beta and the new gradient 1 - beta: these two are exchanged.", _adam(turned=True)),
-    Mistake("Divide by the root of the average of squares, and not by the size of this gradient.",
+    Mistake("Divide by the root of the average of squares, not by the size of this gradient.",
             _adam(squared=lambda g, m: g * g, this=True)),
-    Mistake("Each step begins anew here: the averages and the number of the step have to stay in state.",
+    Mistake("Each step starts from scratch here: keep the averages and the number of the step in state.",
             _adam(forget=True)),
-    Mistake("The new gradient counts 1 - beta in the average, and not in full.", _adam(weight=False)),
+    Mistake("The new gradient counts 1 - beta in the average, not in full.", _adam(weight=False)),
     Mistake("beta1 belongs to the average of gradients, and beta2 to that of squares.", _adam(swap=True)),
-    Mistake("The second average is of the gradient's square, grad * grad, and not of the mean's.",
+    Mistake("The second average is of the gradient's square, grad * grad, not of the mean's.",
             _adam(squared=lambda g, m: m * m)),
-    Mistake("The second average is of the squares: of the gradient's size it would be another rule.",
+    Mistake("The second average is of the squares, not of the absolute values.",
             _adam(squared=lambda g, m: g.abs(), divide=lambda m, s, eps: m / (s + eps))),
     Mistake("The learning rate is missing.", _adam(rated=False)),
-    Mistake("Only the averages themselves are kept in state; corrected they are for this step alone.", _kept_corrected),
-    Mistake("The gradient belongs to others: leave it as it is.", _scaled_gradient),
+    Mistake("Keep the averages themselves in state; the corrected ones serve this step only.", _kept_corrected),
+    Mistake("Do not write into the gradient.", _scaled_gradient),
 )
 
 LESSON = Lesson(
@@ -135,10 +135,10 @@ LESSON = Lesson(
          ([1.0, -2.0], ([0.5, 3.0], [-1.0, 0.25], [0.5, 0.5]), 0.1, (0.9, 0.99), 1e-3),
          ([0.0, 0.0], ([0.0, 1.0], [0.0, -1.0]), 0.5, (0.8, 0.9), 1e-8),
          ([0.3, 0.1, 0.2], ([100.0, 0.01, 1.0],) * 4, 0.01, (0.5, 0.9), 1e-2)),
-        ("Count the steps in state['step']; keep the two averages in state['mean'] and state['square'], which are "
-         "zeros at first (state.get and state.setdefault help).",
-         "Update both averages with the gradient. Then correct them for this step alone, by / (1 - beta ** n), without "
-         "keeping what you have corrected.",
+        ("Count the steps in state['step']; keep the two averages in state['mean'] and state['square'], zeros at first "
+         "(state.get and state.setdefault help).",
+         "Update both averages with the gradient. Then correct them for this step only, by / (1 - beta ** n); do not "
+         "keep the corrected values.",
          "parameter.sub_(lr * (mean / (1 - beta1 ** n)) / ((square / (1 - beta2 ** n)).sqrt() + eps))"),
         MISTAKES, 4, run=_run, describe=_described,
         hidden=(([2.0, 5.0], ([1.0, -1.0], [2.0, 2.0]), 1.0, (0.9, 0.999), 1e-8),)),

@@ -8,19 +8,19 @@ from . import torch
 
 PREDICTIONS = (
     Prediction("plus", "w requires grad, h = w + 1, and then h *= 2. Will h.sum().backward() run?", True,
-               "The slope of a sum is 1, whatever its values are. Neither operator has kept h, so writing into it "
-               "harms nobody."),
+               "The slope of a sum is 1, whatever its values are. Neither operator has saved h, so writing into it "
+               "does no harm."),
     Prediction("exp", "w requires grad, h = w.exp(), and then h += 1. Will h.sum().backward() run?", False,
-               "The slope of exp is its result, which its node has kept. The write has changed what was kept, and the "
-               "library refuses to compute with it."),
+               "The slope of exp is its result, which its node has saved. The write has changed the saved tensor, and "
+               "the library refuses to compute with it."),
     Prediction("version", "x = torch.zeros(4) and half = x[:2]. After half.add_(1) and x[3] = 5, what is "
                "half._version?", 2,
-               "Both writes go into the same memory, and the version belongs to the memory: x and half have one "
-               "counter."),
-    Prediction("checkpoints", "Sixteen layers of equal size keep their input each. With a checkpoint around each two "
-               "layers, how many of these inputs are still kept after the way there?", 8,
-               "Of each pair only the first layer's input is kept. On the way back one pair at a time is run again, "
-               "and for that time keeps one more."),
+               "half is a view of x, and a view shares the counter of the tensor that it views: both writes count for "
+               "both."),
+    Prediction("checkpoints", "Sixteen layers of equal size save their input each. With a checkpoint around every two "
+                              "layers, how many of these inputs are still saved after the forward pass?", 8,
+               "Of each pair only the first layer's input is saved. In the backward pass one pair at a time runs "
+               "again, and for that time saves one more."),
 )
 
 
@@ -205,46 +205,50 @@ PROGRAMS = ("checkpoint(part, x)", "checkpoint(part, x * 2)", "checkpoint(part, 
             "checkpoint(second, checkpoint(part, x))", "checkpoint(part, x * 2), and a write into x * 2")
 
 MISTAKES = (
-    Mistake("All that is inside is kept, since the first run is recorded: it belongs into the forward of a "
-            "torch.autograd.Function, which runs without recording, and backward records the second run.",
+    Mistake("Everything inside is saved, since the first run is recorded: move it into the forward of a "
+            "torch.autograd.Function, which runs without recording, and let backward record the second run.",
             lambda function, x: function(x)),
-    Mistake("There is no way back from this result: a torch.autograd.Function makes the node that knows one.",
+    Mistake("This result has no graph, so gradients cannot flow: a torch.autograd.Function makes the node that they "
+            "need.",
             _no_grad),
-    Mistake("backward runs without recording, so the second run has no graph: with torch.enable_grad() around it.",
+    Mistake("backward runs without recording, so the second run has no graph: put `with torch.enable_grad():` around "
+            "it.",
             _with(_without_recording)),
-    Mistake("Run the function again on a leaf of its own, x.detach(): this x still has its history, or is the reader's "
-            "own leaf, whose .grad then counts twice.", _with(_attached)),
-    Mistake("No gradient of x comes back: the leaf of the second run has to ask for one, x.detach().requires_grad_(), "
-            "and backward has to return what has arrived there.", _with(_no_leaf)),
-    Mistake("The way back begins with the gradient that arrives, result.backward(grad), and not with ones.",
+    Mistake("Run the function again on a new leaf, x.detach(): this x still has its history, or is a leaf of the "
+            "caller, whose .grad then counts twice.", _with(_attached)),
+    Mistake("No gradient of x comes back: the leaf of the second run must require one, x.detach().requires_grad_(), "
+            "and backward must return the gradient that arrived there.", _with(_no_leaf)),
+    Mistake("Start the inner backward pass with the gradient that arrives, result.backward(grad), not with ones.",
             _with(_begin(torch.ones_like))),
-    Mistake("The gradient that arrives is what the second way back begins with; multiplied afterwards it is right only "
+    Mistake("Start the inner backward pass with the gradient that arrives; multiplying by it afterwards is right only "
             "where each result depends on one input.", _with(_no_chain)),
     Mistake("Parameters inside the function need their gradients, too: result.backward(grad) reaches them, and "
-            "autograd.grad for x alone does not.", _with(_only_x)),
-    Mistake("Somebody may write into x meanwhile: what goes through ctx.save_for_backward is compared with its "
-            "version, and what is put on ctx, or kept otherwise, is not.", _with(_again, save=False)),
-    Mistake("The function is run once more than it has to be: once on the way there, once on the way back.",
+            "autograd.grad with respect to x alone does not.", _with(_only_x)),
+    Mistake("A program may write into x in between: ctx.save_for_backward compares its version, and an attribute of "
+            "ctx, or a variable, does not.", _with(_again, save=False)),
+    Mistake("The function runs once more than it has to: it should run once in the forward pass and once in the "
+            "backward pass.",
             _with(_twice)),
-    Mistake("The gradient for x is what arrived at the leaf of the second run, x.grad, and not the gradient that was "
-            "handed in.", _with(lambda function, x, grad: (_again(function, x, grad), grad)[1])),
-    Mistake("The gradient for x is not the one that arrives: run the function again, and go back through it.",
+    Mistake("The gradient with respect to x is the one that arrived at the leaf of the second run, x.grad, not the one "
+            "that was passed in.", _with(lambda function, x, grad: (_again(function, x, grad), grad)[1])),
+    Mistake("The gradient with respect to x is not the one that arrives: run the function again, and a backward pass "
+            "through it.",
             _with(lambda function, x, grad: grad)),
-    Mistake("A copy is saved here, whose version says nothing of writes into x: save x itself.", _saves(
+    Mistake("A copy is saved here, and its version does not count writes into x: save x itself.", _saves(
         lambda x, result: x.clone())),
-    Mistake("The result is saved here: the function is run again on x, so x is what has to be saved.", _saves(
+    Mistake("The result is saved here: the function runs again on x, so save x.", _saves(
         lambda x, result: result)),
-    Mistake("Return what the node computes: return Checkpoint.apply(x).", _no_return),
+    Mistake("Return the result of the node: return Checkpoint.apply(x).", _no_return),
 )
 
 LESSON = Lesson(
     8, "saving", "When may you write into a tensor?", "08_saving", 40, PREDICTIONS,
     (Lab(
-        "checkpoint", "How does one keep less for the way back?", checkpoint, tuple((name,) for name in PROGRAMS),
+        "checkpoint", "How can the backward pass need less memory?", checkpoint, tuple((name,) for name in PROGRAMS),
         ("Inside checkpoint, write a class Checkpoint(torch.autograd.Function) with the static methods forward(ctx, x) "
          "and backward(ctx, grad), and return Checkpoint.apply(x).",
          "forward saves x and returns function(x). backward makes a leaf of the saved x, runs the function on it with "
-         "recording switched on, and goes back from there with the gradient that it was given.",
+         "recording switched on, and starts a backward pass from the result with the gradient that it was given.",
          "In backward: [x] = ctx.saved_tensors; x = x.detach().requires_grad_(); with torch.enable_grad(): result = "
          "function(x); result.backward(grad); return x.grad"),
         MISTAKES, 5, run=_run, describe=lambda program: program),

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from ..tasks import Lab, Lesson, Mistake, Prediction
 
 PREDICTIONS = (
-    Prediction("returned", "x is on the device. When the line y = x + 1 is over, has the sum surely been computed?",
-               False, "It has been put into the stream. What the host knows is the shape and the dtype of y; its "
-               "values come when the device gets there."),
-    Prediction("two", "Three operators take 100 milliseconds each. Two streams get three of them each, with nothing "
-               "in common. How many milliseconds does all of it take at best?", 300,
-               "Each stream takes three times 100, and both work at the same time."),
-    Prediction("host", "right.wait_event(ready) is called while the left stream has not come to the event. Does the "
-               "host stand still in this line?", False,
-               "The wait is put into the right stream, as an operator is. That stream stands still when it gets there; "
-               "the host goes on."),
+    Prediction("returned", "x is on the device. When the line y = x + 1 has returned, has the sum certainly been "
+                           "computed?",
+               False, "The addition has been put into the stream. The host knows the shape and the dtype of y; its "
+                      "values come when the device gets there."),
+    Prediction("two", "Each operator takes 100 milliseconds. Two streams get three operators each, which share no "
+                      "tensor. How many milliseconds does all of it take at best?", 300,
+               "Each stream takes three times 100 milliseconds, and both work at the same time."),
+    Prediction("host", "right.wait_event(ready) is called while the left stream has not reached the event. Does the "
+                       "host wait in this line?", False,
+               "The wait is put into the right stream, like an operator. That stream stops when it gets there; the "
+               "host goes on."),
 )
 
 
@@ -148,43 +149,43 @@ def _run(function, program):
 
 
 MISTAKES = (
-    Mistake("No operator waits yet: a pair (earlier, later) is needed where one writes what the other reads or writes.",
+    Mistake("No operator waits yet: a pair (i, j) is needed where one operator writes what the other reads or writes.",
             lambda program: []),
-    Mistake("A write has to wait for those who still read the old values.",
+    Mistake("A write has to wait for operators that still read the old values.",
             _waits(conflict=lambda a, b: _after_write(a, b) or _both_write(a, b))),
     Mistake("Two writes into one tensor have to keep their order, too.",
             _waits(conflict=lambda a, b: _after_write(a, b) or _after_read(a, b))),
-    Mistake("Who reads has to wait for who has written: other.writes in work.reads.",
+    Mistake("A read has to wait for the write: other.writes in work.reads.",
             _waits(conflict=lambda a, b: _after_read(a, b) or _both_write(a, b))),
-    Mistake("It is not enough that readers wait for writers: a write has to wait, too, for those who read the old "
-            "values and for other writes.", _waits(conflict=_after_write)),
-    Mistake("Two that only read the same tensor need no order.",
+    Mistake("It is not enough that reads wait for writes: a write has to wait, too, for reads of the old values and "
+            "for other writes.", _waits(conflict=_after_write)),
+    Mistake("Two operators that only read the same tensor need no order.",
             _waits(conflict=lambda a, b: _conflict(a, b) or bool(set(a.reads) & set(b.reads)))),
-    Mistake("In one stream the order is kept anyway: no wait is needed there.",
+    Mistake("A stream keeps its own order: no wait is needed there.",
             _waits(streams=False, own=False)),
-    Mistake("In one stream the order is kept anyway: no wait is needed there.",
+    Mistake("A stream keeps its own order: no wait is needed there.",
             _waits(streams=False, own=False, know=False)),
-    Mistake("A pair is (earlier, later): the later one waits for the earlier one.",
+    Mistake("A pair is (i, j), earlier operator first: j waits for i.",
             lambda program: [pair[::-1] for pair in place_waits(program)]),
-    Mistake("An operator waits only for those with which it has a conflict, and not for all that other streams do.",
+    Mistake("An operator waits only for operators that conflict with it, not for everything in other streams.",
             _waits(conflict=lambda a, b: True)),
-    Mistake("An operator waits only for those with which it has a conflict, and not for all that other streams do.",
+    Mistake("An operator waits only for operators that conflict with it, not for everything in other streams.",
             _waits(conflict=lambda a, b: True, know=False)),
-    Mistake("Look at all earlier operators, and not only at the one before.", _waits(reach=1)),
-    Mistake("An operator may have to wait for several others: go on after the first.", _waits(most=1)),
-    Mistake("Some waits are superfluous: begin with the latest of the earlier operators, and when one has waited for "
-            "it, all that is in its set is done, too.", _waits(order=list)),
-    Mistake("Some waits are superfluous: what was done before an event, or before an operator of the same stream, is "
-            "done already.", _waits(know=False)),
-    Mistake("Some waits are superfluous: begin with the latest of the earlier operators, and when one has waited for "
-            "it, all that is in its set is done, too.", _waits(through=False)),
-    Mistake("Some waits are superfluous: what operators of the same stream have waited for is done for all that follow "
-            "there.", _waits(own=False)),
-    Mistake("A wait covers what stood in that stream before the event, and not what comes there later: it may have to "
-            "be waited for once more.", _once_a_stream),
-    Mistake("Positions in the list are asked for, and not names of streams.",
+    Mistake("Check all earlier operators, not only the one before.", _waits(reach=1)),
+    Mistake("An operator may have to wait for several others: do not stop after the first.", _waits(most=1)),
+    Mistake("Some waits are superfluous: begin with the latest of the earlier operators; a wait for it covers "
+            "everything in its set, too.", _waits(order=list)),
+    Mistake("Some waits are superfluous: operators that finished before an event, or before an operator of the same "
+            "stream, have finished already.", _waits(know=False)),
+    Mistake("Some waits are superfluous: begin with the latest of the earlier operators; a wait for it covers "
+            "everything in its set, too.", _waits(through=False)),
+    Mistake("Some waits are superfluous: once an operator has waited, the wait holds for every later operator of its "
+            "stream.", _waits(own=False)),
+    Mistake("A wait covers operators that were in that stream before the event, not later ones: another wait may be "
+            "needed.", _once_a_stream),
+    Mistake("Return positions in the list, not names of streams.",
             lambda program: [(program[a].stream, program[b].stream) for a, b in place_waits(program)]),
-    Mistake("A list of pairs is asked for, for all operators together.",
+    Mistake("Return one list of pairs for all operators together.",
             lambda program: [[a for a, b in place_waits(program) if b == i] for i in range(len(program))]),
 )
 
@@ -192,10 +193,10 @@ LESSON = Lesson(
     11, "streams", "Who waits for whom?", "11_streams", 40, PREDICTIONS,
     (Lab(
         "waits", "Where is an event needed?", place_waits, tuple((name,) for name in PROGRAMS),
-        ("Begin with every pair of an earlier and a later operator in different streams, of which one writes what the "
-         "other reads or writes. That is right, and has more waits than are needed.",
-         "Keep for each operator the set of those that are done when it begins: its predecessor in its stream, with "
-         "all that is in the predecessor's set, and each that it waits for, with all that is in that one's set.",
+        ("Begin with every pair of conflicting operators in different streams. That is correct, but has more waits "
+         "than are needed.",
+         "Keep for each operator the set of operators guaranteed to have finished when it starts: the previous "
+         "operator of its stream and that one's set, and each operator that it waits for and that one's set.",
          "for earlier in reversed(range(later)): if they conflict and earlier is not in the set, append (earlier, "
          "later) to the waits, and add {earlier} | done[earlier] to the set."),
         MISTAKES, 5, run=_run, describe=lambda program: program,

@@ -7,13 +7,14 @@ from ..tasks import Lab, Lesson, Mistake, Prediction
 
 PREDICTIONS = (
     Prediction("t", "x has the shape (3, 4) and the strides (4, 1). What are the strides of x.t()?", (1, 4),
-               "Transposing swaps sizes and strides, and touches no element: one step down is now one place further, "
-               "one step to the right is four."),
-    Prediction("slice", "And x.t()[1:]? Give strides and offset: (first stride, second stride, offset).", (1, 4, 1),
-               "Leaving out the first row changes where reading begins, not how one steps: the strides stay, and the "
+               "Transposing swaps sizes and strides, and touches no element: one step down now moves one place on, one "
+               "step to the right moves four."),
+    Prediction("slice", "And those of x.t()[1:]? Give strides and offset: (first stride, second stride, "
+                        "offset).", (1, 4, 1),
+               "Leaving out the first row changes where reading begins, not how it steps: the strides stay, and the "
                "offset is one step along the first dimension, which is one place."),
     Prediction("expand", "row has 4 elements. How many elements of new memory does row.expand(1000, 4) need?", 0,
-               "A stride of 0 says: one step down stays at the same place. A thousand rows read the same four places."),
+               "With a stride of 0, one step down stays at the same place. A thousand rows read the same four places."),
 )
 
 
@@ -44,7 +45,7 @@ MISTAKES = (
     Mistake("Negative indices count from the end: -1 is the last one, size - 1.", lambda i, n, s, o: o + _dot(i, s)),
     Mistake("These would be the strides of a fresh tensor of this shape: use the strides that are given, which a view "
             "may have changed.", lambda i, n, s, o: o + _dot(_positive(i, n), _row_major(n))),
-    Mistake("An index is multiplied with the stride of its dimension, not with its size.",
+    Mistake("An index is multiplied by the stride of its dimension, not by its size.",
             lambda i, n, s, o: o + _dot(_positive(i, n), n)),
     Mistake("The strides are in the wrong order: the first stride belongs to the first index.",
             lambda i, n, s, o: o + _dot(_positive(i, n), s[::-1])),
@@ -52,40 +53,42 @@ MISTAKES = (
             lambda i, n, s, o: o * len(i) + _dot(_positive(i, n), s)),
     Mistake("Indices begin at 0, so the first element is at the offset itself.",
             lambda i, n, s, o: o + _dot([k + 1 for k in _positive(i, n)], s)),
-    Mistake("Strides and offsets count elements, not bytes: nothing is to be multiplied with the size of an element.",
+    Mistake("Strides and offsets count elements, not bytes: do not multiply by the size of an element.",
             lambda i, n, s, o: 4 * position(i, n, s, o)),
-    Mistake("All dimensions count: add what every index contributes.",
+    Mistake("All dimensions count: add the contribution of every index.",
             lambda i, n, s, o: o + _dot(_positive(i, n)[-1:], s[-1:])),
-    Mistake("All dimensions count: add what every index contributes.",
+    Mistake("All dimensions count: add the contribution of every index.",
             lambda i, n, s, o: o + _dot(_positive(i, n)[:1], s[:1])),
-    Mistake("The strides alone do not say where an element is: multiply each with its index.",
+    Mistake("The strides alone do not determine where an element is: multiply each by its index.",
             lambda i, n, s, o: o + sum(s)),
-    Mistake("The offset is added as it is: it is a place already, and no stride applies to it.",
+    Mistake("Add the offset as it is: it is a place already, and no stride applies to it.",
             lambda i, n, s, o: _dot([k + o for k in _positive(i, n)], s)),
-    Mistake("The offset is added as it is: it is a place already, and no stride applies to it.",
+    Mistake("Add the offset as it is: it is a place already, and no stride applies to it.",
             lambda i, n, s, o: _dot(_positive(i, n), s) + o * (s[0] if s else 1)),
-    Mistake("The last element of a dimension is at size - 1, and -1 means just that: add the size, and nothing else.",
+    Mistake("The last element of a dimension is at size - 1, and the index -1 means that one: add the size, and "
+            "nothing else.",
             lambda i, n, s, o: o + _dot([k + m - 1 if k < 0 else k for k, m in zip(i, n, strict=True)], s)),
-    Mistake("A negative index counts from the end of its dimension: it does not lose its sign, the size is added.",
+    Mistake("A negative index counts from the end of its dimension: add the size, do not drop the sign.",
             lambda i, n, s, o: o + _dot(map(abs, i), s)),
     Mistake("Each index has its own stride: multiply first, and then add.",
             lambda i, n, s, o: o + sum(_positive(i, n)) * sum(s)),
-    Mistake("Negative indices count from the end of their dimension, each by itself, and not from the end of the "
-            "memory: the place may be beyond the number of elements.",
+    Mistake("Each negative index counts from the end of its own dimension, not from the end of the memory: the place "
+            "may be beyond the number of elements.",
             lambda i, n, s, o: (o + _dot(i, s)) % prod(n)),
-    Mistake("The offset is where reading begins, so it is added.",
+    Mistake("The offset is where reading begins: add it.",
             lambda i, n, s, o: _dot(_positive(i, n), s) - o),
 )
 
 LESSON = Lesson(
     1, "strides", "Why is `t()` free?", "01_strides", 29, PREDICTIONS,
     (Lab(
-        "position", "Where in the storage does an element lie?", position,
+        "position", "Where in the storage is an element?", position,
         (((0, 0), (3, 4), (4, 1), 0), ((1, 2), (3, 4), (4, 1), 0), ((2, 1), (4, 3), (1, 4), 0),
          ((0, 0), (3, 3), (1, 4), 1), ((2, 1), (3, 2), (1, 8), 5), ((5,), (10,), (2,), 3),
          ((-1, -2), (3, 4), (4, 1), 2), ((1, 0, 3), (2, 3, 4), (4, 8, 1), 7), ((), (), (), 6),
          ((700, 3), (1000, 4), (0, 1), 0)),
-        ("Start at the offset, and walk: each dimension says how many steps, and how long one step is.",
+        ("Start at the offset, and walk: for each dimension, the index is the number of steps and the stride is the "
+         "length of one.",
          "A dimension contributes index * stride. Negative indices first become size + index.",
          "Begin with place = offset. For i, size, step in zip(index, shape, stride), add (i + size if i < 0 else i) * "
          "step."),

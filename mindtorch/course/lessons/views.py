@@ -7,15 +7,16 @@ from ..tasks import Lab, Lesson, Mistake, Prediction
 
 PREDICTIONS = (
     Prediction("transposed", "x has the shape (3, 4), and y = x.t(). Does y.reshape(12) share its memory with x?",
-               False, "Read in the order of y, the places are 0, 4, 8, 1, 5, ...: there is no one step that leads from "
-               "each to the next. No stride can describe that, so reshape had to copy."),
-    Prediction("columns", "And x[:, ::2].reshape(6), which reads every other column?", True,
-               "The places are 0, 2, 4, 6, 8, 10: always two further, also from one row to the next. One stride of 2 "
+               False, "In the order of y, the places are 0, 4, 8, 1, 5, ...: no single step leads from each to the "
+                      "next. No stride describes that, so reshape had to copy."),
+    Prediction("columns", "And x[:, ::2].reshape(6), which reads every other column: does it share its memory with "
+                          "x?", True,
+               "The places are 0, 2, 4, 6, 8, 10: always two further, even from one row to the next. One stride of 2 "
                "describes them all."),
     Prediction("split", "Does y.view(2, 2, 3) work, where y = x.t() has the shape (4, 3) and the strides (1, 4)?", True,
                "Only the first dimension is split, 4 = 2 * 2, and each part of it is still walked in steps of one "
-               "length. A view never fails because a tensor is transposed, but where two dimensions have to become "
-               "one that do not follow each other in memory."),
+               "length. A view does not fail because a tensor is transposed; it fails if two dimensions must become "
+               "one and do not follow each other in memory."),
 )
 
 
@@ -103,7 +104,8 @@ def _runs_without_order(shape, stride, new):
 
 
 MISTAKES = (
-    Mistake("As many elements are needed for a view, but they are not enough: each new dimension needs one stride.",
+    Mistake("An equal number of elements is necessary for a view but not sufficient: each new dimension needs one "
+            "stride.",
             lambda n, s, new: _same_count(n, new)),
     Mistake("A tensor need not be contiguous: dimensions that are kept or split may have any stride. Only those that "
             "are joined must follow each other in memory.",
@@ -111,29 +113,30 @@ MISTAKES = (
     Mistake("A tensor need not be contiguous: dimensions that are kept or split may have any stride. Only those that "
             "are joined must follow each other in memory.",
             lambda n, s, new: _same_count(n, new) and _contiguous(*_squeezed(n, s))),
-    Mistake("The last stride need not be 1: what counts is that a dimension's stride is the next one's size times its "
+    Mistake("The last stride need not be 1: compare a dimension's stride with the next one's size times the next one's "
             "stride.", lambda n, s, new: can_view(n, s, new) and s[-1] in (0, 1, 4)),
-    Mistake("The numbers of elements have to be the same, too.",
+    Mistake("The numbers of elements must be equal, too.",
             lambda n, s, new: can_view(n, s, new) if _same_count(n, new) else True),
-    Mistake("That there are no gaps in memory is not enough: the order in which the elements are read has to stay, "
-            "too.", lambda n, s, new: _same_count(n, new) and _sorted(n, s)),
+    Mistake("It is not enough that memory has no gaps: the order in which the elements are read must stay, too.",
+            lambda n, s, new: _same_count(n, new) and _sorted(n, s)),
     Mistake("A dimension may also be split: 4 elements in steps of one length are 2 times 2 in steps of two lengths.",
             lambda n, s, new: tuple(n) == tuple(new) or (_same_count(n, new) and _one_run(*_squeezed(n, s)))),
     Mistake("A dimension of size 1 is never walked along, so its stride means nothing, and it can come and go.",
             _keeps_ones),
-    Mistake("It is the other way round: True where a view is possible.",
+    Mistake("It is the other way round: return True where a view is possible.",
             lambda n, s, new: not can_view(n, s, new)),
-    Mistake("A stride of 0 is a stride as any other: several dimensions of stride 0 follow each other.",
+    Mistake("A stride of 0 is a stride like any other: several dimensions of stride 0 follow each other.",
             lambda n, s, new: can_view(n, s, new) and 0 not in s),
-    Mistake("A dimension follows the one before if that one's stride is this one's size times this one's stride.",
+    Mistake("Two dimensions follow each other if stride[d] == shape[d + 1] * stride[d + 1]: use the size of the "
+            "second, not of the first.",
             lambda n, s, new: _same_count(n, new) and all(s[d] == n[d] * s[d + 1] for d in range(len(n) - 1))),
-    Mistake("Only dimensions that are joined have to follow each other: those that are kept or split may lie as they "
-            "like.", lambda n, s, new: _one_run(n, s)),
-    Mistake("That the strides descend says nothing of whether a step leads as far as the next dimension's end: compare "
-            "stride[d] with shape[d + 1] * stride[d + 1].", lambda n, s, new: list(s) == sorted(s, reverse=True)),
-    Mistake("All neighbours among the dimensions count, not the first two alone.",
+    Mistake("Only dimensions that are joined have to follow each other: those that are kept or split may have any "
+            "stride.", lambda n, s, new: _one_run(n, s)),
+    Mistake("Descending strides do not show whether a step leads as far as the next dimension's end: compare stride[d] "
+            "with shape[d + 1] * stride[d + 1].", lambda n, s, new: list(s) == sorted(s, reverse=True)),
+    Mistake("Check all neighbouring dimensions, not only the first two.",
             lambda n, s, new: _same_count(n, new) and (len(n) < 2 or _follows(n, s, 0))),
-    Mistake("All neighbours among the dimensions count, not the last two alone.",
+    Mistake("Check all neighbouring dimensions, not only the last two.",
             lambda n, s, new: _same_count(n, new) and (len(n) < 2 or _follows(n, s, len(n) - 2))),
     Mistake("The new sizes fill one run after the other, in their order: it is not enough that each fits somewhere.",
             _runs_without_order),

@@ -12,7 +12,7 @@ def right_by_sorting(free, size):
 
 
 def wrong_first(free, size):
-    """That is the first hole that is large enough: look through all of them"""
+    """That is the first hole that is large enough: compare all of them."""
     return 0
 
 
@@ -22,7 +22,7 @@ def wrong_largest(free, size):
 
 
 def wrong_last_among_equals(free, size):
-    """Among equals the one at the lowest address is taken: change only for a smaller one"""
+    """On a tie take the lowest address: change only for a smaller hole."""
     best = 0
     for place, (_, count) in enumerate(free):
         if count <= free[best][1]:
@@ -31,22 +31,22 @@ def wrong_last_among_equals(free, size):
 
 
 def wrong_address_returned(free, size):
-    """The place in the list is asked for, and not the address"""
+    """Return the position in the list, not the address."""
     return min(free, key=lambda hole: hole[1] - size)[0]
 
 
 def wrong_hole_returned(free, size):
-    """The place in the list is asked for, and not the hole itself"""
+    """Return the position in the list, not the hole itself."""
     return min(free, key=lambda hole: hole[1] - size)
 
 
 def wrong_rest_returned(free, size):
-    """The place in the list is asked for, and not the rest that is left"""
+    """Return the position in the list, not the rest that is left."""
     return min(count - size for _, count in free)
 
 
 def wrong_exact_only(free, size):
-    """If no hole is of just the size, the smallest that is larger is taken, and not the first"""
+    """If no hole has exactly the size, take the smallest that is larger, not the first."""
     for place, (_, count) in enumerate(free):
         if count == size:
             return place
@@ -54,17 +54,17 @@ def wrong_exact_only(free, size):
 
 
 def wrong_lowest_address_counts_first(free, size):
-    """That is the first hole that is large enough: look through all of them"""
+    """That is the first hole that is large enough: compare all of them."""
     return min(range(len(free)), key=lambda i: free[i])
 
 
 def wrong_counts_from_one(free, size):
-    """Places are counted from 0"""
+    """Positions are counted from 0."""
     return min(range(len(free)), key=lambda i: free[i][1]) + 1
 
 
 def wrong_none_if_not_exact(free, size):
-    """A hole need not fit exactly: what is left of it stays free"""
+    """A hole need not match exactly: the rest of it stays free."""
     for place, (_, count) in enumerate(free):
         if count == size:
             return place
@@ -77,5 +77,5 @@ def wrong_last(free, size):
 
 
 def wrong_addresses_for_sizes(free, size):
-    """A hole is a pair (address, bytes): it is the bytes that are compared"""
+    """A hole is a pair (address, bytes): compare the bytes."""
     return min(range(len(free)), key=lambda i: abs(free[i][0] - size))

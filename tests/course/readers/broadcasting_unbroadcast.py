@@ -19,12 +19,12 @@ def right_by_asking_autograd(grad, shape):
 
 
 def wrong_reshape(grad, shape):
-    """Reshaping keeps all elements, and the shape has fewer of them"""
+    """Reshaping keeps all elements, and the shape has fewer: add those that belong to one."""
     return grad.reshape(shape)
 
 
 def wrong_first_elements(grad, shape):
-    """All the rows count, not the first alone: add them"""
+    """All rows count, not only the first: add them."""
     while grad.dim() > len(shape):
         grad = grad[0]
     return grad[tuple(slice(0, n) for n in shape)]
@@ -73,7 +73,7 @@ def wrong_only_ones(grad, shape):
 
 
 def wrong_sum_of_all(grad, shape):
-    """Only those dimensions are summed that were stretched, the others stay apart"""
+    """Sum only the dimensions that were stretched; keep the others."""
     return grad.sum().expand(shape)
 
 
@@ -88,7 +88,7 @@ def wrong_last_for_missing(grad, shape):
 
 
 def wrong_maximum(grad, shape):
-    """All contributions are added: it is not the largest that counts"""
+    """Add all contributions: do not take the largest."""
     while grad.dim() > len(shape):
         grad = grad.max(0).values
     for d, size in enumerate(shape):

@@ -29,12 +29,12 @@ def fits(a, b):
 
 
 def wrong_rows_compared(a, b):
-    """The two sizes are a's columns and b's rows: one is that of the wrong dimension"""
+    """The two sizes are a's columns and b's rows: one of yours is the size of the wrong dimension."""
     return None if a[0] == b[0] else (a[0], b[0], cures_of(a, b) if not fits(a, b) else [])
 
 
 def wrong_columns_compared(a, b):
-    """The columns of a are paired with the rows of b, and not with its columns"""
+    """The columns of a are paired with the rows of b, not with its columns."""
     return None if a[1] == b[1] else (a[1], b[1], cures_of(a, b) if not fits(a, b) else [])
 
 
@@ -49,12 +49,12 @@ def wrong_no_cures(a, b):
 
 
 def wrong_first_cure_only(a, b):
-    """All products that would work are listed, and not the first alone"""
+    """List all products that would work, not only the first."""
     return None if fits(a, b) else (a[1], b[0], cures_of(a, b)[:1])
 
 
 def wrong_all_cures(a, b):
-    """Only those products are listed that would work"""
+    """List only the products that would work."""
     return None if fits(a, b) else (a[1], b[0], ["a @ b.t()", "a.t() @ b", "a.t() @ b.t()", "b @ a"])
 
 
@@ -64,7 +64,7 @@ def wrong_order(a, b):
 
 
 def wrong_says_true(a, b):
-    """If the product works there is nothing to explain: return None, and nothing else"""
+    """If the product works there is nothing to explain: return None."""
     return True if fits(a, b) else (a[1], b[0], cures_of(a, b))
 
 
@@ -74,12 +74,12 @@ def wrong_other_way_round_forgotten(a, b):
 
 
 def wrong_both_transposed_forgotten(a, b):
-    """Turning both round may help, too: a.t() @ b.t()"""
+    """Transposing both may help, too: a.t() @ b.t()."""
     return None if fits(a, b) else (a[1], b[0], [cure for cure in cures_of(a, b) if cure != "a.t() @ b.t()"])
 
 
 def wrong_transposes_mixed_up(a, b):
-    """b.t() turns the second round, a.t() the first: these two are exchanged"""
+    """b.t() transposes the second matrix, a.t() the first: these two are exchanged."""
     if fits(a, b):
         return None
     swap = {"a @ b.t()": "a.t() @ b", "a.t() @ b": "a @ b.t()"}
@@ -92,15 +92,15 @@ def wrong_text(a, b):
 
 
 def wrong_shapes_returned(a, b):
-    """Two numbers are asked for, and not the shapes"""
+    """Return two numbers, not the shapes."""
     return None if fits(a, b) else (a, b, cures_of(a, b))
 
 
 def wrong_equal_shapes_work(a, b):
-    """Two matrices of one shape do not fit for that"""
+    """Equal shapes are not enough: a's columns are paired with b's rows, a[1] with b[0]."""
     return None if tuple(a) == tuple(b) or fits(a, b) else (a[1], b[0], cures_of(a, b))
 
 
 def wrong_cures_as_text(a, b):
-    """A list is asked for, also where there is one product alone"""
+    """Return a list even if only one product would work."""
     return None if fits(a, b) else (a[1], b[0], ", ".join(cures_of(a, b)))

@@ -23,12 +23,12 @@ def wrong_keepdim_forgotten(grad, result, dim):
 
 
 def wrong_sum_of_all(grad, result, dim):
-    """The sum goes along dim, and not over all elements: rows have nothing to do with each other"""
+    """The sum runs along dim, not over all elements: rows are independent of each other."""
     return grad - result.exp() * grad.sum()
 
 
 def wrong_dim_fixed(grad, result, dim):
-    """The sum goes along the dimension that is given, which need not be the last one"""
+    """The sum runs along dim, which need not be the last dimension."""
     return grad - result.exp() * grad.sum(-1, keepdim=True)
 
 
@@ -43,7 +43,7 @@ def wrong_plus(grad, result, dim):
 
 
 def wrong_rule_of_softmax(grad, result, dim):
-    """That is the derivative of softmax; of its logarithm it is grad - softmax * the sum of grad"""
+    """That is the derivative of softmax; that of its logarithm is grad - softmax * the sum of grad."""
     p = result.exp()
     return p * (grad - (grad * p).sum(dim, keepdim=True))
 
@@ -54,12 +54,12 @@ def wrong_one_instead_of_grad(grad, result, dim):
 
 
 def wrong_only_softmax(grad, result, dim):
-    """The softmax is multiplied with the sum of the gradients"""
+    """The softmax is multiplied by the sum of the gradients."""
     return grad - result.exp()
 
 
 def wrong_sum_of_product(grad, result, dim):
-    """In the second term the sum of the gradients is multiplied with each element's softmax, after"""
+    """In the second term, sum the gradients first, then multiply by each element's softmax."""
     return grad - (result.exp() * grad).sum(dim, keepdim=True)
 
 
@@ -69,7 +69,7 @@ def wrong_times_grad(grad, result, dim):
 
 
 def wrong_softmax_of_exp(grad, result, dim):
-    """result.exp() is the softmax already: it is not taken a second time"""
+    """result.exp() is the softmax already: do not take it a second time."""
     return grad - result.exp().softmax(dim) * grad.sum(dim, keepdim=True)
 
 

@@ -21,12 +21,12 @@ def wrong_greater_or_equal(grad, result):
 
 
 def wrong_grad_forgotten(grad, result):
-    """That is the slope alone: by the chain rule it is multiplied with the gradient that arrives"""
+    """That is only the slope: by the chain rule it is multiplied by the gradient that arrives."""
     return (result > 0).to(grad.dtype)
 
 
 def wrong_relu_of_grad(grad, result):
-    """Whether the gradient passes depends on the result, and not on the gradient's own sign"""
+    """The result decides whether the gradient passes, not the gradient's own sign."""
     return grad.clamp(min=0)
 
 
@@ -36,12 +36,12 @@ def wrong_times_result(grad, result):
 
 
 def wrong_mask_returned(grad, result):
-    """That says where the gradient passes, and is not the gradient"""
+    """That is a mask of where the gradient passes, not the gradient: use it to choose between grad and 0."""
     return result > 0
 
 
 def wrong_mask_of_grad(grad, result):
-    """Whether the gradient passes depends on the result, and not on the gradient's own sign"""
+    """The result decides whether the gradient passes, not the gradient's own sign."""
     return grad * (grad > 0)
 
 
@@ -56,18 +56,18 @@ def wrong_half_at_zero(grad, result):
 
 
 def wrong_in_place(grad, result):
-    """The gradient that arrives belongs to others: return a new tensor"""
+    """Do not write into the gradient that arrives: return a new tensor."""
     grad[result <= 0] = 0
     return grad
 
 
 def wrong_selected(grad, result):
-    """The gradient has the shape of the input: where nothing passes stands a 0"""
+    """The gradient has the shape of the input: put a 0 where nothing passes."""
     return grad[result > 0]
 
 
 def wrong_summed(grad, result):
-    """The gradient has the shape of the input: nothing is summed"""
+    """The gradient has the shape of the input: sum nothing."""
     return (grad * (result > 0)).sum()
 
 
@@ -77,5 +77,5 @@ def wrong_passes_on(grad, result):
 
 
 def wrong_if(grad, result):
-    """A tensor has many truth values: torch.where chooses for each element"""
+    """A tensor has one truth value for each element: torch.where chooses element by element."""
     return grad if result > 0 else 0

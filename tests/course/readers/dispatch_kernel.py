@@ -27,7 +27,7 @@ def right_by_writing_into_a_result(self, other, alpha=1):
 
 
 def wrong_numpy_promotes(self, other, alpha=1):
-    """NumPy promotes otherwise: int64 with float32 is float64 there. Convert to"""
+    """NumPy promotes differently: int64 with float32 is float64 there. Convert to torch.result_type(self, other)."""
     return torch.from_numpy(np.asarray(self.detach().numpy() + alpha * numbers(other)))
 
 
@@ -56,19 +56,19 @@ def wrong_numbers_forgotten(self, other, alpha=1):
 
 
 def wrong_in_place(self, other, alpha=1):
-    """A kernel returns a new tensor, since its arguments belong to others"""
+    """A kernel returns a new tensor: do not write into its arguments."""
     memory = self.numpy()
     memory += (alpha * numbers(other)).astype(memory.dtype)
     return self
 
 
 def wrong_dtype_of_self(self, other, alpha=1):
-    """The result has to be converted to torch.result_type(self, other), and is not always of the"""
+    """Convert the result to torch.result_type(self, other): it does not always have the first operand's dtype."""
     return torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other))).to(self.dtype)
 
 
 def wrong_array(self, other, alpha=1):
-    """The dispatcher wants a tensor: torch.from_numpy makes one of an array"""
+    """The dispatcher expects a tensor: torch.from_numpy makes one from an array."""
     dtype = torch.result_type(self, other)
     return torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other))).to(dtype).numpy()
 

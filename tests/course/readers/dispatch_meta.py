@@ -19,7 +19,7 @@ def wrong_shape_of_self(self, other, alpha=1):
 
 
 def wrong_dtype_of_self(self, other, alpha=1):
-    """The dtype is promoted from both operands, and is not that of the first"""
+    """The dtype is promoted from both operands, not taken from the first: torch.result_type(self, other)."""
     return torch.empty(torch.broadcast_shapes(self.shape, getattr(other, "shape", ())), dtype=self.dtype, device="meta")
 
 
@@ -48,7 +48,7 @@ def wrong_device(self, other, alpha=1):
 
 
 def wrong_returns_the_shape(self, other, alpha=1):
-    """A tensor is wanted, and no elements in it: torch.empty of the shape and the dtype, on 'meta'"""
+    """Return a tensor without elements: torch.empty of the shape and the dtype, on 'meta'."""
     return torch.broadcast_shapes(self.shape, getattr(other, "shape", ()))
 
 
@@ -75,7 +75,7 @@ def wrong_number_keeps_dtype(self, other, alpha=1):
 
 
 def wrong_errors_are_swallowed(self, other, alpha=1):
-    """Shapes that cannot be broadcast are an error: let it be raised"""
+    """Shapes that cannot be broadcast are an error: do not catch it."""
     try:
         shape = torch.broadcast_shapes(self.shape, getattr(other, "shape", ()))
     except RuntimeError:

@@ -100,12 +100,12 @@ def wrong_each_path_by_itself(roots, gradients):
 
 
 def wrong_last_replaces(roots, gradients):
-    """What arrives at a node on several edges is added: this engine keeps one of them"""
+    """Gradients that arrive at a node on several edges are added: this engine keeps only one of them."""
     walk(order_of(roots), roots, gradients, join=lambda have, new: new)
 
 
 def wrong_first_stays(roots, gradients):
-    """What arrives at a node on several edges is added: this engine keeps one of them"""
+    """Gradients that arrive at a node on several edges are added: this engine keeps only one of them."""
     walk(order_of(roots), roots, gradients, join=lambda have, new: have)
 
 
@@ -121,7 +121,7 @@ def wrong_order_of_discovery(roots, gradients):
 
 
 def wrong_not_summed_to_the_shape(roots, gradients):
-    """The gradient of what was broadcast is summed to the shape in node._input_metadata[number]"""
+    """Sum the gradient of a broadcast output to the shape in node._input_metadata[number]: see lesson 3."""
     walk(order_of(roots), roots, gradients, shaped=False)
 
 
@@ -145,7 +145,7 @@ def wrong_number_ignored(roots, gradients):
 
 
 def wrong_first_input_only(roots, gradients):
-    """A node may have several inputs: follow all of next_functions, not the first alone"""
+    """A node may have several inputs: follow all of next_functions, not only the first."""
     [(node, number)], [gradient] = roots, gradients
     while node is not None:
         slots = [None] * len(node._input_metadata)
@@ -158,7 +158,7 @@ def wrong_first_input_only(roots, gradients):
 
 
 def wrong_tuple_forgotten(roots, gradients):
-    """Where an operator has one input its node returns a tensor, and no tuple"""
+    """The node of an operator with one input returns a tensor, not a tuple: do not iterate over its rows."""
     waiting = {}
     for (node, number), gradient in zip(roots, gradients):
         waiting[node] = [None] * len(node._input_metadata)
@@ -173,7 +173,7 @@ def wrong_tuple_forgotten(roots, gradients):
 
 
 def wrong_none_edges_forgotten(roots, gradients):
-    """Where an input needs no gradient its edge is (None, 0): leave it out"""
+    """An input that needs no gradient has the edge (None, 0): skip it."""
     def visit(node, done, order):
         if node in done:
             return
@@ -189,26 +189,27 @@ def wrong_none_edges_forgotten(roots, gradients):
 
 
 def wrong_only_the_first_root(roots, gradients):
-    """There may be several roots: all of them are where gradients begin"""
+    """There may be several roots: start from all of them."""
     walk(order_of(roots[:1]), roots[:1], gradients[:1])
 
 
 def wrong_roots_run_at_once(roots, gradients):
-    """All roots begin together: a node that several of them lead to waits for all, and runs once"""
+    """Start all roots together: a node that several of them lead to waits for all, and runs once."""
     for root, gradient in zip(roots, gradients):
         walk(order_of([root]), [root], [gradient])
 
 
 def wrong_starts_from_ones(roots, gradients):
-    """Start with the gradients that are given, and not with ones"""
+    """Start with the gradients that are given, not with ones."""
     walk(order_of(roots), roots, [torch.ones_like(g) for g in gradients])
 
 
 def wrong_mean_where_paths_meet(roots, gradients):
-    """What arrives at a node on several edges is added, not averaged"""
+    """Gradients that arrive at a node on several edges are added, not averaged."""
     walk(order_of(roots), roots, gradients, join=lambda have, new: (have + new) / 2)
 
 
 def wrong_added_in_place(roots, gradients):
-    """What has arrived may be somebody else's, or be expanded"""
+    """Another node may hold the gradient that arrived, or it may be expanded: use have + new, which is a new tensor,
+    not add_, which writes."""
     walk(order_of(roots), roots, gradients, join=lambda have, new: have.add_(new))

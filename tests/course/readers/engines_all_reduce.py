@@ -43,32 +43,33 @@ def ring(x, group, first=None, second=None, parts=None, keep=None, add=None, las
 
 
 def wrong_only_the_first_round(x, group):
-    """The second round is missing: each rank has the sum of one part now, and has to hand it round"""
+    """The second round is missing: each rank has the sum of one part now, and has to pass it on."""
     ring(x, group, second=0)
 
 
 def wrong_a_step_short(x, group):
-    """The first round has one step less than there are ranks: this is one too few"""
+    """The first round has one step fewer than there are ranks: this is one step too few."""
     ring(x, group, first=group.size() - 2)
 
 
 def wrong_a_step_too_many(x, group):
-    """The first round has one step less than there are ranks: this is one too many"""
+    """The first round has one step fewer than there are ranks: this is one step too many."""
     ring(x, group, first=group.size())
 
 
 def wrong_second_round_adds(x, group):
-    """In the second round what arrives is complete: it takes the place of what you have"""
+    """In the second round the part that arrives is complete: overwrite your own with it."""
     ring(x, group, keep=lambda part, came: part.add_(came))
 
 
 def wrong_first_round_replaces(x, group):
-    """What arrives in the first round is added to the part that you have"""
+    """In the first round add the part that arrives to your own; the second round begins with the part completed last,
+    whose number is the rank's plus 1."""
     ring(x, group, add=lambda part, came: part.copy_(came))
 
 
 def wrong_whole_tensors(x, group):
-    """That is the sum, but all of x goes round: send parts"""
+    """The sum is right, but all of x goes round: send parts."""
     size, rank = group.size(), group.rank()
     passing = x.clone()
     for _ in range(size - 1):
@@ -78,7 +79,7 @@ def wrong_whole_tensors(x, group):
 
 
 def wrong_everybody_to_rank_0(x, group):
-    """All of x goes to rank 0 and back, which has to send as much as all others: go round the ring"""
+    """All of x goes to rank 0 and back, so rank 0 sends as much as all others together: go round the ring."""
     size, rank = group.size(), group.rank()
     if rank == 0:
         for other in range(1, size):
@@ -91,7 +92,7 @@ def wrong_everybody_to_rank_0(x, group):
 
 
 def wrong_everybody_to_everybody(x, group):
-    """Everybody sends all of x to everybody: send parts, to the neighbour"""
+    """Every rank sends all of x to every other: send parts, to the neighbour."""
     size, rank = group.size(), group.rank()
     own = x.clone()
     for other in range(size):
@@ -103,12 +104,12 @@ def wrong_everybody_to_everybody(x, group):
 
 
 def wrong_copies_of_parts(x, group):
-    """x itself is to be changed: a part has to be a view of it, and no copy"""
+    """Change x itself: a part must be a view of it, not a copy."""
     ring(x, group, parts=[part.clone() for part in x.tensor_split(group.size())])
 
 
 def wrong_not_in_place(x, group):
-    """x itself is to be changed: a part has to be a view of it, and no copy"""
+    """Change x itself: a part must be a view of it, not a copy."""
     parts = [part.clone() for part in x.tensor_split(group.size())]
     ring(x, group, parts=parts)
     x = torch.cat(parts)
@@ -116,13 +117,13 @@ def wrong_not_in_place(x, group):
 
 
 def wrong_mean(x, group):
-    """The sum is asked for: whoever wants the mean divides it, as DistributedDataParallel does"""
+    """Return the sum: DistributedDataParallel divides it to get the mean."""
     ring(x, group)
     x /= group.size()
 
 
 def wrong_receives_first(x, group):
-    """Everybody waits, and nobody has sent: send first, then receive"""
+    """Every rank waits, and none has sent: send first, then receive."""
     rank, size = group.rank(), group.size()
     parts = x.tensor_split(size)
     for step in range(size - 1):
@@ -143,7 +144,7 @@ def right_to_the_left(x, group):
 
 
 def wrong_modulo_forgotten(x, group):
-    """The last rank's neighbour is rank 0: take the rest of dividing by group.size()"""
+    """The last rank's neighbour is rank 0: take the number modulo group.size()."""
     rank, size = group.rank(), group.size()
     parts = x.tensor_split(size)
     for step in range(size - 1):
@@ -152,7 +153,7 @@ def wrong_modulo_forgotten(x, group):
 
 
 def wrong_same_part_each_step(x, group):
-    """In each step the part goes on that has just arrived: it is another one in each step"""
+    """In each step send the part that has just arrived: it is a different one each time."""
     rank, size = group.rank(), group.size()
     parts = x.tensor_split(size)
     for _ in range(size - 1):
@@ -164,7 +165,8 @@ def wrong_same_part_each_step(x, group):
 
 
 def wrong_second_round_begins_with_own_part(x, group):
-    """What arrives in the first round is added to the part that you have"""
+    """In the first round add the part that arrives to your own; the second round begins with the part completed last,
+    whose number is the rank's plus 1."""
     rank, size = group.rank(), group.size()
     parts = x.tensor_split(size)
     ring(x, group, second=0)
@@ -179,7 +181,7 @@ def wrong_equal_parts_only(x, group):
 
 
 def wrong_remainder_left_out(x, group):
-    """What is left of a division belongs to a part, too: x.tensor_split(size) leaves nothing out"""
+    """The remainder of the division belongs to a part, too: x.tensor_split(size) leaves nothing out."""
     size = group.size()
     length = len(x) // size
     ring(x, group, parts=[x[i * length:(i + 1) * length] for i in range(size)])

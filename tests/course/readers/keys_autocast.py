@@ -37,7 +37,8 @@ def wrong_not_excluded(op, *args):
 
 
 def wrong_all_operators(op, *args):
-    """Only matmul and linear are computed in bfloat16"""
+    """Compute only matmul and linear in bfloat16; leave other operators alone, since rounding would hurt them more
+    than speed helps."""
     with course.excluded("Autocast"):
         return op(*cast(args))
 
@@ -49,7 +50,7 @@ def wrong_only_matmul(op, *args):
 
 
 def wrong_first_argument_only(op, *args):
-    """All arguments are cast, and not the first alone: a product wants one dtype"""
+    """Cast all arguments, not only the first: a product needs one dtype."""
     with course.excluded("Autocast"):
         if op.name in ("matmul", "linear"):
             args = [args[0].to(torch.bfloat16), *args[1:]]
@@ -57,14 +58,14 @@ def wrong_first_argument_only(op, *args):
 
 
 def wrong_result_is_cast(op, *args):
-    """The arguments are cast, and not the result: the product itself is to be computed in bfloat16"""
+    """Cast the arguments, not the result: the product itself should be computed in bfloat16."""
     with course.excluded("Autocast"):
         result = op(*args)
         return result.to(torch.bfloat16) if op.name in ("matmul", "linear") else result
 
 
 def wrong_casts_integers(op, *args):
-    """Only float32 is cast: who asks for float64 wants its precision, and integers are no fractions"""
+    """Cast only float32: a program that uses float64 needs its precision, and integers stay integers."""
     with course.excluded("Autocast"):
         if op.name in ("matmul", "linear"):
             args = [x.to(torch.bfloat16) if isinstance(x, torch.Tensor) else x for x in args]
@@ -72,13 +73,13 @@ def wrong_casts_integers(op, *args):
 
 
 def wrong_float16(op, *args):
-    """float16 is another dtype of 16 bits: bfloat16 is asked for"""
+    """float16 is another dtype of 16 bits: use bfloat16."""
     with course.excluded("Autocast"):
         return op(*(cast(args, to=torch.float16) if op.name in ("matmul", "linear") else args))
 
 
 def wrong_everything_is_a_tensor(op, *args):
-    """Only float32 is cast: who asks for float64 wants its precision, and integers are no fractions"""
+    """Cast only float32: a program that uses float64 needs its precision, and integers stay integers."""
     with course.excluded("Autocast"):
         if op.name in ("matmul", "linear"):
             args = [x.to(torch.bfloat16) for x in args]
@@ -94,7 +95,7 @@ def wrong_result_back_in_float32(op, *args):
 
 
 def wrong_detached(op, *args):
-    """The cast has to be recorded, so that gradients find their way back to w: do not detach"""
+    """The cast has to be recorded, so that gradients reach w: do not detach."""
     with course.excluded("Autocast"):
         if op.name in ("matmul", "linear"):
             args = [x.detach().to(torch.bfloat16) if isinstance(x, torch.Tensor) and x.dtype is torch.float32 else x
@@ -103,7 +104,7 @@ def wrong_detached(op, *args):
 
 
 def wrong_others_not_returned(op, *args):
-    """The kernel returns what the operator returns, for all operators: return op(*args)"""
+    """Return the operator's result for all operators: return op(*args)."""
     with course.excluded("Autocast"):
         if op.name in ("matmul", "linear"):
             return op(*cast(args))
@@ -111,13 +112,14 @@ def wrong_others_not_returned(op, *args):
 
 
 def wrong_excluded_for_casts_only(op, *args):
-    """The kernel is called again by what it calls"""
+    """The operators that the kernel calls come back to it: exclude the key while it runs, by `with
+    course.excluded('Autocast'):`."""
     with course.excluded("Autocast"):
         args = cast(args) if op.name in ("matmul", "linear") else args
     return op(*args)
 
 
 def wrong_name_with_namespace(op, *args):
-    """Nothing is cast yet: of matmul and linear, the float32 arguments become bfloat16"""
+    """Nothing is cast yet: the float32 arguments of matmul and linear become bfloat16."""
     with course.excluded("Autocast"):
         return op(*(cast(args) if op.name in ("aten::matmul", "aten::linear") else args))

@@ -67,7 +67,8 @@ def right_without_write_after_write(steps):
 
 
 def wrong_neighbours_only(steps):
-    """A step may go past groups that do not fit it, as long as there is no conflict"""
+    """A step may overtake groups that do not match it, as long as there is no conflict: look further back than the
+    last group."""
     groups = []
     for i, step in enumerate(steps):
         last = steps[groups[-1][0]] if groups else None
@@ -84,17 +85,17 @@ def wrong_one_each(steps):
 
 
 def wrong_conflicts_ignored(steps):
-    """A step must not go past every other"""
+    """A step must not overtake every other: go back from the last group, and stop at a conflict."""
     return grouped(steps, look=False)
 
 
 def wrong_only_read_after_write(steps):
-    """A step in place must not go past one that reads what it writes: that one wants the old values"""
+    """An in-place step must not overtake one that reads what it writes: that one needs the old values."""
     return grouped(steps, clash=lambda earlier, step: earlier.writes in step.reads)
 
 
 def wrong_write_after_read_forgotten(steps):
-    """A step in place must not go past one that reads what it writes: that one wants the old values"""
+    """An in-place step must not overtake one that reads what it writes: that one needs the old values."""
     return grouped(steps, clash=lambda earlier, step: earlier.writes in (*step.reads, step.writes))
 
 
@@ -104,17 +105,18 @@ def wrong_shapes_ignored(steps):
 
 
 def wrong_pointwise_ignored(steps):
-    """Only pointwise steps are run together, and one shape is not enough"""
+    """Only pointwise steps run together; one shape is not enough: a sum is complete after the last element, not
+    before."""
     return grouped(steps, fits=lambda a, b: a.shape == b.shape)
 
 
 def wrong_only_the_new_step_is_pointwise(steps):
-    """The group has to be pointwise, too, and not only the step that joins it"""
+    """The group must be pointwise, too, not only the step that joins it."""
     return grouped(steps, fits=lambda a, b: b.pointwise and a.shape == b.shape)
 
 
 def wrong_first_group_that_fits(steps):
-    """A step must not go past every other"""
+    """A step must not overtake every other: go back from the last group, and stop at a conflict."""
     return grouped(steps, forward=True)
 
 
@@ -135,23 +137,23 @@ def wrong_conflict_inside_a_group_separates(steps):
 
 
 def wrong_steps_instead_of_positions(steps):
-    """Positions in the list are asked for, and not the steps themselves"""
+    """Return positions in the list, not the steps themselves."""
     return [[steps[i] for i in group] for group in right_from_levels(steps)]
 
 
 def wrong_numbers_of_groups(steps):
-    """A list of groups is asked for, and each group is a list of positions, and not a number for"""
+    """Return a list of groups, each a list of positions, not a number for each step."""
     found = {i: g for g, group in enumerate(right_from_levels(steps)) for i in group}
     return [found[i] for i in range(len(steps))]
 
 
 def wrong_reductions_left_out(steps):
-    """Every step has to be in a group, be it alone"""
+    """Every step must be in a group, even if it is alone there."""
     return [group for group in right_from_levels(steps) if steps[group[0]].pointwise]
 
 
 def wrong_put_in_front(steps):
-    """A step joins a group at its end: what stands before it there may be what it reads"""
+    """A step joins a group at its end: it may read what the steps before it there have written."""
     groups = []
     for i, step in enumerate(steps):
         for g in reversed(groups):

@@ -31,54 +31,54 @@ def attend(q, k, v, scale=None, diagonal=1, dim=-1, hide=float("-inf"), after=Fa
 
 
 def wrong_not_scaled(q, k, v):
-    """The scores are divided by the square root of the vectors' length"""
+    """Divide the scores by the square root of the vectors' length."""
     return attend(q, k, v, scale=1)
 
 
 def wrong_scaled_by_the_length(q, k, v):
-    """The scores are divided by the square root of the length, and not by the length"""
+    """Divide the scores by the square root of the length, not by the length."""
     return attend(q, k, v, scale=q.shape[-1])
 
 
 def wrong_scaled_by_positions(q, k, v):
-    """The length of the vectors counts, the last dimension, and not the number of positions"""
+    """Use the length of the vectors, the last dimension, not the number of positions."""
     return attend(q, k, v, scale=math.sqrt(q.shape[-2]))
 
 
 def wrong_sees_everything(q, k, v):
-    """A position looks at those after it here"""
+    """Here a position looks at later positions: fill their scores with minus infinity before the softmax."""
     return (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(-1) @ v
 
 
 def wrong_does_not_see_itself(q, k, v):
-    """A position may look at itself, too: only what comes after it is hidden, triu(1)"""
+    """A position may look at itself, too: hide only the positions after it, triu(1)."""
     return attend(q, k, v, diagonal=0)
 
 
 def wrong_sees_what_comes(q, k, v):
-    """It is the other way round: what comes later is hidden, and what came before is seen"""
+    """It is the other way round: hide later positions, and show earlier ones."""
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     mask = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(-1)
     return scores.masked_fill(mask, float("-inf")).softmax(-1) @ v
 
 
 def wrong_softmax_over_queries(q, k, v):
-    """The softmax goes along the keys, the last dimension"""
+    """The softmax runs along the keys, the last dimension."""
     return attend(q, k, v, dim=-2)
 
 
 def wrong_masked_with_zero(q, k, v):
-    """A score of 0 is a score like others: only minus infinity becomes a weight of 0"""
+    """A score of 0 is a score like any other: only minus infinity becomes a weight of 0."""
     return attend(q, k, v, hide=0.0)
 
 
 def wrong_masked_after_the_softmax(q, k, v):
-    """The weights of a position sum to 1: fill before the softmax, and not after it"""
+    """The weights of a position sum to 1: fill before the softmax, not after it."""
     return attend(q, k, v, after=True)
 
 
 def wrong_no_softmax(q, k, v):
-    """The softmax is missing: scores are turned into weights that sum to 1"""
+    """The softmax is missing: it turns scores into weights that sum to 1."""
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     return scores.tril() @ v
 
@@ -94,22 +94,22 @@ def wrong_query_and_key_swapped(q, k, v):
 
 
 def wrong_not_transposed(q, k, v):
-    """k.t() and k.T turn all dimensions, or want two: k.transpose(-2, -1) turns the last two"""
+    """k.t() takes two dimensions only, and k.T reverses all of them: k.transpose(-2, -1) swaps the last two."""
     return (q @ k / math.sqrt(q.shape[-1])).softmax(-1) @ v
 
 
 def wrong_heads_transposed(q, k, v):
-    """k.t() and k.T turn all dimensions, or want two: k.transpose(-2, -1) turns the last two"""
+    """k.t() takes two dimensions only, and k.T reverses all of them: k.transpose(-2, -1) swaps the last two."""
     return (q @ k.t() / math.sqrt(q.shape[-1])).softmax(-1) @ v
 
 
 def wrong_weights_returned(q, k, v):
-    """The weights belong to the values: weights @ v"""
+    """Apply the weights to the values: weights @ v."""
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     mask = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
     return scores.masked_fill(mask, float("-inf")).softmax(-1)
 
 
 def wrong_plain_mean(q, k, v):
-    """All values count the same here: the weights come from the products of queries and keys"""
+    """Here all values count equally: the weights come from the products of queries and keys."""
     return v.cumsum(-2) / torch.arange(1, v.shape[-2] + 1).view(-1, 1)

@@ -50,14 +50,14 @@ def checked(code, name):
 
 
 def wrong_nothing_destroyed(acl, name, operands, stream):
-    """Every descriptor has to be destroyed: for handle in handles: acl.destroy(handle)"""
+    """Destroy every descriptor: for handle in handles: acl.destroy(handle)."""
     code, size, executor = acl.plan(name, *described(acl, operands))
     checked(code, name)
     checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
 
 
 def wrong_destroyed_only_if_all_goes_well(acl, name, operands, stream):
-    """Descriptors have to be destroyed after an error, too"""
+    """Destroy the descriptors after an error, too: a finally block runs in any case."""
     handles = described(acl, operands)
     code, size, executor = acl.plan(name, *handles)
     checked(code, name)
@@ -67,7 +67,7 @@ def wrong_destroyed_only_if_all_goes_well(acl, name, operands, stream):
 
 
 def wrong_codes_ignored(acl, name, operands, stream):
-    """Both calls return a code, which has to be looked at: C raises nothing"""
+    """Both calls return a code: check it, since C raises nothing."""
     handles = described(acl, operands)
     try:
         _, size, executor = acl.plan(name, *handles)
@@ -78,7 +78,7 @@ def wrong_codes_ignored(acl, name, operands, stream):
 
 
 def wrong_second_code_ignored(acl, name, operands, stream):
-    """The second call returns a code, too, which has to be looked at"""
+    """The second call returns a code, too: check it."""
     handles = described(acl, operands)
     try:
         code, size, executor = acl.plan(name, *handles)
@@ -90,7 +90,7 @@ def wrong_second_code_ignored(acl, name, operands, stream):
 
 
 def wrong_never_run(acl, name, operands, stream):
-    """The operator is planned and not run: acl.run is the second call"""
+    """The operator is planned but not run: acl.run is the second call."""
     handles = described(acl, operands)
     try:
         code, size, executor = acl.plan(name, *handles)
@@ -113,7 +113,7 @@ def wrong_destroyed_before_the_run(acl, name, operands, stream):
 
 
 def wrong_no_workspace(acl, name, operands, stream):
-    """Some operators want scratch memory: acl.workspace(size) gives its address"""
+    """Some operators need scratch memory: acl.workspace(size) returns its address."""
     handles = described(acl, operands)
     try:
         code, size, executor = acl.plan(name, *handles)
@@ -125,7 +125,7 @@ def wrong_no_workspace(acl, name, operands, stream):
 
 
 def wrong_workspace_always(acl, name, operands, stream):
-    """For an operator that needs no scratch memory None stands in its place"""
+    """Pass None for an operator that needs no scratch memory: ask for some only if the size is not 0."""
     handles = described(acl, operands)
     try:
         code, size, executor = acl.plan(name, *handles)
@@ -137,7 +137,7 @@ def wrong_workspace_always(acl, name, operands, stream):
 
 
 def wrong_numbers_as_tensors(acl, name, operands, stream):
-    """A number is no tensor, nor is it to become one: acl.create_scalar makes its descriptor"""
+    """Do not make a tensor of a number: acl.create_scalar makes its descriptor."""
     handles = [acl.create_tensor(torch.as_tensor(x)) for x in operands]
     try:
         code, size, executor = acl.plan(name, *handles)
@@ -149,7 +149,7 @@ def wrong_numbers_as_tensors(acl, name, operands, stream):
 
 
 def wrong_destroyed_twice(acl, name, operands, stream):
-    """Each descriptor is destroyed exactly once"""
+    """Destroy each descriptor exactly once."""
     handles = described(acl, operands)
     try:
         code, size, executor = acl.plan(name, *handles)
@@ -163,7 +163,7 @@ def wrong_destroyed_twice(acl, name, operands, stream):
 
 
 def wrong_stream_forgotten(acl, name, operands, stream):
-    """The operator goes into the stream that was given"""
+    """Put the operator into the stream that was given."""
     handles = described(acl, operands)
     try:
         code, size, executor = acl.plan(name, *handles)
@@ -175,14 +175,14 @@ def wrong_stream_forgotten(acl, name, operands, stream):
 
 
 def wrong_operands_instead_of_handles(acl, name, operands, stream):
-    """Operands are described first"""
+    """Describe the operands first: pass acl.plan the handles that acl.create_tensor and acl.create_scalar return."""
     code, size, executor = acl.plan(name, *operands)
     checked(code, name)
     checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
 
 
 def wrong_out_left_out(acl, name, operands, stream):
-    """The result is an operand, too: C writes into what it is given"""
+    """The result is an operand, too: C writes into the tensor that you pass."""
     handles = described(acl, operands[:-1])
     try:
         code, size, executor = acl.plan(name, *handles)
@@ -194,7 +194,7 @@ def wrong_out_left_out(acl, name, operands, stream):
 
 
 def wrong_run_twice(acl, name, operands, stream):
-    """An executor is used up when it was run: run it once"""
+    """An executor can be run only once."""
     handles = described(acl, operands)
     try:
         code, size, executor = acl.plan(name, *handles)
@@ -207,7 +207,7 @@ def wrong_run_twice(acl, name, operands, stream):
 
 
 def wrong_returns_the_code(acl, name, operands, stream):
-    """A code that is not 0 becomes an error: raise a RuntimeError, which cannot be overlooked"""
+    """Turn a code that is not 0 into an error: raise a RuntimeError, which cannot be overlooked."""
     handles = described(acl, operands)
     try:
         code, size, executor = acl.plan(name, *handles)

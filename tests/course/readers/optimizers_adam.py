@@ -30,13 +30,13 @@ def averages(grad, state, beta1, beta2):
 
 
 def wrong_adds(parameter, grad, state, lr, beta1, beta2, eps):
-    """A step goes against the gradient: subtract"""
+    """A step moves against the gradient: subtract."""
     n, m, v = averages(grad, state, beta1, beta2)
     parameter += lr * (m / (1 - beta1 ** n)) / ((v / (1 - beta2 ** n)).sqrt() + eps)
 
 
 def wrong_new_tensor(parameter, grad, state, lr, beta1, beta2, eps):
-    """The parameter has not changed: write into it, by sub_ or -=. An assignment makes a new tensor"""
+    """The parameter has not changed: write into it, with sub_ or -=. An assignment makes a new tensor."""
     n, m, v = averages(grad, state, beta1, beta2)
     parameter = parameter - lr * (m / (1 - beta1 ** n)) / ((v / (1 - beta2 ** n)).sqrt() + eps)
     return parameter
@@ -55,7 +55,7 @@ def wrong_only_the_mean_is_corrected(parameter, grad, state, lr, beta1, beta2, e
 
 
 def wrong_correction_remembered(parameter, grad, state, lr, beta1, beta2, eps):
-    """Only the averages themselves are kept in state; corrected they are for this step alone"""
+    """Keep the averages themselves in state; the corrected ones serve this step only."""
     n, m, v = averages(grad, state, beta1, beta2)
     state["m"] = m / (1 - beta1 ** n)
     state["v"] = v / (1 - beta2 ** n)
@@ -63,7 +63,7 @@ def wrong_correction_remembered(parameter, grad, state, lr, beta1, beta2, eps):
 
 
 def wrong_counts_from_zero(parameter, grad, state, lr, beta1, beta2, eps):
-    """The steps are counted from 1: the first correction divides by 1 - beta ** 1, and not by 0"""
+    """Count the steps from 1: the first correction divides by 1 - beta ** 1, not by 0."""
     n, m, v = averages(grad, state, beta1, beta2)
     n -= 1
     parameter -= lr * (m / (1 - beta1 ** n)) / ((v / (1 - beta2 ** n)).sqrt() + eps)
@@ -100,25 +100,25 @@ def wrong_weights_swapped(parameter, grad, state, lr, beta1, beta2, eps):
 
 
 def wrong_state_not_kept(parameter, grad, state, lr, beta1, beta2, eps):
-    """Each step begins anew here: the averages and the number of the step have to stay in state"""
+    """Each step starts from scratch here: keep the averages and the number of the step in state."""
     n, m, v = averages(grad, {}, beta1, beta2)
     parameter -= lr * (m / (1 - beta1 ** n)) / ((v / (1 - beta2 ** n)).sqrt() + eps)
 
 
 def wrong_count_not_kept(parameter, grad, state, lr, beta1, beta2, eps):
-    """The number of the step has to be counted, and to stay in state"""
+    """Count the steps, and keep the number in state: the correction is different in each step."""
     _, m, v = averages(grad, state, beta1, beta2)
     parameter -= lr * (m / (1 - beta1)) / ((v / (1 - beta2)).sqrt() + eps)
 
 
 def wrong_square_without_average(parameter, grad, state, lr, beta1, beta2, eps):
-    """Divide by the root of the average of squares, and not by the size of this gradient"""
+    """Divide by the root of the average of squares, not by the size of this gradient."""
     n, m, v = averages(grad, state, beta1, beta2)
     parameter -= lr * (m / (1 - beta1 ** n)) / (grad.abs() + eps)
 
 
 def wrong_mean_squared(parameter, grad, state, lr, beta1, beta2, eps):
-    """The second average is of the gradient's square, grad * grad, and not of the mean's"""
+    """The second average is of the gradient's square, grad * grad, not of the mean's."""
     n = state["n"] = state.get("n", 0) + 1
     m = state["m"] = beta1 * state.get("m", 0) + (1 - beta1) * grad
     v = state["v"] = beta2 * state.get("v", 0) + (1 - beta2) * m * m
@@ -126,7 +126,7 @@ def wrong_mean_squared(parameter, grad, state, lr, beta1, beta2, eps):
 
 
 def wrong_starts_with_the_gradient(parameter, grad, state, lr, beta1, beta2, eps):
-    """The new gradient counts 1 - beta in the average, and not in full"""
+    """The new gradient counts 1 - beta in the average, not in full."""
     n = state["n"] = state.get("n", 0) + 1
     m = state["m"] = beta1 * state.get("m", grad) + (1 - beta1) * grad
     v = state["v"] = beta2 * state.get("v", grad * grad) + (1 - beta2) * grad * grad

@@ -67,12 +67,13 @@ def run_again(ctx, function, grad):
 
 
 def wrong_calls_the_function(function, x):
-    """All that is inside is kept, since the first run is recorded"""
+    """Everything inside is saved, since the first run is recorded: move it into the forward of a
+    torch.autograd.Function, which runs without recording, and let backward record the second run."""
     return function(x)
 
 
 def wrong_not_recorded(function, x):
-    """There is no way back from this result: a torch.autograd.Function makes the node that knows one"""
+    """This result has no graph, so gradients cannot flow: a torch.autograd.Function makes the node that they need."""
     with torch.no_grad():
         return function(x)
 
@@ -88,7 +89,7 @@ def wrong_enable_grad_forgotten(function, x):
 
 
 def wrong_begins_with_ones(function, x):
-    """The way back begins with the gradient that arrives, result.backward(grad), and not with ones"""
+    """Start the inner backward pass with the gradient that arrives, result.backward(grad), not with ones."""
     def backward(ctx, function, grad):
         leaf = ctx.saved_tensors[0].detach().requires_grad_()
         with torch.enable_grad():
@@ -99,7 +100,8 @@ def wrong_begins_with_ones(function, x):
 
 
 def wrong_times_grad_at_the_end(function, x):
-    """The gradient that arrives is what the second way back begins with"""
+    """Start the inner backward pass with the gradient that arrives; multiplying by it afterwards is right only where
+    each result depends on one input."""
     def backward(ctx, function, grad):
         leaf = ctx.saved_tensors[0].detach().requires_grad_()
         with torch.enable_grad():
@@ -110,7 +112,8 @@ def wrong_times_grad_at_the_end(function, x):
 
 
 def wrong_not_detached(function, x):
-    """Run the function again on a leaf of its own, x.detach()"""
+    """Run the function again on a new leaf, x.detach(): this x still has its history, or is a leaf of the caller,
+    whose .grad then counts twice."""
     def backward(ctx, function, grad):
         [x] = ctx.saved_tensors
         with torch.enable_grad():
@@ -132,7 +135,8 @@ def wrong_requires_grad_forgotten(function, x):
 
 
 def wrong_kept_on_ctx(function, x):
-    """Somebody may write into x meanwhile"""
+    """A program may write into x in between: ctx.save_for_backward compares its version, and an attribute of ctx, or
+    a variable, does not."""
     def forward(ctx, function, x):
         ctx.x = x
         return function(x)
@@ -147,7 +151,7 @@ def wrong_kept_on_ctx(function, x):
 
 
 def wrong_keeps_a_copy(function, x):
-    """A copy is saved here, whose version says nothing of writes into x: save x itself"""
+    """A copy is saved here, and its version does not count writes into x: save x itself."""
     def forward(ctx, function, x):
         ctx.save_for_backward(x.clone())
         return function(x)
@@ -156,7 +160,8 @@ def wrong_keeps_a_copy(function, x):
 
 
 def wrong_keeps_what_is_inside(function, x):
-    """All that is inside is kept, since the first run is recorded"""
+    """Everything inside is saved, since the first run is recorded: move it into the forward of a
+    torch.autograd.Function, which runs without recording, and let backward record the second run."""
     def forward(ctx, function, x):
         leaf = x.detach().requires_grad_()
         with torch.enable_grad():
@@ -183,7 +188,8 @@ def wrong_parameters_forgotten(function, x):
 
 
 def wrong_returns_grad(function, x):
-    """The gradient for x is not the one that arrives: run the function again, and go back through it"""
+    """The gradient with respect to x is not the one that arrives: run the function again, and a backward pass through
+    it."""
     return made(save_and_run, lambda ctx, function, grad: grad)(function, x)
 
 
@@ -196,7 +202,7 @@ def wrong_returns_nothing(function, x):
 
 
 def wrong_saves_the_result(function, x):
-    """The result is saved here: the function is run again on x, so x is what has to be saved"""
+    """The result is saved here: the function runs again on x, so save x."""
     def forward(ctx, function, x):
         result = function(x)
         ctx.save_for_backward(result)

@@ -69,17 +69,17 @@ def sure(program, clash=conflict, forward=False, inherit=True, in_stream=True):
 
 
 def wrong_none(program):
-    """No operator waits yet: a pair (earlier, later) is needed where one writes what the other reads"""
+    """No operator waits yet: a pair (i, j) is needed where one operator writes what the other reads or writes."""
     return []
 
 
 def wrong_all_pairs_of_streams(program):
-    """An operator waits only for those with which it has a conflict, and not for all that other"""
+    """An operator waits only for operators that conflict with it, not for everything in other streams."""
     return [(i, j) for j in range(len(program)) for i in range(j) if program[i].stream != program[j].stream]
 
 
 def wrong_every_conflict(program):
-    """In one stream the order is kept anyway: no wait is needed there"""
+    """A stream keeps its own order: no wait is needed there."""
     return simple(program, same=True)
 
 
@@ -89,12 +89,13 @@ def wrong_every_conflict_between_streams(program):
 
 
 def wrong_only_read_after_write(program):
-    """It is not enough that readers wait for writers"""
+    """It is not enough that reads wait for writes: a write has to wait, too, for reads of the old values and for
+    other writes."""
     return sure(program, clash=lambda a, b: a.writes in b.reads)
 
 
 def wrong_write_after_read_forgotten(program):
-    """A write has to wait for those who still read the old values"""
+    """A write has to wait for operators that still read the old values."""
     return sure(program, clash=lambda a, b: a.writes in b.reads or a.writes == b.writes)
 
 
@@ -104,7 +105,7 @@ def wrong_write_after_write_forgotten(program):
 
 
 def wrong_reads_conflict(program):
-    """Two that only read the same tensor need no order"""
+    """Two operators that only read the same tensor need no order."""
     return sure(program, clash=lambda a, b: bool({*a.reads, a.writes} & {*b.reads, b.writes}))
 
 
@@ -119,12 +120,12 @@ def wrong_waits_are_not_inherited(program):
 
 
 def wrong_pairs_swapped(program):
-    """A pair is (earlier, later): the later one waits for the earlier one"""
+    """A pair is (i, j), earlier operator first: j waits for i."""
     return [(later, earlier) for earlier, later in sure(program)]
 
 
 def wrong_only_the_nearest(program):
-    """An operator may have to wait for several others: go on after the first"""
+    """An operator may have to wait for several others: do not stop after the first."""
     found = {}
     for earlier, later in sure(program):
         found.setdefault(later, earlier)
@@ -132,18 +133,18 @@ def wrong_only_the_nearest(program):
 
 
 def wrong_only_neighbours(program):
-    """Look at all earlier operators, and not only at the one before"""
+    """Check all earlier operators, not only the one before."""
     return [(i, i + 1) for i in range(len(program) - 1) if program[i].stream != program[i + 1].stream
             and conflict(program[i], program[i + 1])]
 
 
 def wrong_stream_does_not_order(program):
-    """In one stream the order is kept anyway: no wait is needed there"""
+    """A stream keeps its own order: no wait is needed there."""
     return sure(program, in_stream=False)
 
 
 def wrong_one_wait_a_stream(program):
-    """A wait covers what stood in that stream before the event, and not what comes there later"""
+    """A wait covers operators that were in that stream before the event, not later ones: another wait may be needed."""
     found, waited = [], set()
     for earlier, later in sure(program):
         pair = program[earlier].stream, program[later].stream

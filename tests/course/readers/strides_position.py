@@ -20,17 +20,18 @@ def right_by_looking_it_up(index, shape, stride, offset):
 
 
 def wrong_offset_subtracted(index, shape, stride, offset):
-    """The offset is where reading begins, so it is added"""
+    """The offset is where reading begins: add it."""
     return sum((i + n if i < 0 else i) * s for i, n, s in zip(index, shape, stride)) - offset
 
 
 def wrong_offset_times_first_stride(index, shape, stride, offset):
-    """The offset is added as it is: it is a place already, and no stride applies to it"""
+    """Add the offset as it is: it is a place already, and no stride applies to it."""
     return offset * (stride[0] if stride else 1) + sum(i % n * s for i, n, s in zip(index, shape, stride))
 
 
 def wrong_negative_one_off(index, shape, stride, offset):
-    """The last element of a dimension is at size - 1, and -1 means just that"""
+    """The last element of a dimension is at size - 1, and the index -1 means that one: add the size, and nothing
+    else."""
     return offset + sum((i + n - 1 if i < 0 else i) * s for i, n, s in zip(index, shape, stride))
 
 
@@ -40,7 +41,7 @@ def wrong_absolute_value(index, shape, stride, offset):
 
 
 def wrong_last_dimension_left_out(index, shape, stride, offset):
-    """All dimensions count: add what every index contributes"""
+    """All dimensions count: add the contribution of every index."""
     place = offset
     for d in range(len(index) - 1):
         place += index[d] % shape[d] * stride[d]
@@ -48,7 +49,7 @@ def wrong_last_dimension_left_out(index, shape, stride, offset):
 
 
 def wrong_returns_in_the_loop(index, shape, stride, offset):
-    """All dimensions count: add what every index contributes"""
+    """All dimensions count: add the contribution of every index."""
     place = offset
     for d in range(len(index)):
         place += index[d] % shape[d] * stride[d]
@@ -72,7 +73,8 @@ def wrong_strides_reversed(index, shape, stride, offset):
 
 
 def wrong_negative_counts_from_the_storage(index, shape, stride, offset):
-    """Negative indices count from the end of their dimension, each by itself, and not from the end"""
+    """Each negative index counts from the end of its own dimension, not from the end of the memory: the place may be
+    beyond the number of elements."""
     place = offset + sum(i * s for i, s in zip(index, stride))
     count = 1
     for n in shape:

@@ -55,7 +55,7 @@ def wrong_contiguous_or_same_shape(shape, stride, new_shape):
 
 
 def wrong_same_count(shape, stride, new_shape):
-    """As many elements are needed for a view, but they are not enough"""
+    """An equal number of elements is necessary for a view but not sufficient: each new dimension needs one stride."""
     return np.prod(shape, dtype=int) == np.prod(new_shape, dtype=int)
 
 
@@ -65,7 +65,8 @@ def wrong_all_dimensions_follow_each_other(shape, stride, new_shape):
 
 
 def wrong_sorted_strides(shape, stride, new_shape):
-    """That the strides descend says nothing of whether a step leads as far as the next dimension's"""
+    """Descending strides do not show whether a step leads as far as the next dimension's end: compare stride[d] with
+    shape[d + 1] * stride[d + 1]."""
     return list(stride) == sorted(stride, reverse=True)
 
 
@@ -75,7 +76,8 @@ def wrong_last_stride_is_one(shape, stride, new_shape):
 
 
 def wrong_formula_with_own_size(shape, stride, new_shape):
-    """A dimension follows the one before if that one's stride is this one's size times this one's"""
+    """Two dimensions follow each other if stride[d] == shape[d + 1] * stride[d + 1]: use the size of the second, not
+    of the first."""
     runs = []
     for d, n in enumerate(shape):
         if runs and stride[d - 1] == shape[d - 1] * stride[d]:
@@ -136,5 +138,5 @@ def wrong_returns_the_strides(shape, stride, new_shape):
 
 
 def wrong_zero_strides_are_copied(shape, stride, new_shape):
-    """A stride of 0 is a stride as any other: several dimensions of stride 0 follow each other"""
+    """A stride of 0 is a stride like any other: several dimensions of stride 0 follow each other."""
     return 0 not in stride and right_by_runs(shape, stride, new_shape)

@@ -32,27 +32,27 @@ def wrong_largest(free, size):
 
 
 def wrong_address(free, size):
-    """and not the address"""
+    """Return the position in the list, not the address."""
     return min(free, key=lambda hole: hole[1])[0]
 
 
 def wrong_hole(free, size):
-    """and not the hole itself"""
+    """Return the position in the list, not the hole itself."""
     return sorted(free, key=lambda hole: hole[1])[0]
 
 
 def wrong_bytes(free, size):
-    """and not the hole's bytes"""
+    """Return the position in the list, not the hole's bytes."""
     return min(room for _, room in free)
 
 
 def wrong_rest(free, size):
-    """and not the rest that is left"""
+    """Return the position in the list, not the rest that is left."""
     return min(room - size for _, room in free)
 
 
 def wrong_counted_from_one(free, size):
-    """Places are counted from 0"""
+    """Positions are counted from 0."""
     return min(enumerate(free, 1), key=lambda pair: pair[1][1])[0]
 
 
@@ -64,7 +64,7 @@ def wrong_none(free, size):
 
 
 def wrong_exact(free, size):
-    """A hole need not fit exactly"""
+    """A hole need not match exactly: the rest of it stays free."""
     for place, (_, room) in enumerate(free):
         if room == size:
             return place
@@ -72,13 +72,13 @@ def wrong_exact(free, size):
 
 
 def wrong_larger(free, size):
-    """A hole of just the size is the best"""
+    """A hole of exactly the size is the best of all: it leaves nothing."""
     larger = [(room, place) for place, (_, room) in enumerate(free) if room > size]
     return min(larger)[1] if larger else 0
 
 
 def wrong_last_of_equals(free, size):
-    """Among equals the one at the lowest address"""
+    """On a tie take the lowest address: change only for a smaller hole."""
     best = 0
     for place, (_, room) in enumerate(free):
         if room <= free[best][1]:

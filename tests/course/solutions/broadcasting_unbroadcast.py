@@ -24,7 +24,7 @@ def wrong_nothing(grad, shape):
 
 
 def wrong_first_row(grad, shape):
-    """not the first alone"""
+    """All rows count, not only the first: add them."""
     while grad.dim() > len(shape):
         grad = grad[0]
     return grad[tuple(slice(0, n) for n in shape)]
@@ -82,17 +82,17 @@ def wrong_end(grad, shape):
 
 
 def wrong_all(grad, shape):
-    """the others stay apart"""
+    """Sum only the dimensions that were stretched; keep the others."""
     return torch.full(shape, grad.sum().item(), dtype=grad.dtype)
 
 
 def wrong_scalar(grad, shape):
-    """the others stay apart"""
+    """Sum only the dimensions that were stretched; keep the others."""
     return torch.tensor(grad.sum().item(), dtype=grad.dtype)
 
 
 def wrong_slice(grad, shape):
-    """sum, where reshaping and slicing only pick"""
+    """The shape is right, but elements were left out: reshaping and slicing only pick elements, so sum them."""
     return grad.reshape(-1)[:torch.empty(shape).numel()].view(shape)
 
 

@@ -37,7 +37,7 @@ def wrong_nothing_fits(a, b):
 
 
 def wrong_text(a, b):
-    """return None, and nothing else"""
+    """If the product works there is nothing to explain: return None."""
     return right_by_cases(a, b) or ""
 
 
@@ -49,12 +49,12 @@ def wrong_equal_shapes(a, b):
 
 
 def wrong_outer_sizes_compared(a, b):
-    """and not a[0] with b[1]"""
+    """Compare the columns of a, a[1], with the rows of b, b[0], not a[0] with b[1]."""
     return None if a[0] == b[1] else wrong_nothing_fits(a, b)
 
 
 def wrong_columns_compared(a, b):
-    """and not with its columns"""
+    """The columns of a are paired with the rows of b, not with its columns."""
     return None if a[-1] == b[-1] else wrong_nothing_fits(a, b)
 
 
@@ -69,12 +69,12 @@ def wrong_order(a, b):
 
 
 def wrong_both_columns(a, b):
-    """that of the wrong dimension"""
+    """The two sizes are a's columns and b's rows: one of yours is the size of the wrong dimension."""
     return right_by_cases(a, b) and (a[1], b[1], cures(a, b))
 
 
 def wrong_shapes(a, b):
-    """and not the shapes"""
+    """Return two numbers, not the shapes."""
     return right_by_cases(a, b) and (a, b, cures(a, b))
 
 
@@ -84,7 +84,7 @@ def wrong_all_cures(a, b):
 
 
 def wrong_first_cure(a, b):
-    """and not the first alone"""
+    """List all products that would work, not only the first."""
     return right_by_cases(a, b) and (a[1], b[0], cures(a, b)[:1])
 
 
@@ -105,7 +105,7 @@ def wrong_other_order_forgotten(a, b):
 
 
 def wrong_list_alone(a, b):
-    """Three things are returned"""
+    """Return three things: two sizes, and the list."""
     return right_by_cases(a, b) and cures(a, b)
 
 

@@ -24,7 +24,8 @@ def wrong_first_term_alone(grad, result, dim):
 
 
 def wrong_by_itself(grad, result, dim):
-    """and not each by itself"""
+    """Each output depends on all inputs, so the second term has the sum of the gradients along dim, not each gradient
+    by itself."""
     return grad * (1 - result.exp())
 
 
@@ -39,12 +40,12 @@ def wrong_all_elements(grad, result, dim):
 
 
 def wrong_last_dim(grad, result, dim):
-    """need not be the last one"""
+    """The sum runs along dim, which need not be the last dimension."""
     return grad - result.exp() * grad.sum(dim=-1, keepdim=True)
 
 
 def wrong_first_dim(grad, result, dim):
-    """need not be the first one"""
+    """The sum runs along dim, which need not be the first dimension."""
     return grad - result.exp() * grad.sum(dim=0, keepdim=True)
 
 
@@ -70,7 +71,7 @@ def wrong_of_softmax(grad, result, dim):
 
 
 def wrong_weighted(grad, result, dim):
-    """of the gradients alone"""
+    """Sum the gradients alone, not gradients times softmax."""
     p = result.exp()
     return grad - p * (p * grad).sum(dim, True)
 
@@ -81,5 +82,5 @@ def wrong_chain(grad, result, dim):
 
 
 def wrong_turned(grad, result, dim):
-    """turned round"""
+    """The sign is the wrong way round: it is grad - softmax * sum."""
     return -(grad - result.exp() * grad.sum(dim, True))

@@ -13,12 +13,12 @@ def right_by_indexing(grad, result):
 
 
 def wrong_passes_all(grad, result):
-    """has to be greater than 0"""
+    """Where relu returned 0 nothing passes: the gradient passes only where the result is greater than 0."""
     return grad * 1
 
 
 def wrong_at_zero(grad, result):
-    """has to be greater than 0"""
+    """Where relu returned 0 nothing passes: the gradient passes only where the result is greater than 0."""
     return grad.masked_fill(result < 0, 0)
 
 
@@ -28,7 +28,7 @@ def wrong_way_round(grad, result):
 
 
 def wrong_slope_alone(grad, result):
-    """the slope alone"""
+    """That is only the slope: by the chain rule it is multiplied by the gradient that arrives."""
     return (result > 0).float()
 
 
@@ -63,7 +63,7 @@ def wrong_leaky(grad, result):
 
 
 def wrong_summed(grad, result):
-    """nothing is summed"""
+    """The gradient has the shape of the input: sum nothing."""
     return grad[result > 0].sum()
 
 

@@ -44,13 +44,13 @@ def wrong_parameters(self, other):
 
 
 def wrong_numpy(self, other, alpha=1):
-    """NumPy promotes otherwise"""
+    """NumPy promotes differently: int64 with float32 is float64 there. Convert to torch.result_type(self, other)."""
     other = other.numpy() if isinstance(other, torch.Tensor) else other
     return torch.from_numpy(np.add(self.numpy(), other * alpha))
 
 
 def wrong_first_dtype(self, other, alpha=1):
-    """not always of the first operand's dtype"""
+    """Convert the result to torch.result_type(self, other): it does not always have the first operand's dtype."""
     return right_into_a_buffer(self, other, alpha).to(self.dtype)
 
 
@@ -80,7 +80,7 @@ def wrong_array(self, other, alpha=1):
 
 
 def wrong_in_place(self, other, alpha=1):
-    """its arguments belong to others"""
+    """A kernel returns a new tensor: do not write into its arguments."""
     self += alpha * (other if isinstance(other, torch.Tensor) else torch.tensor(other))
     return self
 

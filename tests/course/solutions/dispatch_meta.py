@@ -22,12 +22,12 @@ def right_by_views(self, other, alpha=1):
 
 
 def wrong_first_dtype(self, other, alpha=1):
-    """not that of the first"""
+    """The dtype is promoted from both operands, not taken from the first: torch.result_type(self, other)."""
     return right_by_hand(self, other).to(self.dtype)
 
 
 def wrong_second_dtype(self, other, alpha=1):
-    """not that of the second"""
+    """The dtype is promoted from both operands, not taken from the second: torch.result_type(self, other)."""
     dtype = other.dtype if isinstance(other, torch.Tensor) else torch.tensor(other).dtype
     return right_by_hand(self, other).to(dtype)
 
@@ -38,13 +38,14 @@ def wrong_float32(self, other, alpha=1):
 
 
 def wrong_promote_types(self, other, alpha=1):
-    """torch.result_type looks at the operands themselves"""
+    """promote_types sees two dtypes and cannot know which operand has no dimensions, or is a number; such operands
+    weigh less. torch.result_type sees the operands themselves."""
     other_dtype = other.dtype if isinstance(other, torch.Tensor) else torch.tensor(other).dtype
     return right_by_hand(self, other).to(torch.promote_types(self.dtype, other_dtype))
 
 
 def wrong_numpy(self, other, alpha=1):
-    """NumPy promotes otherwise"""
+    """NumPy promotes differently: int64 with float32 is float64 there, and float32 in PyTorch."""
     names = [str(t.dtype).removeprefix("torch.") if isinstance(t, torch.Tensor) else t for t in (self, other)]
     return right_by_hand(self, other).to(getattr(torch, np.result_type(*names).name))
 
@@ -78,5 +79,5 @@ def wrong_number(self, other, alpha=1):
 
 
 def wrong_shape_alone(self, other, alpha=1):
-    """A tensor is wanted"""
+    """Return a tensor without elements: torch.empty of the shape and the dtype, on 'meta'."""
     return right_by_hand(self, other).shape

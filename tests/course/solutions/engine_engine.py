@@ -85,12 +85,12 @@ def add(place, number, gradient):
 
 
 def wrong_overwrites(roots, gradients):
-    """keeps one of them"""
+    """Gradients that arrive at a node on several edges are added: this engine keeps only one of them."""
     sending(roots, gradients, dict.__setitem__)
 
 
 def wrong_keeps_first(roots, gradients):
-    """keeps one of them"""
+    """Gradients that arrive at a node on several edges are added: this engine keeps only one of them."""
     sending(roots, gradients, dict.setdefault)
 
 
@@ -127,7 +127,7 @@ def wrong_first_arrival(roots, gradients):
 
 
 def wrong_not_summed(roots, gradients):
-    """is summed to the shape"""
+    """Sum the gradient of a broadcast output to the shape in node._input_metadata[number]: see lesson 3."""
     sending(roots, gradients, add, fit=False)
 
 
@@ -137,12 +137,12 @@ def wrong_number(roots, gradients):
 
 
 def wrong_first_input(roots, gradients):
-    """not the first alone"""
+    """A node may have several inputs: follow all of next_functions, not only the first."""
     sending(roots, gradients, add, each=lambda edges: edges[:1])
 
 
 def wrong_last_input(roots, gradients):
-    """not the last alone"""
+    """A node may have several inputs: follow all of next_functions, not only the last."""
     sending(roots, gradients, add, each=lambda edges: edges[-1:])
 
 
@@ -163,7 +163,7 @@ def wrong_leaves_overwritten(roots, gradients):
 
 
 def wrong_no_leaves(roots, gradients):
-    """The nodes of leaves have to be called, too"""
+    """Call the nodes of leaves, too: they add the gradient to .grad."""
     def run(node, arrived):
         return () if hasattr(node, "variable") else results(node, arrived)
 
@@ -171,7 +171,7 @@ def wrong_no_leaves(roots, gradients):
 
 
 def wrong_none(roots, gradients):
-    """leave it out"""
+    """An input that needs no gradient has the edge (None, 0): skip it."""
     def run(node, gradient):
         for (lower, _), g in zip(node.next_functions, results(node, [gradient])):
             run(lower, g)

@@ -25,7 +25,7 @@ def right_in_one_loop(x, group):
 
 
 def wrong_mean(x, group):
-    """The sum is asked for"""
+    """Return the sum: DistributedDataParallel divides it to get the mean."""
     right_in_one_loop(x, group)
     x /= group.size()
 
@@ -59,37 +59,39 @@ def _write(part, got):
 
 
 def wrong_overwrites(x, group):
-    """What arrives in the first round is added"""
+    """In the first round add the part that arrives to your own; the second round begins with the part completed last,
+    whose number is the rank's plus 1."""
     _two_rounds(x, group, group.size() - 1, _write, _write)
 
 
 def wrong_adds_twice(x, group):
-    """In the second round what arrives is complete"""
+    """In the second round the part that arrives is complete: overwrite your own with it."""
     _two_rounds(x, group, group.size() - 1, _add, _add)
 
 
 def wrong_too_few_steps(x, group):
-    """one too few"""
+    """A round has one step fewer than there are ranks: this is one step too few."""
     _two_rounds(x, group, max(group.size() - 2, 0), _add, _write)
 
 
 def wrong_too_many_steps(x, group):
-    """one too many"""
+    """A round has one step fewer than there are ranks: this is one step too many."""
     _two_rounds(x, group, group.size(), _add, _write)
 
 
 def wrong_sends_its_own_again(x, group):
-    """the part goes on that has just arrived"""
+    """In each step send the part that has just arrived: it is a different one each time."""
     _two_rounds(x, group, group.size() - 1, _add, _write, moves=0)
 
 
 def wrong_begins_with_its_own(x, group):
-    """the second round begins with the part that was completed last"""
+    """In the first round add the part that arrives to your own; the second round begins with the part completed last,
+    whose number is the rank's plus 1."""
     _two_rounds(x, group, group.size() - 1, _add, _write, begin=0)
 
 
 def wrong_copies(x, group):
-    """a part has to be a view of it"""
+    """Change x itself: a part must be a view of it, not a copy."""
     y = x.clone()
     right_in_one_loop(y, group)
     return y
@@ -106,7 +108,7 @@ def wrong_receives_first(x, group):
 
 
 def wrong_neighbour(x, group):
-    """What goes to the right comes from the left"""
+    """If you send to the right, receive from the left."""
     rank, size = group.rank(), group.size()
     parts = x.tensor_split(size)
     for step in range(2 * (size - 1)):
@@ -121,7 +123,7 @@ def wrong_line(x, group):
 
 
 def wrong_index(x, group):
-    """Parts lie round the ring, too"""
+    """The parts form a ring, too: take their numbers modulo group.size()."""
     rank, size = group.rank(), group.size()
     parts = x.tensor_split(size)
     for step in range(size - 1):
@@ -145,7 +147,7 @@ def wrong_star(x, group):
 
 
 def wrong_everybody(x, group):
-    """Everybody sends all of x to everybody"""
+    """Every rank sends all of x to every other: send parts, to the neighbour."""
     for other in range(group.size()):
         if other != group.rank():
             group.send(x, other)
@@ -165,7 +167,7 @@ def wrong_all_round(x, group):
 
 
 def wrong_parts_to_all(x, group):
-    """speak with the neighbours only"""
+    """The parts are right, but every rank talks to every other: send only to the neighbour."""
     parts = x.tensor_split(group.size())
     others = [other for other in range(group.size()) if other != group.rank()]
     for other in others:

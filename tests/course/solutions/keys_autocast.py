@@ -30,7 +30,8 @@ def lowered(args, dtype=torch.bfloat16):
 
 
 def wrong_not_excluded(op, *args):
-    """the key has to be excluded while it runs"""
+    """The operators that the kernel calls come back to it: exclude the key while it runs, by `with
+    course.excluded('Autocast'):`."""
     if op.name == "nothing of this name":
         return None
     return op(*args)
@@ -53,7 +54,8 @@ def wrong_name(op, *args):
 
 
 def wrong_all(op, *args):
-    """Only matmul and linear"""
+    """Compute only matmul and linear in bfloat16; leave other operators alone, since rounding would hurt them more
+    than speed helps."""
     with course.excluded("Autocast"):
         return op(*lowered(args))
 
@@ -71,13 +73,13 @@ def wrong_linear_alone(op, *args):
 
 
 def wrong_float16(op, *args):
-    """bfloat16 is asked for"""
+    """float16 is another dtype of 16 bits: use bfloat16."""
     with course.excluded("Autocast"):
         return op(*(lowered(args, torch.float16) if op.name in ("matmul", "linear") else args))
 
 
 def wrong_all_dtypes(op, *args):
-    """Only float32 is cast"""
+    """Cast only float32: a program that uses float64 needs its precision, and integers stay integers."""
     with course.excluded("Autocast"):
         if op.name in ("matmul", "linear"):
             args = [a.to(torch.bfloat16) for a in args]
@@ -85,7 +87,7 @@ def wrong_all_dtypes(op, *args):
 
 
 def wrong_floating(op, *args):
-    """wants its precision"""
+    """Cast only float32: a program that uses float64 needs its precision."""
     with course.excluded("Autocast"):
         if op.name in ("matmul", "linear"):
             args = [a.to(torch.bfloat16) if torch.is_floating_point(a) else a for a in args]
@@ -93,7 +95,7 @@ def wrong_floating(op, *args):
 
 
 def wrong_result(op, *args):
-    """and not the result"""
+    """Cast the arguments, not the result: the product itself should be computed in bfloat16."""
     with course.excluded("Autocast"):
         found = op(*args)
         return lowered([found])[0] if op.name in ("matmul", "linear") else found

@@ -93,22 +93,22 @@ def wrong_shapes_ignored(steps):
 
 
 def wrong_reads_ignored(steps):
-    """must not go past one that writes what it reads"""
+    """A step must not overtake one that writes what it reads."""
     return joining(steps, alike, lambda step, group: any(step.writes in (*o.reads, o.writes) for o in group))
 
 
 def wrong_writes_ignored(steps):
-    """that one wants the old values"""
+    """An in-place step must not overtake one that reads what it writes: that one needs the old values."""
     return joining(steps, alike, lambda step, group: any(o.writes in step.reads for o in group))
 
 
 def wrong_no_conflicts(steps):
-    """stop where there is a conflict"""
+    """A step must not overtake every other: go back from the last group, and stop at a conflict."""
     return joining(steps, alike, lambda step, group: False)
 
 
 def wrong_in_place_left_out(steps):
-    """Steps in place can be fused, too"""
+    """In-place steps can be fused, too, if they are pointwise."""
     def may(step, group):
         return alike(step, group) and "_" not in step.op and "_" not in group[0].op
 
@@ -121,12 +121,12 @@ def wrong_conflict_inside(steps):
 
 
 def wrong_steps(steps):
-    """Positions in the list are asked for"""
+    """Return positions in the list, not the steps themselves."""
     return [[steps[i] for i in group] for group in right_by_levels(steps)]
 
 
 def wrong_alone_forgotten(steps):
-    """Every step has to be in a group"""
+    """Every step must be in a group, even if it is alone there."""
     return [group for group in right_by_merging(steps) if len(group) >= 2]
 
 
@@ -141,6 +141,6 @@ def wrong_backwards(steps):
 
 
 def wrong_twice(steps):
-    """Each step is run once"""
+    """Each step runs once: a step that has joined a group does not get one of its own."""
     groups = right_by_levels(steps)
     return groups + [[group[-1]] for group in groups if len(group) > 1]

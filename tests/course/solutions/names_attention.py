@@ -33,32 +33,32 @@ def mean(scores, v, distance=1, value=-math.inf, dim=-1):
 
 
 def wrong_future(q, k, v):
-    """A position looks at those after it"""
+    """Here a position looks at later positions: fill their scores with minus infinity before the softmax."""
     return scores_of(q, k).softmax(-1) @ v
 
 
 def wrong_no_scale(q, k, v):
-    """divided by the square root of the vectors' length"""
+    """Divide the scores by the square root of the vectors' length."""
     return mean(scores_of(q, k, 1), v)
 
 
 def wrong_length(q, k, v):
-    """and not by the length"""
+    """Divide the scores by the square root of the length, not by the length."""
     return mean(scores_of(q, k, 1 / q.shape[-1]), v)
 
 
 def wrong_positions(q, k, v):
-    """and not the number of positions"""
+    """Use the length of the vectors, the last dimension, not the number of positions."""
     return mean(scores_of(q, k, q.shape[-2] ** -0.5), v)
 
 
 def wrong_multiplied(q, k, v):
-    """and not multiplied with it"""
+    """Divide the scores by the root, do not multiply by it."""
     return mean(scores_of(q, k, q.shape[-1] ** 0.5), v)
 
 
 def wrong_past_hidden(q, k, v):
-    """what came before is seen"""
+    """It is the other way round: hide later positions, and show earlier ones."""
     scores = scores_of(q, k)
     return scores.masked_fill(hidden(scores).t(), -math.inf).softmax(-1) @ v
 
@@ -69,12 +69,12 @@ def wrong_not_itself(q, k, v):
 
 
 def wrong_one_too_many(q, k, v):
-    """right after the position itself"""
+    """Hide every position after the position itself, from the next one on: triu(1)."""
     return mean(scores_of(q, k), v, 2)
 
 
 def wrong_zero_filled(q, k, v):
-    """A score of 0 is a score like others"""
+    """A score of 0 is a score like any other: only minus infinity becomes a weight of 0."""
     return scores_of(q, k).tril().softmax(-1) @ v
 
 
@@ -84,12 +84,12 @@ def wrong_after_the_softmax(q, k, v):
 
 
 def wrong_dimension(q, k, v):
-    """The softmax goes along the keys"""
+    """The softmax runs along the keys, the last dimension."""
     return mean(scores_of(q, k), v, dim=-2)
 
 
 def wrong_over_heads(q, k, v):
-    """and not over heads"""
+    """The softmax runs along the keys, the last dimension, not over heads."""
     return mean(scores_of(q, k), v, dim=1)
 
 
@@ -99,7 +99,7 @@ def wrong_roles(q, k, v):
 
 
 def wrong_weights_alone(q, k, v):
-    """The weights belong to the values"""
+    """Apply the weights to the values: weights @ v."""
     scores = scores_of(q, k)
     return scores.masked_fill(hidden(scores), -math.inf).softmax(-1)
 
@@ -110,7 +110,7 @@ def wrong_no_softmax(q, k, v):
 
 
 def wrong_transpose(q, k, v):
-    """turns the last two"""
+    """k.t() takes two dimensions only, and k.T reverses all of them: k.transpose(-2, -1) swaps the last two."""
     return (q @ k.t()).softmax(-1) @ v
 
 

@@ -63,7 +63,7 @@ def wrong_scalar(acl, name, operands, stream):
 
 
 def wrong_left(acl, name, operands, stream):
-    """Every descriptor has to be destroyed"""
+    """Destroy every descriptor: for handle in handles: acl.destroy(handle)."""
     call(acl, name, described(acl, operands), stream)
 
 
@@ -76,7 +76,7 @@ def wrong_left_after_errors(acl, name, operands, stream):
 
 
 def wrong_result_left(acl, name, operands, stream):
-    """The result's descriptor has to be destroyed"""
+    """Destroy the result's descriptor, too."""
     handles = described(acl, operands)
     destroyed(acl, handles[:-1], lambda: call(acl, name, handles, stream))
 
@@ -89,7 +89,7 @@ def wrong_too_early(acl, name, operands, stream):
 
 
 def wrong_twice_destroyed(acl, name, operands, stream):
-    """destroyed exactly once"""
+    """Destroy each descriptor exactly once."""
     handles = described(acl, operands)
     destroyed(acl, handles + handles, lambda: call(acl, name, handles, stream))
 
@@ -113,7 +113,7 @@ def wrong_codes_not_looked_at(acl, name, operands, stream):
 
 
 def wrong_no_workspace(acl, name, operands, stream):
-    """Some operators want scratch memory"""
+    """Some operators need scratch memory: acl.workspace(size) returns its address."""
     handles = described(acl, operands)
     destroyed(acl, handles, lambda: call(acl, name, handles, stream, workspace=False))
 

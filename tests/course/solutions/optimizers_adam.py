@@ -83,7 +83,7 @@ def wrong_new_tensor(parameter, grad, state, lr, beta1, beta2, eps):
 
 
 def wrong_state_forgotten(parameter, grad, state, lr, beta1, beta2, eps):
-    """Each step begins anew"""
+    """Each step starts from scratch here: keep the averages and the number of the step in state."""
     m, v, t = averages(grad, {}, beta1, beta2)
     parameter -= lr * (m / (1 - beta1 ** t)) / ((v / (1 - beta2 ** t)).sqrt() + eps)
 
@@ -102,7 +102,7 @@ def wrong_betas(parameter, grad, state, lr, beta1, beta2, eps):
 
 
 def wrong_square_of_the_mean(parameter, grad, state, lr, beta1, beta2, eps):
-    """and not of the mean's"""
+    """The second average is of the gradient's square, grad * grad, not of the mean's."""
     t = state["t"] = state.get("t", 0) + 1
     m = state["m"] = state.get("m", 0) * beta1 + grad * (1 - beta1)
     v = state["v"] = state.get("v", 0) * beta2 + m ** 2 * (1 - beta2)
@@ -115,7 +115,7 @@ def wrong_no_rate(parameter, grad, state, lr, beta1, beta2, eps):
 
 
 def wrong_corrected_kept(parameter, grad, state, lr, beta1, beta2, eps):
-    """corrected they are for this step alone"""
+    """Keep the averages themselves in state; the corrected ones serve this step only."""
     m, v, t = averages(grad, state, beta1, beta2)
     m /= 1 - beta1 ** t
     v /= 1 - beta2 ** t
@@ -123,13 +123,13 @@ def wrong_corrected_kept(parameter, grad, state, lr, beta1, beta2, eps):
 
 
 def wrong_gradient_written(parameter, grad, state, lr, beta1, beta2, eps):
-    """The gradient belongs to others"""
+    """Do not write into the gradient."""
     right_with_plain_numbers(parameter, grad, state, lr, beta1, beta2, eps)
     grad *= 1 - beta1
 
 
 def wrong_counted_from_two(parameter, grad, state, lr, beta1, beta2, eps):
-    """The steps are counted from 1"""
+    """Count the steps from 1: the first correction divides by 1 - beta ** 1."""
     state.setdefault("t", 1)
     m, v, t = averages(grad, state, beta1, beta2)
     parameter -= lr * (m / (1 - beta1 ** t)) / ((v / (1 - beta2 ** t)).sqrt() + eps)

@@ -94,12 +94,12 @@ def wrong_first_recorded(function, x):
 
 
 def wrong_no_way_back(function, x):
-    """There is no way back from this result"""
+    """This result has no graph, so gradients cannot flow: a torch.autograd.Function makes the node that they need."""
     return function(x.detach()).detach()
 
 
 def wrong_not_recorded(function, x):
-    """with torch.enable_grad() around it"""
+    """backward runs without recording, so the second run has no graph: put `with torch.enable_grad():` around it."""
     def backward(ctx, function, x, grad):
         leaf = x.detach().clone().requires_grad_()
         torch.autograd.backward(function(leaf), grad)
@@ -109,7 +109,8 @@ def wrong_not_recorded(function, x):
 
 
 def wrong_same_leaf(function, x):
-    """on a leaf of its own"""
+    """Run the function again on a new leaf, x.detach(): this x still has its history, or is a leaf of the caller,
+    whose .grad then counts twice."""
     def backward(ctx, function, x, grad):
         y = rerun(function, x)
         y.backward(grad)
@@ -119,7 +120,8 @@ def wrong_same_leaf(function, x):
 
 
 def wrong_leaf_without_gradient(function, x):
-    """the leaf of the second run has to ask for one"""
+    """No gradient of x comes back: the leaf of the second run must require one, x.detach().requires_grad_(), and
+    backward must return the gradient that arrived there."""
     def backward(ctx, function, x, grad):
         leaf = x.clone().detach()
         rerun(function, leaf).backward(grad)
@@ -129,7 +131,7 @@ def wrong_leaf_without_gradient(function, x):
 
 
 def wrong_ones(function, x):
-    """begins with the gradient that arrives"""
+    """Start the inner backward pass with the gradient that arrives, result.backward(grad), not with ones."""
     def backward(ctx, function, x, grad):
         leaf = x.detach().requires_grad_()
         rerun(lambda t: function(t).sum(), leaf).backward()
@@ -139,7 +141,8 @@ def wrong_ones(function, x):
 
 
 def wrong_product(function, x):
-    """multiplied afterwards it is right only where"""
+    """Start the inner backward pass with the gradient that arrives; multiplying by it afterwards is right only where
+    each result depends on one input."""
     def backward(ctx, function, x, grad):
         leaf = x.detach().requires_grad_()
         rerun(lambda t: function(t).sum(), leaf).backward()
@@ -159,12 +162,14 @@ def wrong_parameters_forgotten(function, x):
 
 
 def wrong_version_not_compared(function, x):
-    """Somebody may write into x meanwhile"""
+    """A program may write into x in between: ctx.save_for_backward compares its version, and an attribute of ctx, or
+    a variable, does not."""
     return node(back, save=False)(function, x)
 
 
 def wrong_nothing_back(function, x):
-    """backward has to return what has arrived"""
+    """No gradient of x comes back: the leaf of the second run must require one, x.detach().requires_grad_(), and
+    backward must return the gradient that arrived there."""
     def backward(ctx, function, x, grad):
         back(ctx, function, x, grad)
 
@@ -172,7 +177,8 @@ def wrong_nothing_back(function, x):
 
 
 def wrong_three_runs(function, x):
-    """run once more than it has to be"""
+    """The function runs once more than it has to: it should run once in the forward pass and once in the backward
+    pass."""
     def backward(ctx, function, x, grad):
         function(x)
         return back(ctx, function, x, grad)
@@ -181,7 +187,8 @@ def wrong_three_runs(function, x):
 
 
 def wrong_gradient_handed_on(function, x):
-    """not the gradient that was handed in"""
+    """The gradient with respect to x is the one that arrived at the leaf of the second run, x.grad, not the one that
+    was passed in."""
     def backward(ctx, function, x, grad):
         back(ctx, function, x, grad)
         return grad

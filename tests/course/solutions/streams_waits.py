@@ -66,7 +66,7 @@ def wrong_none(program):
 
 
 def wrong_reads_not_waited_for(program):
-    """those who still read the old values"""
+    """A write has to wait for operators that still read the old values."""
     return without_known(program, lambda a, b: a.writes in (*b.reads, b.writes))
 
 
@@ -76,37 +76,38 @@ def wrong_two_writes(program):
 
 
 def wrong_readers_alone(program):
-    """It is not enough that readers wait for writers"""
+    """It is not enough that reads wait for writes: a write has to wait, too, for reads of the old values and for
+    other writes."""
     return without_known(program, lambda a, b: a.writes in b.reads)
 
 
 def wrong_writers_alone(program):
-    """Who reads has to wait for who has written"""
+    """A read has to wait for the write: other.writes in work.reads."""
     return without_known(program, lambda a, b: b.writes in (*a.reads, a.writes))
 
 
 def wrong_readers_of_one(program):
-    """Two that only read the same tensor"""
+    """Two operators that only read the same tensor need no order."""
     return without_known(program, lambda a, b: clash(a, b) or not set(a.reads).isdisjoint(b.reads))
 
 
 def wrong_own_stream(program):
-    """In one stream the order is kept anyway"""
+    """A stream keeps its own order: no wait is needed there."""
     return [(a, b) for a, b in pairs(program) if clash(program[a], program[b])]
 
 
 def wrong_turned(program):
-    """the later one waits for the earlier one"""
+    """A pair is (i, j), earlier operator first: j waits for i."""
     return [(b, a) for a, b in right_by_leaving_out(program)]
 
 
 def wrong_everything(program):
-    """not for all that other streams do"""
+    """An operator waits only for operators that conflict with it, not for everything in other streams."""
     return apart(program)
 
 
 def wrong_neighbours(program):
-    """not only at the one before"""
+    """Check all earlier operators, not only the one before."""
     return [(a, b) for a, b in apart(program) if b == a + 1 and clash(program[a], program[b])]
 
 
@@ -116,7 +117,7 @@ def wrong_superfluous(program):
 
 
 def wrong_one_wait(program):
-    """go on after the first"""
+    """An operator may have to wait for several others: do not stop after the first."""
     return list({b: (a, b) for a, b in sorted(right_by_clocks(program))}.values())
 
 

@@ -43,7 +43,7 @@ def wrong_own_strides(index, shape, stride, offset):
 
 
 def wrong_sizes(index, shape, stride, offset):
-    """not with its size"""
+    """An index is multiplied by the stride of its dimension, not by its size."""
     total = offset
     for i, size in zip(index, shape):
         total += (i + size if i < 0 else i) * size
@@ -92,10 +92,10 @@ def wrong_overwrites(index, shape, stride, offset):
 
 
 def wrong_adds_strides(index, shape, stride, offset):
-    """multiply each with its index"""
+    """The strides alone do not determine where an element is: multiply each by its index."""
     return offset + sum(stride)
 
 
 def wrong_minus(index, shape, stride, offset):
-    """so it is added"""
+    """The offset is where reading begins: add it."""
     return sum(i % n * s for i, n, s in zip(index, shape, stride)) - offset

@@ -36,7 +36,7 @@ def right_from_the_right(shape, stride, new_shape):
 
 
 def wrong_counts(shape, stride, new_shape):
-    """they are not enough"""
+    """An equal number of elements is necessary for a view but not sufficient: each new dimension needs one stride."""
     a = b = 1
     for n in shape:
         a *= n
@@ -62,7 +62,7 @@ def wrong_contiguous_with_ones(shape, stride, new_shape):
 
 
 def wrong_without_count(shape, stride, new_shape):
-    """The numbers of elements have to be the same"""
+    """The numbers of elements must be equal, too."""
     return prod(shape) != prod(new_shape) or right_by_places(shape, stride, new_shape)
 
 
@@ -112,12 +112,13 @@ def wrong_way_round(shape, stride, new_shape):
 
 
 def wrong_zero(shape, stride, new_shape):
-    """A stride of 0 is a stride as any other"""
+    """A stride of 0 is a stride like any other: several dimensions of stride 0 follow each other."""
     return all(stride) and right_by_places(shape, stride, new_shape)
 
 
 def wrong_own_size(shape, stride, new_shape):
-    """this one's size times this one's stride"""
+    """Two dimensions follow each other if stride[d] == shape[d + 1] * stride[d + 1]: use the size of the second, not
+    of the first."""
     for d in range(len(shape) - 1):
         if stride[d] != shape[d] * stride[d + 1]:
             return False
@@ -125,7 +126,7 @@ def wrong_own_size(shape, stride, new_shape):
 
 
 def wrong_first_pair(shape, stride, new_shape):
-    """not the first two alone"""
+    """Check all neighbouring dimensions, not only the first two."""
     if prod(shape) != prod(new_shape):
         return False
     return len(shape) == 1 or stride[0] == shape[1] * stride[1]
