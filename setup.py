@@ -28,8 +28,8 @@ import numpy as np
 from {dots}_device import device as _Device
 from {dots}_dispatch import return_types
 from {dots}_dtype import DType
-from {dots}_formats import layout as _Layout, memory_format as _MemoryFormat
-from {dots}_random.generator import Generator
+from {dots}_base.formats import layout as _Layout, memory_format as _MemoryFormat
+from {dots}_backends.random.generator import Generator
 from {dots}_storage import TypedStorage, UntypedStorage
 from {dots}_tensor import Tensor
 
@@ -206,7 +206,7 @@ def defined(path: str) -> str:
 
 def methods(registry: Any) -> str:
     """The base class of the tensor that has what is attached to it."""
-    own = {node.name for statement in tree("_tensor.py").body if isinstance(statement, ast.ClassDef)
+    own = {node.name for statement in tree("_tensor/__init__.py").body if isinstance(statement, ast.ClassDef)
            for node in statement.body if isinstance(node, ast.FunctionDef)}
     made = ('class Methods:\n    """What is attached to tensors when mindtorch is imported."""\n'
             "    def __init__(self, *data: Any, dtype: DType | None = ..., device: Any = ...) -> None: ...\n")
@@ -214,21 +214,22 @@ def methods(registry: Any) -> str:
     own |= set(re.findall(r"^    def (\w+)", others, re.M))
     for name in attached_names(registry, "method"):
         made += definitions(name, registry.packets[name], method=True) if name not in own else ""
-    for name in keys("_api.py", "OPERATORS"):
-        forms = ["", "r" * (name in keys("_api.py", "COMMUTATIVE") or name in keys("_api.py", "REFLECTED"))]
-        forms += ["i"] * (name not in keys("_api.py", "COMPARISONS"))
+    api = "_methods/api.py"
+    for name in keys(api, "OPERATORS"):
+        forms = ["", "r" * (name in keys(api, "COMMUTATIVE") or name in keys(api, "REFLECTED"))]
+        forms += ["i"] * (name not in keys(api, "COMPARISONS"))
         for form in dict.fromkeys(forms):
             kind = "object" if name in ("eq", "ne") else "Tensor | _Number"
             made += f"    def __{form}{name}__(self, other: {kind}) -> Tensor: ...\n"
-    for name in keys("_api.py", "METHODS"):
+    for name in keys(api, "METHODS"):
         made += f"    def __{name}__(self{'' if name in UNARY else ', other: Tensor | _Number'}) -> Tensor: ...\n"
-    for name in keys("_api.py", "VIEWS"):
+    for name in keys(api, "VIEWS"):
         made += f"    @property\n    def {name}(self) -> Tensor: ...\n"
         if name in ("real", "imag"):
             made += f"    @{name}.setter\n    def {name}(self, value: Tensor | _Number) -> None: ...\n"
-    for name in [*keys("_dtype.py", "DTYPE_ALIASES"), *keys("_conversion.py", "CONVERSIONS")]:
+    for name in [*keys("_dtype.py", "DTYPE_ALIASES"), *keys("_creation/conversion.py", "CONVERSIONS")]:
         made += f"    def {name}(self, memory_format: _MemoryFormat | None = ...) -> Tensor: ...\n"
-    for name in [*keys("_sparse.py", "SPARSE"), *keys("_sparse.py", "KERNELS")]:
+    for name in [*keys("_methods/sparse.py", "SPARSE"), *keys("_methods/sparse.py", "KERNELS")]:
         made += f"    def {name}(self, *args: Any) -> Any: ...\n"
     return made + others
 
@@ -270,7 +271,7 @@ def torch(registry: Any) -> str:
     shown = reexported("__init__.py")
     own = {name.asname for node in ast.parse(shown).body for name in node.names}  # type: ignore[attr-defined]
     made = [f"{name} as {name}" for name in attached_names(registry, "function") if name not in own]
-    return (shown + f"from ._functions import {', '.join(made)}\n" + legacy
+    return (shown + f"from ._methods.functions import {', '.join(made)}\n" + legacy
             + "".join(f"{name}: dtype\n" for name in dtypes) + defined("__init__.py"))
 
 
@@ -300,8 +301,8 @@ def write_stubs(target: Path) -> list[Path]:
     registry = load("schemas").registry
     made = {
         "__init__.pyi": ("The names of ``torch``.", torch(registry)),
-        "_functions.pyi": ("The operators as functions.", functions(registry)),
-        "_methods.pyi": ("The operators as methods of tensors.", methods(registry)),
+        "_methods/functions.pyi": ("The operators as functions.", functions(registry)),
+        "_tensor/methods.pyi": ("The operators as methods of tensors.", methods(registry)),
         "_dispatch/aten.pyi": ("The operators, with canonical arguments.", operators(registry)),
         "_dispatch/return_types.pyi": ("The named tuples that operators return.", return_types(registry)),
         "linalg.pyi": ("Linear algebra: ``torch.linalg``.", namespace(registry, "linalg_")),

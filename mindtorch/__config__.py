@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from ._settings import get_num_interop_threads, get_num_threads
+from ._methods.settings import get_num_interop_threads, get_num_threads
 from .torch_version import __version__
 
 

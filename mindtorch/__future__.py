@@ -1,5 +1,5 @@
 """What modules do with their parameters when they are converted or loaded; mirrors ``torch.__future__``."""
-from ._swap import (
+from ._tensor.swap import (
     get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion,
     set_overwrite_module_params_on_conversion, set_swap_module_params_on_conversion,
 )

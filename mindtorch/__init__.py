@@ -3,24 +3,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import (
-    _apply as _apply, _conversion as _conversion, _indexing as _indexing, _utils as _utils, _values as _values,
-    _wiring as _wiring, functional as functional, random as random,
-)
-from ._api import FUNCTIONS as _FUNCTIONS, result_type as result_type
+from . import _utils as _utils, _wiring as _wiring, functional as functional, random as random
 from ._autograd.engine import backward as backward
 from ._autograd.grad_mode import (
     enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
 )
+from ._backends.random import (
+    Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
+    initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
+)
+from ._base.errors import OutOfMemoryError as OutOfMemoryError
+from ._base.formats import (
+    channels_last as channels_last, channels_last_3d as channels_last_3d, contiguous_format as contiguous_format,
+    e as e, inf as inf, layout as layout, memory_format as memory_format, nan as nan, newaxis as newaxis, pi as pi,
+    preserve_format as preserve_format, strided as strided,
+)
+from ._base.lazy import lazily as _lazily
+from ._base.size import Size as Size
+from ._base.streams import Event as Event, Stream as Stream
 from ._creation import (
     LEGACY_TENSORS as _LEGACY_TENSORS, arange as arange, as_tensor as as_tensor, asarray as asarray,
-    bartlett_window as bartlett_window, blackman_window as blackman_window, empty as empty, empty_like as empty_like,
-    empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye, from_dlpack as from_dlpack,
-    from_file as from_file, from_numpy as from_numpy, frombuffer as frombuffer, full as full, full_like as full_like,
-    hamming_window as hamming_window, hann_window as hann_window, kaiser_window as kaiser_window, linspace as linspace,
-    logspace as logspace, ones as ones, ones_like as ones_like, range as range, scalar_tensor as scalar_tensor,
-    tensor as tensor, to_dlpack as to_dlpack, zeros as zeros, zeros_like as zeros_like,
+    bartlett_window as bartlett_window, blackman_window as blackman_window, conversion as _conversion, empty as empty,
+    empty_like as empty_like, empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye,
+    from_dlpack as from_dlpack, from_file as from_file, from_numpy as from_numpy, frombuffer as frombuffer,
+    full as full, full_like as full_like, hamming_window as hamming_window, hann_window as hann_window,
+    kaiser_window as kaiser_window, linspace as linspace, logspace as logspace, ones as ones, ones_like as ones_like,
+    range as range, scalar_tensor as scalar_tensor, tensor as tensor, to_dlpack as to_dlpack, zeros as zeros,
+    zeros_like as zeros_like,
 )
 from ._creation.random import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
@@ -38,31 +48,20 @@ from ._dtype import (
     finfo as finfo, get_default_dtype as get_default_dtype, iinfo as iinfo, promote_types as promote_types,
     set_default_dtype as set_default_dtype,
 )
-from ._errors import OutOfMemoryError as OutOfMemoryError
-from ._formats import (
-    channels_last as channels_last, channels_last_3d as channels_last_3d, contiguous_format as contiguous_format,
-    e as e, inf as inf, layout as layout, memory_format as memory_format, nan as nan, newaxis as newaxis, pi as pi,
-    preserve_format as preserve_format, strided as strided,
-)
-from ._lazy import lazily as _lazily
-from ._predicates import (
+from ._methods import apply as _apply, indexing as _indexing
+from ._methods.api import FUNCTIONS as _FUNCTIONS, result_type as result_type
+from ._methods.predicates import (
     get_device as get_device, is_complex as is_complex, is_conj as is_conj, is_floating_point as is_floating_point,
     is_inference as is_inference, is_neg as is_neg, is_nonzero as is_nonzero, is_same_size as is_same_size,
     is_signed as is_signed, is_storage as is_storage, is_tensor as is_tensor, numel as numel, typename as typename,
 )
-from ._random import (
-    Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
-    initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
-)
-from ._removed import eig as eig, lstsq as lstsq, matrix_rank as matrix_rank, solve as solve, symeig as symeig
-from ._size import Size as Size
-from ._sparse import smm as smm, sspaddmm as sspaddmm
+from ._methods.removed import eig as eig, lstsq as lstsq, matrix_rank as matrix_rank, solve as solve, symeig as symeig
+from ._methods.sparse import smm as smm, sspaddmm as sspaddmm
 from ._storage import (
     LEGACY_STORAGES as _LEGACY_STORAGES, TypedStorage as TypedStorage, UntypedStorage as UntypedStorage,
 )
-from ._streams import Event as Event, Stream as Stream
-from ._tensor import Tensor as Tensor
-from ._tensor_str import get_printoptions as get_printoptions, set_printoptions as set_printoptions
+from ._tensor import Tensor as Tensor, values as _values
+from ._tensor.printing import get_printoptions as get_printoptions, set_printoptions as set_printoptions
 from .functional import (
     atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
     broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
@@ -71,7 +70,7 @@ from .functional import (
 )
 from .torch_version import __version__ as __version__
 
-if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see ``_lazy``
+if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see ``_base.lazy``
     from . import (
         _C as _C, __config__ as __config__, __future__ as __future__, _dynamo as _dynamo, accelerator as accelerator,
         amp as amp, autograd as autograd, backends as backends, compiler as compiler, cpu as cpu, cuda as cuda,
@@ -85,17 +84,16 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
     )
-    from ._checks import (
+    from ._compile.api import compile as compile
+    from ._dispatch import return_types as return_types
+    from ._dispatch.overloads import ops as ops
+    from ._methods.checks import (
         _check as _check, _check_index as _check_index, _check_is_size as _check_is_size,
         _check_not_implemented as _check_not_implemented, _check_tensor_all as _check_tensor_all,
         _check_type as _check_type, _check_value as _check_value, _check_with as _check_with,
     )
-    from ._compile.api import compile as compile
-    from ._dispatch import return_types as return_types
-    from ._dispatch.overloads import ops as ops
-    from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
-    from ._lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
-    from ._settings import (
+    from ._methods.lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
+    from ._methods.settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
         get_deterministic_debug_mode as get_deterministic_debug_mode,
         get_float32_matmul_precision as get_float32_matmul_precision,
@@ -107,6 +105,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         set_num_interop_threads as set_num_interop_threads, set_num_threads as set_num_threads,
         set_warn_always as set_warn_always, use_deterministic_algorithms as use_deterministic_algorithms,
     )
+    from ._run.install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
     from ._transforms.batch import vmap as vmap
     from .amp.autocast_mode import (
         autocast as autocast, autocast_decrement_nesting as autocast_decrement_nesting,
@@ -152,14 +151,14 @@ registry.on_define.append(_show)
 
 def load_ipython_extension(ip: Any) -> None:
     """``%load_ext mindtorch``: cards for tensors, and the magics."""
-    from ._ipython import load
+    from ._run.ipython import load
 
     load(ip)
 
 
 def unload_ipython_extension(ip: Any) -> None:
     """``%unload_ext mindtorch``: takes every trace away."""
-    from ._ipython import unload
+    from ._run.ipython import unload
 
     unload(ip)
 

@@ -6,9 +6,9 @@ import threading
 from functools import lru_cache
 from typing import Any
 
-from ._about import about
-from ._backend import backends
-from ._interrupts import attributes, leaving
+from ._base.about import about
+from ._base.backend import backends
+from ._base.interrupts import attributes, leaving
 
 KINDS = ("cpu", "meta", "npu")
 #: Kinds that PyTorch knows. They have names here, so that programs can speak of them, and no backend.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._about import wrong_argument
+from ._base.about import wrong_argument
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 

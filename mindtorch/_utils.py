@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from . import _device
-from ._about import about, tell_operators
 from ._autograd.grad_mode import no_grad
-from ._backend import backends
 from ._backends.common.convert import to_device
 from ._backends.common.view.memory import check_layout
+from ._base.about import about, tell_operators
+from ._base.backend import backends
 from ._creation import as_subclass, empty_strided
 from ._dispatch.aten import as_strided, clone
 from ._dispatch.keys import CONJUGATE, MATH_BITS, NEGATIVE, PIPELINE, PYTHON

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import _batching
 from ._autograd import (  # noqa: F401  (derivatives say where their rows are)
     derivatives, folded, forward, function, grad_mode, recording, views,
 )
-from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
 from ._backends.common.pointwise import Pointwise
 from ._backends.cpu.fast_paths import with_fast_path
 from ._backends.cpu.forms import with_fast_form
+from ._base.backend import by_key
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
@@ -26,11 +25,12 @@ from ._dispatch.keys import (
     UNINITIALIZED,
 )
 from ._dispatch.registry import Kernel, Operator
+from ._transforms import batching
 
 key_handlers.update({
     OBSERVED: observers.observed,
     THREAD_STATE: grad_mode.with_local_state,
-    BATCHED: lambda op, keys: _batching.on_batched(op, keys),
+    BATCHED: lambda op, keys: batching.on_batched(op, keys),
     DUAL: forward.on_duals,
     PIPELINE: pipeline.wait_for_inputs,
     INFERENCE: grad_mode.on_inference_tensors,
@@ -44,7 +44,7 @@ key_handlers.update({
 registry["_foreach_add_.Scalar"].autograd = COMPOSITES["_foreach_add_.Scalar"]
 views.start_node = recording.start_node
 torch_dispatch.mark_view = views.mark_view
-function.generated_rule = lambda function: _batching.generated_rule(function)
+function.generated_rule = lambda function: batching.generated_rule(function)
 forward.is_pointwise = lambda op: isinstance(registry.meta_rows.get(op.name), Pointwise)
 
 

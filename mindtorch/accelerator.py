@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from ._backend import backends
 from ._backends.npu import api
+from ._base.backend import backends
 from ._device import device
 
 F = TypeVar("F", bound=Callable[..., Any])

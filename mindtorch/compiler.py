@@ -6,10 +6,10 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any, TypeVar
 
+from ._base.interrupts import leaving
 from ._compile.api import BACKENDS, compile, reset
 from ._compile.function import STANCES, stance as _stance
 from ._compile.recording import is_recording as _is_recording, recording as _recording
-from ._interrupts import leaving
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
            "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",

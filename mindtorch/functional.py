@@ -4,8 +4,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ._about import about, wrong_argument
-from ._call_site import outside
+from ._base.about import about, wrong_argument
+from ._base.call_site import outside
+from ._base.layout import Ints, contiguous_strides
+from ._base.size import Size
+from ._base.warnings import warn_once
 from ._device import resolve_device
 from ._dispatch.aten import (
     _lu_with_info, block_diag as _block_diag, broadcast_tensors as _broadcast_tensors,
@@ -16,10 +19,7 @@ from ._dispatch.aten import (
 )
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType, bool_, int64
-from ._layout import Ints, contiguous_strides
-from ._size import Size
 from ._tensor import Tensor, tensor_method
-from ._warnings import warn_once
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
            "cartesian_prod", "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "tril_indices",

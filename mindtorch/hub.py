@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ._elsewhere import refusing
+from ._methods.elsewhere import refusing
 
 _folder: str | None = None
 

@@ -2,7 +2,7 @@
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ._left_out import reason
+from ._base.left_out import reason
 
 Function = Callable[..., Any]
 

@@ -25,9 +25,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial, wraps
 from typing import Any
 
-from . import _batching
 from ._autograd.derivative import derivative as derivative, not_differentiable as not_differentiable
 from ._autograd.function import Function
+from ._base.interrupts import contextmanager
 from ._device import device
 from ._dispatch.autocast import POLICY
 from ._dispatch.dispatcher import TENSOR_TYPES, has_derivative, switched, tensors_of
@@ -36,8 +36,8 @@ from ._dispatch.overloads import OpOverload, OpOverloadPacket, ops as ops, overl
 from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
 from ._dtype import DType
-from ._interrupts import contextmanager
 from ._tensor import Tensor
+from ._transforms import batching
 from .amp.autocast_mode import is_autocast_available
 
 __all__ = ["CustomOpDef", "Library", "custom_op", "define", "derivative", "impl", "infer_schema", "kernel", "meta",
@@ -210,7 +210,7 @@ class Library:
             registry.forget_resolved(op)
         for op in self._defined:
             registry.undefine(op)
-            _batching.RULES.pop(op.name, None)
+            batching.RULES.pop(op.name, None)
             for policy in POLICY.values():
                 policy.pop(op.name.partition(".")[0], None)
         self._replaced, self._defined = [], []
@@ -467,7 +467,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     if func is None:
         return lambda function: register_vmap(op, function)
     found = _operator(op)
-    _batching.RULES[found.name] = _batching.registered(func)
+    batching.RULES[found.name] = batching.registered(func)
     registry.forget_resolved(found)
     return func
 

@@ -1,9 +1,9 @@
 """Linear algebra under PyTorch's names: ``torch.linalg``."""
 from __future__ import annotations
 
+from ._base.linalg_error import LinAlgError as LinAlgError
 from ._dispatch.binding import make_namespace
 from ._dispatch.schemas import registry
-from ._linalg_error import LinAlgError as LinAlgError
 
 PREFIX = "linalg_"
 _functions = make_namespace(__name__, {packet.removeprefix(PREFIX): packet for packet in registry.packets

@@ -8,9 +8,9 @@ from __future__ import annotations
 from math import inf, nan
 from typing import Any
 
+from ._base.layout import wrap_dim, wrap_dims
 from ._dispatch.aten import linalg_vector_norm as _linalg_vector_norm
 from ._dtype import BOOL, COMPLEX, FLOATING, DType, bool_, float32, iinfo, int64
-from ._layout import wrap_dim, wrap_dims
 from ._tensor import Tensor
 
 Dims = int | tuple[int, ...] | list[int] | None

@@ -1,7 +1,7 @@
 """``torch.mps``, as in a PyTorch without Apple's GPUs."""
 from __future__ import annotations
 
-from ._elsewhere import refusing
+from ._methods.elsewhere import refusing
 
 
 def is_available() -> bool:

@@ -1,7 +1,7 @@
 """``torch.onnx``: programs that import it run; what it would export is left out."""
 from typing import NoReturn
 
-from ._left_out import reason
+from ._base.left_out import reason
 
 
 def __getattr__(name: str) -> NoReturn:

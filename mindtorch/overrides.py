@@ -10,11 +10,11 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
+from ._base.interrupts import contextmanager, leaving, uninterrupted
 from ._dispatch.dispatcher import switched
 from ._dispatch.local import local
 from ._dispatch.overloads import OpOverload, OpOverloadPacket
 from ._dispatch.torch_function import asked, attributes, check_plain_method, count_mode, handle, overriding, own
-from ._interrupts import contextmanager, leaving, uninterrupted
 from ._tensor import UNWRAPPED, Tensor
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -155,7 +155,7 @@ def _methods() -> list[tuple[str, Any]]:
     asking = attributes(Tensor)
     found = [(name, value) for name, value in own(Tensor).items()
              if name in asking or hasattr(value, "packet")
-             or (name[:2] == "__" and isinstance(value, FunctionType) and value.__module__.endswith("._api"))]
+             or (name[:2] == "__" and isinstance(value, FunctionType) and value.__module__.endswith("._methods.api"))]
     return [(name, value.__get__ if isinstance(value, property) else getattr(Tensor, name)) for name, value in found]
 
 

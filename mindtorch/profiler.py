@@ -7,7 +7,7 @@ from pathlib import Path
 from time import time_ns
 from typing import Any
 
-from ._interrupts import leaving
+from ._base.interrupts import leaving
 from .autograd.profiler import EventList, profile as _profile, record_function as record_function
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from ._backends.random import Generator
 from ._creation.interop import from_numpy
 from ._creation.random import randint
 from ._creation.sequences import arange
 from ._dtype import DType, get_default_dtype
-from ._random import Generator
 from ._tensor import Tensor
 
 __all__ = ["SobolEngine"]

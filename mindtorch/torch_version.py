@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ._version import __version__ as own_version
+from ._base.version import __version__ as own_version
 
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)*)(?:[-_.]?(a|b|c|rc|alpha|beta|pre|preview)[-_.]?(\d*))?"
                       r"(?:[-_.]?post(\d*))?(?:[-_.]?(dev)(\d*))?(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?\Z",

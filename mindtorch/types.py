@@ -5,10 +5,10 @@ import os
 from collections.abc import Sequence
 from typing import IO, TypeAlias
 
+from ._base.formats import layout as _Layout
+from ._base.size import Size
 from ._device import device as _Device
 from ._dtype import DType as _DType
-from ._formats import layout as _Layout
-from ._size import Size
 from ._storage import UntypedStorage as Storage
 from ._tensor import Tensor
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._elsewhere import namespace_of
+from ._methods.elsewhere import namespace_of
 
 _names = namespace_of("xpu")
 globals().update(_names)

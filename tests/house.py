@@ -25,18 +25,15 @@ class Room(NamedTuple):
 
 
 HOUSE = (
-    Room("_version _forks _left_out _lazy _interrupts _call_site _warnings _about _backend _dtype _determinism _size "
-         "_durations _formats _errors _linalg_error _device _streams _layout _groups",
-         "what tensors are described by: dtypes, devices, sizes, strides; errors and the facts that they carry; "
-         "`Backend`, what a kind of device provides", "a dtype, a rule of strides, a check that many operators make"),
-    Room("_loops", "loops over elements that numba compiles where it is installed", "a loop: its family in `bodies`"),
+    Room("_base _dtype _device", "what everything stands on: dtypes, devices, sizes, strides; errors and their facts; "
+         "locks, interrupts; `Backend`, what a kind of device provides; `loops`, which numba compiles",
+         "a dtype, a rule of strides, a check that many operators make"),
     Room("_storage", "the memory under tensors", "a kind of storage"),
     Room("_dispatch", "operators and their schemas, dispatch keys, the dispatcher, binding of arguments, observers, "
          "pipeline mode", "an operator's schema: `schemas/<family>.py`; a dispatch key: `keys.py`"),
     Room("_autograd", "graph, engine, grad modes, views in the graph", "a derivative: `derivatives/<family>.py`"),
-    Room("_tensor _values _tensor_str _swap __future__", "the tensor, what Python takes of its values, its printing",
-         "what every tensor knows of itself"),
-    Room("_random", "generators and the samplers that draw PyTorch's numbers from them", "a distribution"),
+    Room("_tensor", "the tensor, what Python takes of its values, its printing", "what every tensor knows of itself"),
+    Room("_backends.random", "generators and the samplers that draw PyTorch's numbers from them", "a distribution"),
     Room("_backends.common", "promotion, copies, views, in-place and `out=` forms: the same on every device",
          "a view: `view/`"),
     Room("_backends.meta", "shapes, dtypes, strides and checks: the truth about every operator's outputs",
@@ -45,20 +42,20 @@ HOUSE = (
          "a kernel: `ops/<family>.py`; its fast path: `fast_paths/<family>.py`"),
     Room("_backends.npu _backends.ascend", "Ascend NPUs through CANN: `signatures` are those in C, `ops` the kernels, "
          "`simulator` the device", "a row in `signatures/`, a row in `ops/`"),
-    Room("_creation", "tensors from sizes, numbers, sequences, arrays, random numbers", "a factory"),
-    Room("_composite _indexing _conversion _sparse _apply _utils", "operators written in other operators; `x[...]`; "
-         "`to` and its like; how tensors are copied and pickled",
-         "a composite: `_composite/<family>.py`"),
-    Room("_batching", "how operators run on all elements of a batch inside `vmap`", "a family's rule"),
+    Room("_creation", "tensors from sizes, numbers, sequences, arrays, random numbers, and from other tensors (`to`)",
+         "a factory"),
+    Room("_composite", "operators written in other operators", "a composite: `_composite/<family>.py`"),
+    Room("_utils _methods", "the functions and methods that users call: `x[...]`, pickling, settings, and all that are "
+         "made from schemas", "a function that is more than an operator"),
+    Room("_transforms", "derivatives of functions in both modes; `vmap`, with `batching`: how operators run on all "
+         "elements of a batch", "a function of functions; a family's batching rule"),
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
          "a new key, a new device"),
-    Room("_api _functions functional library linalg fft signal special masked random _lowrank quasirandom _predicates "
-         "_checks _removed _settings __config__ npu _C overrides accelerator _elsewhere cuda xpu mps "
-         "cpu backends amp testing hub jit onnx torch_version types version",
-         "the functions and methods that users call", "a function that is more than an operator"),
-    Room("_collectives", "processes that compute together: the thread that talks to MPI, collectives as a table",
-         "a collective: a row of `table.py`, and its function in `operations.py`"),
-    Room("_transforms", "derivatives of functions in both modes, batching of functions", "a function of functions"),
+    Room("__config__ __future__ _C accelerator amp backends cpu cuda fft functional hub jit library linalg masked mps "
+         "npu onnx overrides quasirandom random signal special testing torch_version types version xpu",
+         "PyTorch's smaller namespaces, each under PyTorch's name", "a function that is more than an operator"),
+    Room("distributed._collectives", "processes that compute together: the thread that talks to MPI, collectives as a "
+         "table", "a collective: a row of `table.py`, and its function in `operations.py`"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
     Room("_compile compiler _dynamo", "`torch.compile`: calls recorded, guarded, optimised, and printed as the Python "
@@ -79,11 +76,29 @@ HOUSE = (
          "what a picture says"),
     Room("viz", "HTML, SVG and text of facts", "how a picture looks"),
     Room("widgets", "pictures that move", "a widget"),
-    Room("_ipython", "the extension: magics, formatters, tracebacks", "a magic"),
     Room("course", "the course: predictions, labs and their checks, readers' parts in the running library, releases "
          "and grades", "a lesson: `lessons/<name>.py`, and its notebook"),
-    Room("_install __main__ _launch _worker", "PyTorch's programs run on mindtorch; the command line", "a command"),
+    Room("_run __main__", "the command line, `import torch` as mindtorch, processes that are launched together, "
+         "IPython's extension: magics, formatters, tracebacks", "a command, a magic"),
 )
+
+#: Imports for type checkers that go up, or close a circle: a module names a type that stands on it. No others may.
+FOR_TYPES = {
+    # what a backend's methods take and return
+    ("_base.backend", "_device"), ("_base.backend", "_dispatch.registry"), ("_base.backend", "_tensor"),
+    # a storage shows itself as a typed one, and as a tensor of its bytes
+    ("_storage.untyped", "_storage.typed"), ("_storage.untyped", "_tensor"),
+    # a table fills its registry when an operator is first asked for
+    ("_dispatch.tables", "_dispatch.registry"),
+    # what is pending knows the queue and the runtime that it is pending in
+    ("_backends.npu.activities", "_backends.npu.queues"), ("_backends.npu.activities", "_backends.npu.runtime"),
+    ("_backends.npu.queues", "_backends.npu.runtime"),
+    # the simulated device calls the sanitizer, if it is on, which watches all parts of the device
+    ("_backends.npu.simulator.watch", "_backends.npu.simulator.sanitizer"),
+    ("_backends.npu.simulator.streams", "_backends.npu.simulator.devices"),
+    # a header says of which group a collective is
+    ("distributed._collectives.headers", "distributed._collectives.groups"),
+}
 
 
 def modules(top: Path = TOP) -> dict[str, Path]:
@@ -95,18 +110,16 @@ def modules(top: Path = TOP) -> dict[str, Path]:
     return found
 
 
-def imports(name: str, path: Path, known: Mapping[str, Path]) -> Iterator[tuple[str, int]]:
-    """The modules of the library that a module imports, in functions too, with the line; not what only a type checker
-    does.
+def imports(name: str, path: Path, known: Mapping[str, Path]) -> Iterator[tuple[str, int, bool]]:
+    """Yield the modules of the library that a module imports, also in functions, with the line, and whether only a type
+    checker does.
     """
     tree = ast.parse(path.read_text())
-    skipped = {id(inner) for node in ast.walk(tree)
-               if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-               and not isinstance(node.test, ast.UnaryOp) for part in node.body for inner in ast.walk(part)}
+    for_types = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.If)
+                 and ast.unparse(node.test).endswith("TYPE_CHECKING") and not isinstance(node.test, ast.UnaryOp)
+                 for part in node.body for inner in ast.walk(part)}
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -118,18 +131,24 @@ def imports(name: str, path: Path, known: Mapping[str, Path]) -> Iterator[tuple[
         for target in targets:
             found = target if target in known else target.rpartition(".")[0]
             if found in known and found != name:
-                yield found, node.lineno
+                yield found, node.lineno, id(node) in for_types
 
 
 def graph(top: Path = TOP) -> dict[str, dict[str, int]]:
-    """For each module, the modules that it imports, with the line of the first import."""
+    """Return for each module the modules that it imports, with the line of the first import, without ``FOR_TYPES``."""
     known = modules(top)
     edges: dict[str, dict[str, int]] = {}
     for name, path in known.items():
         edges[name] = {}
-        for target, line in imports(name, path, known):
-            edges[name].setdefault(target, line)
+        for target, line, for_types in imports(name, path, known):
+            if not (for_types and pair(name, target) in FOR_TYPES):
+                edges[name].setdefault(target, line)
     return edges
+
+
+def pair(source: str, target: str) -> tuple[str, str]:
+    """Return two modules as ``FOR_TYPES`` has them."""
+    return source.removeprefix(f"{PACKAGE}."), target.removeprefix(f"{PACKAGE}.")
 
 
 def height(module: str) -> int | None:
@@ -182,18 +201,17 @@ def cycles(edges: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
 
 
 def between_packages(edges: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    """The same graph with a node for each top-level part of the library and for each backend."""
+    """Return the graph of the parts that ``HOUSE`` names; ``_dtype`` and ``_device`` count as ``_base``."""
 
     def part(module: str) -> str:
-        names = module.split(".")
-        return ".".join(names[:3] if names[1:2] == ["_backends"] else names[:2])
+        names = [part for room in HOUSE for part in room.parts.split() if f"{module}.".startswith(f"{PACKAGE}.{part}.")]
+        return "_base" if names[0] in ("_dtype", "_device") else names[0]
 
     merged: dict[str, dict[str, int]] = {}
     for source, targets in edges.items():
-        if source != PACKAGE:
-            for target, line in targets.items():
-                if part(source) != part(target):
-                    merged.setdefault(part(source), {}).setdefault(part(target), line)
+        for target, line in targets.items():
+            if height(source) is not None and height(target) is not None and part(source) != part(target):
+                merged.setdefault(part(source), {}).setdefault(part(target), line)
     return merged
 
 

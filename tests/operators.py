@@ -9,8 +9,8 @@ def forget(packet: str) -> None:
     registry = mindtorch.registry
     for op in registry.packets.pop(packet, ()):
         registry.operators.pop(op.name, None)
-    mindtorch._api.FUNCTIONS.pop(packet, None)
-    for space in (mindtorch, mindtorch.Tensor, mindtorch._functions):
+    mindtorch._methods.api.FUNCTIONS.pop(packet, None)
+    for space in (mindtorch, mindtorch.Tensor, mindtorch._methods.functions):
         if packet in vars(space):
             delattr(space, packet)
     if packet in mindtorch.__all__:

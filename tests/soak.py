@@ -21,7 +21,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import mindtorch as torch
-from mindtorch import _loops, introspect, nn, viz
+from mindtorch import introspect, nn, viz
+from mindtorch._base import loops
 
 #: By how much the last third may exceed the first: a share of it, and a number.
 SLACK: dict[str, tuple[float, float]] = {"memory (MiB)": (0.03, 8.0), "objects": (0.01, 500), "npu bytes": (0.0, 0.0)}
@@ -167,9 +168,9 @@ def main() -> int:
     parser.add_argument("--every", type=float, default=60, help="seconds between samples")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    for loop in [*_loops.arithmetic.values(), *vars(_loops).values()]:
-        if isinstance(loop, _loops.Loop):
-            loop.compiled(_loops.REPAID + 1)  # now, not when NumPy has computed enough
+    for loop in [*loops.arithmetic.values(), *vars(loops).values()]:
+        if isinstance(loop, loops.Loop):
+            loop.compiled(loops.REPAID + 1)  # now, not when NumPy has computed enough
     found = growth(run(options.minutes, options.seed, options.every))
     print("\n".join(found) or "flat")
     return bool(found)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import mindtorch as torch
-from mindtorch import _loops
 from mindtorch._backends.common.blas import MANY, add_product
 from mindtorch._backends.common.blocks import LARGE, compute, each_block, processors, threads
+from mindtorch._base import loops
 from mindtorch._storage import memory
 
 
@@ -62,10 +62,10 @@ def test_blocks_run_on_as_many_threads_as_are_set():
     assert names == {threading.main_thread()}
 
 
-@pytest.mark.skipif(_loops.numba() is None, reason="numba is not installed")
+@pytest.mark.skipif(loops.numba() is None, reason="numba is not installed")
 def test_helpers_wait_for_the_next_job_awake_for_a_while_and_then_asleep():
     fill(np.zeros(100))
-    waiting, waited, asleep = _loops.until_other.if_imported(), [], threading.Event()
+    waiting, waited, asleep = loops.until_other.if_imported(), [], threading.Event()
 
     def noted(x: np.ndarray, count: int, *turns: int) -> None:
         before = x.item()
@@ -75,7 +75,7 @@ def test_helpers_wait_for_the_next_job_awake_for_a_while_and_then_asleep():
             asleep.set()
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_loops.until_other, "_function", noted)
+        patched.setattr(loops.until_other, "_function", noted)
         barrier = meet()
         each_block(lambda at: barrier.wait(), 2, 1)
         assert asleep.wait(30)  # nobody has called the helper
@@ -85,9 +85,9 @@ def test_helpers_wait_for_the_next_job_awake_for_a_while_and_then_asleep():
     each_block(lambda at: barrier.wait(), 2, 1)  # the helper is woken
 
 
-@pytest.mark.skipif(_loops.numba() is None, reason="numba is not installed")
+@pytest.mark.skipif(loops.numba() is None, reason="numba is not installed")
 def test_who_waits_awake_sees_what_another_thread_writes_without_pythons_lock():
-    wait, x, seen = _loops.until_other.if_imported(), np.zeros(1, np.int64), []
+    wait, x, seen = loops.until_other.if_imported(), np.zeros(1, np.int64), []
     turns = 1 << 50  # too many to wait for
     thread = threading.Thread(target=lambda: (wait(x, 0, turns, 1), seen.append(x.item())), daemon=True)
     thread.start()

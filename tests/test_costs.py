@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import pytest
 
-from mindtorch._collectives.costs import Network, efficiency, ring, tree
-from mindtorch._collectives.table import ROWS
+from mindtorch.distributed._collectives.costs import Network, efficiency, ring, tree
+from mindtorch.distributed._collectives.table import ROWS
 
 SLOW = Network(latency=1e-3, bandwidth=1e6)
 GIGABIT = Network(latency=50e-6, bandwidth=125e6)

@@ -10,8 +10,8 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import nn
-from mindtorch._about import strongly
-from mindtorch._errors import check
+from mindtorch._base.about import strongly
+from mindtorch._base.errors import check
 
 from .notebook.errors import ERRORS, caught
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import mindtorch
-from mindtorch import _forks
+from mindtorch._base import forks
 from mindtorch._dispatch import dispatcher
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -24,8 +24,8 @@ def said_by_child(function) -> int:
 
 
 def test_a_lock_that_another_thread_holds_is_free_in_the_child(monkeypatch) -> None:
-    monkeypatch.setattr(_forks, "LOCKS", 0.01)
-    lock, held, done = _forks.lock(), threading.Event(), threading.Event()
+    monkeypatch.setattr(forks, "LOCKS", 0.01)
+    lock, held, done = forks.lock(), threading.Event(), threading.Event()
 
     def hold() -> None:
         with lock:
@@ -44,7 +44,7 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child(monkeypatch) -> N
 
 
 def test_a_fork_waits_for_who_holds_a_lock_so_that_what_it_guards_is_whole_in_the_child() -> None:
-    locks, halves, held = [_forks.lock() for _ in range(3)], [0, 0], threading.Event()
+    locks, halves, held = [forks.lock() for _ in range(3)], [0, 0], threading.Event()
 
     def change() -> None:
         with locks[1], locks[2], locks[0]:
@@ -63,7 +63,7 @@ def test_a_fork_waits_for_who_holds_a_lock_so_that_what_it_guards_is_whole_in_th
 
 def test_a_fork_inside_a_lock_leaves_it_in_both_processes() -> None:
     """As of a signal's handler that forks."""
-    lock = _forks.lock()
+    lock = forks.lock()
 
     def held_once() -> bool:
         lock.release()
@@ -76,7 +76,7 @@ def test_a_fork_inside_a_lock_leaves_it_in_both_processes() -> None:
 
 def test_a_generator_from_which_another_thread_draws_can_be_used_in_the_child(monkeypatch) -> None:
     """NumPy's engine has a lock of its own, and hung the child where the fork came while it was held."""
-    monkeypatch.setattr(_forks, "LOCKS", 0.01)
+    monkeypatch.setattr(forks, "LOCKS", 0.01)
     generator = mindtorch.Generator().manual_seed(3)
     numbers = mindtorch.rand(100, generator=generator)
     held, done = threading.Event(), threading.Event()
@@ -108,23 +108,23 @@ def test_a_fork_waits_for_an_import_of_another_thread(tmp_path, monkeypatch) -> 
     began = threading.Event()
     monkeypatch.setattr(builtins, "began", began, raising=False)
     monkeypatch.setattr(builtins, "go_on", threading.Event(), raising=False)
-    thread = threading.Thread(target=_forks.load_module, args=("imported_slowly",))
+    thread = threading.Thread(target=forks.load_module, args=("imported_slowly",))
     thread.start()
     assert began.wait(20)
-    assert said_by_child(lambda: len(_forks._importing)) == 0
+    assert said_by_child(lambda: len(forks._importing)) == 0
     thread.join()
-    assert not _forks._importing
+    assert not forks._importing
 
 
 def test_an_import_that_takes_too_long_does_not_keep_a_fork(monkeypatch) -> None:
-    monkeypatch.setattr(_forks, "IMPORTS", 0.01)
-    monkeypatch.setattr(_forks, "_importing", {-1})
-    assert said_by_child(lambda: len(_forks._importing)) == 0
+    monkeypatch.setattr(forks, "IMPORTS", 0.01)
+    monkeypatch.setattr(forks, "_importing", {-1})
+    assert said_by_child(lambda: len(forks._importing)) == 0
 
 
 def test_what_another_thread_does_to_all_calls_ends_in_the_child(monkeypatch) -> None:
     """Its lock of the dispatcher is free, and calls no longer look for its autocast."""
-    monkeypatch.setattr(_forks, "LOCKS", 0.01)
+    monkeypatch.setattr(forks, "LOCKS", 0.01)
     held, done = threading.Event(), threading.Event()
 
     def work() -> None:

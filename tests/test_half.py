@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mindtorch._backends.common.half import BLOCK, convert, converted
-from mindtorch._loops import Loop
+from mindtorch._base.loops import Loop
 
 HALVES = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 

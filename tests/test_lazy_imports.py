@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from mindtorch import _forks, _interrupts
-from mindtorch._interrupts import signals_wait, uninterrupted
+from mindtorch._base import forks, interrupts
+from mindtorch._base.interrupts import signals_wait, uninterrupted
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no such signals")
 
@@ -37,8 +37,8 @@ def module(tmp_path, monkeypatch):
 def test_handlers_find_the_module_whole(handlers, module) -> None:
     found = []
     for number in (signal.SIGUSR1, signal.SIGINT, signal.SIGUSR2):
-        signal.signal(number, lambda number, frame: found.append((number, _forks.load_module(module).value)))
-    assert _forks.load_module(module).value == 1
+        signal.signal(number, lambda number, frame: found.append((number, forks.load_module(module).value)))
+    assert forks.load_module(module).value == 1
     assert found == [(signal.SIGUSR1, 1), (signal.SIGINT, 1), (signal.SIGUSR2, 1)]
 
 
@@ -48,8 +48,8 @@ def test_an_interrupt_comes_after_the_import_and_no_other_signal_is_lost(handler
     for number in (signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, lambda number, frame: found.append(number))
     with pytest.raises(KeyboardInterrupt):
-        _forks.load_module(module)
-    assert found == [signal.SIGUSR1, signal.SIGUSR2] and not _forks._importing
+        forks.load_module(module)
+    assert found == [signal.SIGUSR1, signal.SIGUSR2] and not forks._importing
     assert sys.modules[module].value == 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -58,7 +58,7 @@ def test_a_signal_that_comes_while_handlers_are_put_back_is_handled(handlers, mo
     found = []
     signal.signal(signal.SIGUSR1, lambda number, frame: found.append(number))
     with signals_wait():
-        monkeypatch.setattr(_interrupts, "_keeping", False)
+        monkeypatch.setattr(interrupts, "_keeping", False)
         signal.raise_signal(signal.SIGUSR1)
         assert found == [signal.SIGUSR1]
         monkeypatch.undo()
@@ -86,8 +86,8 @@ def test_an_import_that_failed_is_tried_again(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(builtins, "fails", [False, True], raising=False)
     with pytest.raises(ValueError):
-        _forks.load_module("fails_once")
-    assert _forks.load_module("fails_once") is sys.modules.pop("fails_once") and not _forks._importing
+        forks.load_module("fails_once")
+    assert forks.load_module("fails_once") is sys.modules.pop("fails_once") and not forks._importing
 
 
 HANDLER_COMPUTES = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import mindtorch as torch
-from mindtorch._left_out import IMPORTED, LEFT_OUT, ROWS, reason
+from mindtorch._base.left_out import IMPORTED, LEFT_OUT, ROWS, reason
 
 README = Path(__file__).parents[1] / "README.md"
 

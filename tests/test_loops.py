@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import mindtorch
-from mindtorch import _loops
-from mindtorch._loops import REPAID, Loop
+from mindtorch._base import loops
+from mindtorch._base.loops import REPAID, Loop
 
 from .support import port, torch
 
-pytestmark = pytest.mark.skipif(_loops.numba() is None, reason="numba is not installed")
+pytestmark = pytest.mark.skipif(loops.numba() is None, reason="numba is not installed")
 LARGE = 1 << 19  #: elements, for which loops are compiled and some are shared by threads
 SPECIAL = [0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1e-45, -1e-40, 88.7, -88.8, -103.9, 65519.99, 65520.0, 3e38,
            -1e38]
@@ -37,8 +37,8 @@ def by_numpy(monkeypatch):
 def used(monkeypatch):
     """The names of the loops that run, all of which are taken to be repaid; afterwards they are as they were."""
     names, compiled = set(), Loop.compiled
-    pairs = _loops.arithmetic_of_lines.values()
-    for loop in [*_loops.arithmetic.values(), *(loop for pair in pairs for loop in pair), *vars(_loops).values()]:
+    pairs = loops.arithmetic_of_lines.values()
+    for loop in [*loops.arithmetic.values(), *(loop for pair in pairs for loop in pair), *vars(loops).values()]:
         if isinstance(loop, Loop):
             monkeypatch.setattr(loop, "_function", None)
             monkeypatch.setattr(loop, "_left", 0)
@@ -400,7 +400,7 @@ def test_an_exact_loop_is_compiled_sooner_where_numba_is_there() -> None:
     import numba  # noqa: F401
 
     loop = Loop("widen_bfloat16", exact=True)
-    assert loop.compiled(_loops.SOON) is None
+    assert loop.compiled(loops.SOON) is None
     assert loop.compiled(1) is not None
 
 
@@ -423,13 +423,13 @@ def test_an_exact_loop_is_compiled_when_numpy_has_computed_as_much_as_repays_it(
 
 def test_another_loop_computes_all_large_arrays_and_no_small_one() -> None:
     loop = Loop("silu")
-    assert loop.compiled(_loops.LARGE - 1) is None
-    assert loop.compiled(_loops.LARGE) is not None
-    assert loop.compiled(_loops.LARGE - 1) is None
+    assert loop.compiled(loops.LARGE - 1) is None
+    assert loop.compiled(loops.LARGE) is not None
+    assert loop.compiled(loops.LARGE - 1) is None
 
 
 def test_programs_compute_small_tensors_by_loops_and_few_numbers_by_numpy(used) -> None:
-    x = mindtorch.linspace(0, 999, _loops.FEW).sin().view(-1, 64).requires_grad_()
+    x = mindtorch.linspace(0, 999, loops.FEW).sin().view(-1, 64).requires_grad_()
 
     def function(x: Any) -> Any:
         return mindtorch.nn.functional.gelu(mindtorch.nn.functional.layer_norm(x, (64,)))
@@ -451,13 +451,13 @@ def test_programs_compute_small_tensors_by_loops_and_few_numbers_by_numpy(used) 
 
 
 def test_numpy_computes_where_numba_is_missing(monkeypatch) -> None:
-    monkeypatch.setattr(_loops, "numba", lambda: None)
+    monkeypatch.setattr(loops, "numba", lambda: None)
     loop = Loop("silu")
     assert loop.compiled(LARGE) is loop.compiled(LARGE) is None
 
 
 def test_a_loop_that_cannot_be_compiled_is_told_once(monkeypatch) -> None:
-    from mindtorch._loops import bodies
+    from mindtorch._base.loops import bodies
 
     def fail(cache: bool) -> None:
         raise ValueError("no such instruction")
@@ -470,7 +470,7 @@ def test_a_loop_that_cannot_be_compiled_is_told_once(monkeypatch) -> None:
 
 
 def test_a_loop_that_cannot_be_kept_on_the_disk_is_compiled_all_the_same(monkeypatch) -> None:
-    from mindtorch._loops import bodies
+    from mindtorch._base.loops import bodies
 
     def make(cache: bool, make: Any = bodies.LOOPS["silu"]) -> Any:
         if cache:
@@ -482,7 +482,7 @@ def test_a_loop_that_cannot_be_kept_on_the_disk_is_compiled_all_the_same(monkeyp
 
 
 def test_an_interrupt_waits_until_a_loop_is_compiled(monkeypatch) -> None:
-    from mindtorch._loops import bodies
+    from mindtorch._base.loops import bodies
 
     def make(cache: bool, make: Any = bodies.LOOPS["silu"]) -> Any:
         signal.raise_signal(signal.SIGINT)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import mindtorch
-from mindtorch._left_out import reason
+from mindtorch._base.left_out import reason
 from tests.support import torch
 
 # What nine public bodies of teaching code use, by module; a name that has parts stands for those, too.

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mindtorch
-from mindtorch import _tensor_str
+from mindtorch._tensor import printing as _tensor_str
 
 torch = pytest.importorskip("torch", reason="PyTorch's own repr is what these tests compare with")
 

@@ -18,8 +18,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from mindtorch import _random
-from mindtorch._random import Generator, integers, numerics, rejection, sampling
+from mindtorch._backends import random as _random
+from mindtorch._backends.random import Generator, integers, numerics, rejection, sampling
 from tests.support import torch
 
 SIZES = (1, 2, 3, 15, 16, 17, 31, 100, 1000, 4097, 99_999, 100_000)

@@ -13,7 +13,7 @@ import jedi
 import pytest
 
 import mindtorch as torch
-from mindtorch import _removed
+from mindtorch._methods import removed
 
 ROOT = Path(torch.__file__).resolve().parent.parent
 #: Expressions, and what type they are of.
@@ -95,7 +95,7 @@ def installed(tmp_path_factory) -> Path:
 
 def test_the_wheel_has_stubs_that_are_not_in_the_repository(installed):
     stubs = {str(path.relative_to(installed)) for path in installed.rglob("*.pyi")}
-    assert {"mindtorch/__init__.pyi", "mindtorch/_methods.pyi", "mindtorch/_functions.pyi"} <= stubs
+    assert {"mindtorch/__init__.pyi", "mindtorch/_tensor/methods.pyi", "mindtorch/_methods/functions.pyi"} <= stubs
     tracked = subprocess.run(["git", "ls-files", "*.pyi"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert not tracked
 
@@ -108,7 +108,7 @@ runpy.run_path("setup.py", run_name="build")["write_stubs"](pathlib.Path({str(tm
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert "def relu(" in (tmp_path / "mindtorch/_methods.pyi").read_text()
+    assert "def relu(" in (tmp_path / "mindtorch/_tensor/methods.pyi").read_text()
 
 
 @pytest.mark.parametrize("checker", [pyright, mypy])
@@ -132,12 +132,12 @@ def test_checkers_find_misspelt_names(checker, installed):
 
 def test_the_stub_has_what_tensors_have(installed):
     """No method is missing in the stub, and none is there that tensors lack."""
-    stub = (installed / "mindtorch/_methods.pyi").read_text()
+    stub = (installed / "mindtorch/_tensor/methods.pyi").read_text()
     declared = set(re.findall(r"^    def (\w+)", stub, re.MULTILINE)) - {"__init__"}
     source = Path(torch.Tensor.__init_subclass__.__code__.co_filename).read_text()
     own = set(re.findall(r"^    def (\w+)", source, re.M))
     own |= {"ndimension", "nelement"}  # other names of methods
-    own |= _removed.INSTEAD.keys()  # they only raise an error
+    own |= removed.INSTEAD.keys()  # they only raise an error
     attached = {name for name, value in vars(torch.Tensor).items() if callable(value) or isinstance(value, property)}
     assert {name for name in attached - own if name[0] != "_"} <= declared
     assert declared <= set(dir(torch.Tensor))

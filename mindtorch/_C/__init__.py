@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Any, ClassVar
 
 from .._backends.npu.aclnn import is_available as _npu_aclnn_available, symbols_ok as _npu_aclnn_symbols_ok
+from .._backends.random import Generator as Generator
 from .._dispatch import dispatcher
 from .._dispatch.dispatcher import switched
 from .._dispatch.keys import CONJUGATE, INFERENCE, NEGATIVE, PYTHON
@@ -16,7 +17,6 @@ from .._dispatch.torch_function import (
     ALL_OFF, DisableTorchFunction as DisableTorchFunction, DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
     disabled_torch_function as _disabled_torch_function_impl,
 )
-from .._random import Generator as Generator
 from .._tensor import Tensor as TensorBase
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "FunctionSchema",

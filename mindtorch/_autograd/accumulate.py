@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from sys import getrefcount
 from typing import Any
 
-from .. import _forks
-from .._about import about
+from .._base import forks
+from .._base.about import about
+from .._base.formats import contiguous_format
 from .._device import CPU
 from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, clone, copy_, detach, new_empty_strided
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, CPU as HOST, NONCONTIGUOUS
 from .._dispatch.local import local
-from .._formats import contiguous_format
 from .hooks import checked, run_tensor_hooks
 from .node import Node, new
 
 #: Held while a gradient is added: two threads may reach one leaf. The same thread may come here again through hooks.
-_lock = _forks.lock()
+_lock = forks.lock()
 
 
 class AccumulateGrad(Node):

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._about import about, tell
+from .._base.about import about, tell
+from .._base.interrupts import attributes, leaving
 from .._dispatch.local import local
-from .._interrupts import attributes, leaving
 
 #: Where the library's own machinery lives: its frames say nothing to the reader of a traceback.
 _MACHINERY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_")

@@ -9,7 +9,9 @@ from sys import getrefcount
 from types import MappingProxyType
 from typing import Any
 
-from .._about import about, note
+from .._base.about import about, note
+from .._base.size import Size
+from .._base.warnings import warn_once
 from .._dispatch.aten import (
     add__Tensor as add_, add_Tensor as add, ones, ones_like, real, stack as stack_tensors, zeros_like,
 )
@@ -17,8 +19,6 @@ from .._dispatch.dispatcher import TENSOR_TYPES, in_cpp, is_seen, set_local
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
-from .._size import Size
-from .._warnings import warn_once
 from .accumulate import ALONE, AccumulateGrad, accumulate, can_accumulate_inplace, take_first
 from .anomaly import AnomalyMode, check_nan, explain_failure, tell_node
 from .node import Edge, GradientEdge, Node, Sent, new

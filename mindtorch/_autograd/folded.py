@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import _forks
+from .._base import forks
 from .._device import CPU as HOST
 from .._dispatch import dispatcher
 from .._dispatch.aten import new_empty_strided, sum_dim_IntList as sum_dims
@@ -33,7 +33,7 @@ from .utils import ON_CPU, is_unobserved
 Kernel = Callable[..., Any]
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
 #: Held while a node unfolds: two threads may look at it.
-_unfolding = _forks.lock()
+_unfolding = forks.lock()
 LINEAR, T, ADDMM = registry["linear"], registry["t"], registry["addmm"]
 LOG_SOFTMAX, NLL_LOSS = registry["_log_softmax"], registry["nll_loss_forward"]
 LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD = registry["_log_softmax_backward_data"], registry["nll_loss_backward"]

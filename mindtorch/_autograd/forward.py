@@ -19,7 +19,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._about import about
+from .._base.about import about
+from .._base.layout import overlaps_itself
 from .._dispatch.aten import _to_copy, as_strided, clone, copy_, expand, new_empty_strided, real, reshape, zeros_like
 from .._dispatch.dispatcher import TENSOR_TYPES, flattened, has_derivative, resolve, tensors_of
 from .._dispatch.keys import AUTOGRAD, BACKENDS, CPU, DUAL
@@ -27,7 +28,6 @@ from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
-from .._layout import overlaps_itself
 from .derivative import Derivative
 from .engine import grad as gradients_of
 from .grad_mode import enable_grad

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._about import about
+from .._base.about import about
 from .._dispatch.aten import zeros
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD

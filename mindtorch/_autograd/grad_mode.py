@@ -8,12 +8,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from .._base.interrupts import Undo, leaving
 from .._dispatch.autocast import casting
 from .._dispatch.dispatcher import resolve, set_local, state_of, tensors_of
 from .._dispatch.keys import AUTOGRAD, INFERENCE, PYTHON
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
-from .._interrupts import Undo, leaving
 
 
 class GradMode:

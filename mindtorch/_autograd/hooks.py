@@ -5,10 +5,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .._base.errors import type_string
+from .._base.formats import contiguous_format
 from .._dispatch.aten import clone
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._errors import type_string
-from .._formats import contiguous_format
 
 
 class HookDict(dict[int, Any]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._about import about
+from .._base.about import about
 from .._dispatch.dispatcher import keys_of
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local

@@ -5,13 +5,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .._about import about
+from .._base.about import about
+from .._base.errors import type_string
+from .._base.interrupts import contextmanager
 from .._dispatch.aten import detach
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, DUAL, INFERENCE
 from .._dispatch.local import local
-from .._errors import type_string
-from .._interrupts import contextmanager
 from .anomaly import AnomalyMode
 from .grad_mode import no_grad
 

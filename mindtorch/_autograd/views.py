@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._about import about
+from .._base.about import about
 from .._dispatch.aten import as_strided, clone, copy_, new_empty_strided, zero_
 from .._dispatch.keys import AUTOGRAD, CONJUGATE, MATH_BITS
 from .._dispatch.local import local

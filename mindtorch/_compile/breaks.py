@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from .._call_site import place_of
+from .._base.call_site import place_of
 
 LIBRARY = __file__.rsplit("_compile", 1)[0]  #: the folder of the library's own code
 

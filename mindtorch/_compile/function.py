@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _forks
+from .._base import forks
+from .._base.interrupts import contextmanager
 from .._dispatch import dispatcher
 from .._dispatch.keys import ADDED, AUTOGRAD, FUNCTION, OBSERVED, THREAD_STATE
 from .._dispatch.local import local, shared
-from .._interrupts import contextmanager
 from .breaks import CannotCompile, FailOnRecompileLimitHit, GraphBreak, break_here
 from .entry import Entry
 from .guards import Guards
@@ -71,7 +71,7 @@ class Stance(threading.local):
 
 
 stance = Stance()
-_lock = _forks.lock()  # one call is recorded at a time
+_lock = forks.lock()  # one call is recorded at a time
 
 
 class CompiledFunction:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._call_site import place_of
+from .._base.call_site import place_of
+from .._base.layout import contiguous_strides
 from .._dispatch.registry import Operator
-from .._layout import contiguous_strides
 
 
 @dataclass(eq=False, slots=True)

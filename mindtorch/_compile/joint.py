@@ -12,13 +12,13 @@ from typing import Any
 
 from .. import _device
 from .._autograd.engine import execute
-from .._call_site import call_site
+from .._base.call_site import call_site
+from .._base.interrupts import leaving
+from .._base.layout import Spec, contiguous_strides
 from .._dispatch import pipeline
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import CPU, NONCONTIGUOUS, PIPELINE
 from .._dispatch.local import local
-from .._interrupts import leaving
-from .._layout import Spec, contiguous_strides
 from .._tensor import empty_tensor
 from .breaks import CannotCompile, GraphBreak
 from .graph import Graph, Step, Value, mapped

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._backends.common.blocks import BLOCK, LARGE
 from .._backends.cpu.ops.comparison import MANY
-from .._loops import numba
+from .._base.loops import numba
 from .fusion import PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
 from .loops import loop_of

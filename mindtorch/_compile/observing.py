@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
-from .._call_site import call_site
+from .._base.call_site import call_site
 from .._dispatch import observers
 from .._dispatch.keys import CPU, DispatchKeySet
 from .._dispatch.local import local

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import _loops
 from .._backends.common.blocks import BLOCK, each_block
 from .._backends.common.quiet import quietly
 from .._backends.cpu.ops.activation import ZEROS
-from .._call_site import place_of
+from .._base import loops
+from .._base.call_site import place_of
+from .._base.layout import contiguous_strides
 from .._dtype import float32
-from .._layout import contiguous_strides
 from .._storage import allocate
 from .breaks import CannotCompile
 from .fusion import FLOATS, PRODUCTS, Group, groups_of
@@ -76,11 +76,11 @@ class Program:
         function = self.function
         if observed:
             function = self.observed = self.observed or watched(self)
-        least, _loops.state.least = _loops.state.least, _loops.FEW
+        least, loops.state.least = loops.state.least, loops.FEW
         try:
             return quietly(function, inputs, arrays)
         finally:
-            _loops.state.least = least
+            loops.state.least = least
             self.pool.append(arrays)
 
 

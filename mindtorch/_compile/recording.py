@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _device
-from .._call_site import call_site
+from .._base.call_site import call_site
+from .._base.interrupts import leaving
 from .._dispatch import pipeline
 from .._dispatch.dispatcher import TENSOR_TYPES, key_handlers, registry, set_local, tensors_of
 from .._dispatch.keys import AUTOGRAD, BACKENDS, CPU, MATH_BITS, NONCONTIGUOUS, PIPELINE
 from .._dispatch.local import local
 from .._dispatch.registry import Kernel, Operator
-from .._interrupts import leaving
 from .._tensor import Tensor
 from .breaks import GraphBreak, Unsupported, break_here, called_by_user
 from .graph import Step, Value

@@ -8,11 +8,11 @@ import numpy as np
 from .._backends.common.pointwise import Pointwise
 from .._backends.cpu.ops import CPU_KERNELS
 from .._backends.cpu.rows import fit, shares_memory
+from .._base.layout import Spec, contiguous_strides
 from .._dispatch import dispatcher
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import CPU, NONCONTIGUOUS
 from .._dtype import DTYPES, RARE, DType
-from .._layout import Spec, contiguous_strides
 from .._storage import storage_of_array
 from .._tensor import Tensor, from_array
 from .graph import Step

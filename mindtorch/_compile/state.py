@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.random.generator import Generator
+from .._base.formats import layout, memory_format
+from .._base.size import Size
 from .._device import device
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dtype import DType
-from .._formats import layout, memory_format
-from .._random.generator import Generator
-from .._size import Size
 from .breaks import CannotCompile, is_library
 
 MISSING = object()  #: in the place of a name that is not there

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from .._backends.npu import random as npu_random
+from .._backends.random import default as default_random
+from .._backends.random.generator import Generator
+from .._base.interrupts import leaving
 from .._dispatch.torch_function import own
-from .._interrupts import leaving
-from .._random import default as default_random
-from .._random.generator import Generator
 from .._tensor import Tensor
 from .breaks import CannotCompile, break_here, is_library
 from .state import State

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._base.errors import NAMES, check
 from .._dispatch.aten import (
     _prelu_kernel as prelu_kernel, elu, elu_, hardtanh, log_sigmoid_forward, rrelu_with_noise, rrelu_with_noise_,
     zeros_like,
 )
-from .._errors import NAMES, check
 from . import COMPOSITES
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946

@@ -4,7 +4,8 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import Any
 
-from .._backend import FLASH, MATH, OVERRIDEABLE, backends
+from .._base.backend import FLASH, MATH, OVERRIDEABLE, backends
+from .._base.errors import C_NAMES, check
 from .._creation import ones, scalar_tensor
 from .._dispatch.aten import (
     _safe_softmax, _scaled_dot_product_flash_attention_for_cpu as flash_attention,
@@ -13,7 +14,6 @@ from .._dispatch.aten import (
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING, bool_, float32
-from .._errors import C_NAMES, check
 from . import COMPOSITES
 
 #: The kernels that may be chosen; ``nn.attention.sdpa_kernel`` changes it. With ``FLASH`` a device's own may be, too.

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._autograd.derivatives.convolution import double_grads
+from .._base.errors import check
+from .._base.layout import Ints
+from .._base.warnings import warn_once
 from .._dispatch.aten import _convolution_mode as convolution_mode, constant_pad_nd as pad_constant, convolution
-from .._errors import check
-from .._layout import Ints
-from .._warnings import warn_once
 from . import COMPOSITES
 
 

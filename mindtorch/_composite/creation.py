@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._base.errors import check
+from .._base.layout import Ints, ordered_strides
 from .._dispatch.aten import arange_start_step, empty_memory_format as empty, empty_strided, eye_m, full, ones, zeros
 from .._dtype import DType
-from .._errors import check
-from .._layout import Ints, ordered_strides
 from . import COMPOSITES
 
 

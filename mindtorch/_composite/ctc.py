@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._base.errors import check
 from .._dispatch.aten import _ctc_loss
 from .._dtype import INTEGER, int64
-from .._errors import check
 from . import COMPOSITES
 from .nn import MEAN, reduced
 

@@ -5,14 +5,14 @@ from typing import Any
 
 from .._autograd.grad_mode import no_grad
 from .._backends.common.pointwise import result_type
+from .._base.errors import NAMES, check
+from .._base.layout import broadcast_shapes
 from .._dispatch.aten import (
     _cdist_forward as cdist_forward, _euclidean_dist, _pdist_forward as pdist_forward, clamp_min,
     linalg_matrix_norm_str_ord, linalg_vector_norm as vector_norm, norm_ScalarOpt_dim, scalar_tensor,
 )
 from .._dispatch.dispatcher import is_unseen
 from .._dtype import FLOATING
-from .._errors import NAMES, check
-from .._layout import broadcast_shapes
 from . import COMPOSITES
 
 MODES = {"use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}

@@ -7,11 +7,11 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
-from .._about import about
+from .._base.about import about
+from .._base.errors import check
+from .._base.layout import Ints
 from .._dispatch.aten import bmm
 from .._dispatch.dispatcher import is_unseen
-from .._errors import check
-from .._layout import Ints
 from . import COMPOSITES
 
 ELLIPSIS = "."  #: stands for the dimensions of an ellipsis among labels

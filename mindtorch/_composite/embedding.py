@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._base.errors import check
 from .._dispatch.aten import (
     _embedding_bag, _embedding_bag_forward_only, aminmax, scatter__value as scatter_value_, zeros,
 )
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import int64
-from .._errors import check
 from . import COMPOSITES
 
 

@@ -6,8 +6,12 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from .._about import about
 from .._backends.common.matrices import check_floating, check_matrix, check_norm_dtype, check_square
+from .._base.about import about
+from .._base.errors import NAMES, check
+from .._base.layout import Ints, wrap_dim
+from .._base.linalg_error import LinAlgError, first_failure
+from .._base.warnings import warn_once
 from .._creation import full, zeros
 from .._dispatch.aten import (
     _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_solve_ex as solve_ex,
@@ -21,10 +25,6 @@ from .._dispatch.local import local
 from .._dispatch.return_types import pack
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, finfo, int64
-from .._errors import NAMES, check
-from .._layout import Ints, wrap_dim
-from .._linalg_error import LinAlgError, first_failure
-from .._warnings import warn_once
 from . import COMPOSITES
 
 inf = math.inf

@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._base.errors import NAMES, check
+from .._base.layout import Ints, wrap_dim
 from .._dispatch.aten import _fft_c2c as c2c, _fft_c2r as c2r, _fft_r2c as r2c, constant_pad_nd as pad, roll
 from .._dtype import COMPLEX, FLOATING, get_default_dtype
-from .._errors import NAMES, check
-from .._layout import Ints, wrap_dim
 from . import COMPOSITES
 
 

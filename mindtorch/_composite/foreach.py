@@ -5,9 +5,9 @@ from collections.abc import Callable
 from itertools import repeat
 from typing import Any
 
+from .._base.errors import check
 from .._dispatch.aten import linalg_vector_norm as vector_norm, pow_Scalar as power_of_number
 from .._dispatch.schemas import registry
-from .._errors import check
 from . import COMPOSITES
 
 #: Operators whose methods have another name, and the keyword under which methods take a last argument.

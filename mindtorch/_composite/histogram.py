@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._base.errors import check
 from .._dispatch.aten import _histogramdd_bin_edges as bin_edges, _histogramdd_from_bin_tensors as from_bin_tensors
 from .._dispatch.return_types import named_tuple
-from .._errors import check
 from . import COMPOSITES
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._base.errors import NAMES, check
+from .._base.layout import Ints, broadcast_shapes
 from .._dispatch.aten import clone, expand, gather, index_add, index_add_, index_put, index_Tensor, masked_scatter_
 from .._dispatch.dispatcher import is_seen
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
 from .._dtype import int64
-from .._errors import NAMES, check
-from .._layout import Ints, broadcast_shapes
 from . import COMPOSITES
 from .creation import fresh
 

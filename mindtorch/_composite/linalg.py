@@ -7,6 +7,8 @@ from math import prod
 from typing import Any
 
 from .._backends.common.matrices import check_same_dtype, check_square
+from .._base.errors import NAMES, check
+from .._base.layout import broadcast_shapes, wrap_dim, wrap_dims
 from .._creation import empty, eye, ones
 from .._dispatch.aten import (
     _trilinear as trilinear, _unsafe_view, _weight_norm_interface, addmm, bmm, cat, dot, linalg_cross,
@@ -15,8 +17,6 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import is_unseen
 from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dtype import FLOATING, bool_, int64, promote_types
-from .._errors import NAMES, check
-from .._layout import broadcast_shapes, wrap_dim, wrap_dims
 from . import COMPOSITES
 
 Ints = tuple[int, ...]

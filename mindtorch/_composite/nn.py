@@ -4,14 +4,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._about import about
+from .._base.about import about
+from .._base.errors import NAMES, check
 from .._dispatch.aten import (
     _log_softmax as log_softmax, empty_like, fill__Scalar as fill_, multilabel_margin_loss_forward, nll_loss2d_forward,
     nll_loss_forward, pairwise_distance, where_self as where, zeros_like,
 )
 from .._dispatch.dispatcher import is_seen
 from .._dtype import FLOATING, bool_
-from .._errors import NAMES, check
 from . import COMPOSITES
 
 NONE, MEAN, SUM = 0, 1, 2

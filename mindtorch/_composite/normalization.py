@@ -5,13 +5,13 @@ from math import prod
 from typing import Any
 
 from .._backends.meta.ops.normalization import check_groups, check_normalized
+from .._base.errors import check, check_takes
+from .._base.formats import channels_last, channels_last_3d, contiguous_format
+from .._base.layout import Ints, suggested_order, wrap_dim
 from .._dispatch.aten import empty_memory_format as empty, native_batch_norm, native_group_norm, native_layer_norm
 from .._dispatch.dispatcher import is_seen
 from .._dispatch.keys import DUAL, NONCONTIGUOUS
 from .._dtype import COMPLEX, FLOATING, finfo, float32, uint8
-from .._errors import check, check_takes
-from .._formats import channels_last, channels_last_3d, contiguous_format
-from .._layout import Ints, suggested_order, wrap_dim
 from . import COMPOSITES
 
 #: The memory formats with the channels last, by number of dimensions.

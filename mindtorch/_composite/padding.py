@@ -5,13 +5,13 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from .._base.errors import check
+from .._base.layout import Ints, suggested_order, suggested_strides, wrap_dim
 from .._dispatch.aten import (
     _pad_circular as circular_pad, _unsafe_view, add_, clone, constant_pad_nd as pad_constant, copy_,
     fill__Scalar as fill_, flatten_using_ints as flatten, index_add_, index_select, narrow, slice_Tensor as slice_,
 )
 from .._dispatch.schemas import registry
-from .._errors import check
-from .._layout import Ints, suggested_order, suggested_strides, wrap_dim
 from . import COMPOSITES
 from .creation import fresh, new_empty_strided
 from .shape import arange

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._backends.common.casts import check_cast
 from .._backends.common.pointwise import check_alpha, result_type
+from .._base.errors import NAMES, check
 from .._dispatch.aten import (
     _conj, _conj_physical, mul_Tensor as mul, pow_Scalar as pow_of_number, pow_Tensor_Scalar as pow_number,
     pow_Tensor_Tensor as pow_, round_decimals, rsub_Scalar as rsub, where_self,
@@ -14,7 +15,6 @@ from .._dispatch.aten import (
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, bool_, complex128, float64, get_default_dtype
-from .._errors import NAMES, check
 from . import COMPOSITES
 
 #: name: the operator that it is another name of, with its in-place form if it has one.

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.meta.ops.pooling import check_filled
+from .._base.errors import check, check_real
+from .._base.layout import CHANNELS_LAST, Ints, suggested_order, wrap_dims
 from .._dispatch.aten import (
     _adaptive_avg_pool2d, _adaptive_avg_pool3d, adaptive_max_pool2d, avg_pool2d, max_pool2d_with_indices,
     max_pool3d_with_indices,
 )
-from .._errors import check, check_real
-from .._layout import CHANNELS_LAST, Ints, suggested_order, wrap_dims
 from . import COMPOSITES
 
 

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.inplace_and_out import resize_output
+from .._base.errors import check
+from .._base.layout import broadcast_shapes
 from .._dispatch.aten import (
     empty_like, empty_memory_format as empty, normal_, random__from, randperm_generator, scalar_tensor, uniform_,
 )
 from .._dispatch.dispatcher import has_values
 from .._dtype import bool_, int64
-from .._errors import check
-from .._layout import broadcast_shapes
 from . import COMPOSITES
 from .creation import fresh, options_of
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from .._base.errors import NAMES, check
 from .._creation import tensor
 from .._dispatch.aten import cat, dropout as drop_out, linear, mkldnn_rnn_layer, stack
 from .._dtype import float32, int64
-from .._errors import NAMES, check
 from . import COMPOSITES
 
 State = tuple[Any, ...]

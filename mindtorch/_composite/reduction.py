@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.inplace_and_out import write_out
+from .._base.errors import NAMES, check, check_takes
+from .._base.layout import Ints, wrap_dim
 from .._dispatch.aten import complex as complex_of, constant_pad_nd, ones_like, searchsorted
 from .._dispatch.dispatcher import has_values
 from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER, int32, int64
-from .._errors import NAMES, check, check_takes
-from .._layout import Ints, wrap_dim
 from . import COMPOSITES
 
 

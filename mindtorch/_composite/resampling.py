@@ -10,11 +10,11 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
+from .._base.errors import NAMES, check, check_takes
+from .._base.layout import Ints
 from .._dispatch.aten import _unsafe_view, grid_sampler_2d, grid_sampler_3d, where_self as where
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, int64
-from .._errors import NAMES, check, check_takes
-from .._layout import Ints
 from . import COMPOSITES
 from .shape import arange
 

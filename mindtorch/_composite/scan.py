@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._base.errors import check
+from .._base.layout import wrap_dim, wrap_dims
 from .._dispatch.aten import cat
 from .._dtype import bool_, uint8
-from .._errors import check
-from .._layout import wrap_dim, wrap_dims
 from . import COMPOSITES
 
 

@@ -6,8 +6,12 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from .._about import about
-from .._determinism import filled
+from .._base.about import about
+from .._base.determinism import filled
+from .._base.errors import check, check_takes
+from .._base.layout import (
+    Ints, channels_last_strides, check_sizes, contiguous_strides, storage_size, suggested_order, wrap_dim,
+)
 from .._device import CPU
 from .._dispatch.aten import (
     _unsafe_view, arange_start_step, atleast_2d, cat, clone, constant_pad_nd, copy_, diagonal as diagonal_view,
@@ -18,10 +22,6 @@ from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import bool_, int64
-from .._errors import check, check_takes
-from .._layout import (
-    Ints, channels_last_strides, check_sizes, contiguous_strides, storage_size, suggested_order, wrap_dim,
-)
 from . import COMPOSITES
 from .creation import fresh
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._base.errors import check
+from .._base.layout import wrap_dim
 from .._dispatch.dispatcher import has_values
 from .._dtype import float32, float64, int64
-from .._errors import check
-from .._layout import wrap_dim
 from . import COMPOSITES
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")

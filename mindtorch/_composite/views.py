@@ -5,10 +5,12 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._about import about
 from .._autograd.node import next_sequence_nr
 from .._autograd.views import propagate_requires_grad
-from .._conversion import contiguous
+from .._base.about import about
+from .._base.errors import NAMES, check
+from .._base.layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
+from .._creation.conversion import contiguous
 from .._dispatch.aten import (
     _conj, _neg_view, _reshape_alias, _unsafe_view, add_, alias, as_strided, clone, copy_, diagonal, expand, permute,
     select_int as select, slice_Tensor as slice_, split_Tensor as split, split_with_sizes, transpose_,
@@ -18,8 +20,6 @@ from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS
 from .._dispatch.schemas import registry
 from .._dispatch.schemas.views import COPIES
-from .._errors import NAMES, check
-from .._layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
 from . import COMPOSITES
 from .creation import fresh
 

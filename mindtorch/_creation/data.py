@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from .. import _device
-from .._about import about
 from .._backends.common.convert import to_device
 from .._backends.common.quiet import quietly
-from .._call_site import outside
+from .._base.about import about
+from .._base.call_site import outside
+from .._base.errors import limits
+from .._base.layout import Spec
 from .._dispatch.aten import _to_copy, lift_fresh as _lift_fresh, scalar_tensor as _scalar_tensor
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, bool_, float64, from_numpy_dtype, get_default_dtype,
     int64, promote_types, uint64,
 )
-from .._errors import limits
-from .._layout import Spec
 from .._storage import StorageBase
 from .._tensor import Tensor, empty_tensor, from_array, tensor_method
 from .factories import finish

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import _device
-from .._about import wrong_argument
 from .._backends.common.uninitialized import refusal
+from .._base.about import wrong_argument
+from .._base.errors import NAMES
+from .._base.formats import strided
 from .._dispatch.aten import (
     copy_ as _copy_, empty_like as _empty_like, empty_memory_format as _empty, empty_permuted as _empty_permuted,
     empty_strided as _empty_strided, full as _full, full_like as _full_like, new_empty as _new_empty,
@@ -20,8 +22,6 @@ from .._dispatch.binding import LONG
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import UNINITIALIZED
 from .._dtype import FLOATING, DType, as_dtype
-from .._errors import NAMES
-from .._formats import strided
 from .._tensor import Method, Tensor, tensor_method
 
 

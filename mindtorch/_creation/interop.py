@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import _device
-from .._about import about
 from .._backends.common.convert import to_device
+from .._base.about import about
+from .._base.layout import contiguous_strides
 from .._dispatch.aten import lift_fresh as _lift_fresh
 from .._dtype import DType, as_dtype, bfloat16, from_numpy_dtype, get_default_dtype
-from .._layout import contiguous_strides
 from .._storage import UntypedStorage
 from .._tensor import Tensor, from_array, tensor_method
 from .data import tensor

@@ -7,16 +7,16 @@ import numpy as np
 
 from .. import _device
 from .._backends.common.convert import strides_for
+from .._base.errors import CPP_NAMES, NAMES
+from .._base.formats import strided
+from .._base.layout import contiguous_strides, storage_size
+from .._base.size import Size
 from .._dispatch.aten import alias
 from .._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, FUNCTION, NONCONTIGUOUS, PYTHON
 from .._dispatch.local import local
 from .._dispatch.torch_dispatch import dispatches
 from .._dispatch.torch_function import DisableTorchFunction
 from .._dtype import DTYPES, DType, get_default_dtype
-from .._errors import CPP_NAMES, NAMES
-from .._formats import strided
-from .._layout import contiguous_strides, storage_size
-from .._size import Size
 from .._storage import StorageBase, UntypedStorage
 from .._tensor import Tensor, keys_of_class, new, tensor_method
 from .data import of_storage, tensor

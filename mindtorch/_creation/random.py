@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import _device
+from .._backends.random.generator import Generator
+from .._base.errors import NAMES
 from .._dispatch.aten import (
     normal_ as _normal_, normal_float_float as _normal_of_numbers, rand as _rand, rand_generator as _rand_generator,
     rand_like as _rand_like, rand_like_generator as _rand_like_generator, randint as _randint,
@@ -23,8 +25,6 @@ from .._dispatch.aten import (
 from .._dispatch.binding import make_function
 from .._dispatch.keys import AUTOGRAD
 from .._dtype import DType, as_dtype
-from .._errors import NAMES
-from .._random.generator import Generator
 from .._tensor import Tensor
 from .factories import empty_like, finish, like, options_of, sizes_of
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _device
-from .._about import about
-from .._call_site import outside
+from .._base.about import about
+from .._base.call_site import outside
 from .._dispatch.aten import (
     arange as _arange, arange_start, arange_start_step, eye as _eye, eye_m, linspace as _linspace,
     logspace as _logspace,

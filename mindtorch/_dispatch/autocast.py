@@ -5,8 +5,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .._base.errors import check
 from .._dtype import DType, float32, float64
-from .._errors import check
 from .dispatcher import TENSOR_TYPES, registry, set_local
 from .keys import AUTOGRAD
 from .local import local

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .._about import about
+from .._base.about import about
+from .._base.formats import layout, memory_format
+from .._base.size import Size
 from .._device import CPU, device
 from .._dtype import PYTHON_DTYPES, DType
-from .._formats import layout, memory_format
-from .._size import Size
 from . import dispatcher, return_types as return_types
 from .dispatcher import TENSOR_TYPES, registry
 from .keys import AUTOGRAD, BATCHED, DUAL, FUNCTION
@@ -443,7 +443,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     made: Any = overridable(_as_method(function, place)) if place else function
     made.__name__ = made.packet = name
     made.__qualname__ = f"Tensor.{name}" if method else name
-    made.__module__ = __name__.replace("_dispatch.binding", "_tensor" if method else "_functions")  # for pickles
+    made.__module__ = "mindtorch._tensor" if method else "mindtorch._methods.functions"  # for pickles
     made.__doc__ = document(name, registry.packets[name], method)
     made.__signature__ = LazySignature(name, method)
     made.__annotations__ = annotations_of(registry.packets[name])

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
 from typing import Any
 
-from .. import _forks
-from .._about import about, note
-from .._call_site import call_site
+from .._base import forks
+from .._base.about import about, note
+from .._base.call_site import call_site
+from .._base.interrupts import Undo, attributes, contextmanager
 from .._device import CPU as HOST, resolve_device
-from .._interrupts import Undo, attributes, contextmanager
 from .keys import (
     ADDED, AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, MATH_BITS, META,
     NONCONTIGUOUS, OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
@@ -27,7 +27,7 @@ from .registry import Operator, OpRegistry
 #: ``OBSERVED`` while there is an observer, ``FUNCTION`` while some thread has a ``TorchFunctionMode``, ``ADDED`` while
 #: some thread has keys of its own. A module global, so that reading it costs next to nothing.
 mode = 0
-_lock = _forks.lock()  # reentrant, because a signal handler may change the mode while its thread does
+_lock = forks.lock()  # reentrant, because a signal handler may change the mode while its thread does
 _unusual: set[int] = set()  #: the threads on whose account ``THREAD_STATE`` is set
 #: What a call looks for in its thread's state while ``THREAD_STATE`` is set.
 LOOKED_AT = ("pipeline", "inference", "autocast", "frames", "dispatch_modes", "below_autograd")

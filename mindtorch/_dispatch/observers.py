@@ -14,11 +14,11 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
-from .. import _forks
-from .._backend import by_key
-from .._call_site import call_site
-from .._durations import time_text
-from .._interrupts import contextmanager, uninterrupted
+from .._base import forks
+from .._base.backend import by_key
+from .._base.call_site import call_site
+from .._base.durations import time_text
+from .._base.interrupts import contextmanager, uninterrupted
 from .dispatcher import TENSOR_TYPES, resolve, set_mode
 from .keys import ADDED, AUTOGRAD, BACKENDS, OBSERVED, THREAD_STATE, DispatchKeySet
 from .local import local
@@ -115,7 +115,7 @@ activity_observers: tuple[ActivityObserver, ...] = ()
 _observers: tuple[Observer, ...] = ()
 #: Who is shown the arguments and the result of each call, too, which are not to be kept.
 _value_observers: tuple[ValueObserver, ...] = ()
-_lock = _forks.lock()  # a signal handler may observe, too
+_lock = forks.lock()  # a signal handler may observe, too
 
 
 def subscribe(observer: Observer) -> Callable[[], None]:

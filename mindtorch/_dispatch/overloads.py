@@ -11,9 +11,9 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from .. import _formats
-from .._about import about
-from .._backend import by_key
+from .._base import formats
+from .._base.about import about
+from .._base.backend import by_key
 from .binding import Mismatch, bind, out_form, resolve_overload
 from .dispatcher import has_derivative, keys_of, resolve
 from .keys import AUTOGRAD, BACKENDS, CPU, META, NPU, PYTHON, DispatchKeySet
@@ -389,7 +389,7 @@ def shown_arguments(op: Operator, args: tuple[Any, ...]) -> tuple[tuple[Any, ...
     given, keywords = [], {}
     for value, parameter in zip(args, op.schema.parameters, strict=False):
         if parameter.base == "MemoryFormat" and isinstance(value, str):
-            value = getattr(_formats, value)
+            value = getattr(formats, value)
         elif parameter.is_list and isinstance(value, tuple):
             value = list(value)
         if not parameter.kwarg_only:

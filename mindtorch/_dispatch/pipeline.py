@@ -13,11 +13,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import _device, _forks
-from .._about import about, kind_of, note, place, sketch_operator, tell
-from .._backend import by_key
-from .._call_site import call_site, place_of
-from .._interrupts import Undo, leaving
+from .. import _device
+from .._base import forks
+from .._base.about import about, kind_of, note, place, sketch_operator, tell
+from .._base.backend import by_key
+from .._base.call_site import call_site, place_of
+from .._base.interrupts import Undo, leaving
 from .dispatcher import TENSOR_TYPES, key_handlers, keys_of, registry, resolve, set_local, tensors_of
 from .keys import AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, MATH_BITS, META, NONCONTIGUOUS, PIPELINE
 from .local import local
@@ -53,7 +54,7 @@ class Pipeline:
         self.flushed = 0  #: how many entries have run
         self._marked: list[weakref.ref[Any]] = []
         self._written: list[Any] = []  #: storages, until they are written: views of them may be made meanwhile
-        self._lock = _forks.lock()
+        self._lock = forks.lock()
         self._recorders: dict[tuple[str, int], Callable[..., Any]] = {}
         self._outer: Pipeline | None = None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from .._about import about
+from .._base.about import about
 from . import schema as _schema
 from .keys import BACKEND_NAMES, BACKEND_OF_DEVICE
 from .tables import FamilyTable

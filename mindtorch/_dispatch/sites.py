@@ -6,7 +6,7 @@ import os
 import re
 from functools import cache
 
-from .._call_site import PACKAGE
+from .._base.call_site import PACKAGE
 from .registry import Kernel
 
 

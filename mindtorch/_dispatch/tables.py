@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from .._forks import is_complete, load_module
+from .._base.forks import is_complete, load_module
 
 if TYPE_CHECKING:
     from .registry import OpRegistry

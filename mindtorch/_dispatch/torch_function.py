@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any
 
-from .. import _formats
-from .._call_site import outside
+from .._base import formats
+from .._base.call_site import outside
+from .._base.interrupts import leaving
+from .._base.size import Size
 from .._device import device
 from .._dtype import DType
-from .._interrupts import leaving
-from .._size import Size
 from . import dispatcher
 from .dispatcher import TENSOR_TYPES, set_mode, state_of
 from .keys import FUNCTION
@@ -28,8 +28,8 @@ from .local import local
 
 SUBCLASSES_OFF, ALL_OFF = 1, 2
 #: Classes that are never asked, so that a set operation tells of most arguments that there is nobody to ask.
-PLAIN: set[type] = {bool, int, float, complex, str, type(None), DType, Size, device, _formats.layout,
-                    _formats.memory_format}
+PLAIN: set[type] = {bool, int, float, complex, str, type(None), DType, Size, device, formats.layout,
+                    formats.memory_format}
 #: How many ``TorchFunctionMode`` blocks there are, of all threads; the dispatch key is set while there are any.
 _modes = 0
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._about import about
+from .._base.about import about
 
 #: Bytes of a cache line, and from which on an array begins on one.
 LINE, LARGE = 64, 1 << 15

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _device, _errors as errors
+from .. import _device
+from .._base import errors as errors
+from .._base.warnings import warn_once
 from .._dtype import DTYPES, DType, get_default_dtype
-from .._warnings import warn_once
 from .untyped import StorageBase, UntypedStorage
 
 

@@ -11,10 +11,10 @@ from weakref import ref
 import numpy as np
 
 from .. import _device
-from .._about import about
-from .._backend import DeviceMemory, backends
+from .._base.about import about
+from .._base.backend import DeviceMemory, backends
+from .._base.layout import storage_size
 from .._dtype import DType
-from .._layout import storage_size
 from .memory import out_of_host_memory
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._about import sketch_call, tell
+from .._base.about import sketch_call, tell
+from .._base.interrupts import contextmanager
 from .._dispatch.local import local
-from .._interrupts import contextmanager
 from .._tensor import Tensor
 from .pytree import tree_leaves
 

@@ -5,11 +5,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._api import FUNCTIONS
-from .._batching import Frame, batched, filled, is_batched, moved
-from .._random import get_rng_state, set_rng_state
+from .._backends.random import get_rng_state, set_rng_state
+from .._methods.api import FUNCTIONS
 from .._tensor import Tensor
 from .arguments import called, name_of
+from .batching import Frame, batched, filled, is_batched, moved
 from .pytree import broadcast_to, tree_flatten, tree_leaves, tree_unflatten
 
 

@@ -7,12 +7,12 @@ from typing import Any
 from .._autograd.engine import grad as gradients_of
 from .._autograd.forward import Level, check_tangent, set_tangent, tangent_of
 from .._autograd.grad_mode import enable_grad
-from .._batching import lowered_all, opened, placed, raised_all
 from .._creation import zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._tensor import Tensor
 from .arguments import Argnums, called, check_tensor_output, differentiating, replaced, selected, without_aux
+from .batching import lowered_all, opened, placed, raised_all
 from .pytree import tree_flatten, tree_leaves, tree_unflatten
 from .reverse import recorded_vjp
 

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._api import FUNCTIONS
+from .._methods.api import FUNCTIONS
 from .arguments import Argnums, check_real, selected
 from .batch import vmap
 from .forward import jvp_with_argnums

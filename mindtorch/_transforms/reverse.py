@@ -15,13 +15,13 @@ from .._autograd.accumulate import AccumulateGrad, grad_accumulator
 from .._autograd.engine import grad as gradients_of
 from .._autograd.grad_mode import enable_grad
 from .._autograd.saved import disable_saved_tensors_hooks
-from .._batching import batched, lowered_all, opened, raised_all
 from .._creation import ones_like, zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
 from .._tensor import Tensor
 from .arguments import Argnums, called, check_tensor_output, differentiating, replaced, selected, without_aux
+from .batching import batched, lowered_all, opened, raised_all
 from .pytree import tree_flatten, tree_map, tree_unflatten
 
 HOOKS = ("torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your "

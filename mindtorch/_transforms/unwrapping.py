@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._batching import Frame, batched
 from .._dispatch.keys import AUTOGRAD, DUAL
 from .._dispatch.local import local
 from .._tensor import Tensor
+from .batching import Frame, batched
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:

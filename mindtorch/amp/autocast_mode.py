@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .._autograd.grad_mode import _Mode
+from .._base.interrupts import Undo, leaving, uninterrupted
 from .._device import device as Device
 from .._dispatch import autocast as casting
 from .._dispatch.local import local
 from .._dtype import DType, bfloat16, float16, float64
-from .._interrupts import Undo, leaving, uninterrupted
 from .._tensor import Tensor
 
 #: The dtypes to which autocast casts, by device type.

@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from .._autograd.forward import Level, check_tangent, set_tangent, tangent_of
+from .._base.interrupts import Undo, leaving
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.local import shared
 from .._dtype import FLOATING
-from .._interrupts import Undo, leaving
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 __dir__ = __all__.copy

@@ -10,12 +10,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._api import FUNCTIONS
 from .._autograd.engine import execute, grad
+from .._backends.random import Generator
 from .._creation import eye, zeros_like
 from .._creation.random import randn, randn_like
 from .._dtype import FLOATING, promote_types
-from .._random import Generator
+from .._methods.api import FUNCTIONS
 from .._tensor import Tensor
 from .forward_ad import dual_level, make_dual, unpack_dual
 

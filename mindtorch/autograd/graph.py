@@ -9,10 +9,10 @@ from typing import Any
 from .._autograd.hooks import RemovableHandle
 from .._autograd.node import GradientEdge as GradientEdge, Node as Node
 from .._autograd.saved import disable_saved_tensors_hooks, pop_hooks, push_hooks
+from .._base.interrupts import contextmanager, leaving
 from .._dispatch.dispatcher import state_of
 from .._dispatch.keys import INFERENCE
 from .._dispatch.local import local
-from .._interrupts import contextmanager, leaving
 from .._tensor import Tensor
 
 __all__ = ["allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",

@@ -10,16 +10,16 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from .. import _forks
+from .._base import forks
+from .._base.interrupts import leaving, uninterrupted
 from .._dispatch.dispatcher import registry
 from .._dispatch.keys import CPU
 from .._dispatch.local import local
 from .._dispatch.observers import DispatchEvent, TensorMeta, subscribe
 from .._dispatch.registry import Kernel
-from .._interrupts import leaving, uninterrupted
 
 _active: tuple[profile, ...] = ()
-_lock = _forks.lock()
+_lock = forks.lock()
 
 
 def _time(microseconds: float) -> str:

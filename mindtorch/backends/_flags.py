@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from .._interrupts import contextmanager
+from .._base.interrupts import contextmanager
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._tensor_str import type_text
+from .._tensor.printing import type_text
 
 #: Relative and absolute tolerance, by the size of a float in bytes. PyTorch's own fused attention is 1.5e-6 from the
 #: formula in a gradient of which most cancels.

@@ -17,14 +17,14 @@ from .._autograd import engine
 from .._autograd.accumulate import AccumulateGrad
 from .._autograd.node import Node
 from .._backends.npu.allocator import Allocator, Block
+from .._base.interrupts import contextmanager
+from .._base.layout import Spec
 from .._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, set_mode, switched, tensors_of
 from .._dispatch.keys import ADDED, BACKEND_OF_DEVICE, BACKENDS, META, DispatchKey
 from .._dispatch.local import local
 from .._dispatch.registry import Kernel, Operator
 from .._dispatch.schemas import registry
-from .._interrupts import contextmanager
-from .._layout import Spec
-from .._tensor_str import type_text
+from .._tensor.printing import type_text
 from .said import Refused
 
 _lock = threading.RLock()

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._conversion import LEGACY_TYPES
-from .._elsewhere import namespace_of, refusing
-from .._errors import OutOfMemoryError as OutOfMemoryError
-from .._lazy import lazily
+from .._base.errors import OutOfMemoryError as OutOfMemoryError
+from .._base.lazy import lazily
+from .._creation.conversion import LEGACY_TYPES
+from .._methods.elsewhere import namespace_of, refusing
 
 if TYPE_CHECKING:
     from . import amp as amp, nvtx as nvtx

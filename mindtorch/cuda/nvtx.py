@@ -1,7 +1,7 @@
 """``torch.cuda.nvtx``, which needs CUDA."""
 from __future__ import annotations
 
-from .._elsewhere import refusing
+from .._methods.elsewhere import refusing
 
 _names = ("mark", "range", "range_end", "range_pop", "range_push", "range_start")
 globals().update(refusing(

@@ -1,17 +1,17 @@
 """``torch.distributed``: processes that compute together, on MPI.
 
 Needs the extra ``distributed`` (``pip install 'mindtorch[distributed]'``: mpi4py and MPICH), and processes that were
-started together: ``python -m mindtorch launch -n 4 script.py``, or an ``mpiexec``. ``mindtorch._collectives`` says how
-it works.
+started together: ``python -m mindtorch launch -n 4 script.py``, or an ``mpiexec``.
+``mindtorch.distributed._collectives`` says how it works.
 """
 from __future__ import annotations
 
-from .._collectives.engine import Work as Work
-from .._collectives.errors import (
+from ._collectives.engine import Work as Work
+from ._collectives.errors import (
     DistBackendError as DistBackendError, DistError as DistError, DistNetworkError as DistNetworkError,
     DistStoreError as DistStoreError,
 )
-from .._collectives.groups import (
+from ._collectives.groups import (
     GroupMember as GroupMember, ProcessGroup as ProcessGroup, default_pg_timeout as default_pg_timeout,
     destroy_process_group as destroy_process_group, get_backend as get_backend, get_global_rank as get_global_rank,
     get_group_rank as get_group_rank, get_node_local_rank as get_node_local_rank, get_pg_count as get_pg_count,
@@ -23,19 +23,19 @@ from .._collectives.groups import (
     is_xccl_available as is_xccl_available, new_group as new_group, new_subgroups as new_subgroups,
     new_subgroups_by_enumeration as new_subgroups_by_enumeration,
 )
-from .._collectives.objects import (
+from ._collectives.objects import (
     all_gather_object as all_gather_object, broadcast_object_list as broadcast_object_list,
     gather_object as gather_object, recv_object_list as recv_object_list, scatter_object_list as scatter_object_list,
     send_object_list as send_object_list,
 )
-from .._collectives.operations import (
+from ._collectives.operations import (
     P2POp as P2POp, all_gather as all_gather, all_gather_into_tensor as all_gather_into_tensor,
     all_reduce as all_reduce, all_to_all as all_to_all, all_to_all_single as all_to_all_single, barrier as barrier,
     batch_isend_irecv as batch_isend_irecv, broadcast as broadcast, gather as gather, irecv as irecv, isend as isend,
     monitored_barrier as monitored_barrier, recv as recv, reduce as reduce, reduce_scatter as reduce_scatter,
     reduce_scatter_tensor as reduce_scatter_tensor, scatter as scatter, send as send,
 )
-from .._collectives.reduce_op import ReduceOp as ReduceOp
+from ._collectives.reduce_op import ReduceOp as ReduceOp
 
 __all__ = sorted(name for name in globals() if not name.startswith("_") and name != "annotations")
 __dir__ = __all__.copy

@@ -14,13 +14,13 @@ from typing import Any
 
 from .._autograd.function import Function
 from .._autograd.grad_mode import no_grad
-from .._collectives.groups import ProcessGroup, resolve
-from .._collectives.operations import all_gather_into_tensor, reduce_scatter_tensor
-from .._collectives.reduce_op import ReduceOp
 from .._tensor import Tensor
 from ..autograd.graph import saved_tensors_hooks
 from ..nn.module import Module
 from ..nn.parameter import Parameter
+from ._collectives.groups import ProcessGroup, resolve
+from ._collectives.operations import all_gather_into_tensor, reduce_scatter_tensor
+from ._collectives.reduce_op import ReduceOp
 
 
 class Shards:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._autograd.grad_mode import no_grad
-from .._collectives.engine import Work
-from .._collectives.groups import resolve
-from .._collectives.operations import broadcast
 from .._tensor import Tensor
 from ..optim.optimizer import Optimizer
+from ._collectives.engine import Work
+from ._collectives.groups import resolve
+from ._collectives.operations import broadcast
 
 
 def shares(parameters: Iterable[Tensor], ranks: int) -> list[list[Tensor]]:

@@ -1,9 +1,9 @@
 """Distributions that can be sampled, and know their probabilities; mirrors ``torch.distributions``."""
 from typing import TYPE_CHECKING
 
-from .._lazy import lazily
+from .._base.lazy import lazily
 
-if TYPE_CHECKING:  # a program uses few of them: see ``_lazy``
+if TYPE_CHECKING:  # a program uses few of them: see ``_base.lazy``
     from . import (
         bernoulli as bernoulli, beta as beta, binomial as binomial, categorical as categorical, cauchy as cauchy,
         chi2 as chi2, constraint_registry as constraint_registry, constraints as constraints,

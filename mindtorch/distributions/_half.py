@@ -5,7 +5,7 @@ import math
 from typing import Any, ClassVar
 
 from .._creation import as_tensor, zeros_like
-from .._functions import where
+from .._methods.functions import where
 from . import constraints
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform

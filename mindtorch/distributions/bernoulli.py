@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
 from .._creation import arange
-from .._functions import bernoulli
+from .._methods.functions import bernoulli
 from ..nn.functional import binary_cross_entropy_with_logits
 from . import constraints
 from ._odds import Odds

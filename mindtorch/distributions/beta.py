@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .._creation import tensor
-from .._functions import stack
+from .._methods.functions import stack
 from . import constraints
 from .dirichlet import Dirichlet
 from .exp_family import ExponentialFamily

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
 from .._creation import arange
-from .._functions import binomial
+from .._methods.functions import binomial
 from . import constraints
 from ._odds import Odds
 from .distribution import _enumerated

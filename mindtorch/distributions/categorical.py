@@ -4,10 +4,10 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from .._base.size import Size
 from .._creation import arange, full
 from .._dtype import finfo, int64
-from .._functions import multinomial
-from .._size import Size
+from .._methods.functions import multinomial
 from ..functional import broadcast_tensors
 from . import constraints
 from ._odds import Odds, one_of

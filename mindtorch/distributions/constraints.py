@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from .._creation import full
 from .._dtype import bool_, finfo
-from .._functions import cat as _cat, isclose as _isclose, stack as _stack
+from .._methods.functions import cat as _cat, isclose as _isclose, stack as _stack
 from ..linalg import cholesky_ex, eigvalsh, norm
 
 __all__ = [

@@ -5,7 +5,7 @@ import math
 from typing import Any, ClassVar
 
 from .._creation.random import rand
-from .._functions import where
+from .._methods.functions import where
 from ..nn.functional import binary_cross_entropy_with_logits
 from . import constraints
 from ._odds import Odds

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .._autograd.function import Function
-from .._functions import _dirichlet_grad, _sample_dirichlet
+from .._methods.functions import _dirichlet_grad, _sample_dirichlet
 from ..autograd.function import once_differentiable
 from ..nn.functional import one_hot
 from . import constraints

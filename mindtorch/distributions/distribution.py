@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
-from .._size import Size
+from .._base.size import Size
 from .._tensor import Tensor
 from . import constraints
 from .utils import broadcast_all, lazy_property

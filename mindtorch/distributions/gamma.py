@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from .._creation import as_tensor
 from .._dtype import finfo
-from .._functions import _standard_gamma
+from .._methods.functions import _standard_gamma
 from . import constraints
 from .exp_family import ExponentialFamily
 

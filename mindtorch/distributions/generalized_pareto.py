@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from .._creation import zeros_like
 from .._creation.random import rand
-from .._functions import isclose, where
+from .._methods.functions import isclose, where
 from . import constraints
 from .distribution import Distribution
 

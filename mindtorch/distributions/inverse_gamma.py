@@ -5,7 +5,7 @@ import math
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from .._functions import where
+from .._methods.functions import where
 from . import constraints
 from .gamma import Gamma
 from .transformed_distribution import TransformedDistribution

@@ -4,11 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from .._base.size import Size
 from .._creation import arange
 from .._creation.random import randn
 from .._dtype import finfo
-from .._functions import cat
-from .._size import Size
+from .._methods.functions import cat
 from . import constraints
 from .beta import Beta
 from .distribution import Distribution

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
-from .._size import Size
+from .._base.size import Size
 from . import constraints
 from .categorical import Categorical
 from .constraints import MixtureSameFamilyConstraint

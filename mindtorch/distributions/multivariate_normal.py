@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .._functions import cholesky_inverse
+from .._methods.functions import cholesky_inverse
 from ..functional import broadcast_shapes
 from ..linalg import cholesky
 from . import constraints

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
-from .._functions import poisson, sigmoid
+from .._methods.functions import poisson, sigmoid
 from ..nn.functional import logsigmoid
 from . import constraints
 from ._odds import Odds

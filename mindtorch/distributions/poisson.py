@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
-from .._functions import poisson
+from .._methods.functions import poisson
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from .._functions import where
+from .._methods.functions import where
 from . import constraints
 from .chi2 import Chi2
 from .distribution import Distribution

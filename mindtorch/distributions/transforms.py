@@ -7,10 +7,10 @@ from functools import reduce
 from operator import add, mul
 from typing import Any, ClassVar
 
+from .._base.size import Size
 from .._creation import eye, full_like, zeros_like
 from .._dtype import finfo
-from .._functions import cat, sigmoid, stack
-from .._size import Size
+from .._methods.functions import cat, sigmoid, stack
 from .._tensor import Tensor
 from ..functional import broadcast_shapes
 from ..linalg import cholesky

@@ -8,7 +8,7 @@ from typing import Any
 from .._autograd.grad_mode import enable_grad
 from .._creation import arange, empty, tensor
 from .._dtype import finfo, get_default_dtype
-from .._functions import sigmoid, softmax
+from .._methods.functions import sigmoid, softmax
 from .._tensor import Tensor
 from ..functional import broadcast_tensors
 from ..overrides import is_tensor_like

@@ -8,7 +8,7 @@ from .._autograd.grad_mode import no_grad
 from .._creation import zeros
 from .._creation.random import rand
 from .._dtype import bool_, float64
-from .._functions import where
+from .._methods.functions import where
 from . import constraints
 from .distribution import Distribution
 from .utils import lazy_property

@@ -5,11 +5,11 @@ import math
 import warnings
 from typing import Any
 
+from .._base.size import Size
 from .._creation import arange, eye, tensor
 from .._creation.random import randn
 from .._dtype import finfo
-from .._functions import cholesky_solve
-from .._size import Size
+from .._methods.functions import cholesky_solve
 from ..functional import broadcast_shapes, tril_indices
 from ..linalg import slogdet
 from . import constraints

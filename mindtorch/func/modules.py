@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from .._api import FUNCTIONS
+from .._methods.api import FUNCTIONS
 from ..nn.module import Module
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.utils.stateless import _functional_call

@@ -1,7 +1,7 @@
 """Facts about what the library does, as dataclasses and named tuples: no HTML, no IPython. ``viz`` draws them."""
 from typing import TYPE_CHECKING
 
-from .._lazy import lazily
+from .._base.lazy import lazily
 
 if TYPE_CHECKING:
     from .._dispatch.observers import DispatchEvent, TensorMeta, Trace, observe

@@ -7,10 +7,10 @@ from time import perf_counter
 from traceback import walk_tb
 from typing import Any
 
-from .._call_site import PACKAGE, cell_of
+from .._base.call_site import PACKAGE, cell_of
+from .._base.interrupts import contextmanager
 from .._compile.explain import Compiled, Explanation, ProgramFacts, explanation_of
 from .._compile.function import CompiledFunction, stance
-from .._interrupts import contextmanager
 
 LONGEST = 0.2  #: seconds that are spent on timing each
 

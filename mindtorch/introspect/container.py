@@ -219,7 +219,7 @@ DATASET: Row = _length, _of_dataset
 ROWS: dict[tuple[str, str], Row] = {
     (State.__module__, State.__qualname__): STATE,
     ("mindtorch.optim.optimizer", "Optimizer"): OPTIMIZER, ("mindtorch.nn.module", "Module"): MODULE,
-    ("mindtorch._storage.untyped", "StorageBase"): STORAGE, ("mindtorch._random.generator", "Generator"): GENERATOR,
+    ("mindtorch._storage.untyped", "StorageBase"): STORAGE, ("mindtorch", "Generator"): GENERATOR,
     ("mindtorch.utils.data.dataloader", "DataLoader"): LOADER, ("mindtorch.utils.data.dataset", "Dataset"): DATASET,
     ("torch.optim.optimizer", "Optimizer"): OPTIMIZER, ("torch.nn.modules.module", "Module"): MODULE,
     ("torch.storage", "UntypedStorage"): STORAGE, ("torch.storage", "TypedStorage"): STORAGE,

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 from .._autograd.node import Node
-from .._call_site import PACKAGE
+from .._base.call_site import PACKAGE
 from .._dispatch.observers import DispatchEvent, TensorMeta, Trace, tracing
 from .libraries import watching
 from .pytorch import asked

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from .._autograd.node import Node
+from .._base.interrupts import contextmanager
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.observers import ActivityObserver, Observer
-from .._interrupts import contextmanager
 from .library import Library
 from .native import Native
 from .pytorch import PyTorch, is_pytorchs, is_pytorchs_node, is_pytorchs_tensor, pytorch

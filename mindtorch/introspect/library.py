@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._call_site import place_of
+from .._base.call_site import place_of
 from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer
 from .._dtype import DType
 from .off_host import Pending

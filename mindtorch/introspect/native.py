@@ -16,11 +16,11 @@ from .._autograd.function import BackwardCFunction
 from .._autograd.node import Node
 from .._autograd.saved import Saved, unwritten
 from .._autograd.views import CopySlices
+from .._base.interrupts import contextmanager
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import AUTOGRAD, INFERENCE, MATH_BITS, META, PIPELINE, UNINITIALIZED
 from .._dispatch.local import local
 from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer, TensorMeta, subscribed, subscribed_values
-from .._interrupts import contextmanager
 from .._storage import UntypedStorage
 from .._tensor import Tensor
 from .formulas import formulas_of

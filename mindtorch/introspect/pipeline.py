@@ -9,11 +9,11 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import Any
 
-from .._call_site import PACKAGE, call_site
+from .._base.call_site import PACKAGE, call_site
+from .._base.interrupts import contextmanager
 from .._dispatch.observers import TensorMeta, describe
 from .._dispatch.pipeline import Entry, Pipeline
 from .._dispatch.registry import Kernel, Operator
-from .._interrupts import contextmanager
 
 #: What methods do that have the queue run; others are called by their names.
 REASONS = {"__exit__": "the block ended", "flush": "flush() was called", "__bool__": "a truth value was asked for",

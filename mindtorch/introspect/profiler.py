@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
-from .._call_site import PACKAGE
+from .._base.call_site import PACKAGE
+from .._base.interrupts import contextmanager
 from .._dispatch.local import local
 from .._dispatch.observers import DispatchEvent
-from .._interrupts import contextmanager
 from .libraries import watching
 from .names import module_name
 from .pytorch import asked, library_path

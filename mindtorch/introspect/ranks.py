@@ -9,12 +9,12 @@ from time import perf_counter_ns
 from typing import Any
 
 from .._autograd.grad_mode import no_grad
-from .._collectives.groups import ProcessGroup, resolve
-from .._collectives.objects import _device, all_gather_object
-from .._collectives.operations import broadcast, recv, send
+from .._base.durations import time_text
 from .._creation import tensor as make_tensor, zeros
 from .._dtype import int64
-from .._durations import time_text
+from ..distributed._collectives.groups import ProcessGroup, resolve
+from ..distributed._collectives.objects import _device, all_gather_object
+from ..distributed._collectives.operations import broadcast, recv, send
 from .spans import NETWORK, Span, Timeline
 
 ROUNDS = 8  #: messages to and fro by which a clock is read

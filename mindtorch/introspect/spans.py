@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
-from .._call_site import place_of
+from .._base.call_site import place_of
+from .._base.interrupts import contextmanager
 from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta
-from .._interrupts import contextmanager
 from .libraries import watching
 from .npu import settle
 from .races import Race, RaceWatch, is_watched

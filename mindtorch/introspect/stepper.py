@@ -14,9 +14,9 @@ from typing import Any
 from .._autograd.accumulate import AccumulateGrad
 from .._autograd.engine import Task, _roots, add, fit, run_watched
 from .._autograd.node import Node, new
+from .._base.interrupts import contextmanager
 from .._dispatch.dispatcher import set_local
 from .._dispatch.local import local
-from .._interrupts import contextmanager
 from .._tensor import Tensor
 from .graph import GraphFacts, Saved, graph_facts, nodes_behind
 from .libraries import is_tensor, library_of

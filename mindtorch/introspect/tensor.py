@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._base.layout import contiguous_strides, is_channels_last, is_contiguous, is_non_overlapping_and_dense
 from .._dtype import COMPLEX, FLOATING, DType
-from .._layout import contiguous_strides, is_channels_last, is_contiguous, is_non_overlapping_and_dense
 from .identity import storage_number
 from .libraries import library_of
 from .names import named_tensors

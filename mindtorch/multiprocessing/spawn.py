@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from .._interrupts import uninterrupted
+from .._base.interrupts import uninterrupted
 
 
 class ProcessException(Exception):

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .._about import note, sketch_call, strongly, tell
 from .._autograd.hooks import RemovableHandle
 from .._autograd.node import Node, next_sequence_nr
 from .._autograd.views import IN_FUNCTION
+from .._base.about import note, sketch_call, strongly, tell
 from .._creation import zeros
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD

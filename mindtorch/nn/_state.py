@@ -7,11 +7,11 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from .._about import about
 from .._autograd.grad_mode import no_grad
 from .._autograd.hooks import RemovableHandle
-from .._swap import get_swap_module_params_on_conversion, swap_tensors
+from .._base.about import about
 from .._tensor import Tensor
+from .._tensor.swap import get_swap_module_params_on_conversion, swap_tensors
 from ._hooks import HookHandle, Hooks
 from .parameter import Parameter, is_lazy
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum, IntEnum
 
+from .._base.interrupts import contextmanager
 from .._composite import attention as _kernels
-from .._interrupts import contextmanager
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 __dir__ = __all__.copy

@@ -7,16 +7,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._about import about
 from .._autograd.accumulate import forget_gradients
 from .._autograd.grad_mode import no_grad
 from .._backends.common.convert import to_device
-from .._conversion import parse_to
+from .._base.about import about
+from .._base.forks import load_module
 from .._creation import empty_like
+from .._creation.conversion import parse_to
 from .._dtype import FLOATING, DType, bfloat16, float16, float32, float64
-from .._forks import load_module
-from .._swap import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion, swap_tensors
 from .._tensor import Tensor
+from .._tensor.swap import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion, swap_tensors
 from . import _hooks
 from ._hooks import (
     HookedCall, global_backward_hooks, global_backward_pre_hooks, global_forward_hooks, global_forward_pre_hooks,

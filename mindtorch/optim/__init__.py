@@ -1,10 +1,10 @@
 """``torch.optim``: optimizers, schedules of their settings (``lr_scheduler``), averages of weights (``swa_utils``)."""
 from typing import TYPE_CHECKING
 
-from .._lazy import lazily as _lazily
+from .._base.lazy import lazily as _lazily
 from .optimizer import Optimizer
 
-if TYPE_CHECKING:  # what a program does not use is not loaded: see ``_lazy``
+if TYPE_CHECKING:  # what a program does not use is not loaded: see ``_base.lazy``
     from . import lr_scheduler, swa_utils
     from ._adafactor import Adafactor
     from ._muon import Muon

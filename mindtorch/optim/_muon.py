@@ -4,9 +4,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._base.size import Size
 from .._creation import zeros_like
-from .._functions import addmm
-from .._size import Size
+from .._methods.functions import addmm
 from ._rules import RuleOptimizer, carry_out
 from .optimizer import check_single
 

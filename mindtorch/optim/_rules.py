@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
-from .. import _functions
 from .._backends.common.optim import decay, descent
 from .._creation import tensor, zeros
 from .._dispatch import dispatcher
@@ -19,6 +18,7 @@ from .._dispatch.aten import _foreach_add__Scalar as foreach_add, view_as_real
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.local import local
 from .._dtype import DType, float32, float64, get_default_dtype
+from .._methods import functions
 from .._tensor import Tensor
 from .optimizer import Optimizer, as_number, check_fused, every_group
 
@@ -37,7 +37,7 @@ class TensorList:
         self.tensors = list(tensors)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        foreach = getattr(_functions, f"_foreach_{name}", None)
+        foreach = getattr(functions, f"_foreach_{name}", None)
 
         def call(*args: Any, **factors: Any) -> TensorList:
             given = [arg.tensors if arg.__class__ is TensorList else arg for arg in args]

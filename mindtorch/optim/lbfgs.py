@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._autograd.grad_mode import enable_grad, no_grad
+from .._base.formats import contiguous_format
 from .._dispatch.aten import cat, view_as_real
-from .._formats import contiguous_format
 from .._tensor import Tensor
 from .optimizer import Optimizer, check_not_negative, check_single
 

@@ -10,9 +10,9 @@ from inspect import signature
 from itertools import chain
 from typing import Any
 
-from .._about import about, tell
 from .._autograd.accumulate import forget_gradients
 from .._autograd.hooks import RemovableHandle
+from .._base.about import about, tell
 from .._dispatch.local import local
 from .._dtype import float32
 from .._tensor import Tensor

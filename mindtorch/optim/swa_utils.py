@@ -10,7 +10,7 @@ from typing import Any
 from .._autograd.grad_mode import no_grad
 from .._creation import tensor
 from .._dtype import int64
-from .._functions import _foreach_addcdiv_, _foreach_lerp_, _foreach_sub
+from .._methods.functions import _foreach_addcdiv_, _foreach_lerp_, _foreach_sub
 from .._tensor import Tensor
 from ..nn.module import Module
 from ..nn.modules.batchnorm import _BatchNorm

@@ -6,13 +6,13 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from .. import _functions
 from .._autograd import grad_mode
 from .._autograd.hooks import RemovableHandle
+from .._backends.random import Generator
+from .._base.formats import layout, memory_format
 from .._dispatch import return_types
 from .._dtype import DTYPES, RARE, DType
-from .._formats import layout, memory_format
-from .._random import Generator
+from .._methods import functions
 from .._storage import TypedStorage, UntypedStorage
 from .._tensor import Tensor
 from .._utils import _rebuild_from_type_v2
@@ -29,7 +29,7 @@ NAMES: dict[Any, tuple[str, str]] = {
     **{dtype: ("torch", name) for name, dtype in (DTYPES | RARE).items()},
 }
 _THINGS = {name: thing for thing, name in NAMES.items()} | {
-    ("torch._C", "_VariableFunctionsClass"): _functions, ("torch._C", "_VariableFunctions"): _functions,
+    ("torch._C", "_VariableFunctionsClass"): functions, ("torch._C", "_VariableFunctions"): functions,
     ("torch._C", "TensorBase"): Tensor, ("torch.tensor", "Tensor"): Tensor,
 }
 #: Modules of which PyTorch has one file where we have a package.

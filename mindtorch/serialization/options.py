@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from .._interrupts import attributes, leaving
+from .._base.interrupts import attributes, leaving
 from .._utils import loading
 from ..utils.serialization import config
 from . import weights_only

@@ -17,10 +17,10 @@ from io import BytesIO
 from typing import Any
 
 from .. import _utils
+from .._base.size import Size
 from .._creation.legacy import LEGACY_TENSORS
 from .._device import device
 from .._dtype import DTYPES, RARE
-from .._size import Size
 from .._storage import NAMES as STORAGE_NAMES, TypedStorage, UntypedStorage
 from .._tensor import Tensor
 from ..nn.parameter import Parameter

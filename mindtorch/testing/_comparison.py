@@ -11,7 +11,7 @@ import numpy as np
 
 from .._creation import as_tensor
 from .._dtype import FLOATING, DType, int64, promote_types
-from .._functions import isclose
+from .._methods.functions import isclose
 from .._tensor import Tensor
 
 #: Relative and absolute tolerance by dtype; all others are compared exactly.

@@ -9,7 +9,7 @@ from typing import Any
 from .._creation import empty
 from .._creation.random import randint
 from .._dtype import BOOL, FLOATING, DType, finfo, iinfo, int64
-from .._functions import view_as_real
+from .._methods.functions import view_as_real
 from .._tensor import Tensor
 
 

@@ -1,10 +1,10 @@
 """``torch.utils``: what programs need around the library."""
 from typing import TYPE_CHECKING
 
-from .._lazy import lazily
+from .._base.lazy import lazily
 
 if TYPE_CHECKING:
-    from .._swap import swap_tensors as swap_tensors
+    from .._tensor.swap import swap_tensors as swap_tensors
     from . import checkpoint, data, deterministic, dlpack, hooks, serialization, tensorboard
 else:
     __getattr__, __dir__ = lazily(__name__, __file__, ": mindtorch does not have this name of PyTorch")

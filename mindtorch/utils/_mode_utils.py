@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .._base.interrupts import contextmanager
 from .._dispatch.dispatcher import switched
-from .._interrupts import contextmanager
 
 
 def all_same_mode(modes: Sequence[Any]) -> bool:

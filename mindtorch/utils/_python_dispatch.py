@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .._base.interrupts import contextmanager, leaving
 from .._dispatch.dispatcher import set_local, state_of, switched
 from .._dispatch.local import local
 from .._dispatch.torch_dispatch import dispatches
 from .._dispatch.torch_function import check_plain_method
-from .._interrupts import contextmanager, leaving
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves
 

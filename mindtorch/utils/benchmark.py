@@ -14,7 +14,7 @@ from textwrap import dedent, indent
 from time import perf_counter
 from typing import Any
 
-from .._settings import get_num_threads, set_num_threads
+from .._methods.settings import get_num_threads, set_num_threads
 
 __all__ = ["Compare", "Measurement", "TaskSpec", "Timer", "select_unit", "timer", "trim_sigfig"]
 

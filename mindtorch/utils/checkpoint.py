@@ -10,10 +10,10 @@ from typing import Any
 from .._autograd.engine import backward as run_backward
 from .._autograd.function import Function
 from .._autograd.grad_mode import enable_grad, no_grad
+from .._backends.random import fork_rng, get_rng_state, set_rng_state
+from .._base.interrupts import contextmanager
 from .._dispatch.dispatcher import set_local
 from .._dispatch.local import local
-from .._interrupts import contextmanager
-from .._random import fork_rng, get_rng_state, set_rng_state
 from .._tensor import Tensor
 from ..autograd.graph import saved_tensors_hooks
 from ._selective_checkpoint import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from .._determinism import Determinism
+from .._base.determinism import Determinism
 
 
 class _Settings(ModuleType):

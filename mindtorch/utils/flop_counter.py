@@ -8,8 +8,8 @@ from functools import wraps
 from math import prod
 from typing import Any
 
+from .._base.interrupts import leaving, uninterrupted
 from .._dispatch.overloads import OpOverloadPacket, ops
-from .._interrupts import leaving, uninterrupted
 from .._tensor import Tensor
 from .._transforms.pytree import tree_map
 from ._python_dispatch import TorchDispatchMode

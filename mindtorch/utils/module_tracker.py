@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._interrupts import leaving, uninterrupted
+from .._base.interrupts import leaving, uninterrupted
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves
 from ..autograd.graph import register_multi_grad_hook

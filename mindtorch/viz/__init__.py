@@ -3,7 +3,7 @@ adds buttons, which a script serves.
 """
 from typing import TYPE_CHECKING
 
-from .._lazy import lazily
+from .._base.lazy import lazily
 
 if TYPE_CHECKING:
     from .broadcast import broadcast_page, broadcast_text

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from .._call_site import place_of
+from .._base.call_site import place_of
 from ..introspect import PLACES, Statistics, StorageFacts, TensorFacts, storage_facts, tensor_facts
 from ..introspect.sampling import Scan
 from .grid import value_grids

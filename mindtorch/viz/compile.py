@@ -4,8 +4,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .._call_site import place_of
-from .._durations import time_text
+from .._base.call_site import place_of
+from .._base.durations import time_text
 from ..introspect.compiled import Compiled, CompileFacts, ProgramFacts
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import count_text, mono, number_text, place_text, size_text, soft

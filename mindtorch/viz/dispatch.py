@@ -5,8 +5,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from .._call_site import place_of
-from .._durations import time_text
+from .._base.call_site import place_of
+from .._base.durations import time_text
 from ..introspect import Asked, DispatchEvent, EventRun, LineCalls, NodeCalls, argument_text, by_line
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import DEVICES, breakable, chip, count_text, mono, pending_mark, place_text, short, soft

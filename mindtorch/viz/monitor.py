@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .._durations import time_text
+from .._base.durations import time_text
 from ..introspect import Series, TrainingFacts
 from .html import Markup, join, page, tag
 from .palette import COLOURS, number_text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
-from .._call_site import cell_of, place_of
+from .._base.call_site import cell_of, place_of
 from .html import Markup, join, tag
 
 DEVICES = ("cpu", "meta", "npu")

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from .._call_site import place_of
-from .._durations import time_text
+from .._base.call_site import place_of
+from .._base.durations import time_text
 from ..introspect import Flush, PipelineFacts, Recorded
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import HOURGLASS, count_text, mono, place_text, soft

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .._call_site import place_of
-from .._durations import time_text
+from .._base.call_site import place_of
+from .._base.durations import time_text
 from ..introspect import Profile, Share
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import breakable, count_text, mono, place_text, soft

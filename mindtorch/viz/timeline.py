@@ -5,7 +5,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
-from .._durations import digits_of, period_text, time_text
+from .._base.durations import digits_of, period_text, time_text
 from ..introspect import Access, Arrow, OperatorPath, Race, RankShare, Span, Timeline, rank_and_lane, rank_shares
 from .html import Markup, join, page, row, table, tag
 from .palette import count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter

@@ -5,7 +5,7 @@ imported when a widget is first made in a notebook, not before.
 """
 from typing import TYPE_CHECKING
 
-from .._lazy import lazily
+from .._base.lazy import lazily
 
 if TYPE_CHECKING:
     from .broadcast import BroadcastExplorer, broadcast_explorer

@@ -9,7 +9,7 @@ from IPython import get_ipython
 from IPython.display import display
 from ipywidgets import HTML, HBox, Layout, VBox, Widget
 
-from .._interrupts import contextmanager
+from .._base.interrupts import contextmanager
 from ..viz import copyable
 from ..viz.html import Markup, tag
 

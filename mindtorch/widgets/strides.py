@@ -6,8 +6,8 @@ from typing import Any
 
 from ipywidgets import BoundedIntText, Button, IntSlider, Layout, Play, VBox, link
 
+from .._base.layout import contiguous_strides
 from .._creation import arange
-from .._layout import contiguous_strides
 from ..introspect import StrideFacts, is_tensor, stride_facts
 from ..viz import strides_page, strides_text
 from ..viz.html import Markup

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 
 from ipywidgets import Button, IntRangeSlider, Layout, SelectionSlider
 
-from .._durations import digits_of, time_text
+from .._base.durations import digits_of, time_text
 from ..introspect import Timeline
 from ..viz import timeline_page, timeline_text
 from ..viz.html import Markup

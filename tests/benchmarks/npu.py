@@ -22,8 +22,8 @@ from typing import Any
 import mindtorch
 from mindtorch._backends.npu import aclnn, descriptors
 from mindtorch._backends.npu.runtime import current_queue
-from mindtorch._interrupts import uninterrupted
-from mindtorch._layout import Spec
+from mindtorch._base.interrupts import uninterrupted
+from mindtorch._base.layout import Spec
 from mindtorch._tensor import empty_tensor
 
 from .programs import add, mlp_sgd

@@ -3,9 +3,10 @@
 Each row is a number of ranks that this machine starts: the seconds of a training step by ``DistributedDataParallel``,
 the part of them in which rank 0's program waited for data, what it sent, and the efficiency, which is the time of one
 rank over that of so many. Ranks share this machine's cores: with more ranks than cores the efficiency cannot be more
-than cores over ranks, which is printed beside it. Then follows the model (``mindtorch/_collectives/costs.py``) with the
-measured time of one rank: what 4 to 1,000 ranks would cost, one a machine, on several networks. Lesson 14 of the course
-plots it. Times are printed, never asserted.
+than cores over ranks, which is printed beside it. Then follows the model
+(``mindtorch/distributed/_collectives/costs.py``) with the measured time of one rank: what 4 to 1,000
+ranks would cost, one a machine, on several networks. Lesson 14 of the course plots it. Times are printed, never
+asserted.
 """
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ import subprocess
 import sys
 from typing import Any
 
-from mindtorch._collectives.costs import Network, efficiency, ring, tree
+from mindtorch.distributed._collectives.costs import Network, efficiency, ring, tree
 
 WIDTH, LAYERS, BATCH, WARM = 512, 6, 256, 2
 NETWORKS = {

@@ -197,7 +197,7 @@ def test_the_gallery_says_which_picture_answers_which_question_and_which_lesson_
             assert int(number) == int(name.removeprefix("course/")[:2])
             text_of = (notebooks | others)[name]
             assert not words or any(word.removesuffix("()") in text_of for word in words), (name, words)
-    from mindtorch._ipython.magics import MindtorchMagics
+    from mindtorch._run.ipython.magics import MindtorchMagics
 
     told = set(re.findall(r"`%%?(\w+)", text))
     magics = {name for names in MindtorchMagics.magics.values() for name in names}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mindtorch.__main__ import main
+from mindtorch._run.command import main
 from mindtorch.course.slides import slides
 from mindtorch.course.tasks import all_lessons
 from mindtorch.course.teaching import grade, release, summary, write_grades

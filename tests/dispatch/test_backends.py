@@ -5,7 +5,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import _wiring
-from mindtorch._backend import Backend, backends, by_key, register
+from mindtorch._base.backend import Backend, backends, by_key, register
 from mindtorch._device import KINDS
 from mindtorch._dispatch.keys import BACKEND_OF_DEVICE
 from mindtorch._dispatch.registry import Kernel

@@ -122,7 +122,7 @@ def calls() -> list[tuple[Operator, Call]]:
         if packet.startswith(UNCHECKED) or any(word in packet for word in (*RANDOM, *UNCHECKED[1:])):
             continue
         theirs = next((getattr(place, packet) for place in places if hasattr(place, packet)), None)
-        ours = mindtorch._api.FUNCTIONS.get(packet) or getattr(mindtorch.Tensor, packet, None)
+        ours = mindtorch._methods.api.FUNCTIONS.get(packet) or getattr(mindtorch.Tensor, packet, None)
         if theirs is not None and ours is not None:
             found += [(op, (packet, ours, theirs)) for op in overloads if not op.is_out]
     return found

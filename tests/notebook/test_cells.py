@@ -7,7 +7,7 @@ import pytest
 from IPython.utils.capture import capture_output
 
 import mindtorch as torch
-from mindtorch._call_site import place_of
+from mindtorch._base.call_site import place_of
 from mindtorch.viz.palette import place_text
 
 simulator = torch.npu.simulator

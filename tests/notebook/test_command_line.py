@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from mindtorch import __main__ as command
+from mindtorch._run import command
 
 
 @pytest.mark.parametrize(("given", "module", "passed"), [

@@ -8,7 +8,7 @@ from IPython.utils.capture import capture_output
 
 import mindtorch as torch
 from mindtorch import introspect
-from mindtorch._ipython.magics import MindtorchMagics
+from mindtorch._run.ipython.magics import MindtorchMagics
 
 MAGICS = {kind: list(MindtorchMagics.magics[kind]) for kind in ("line", "cell")}
 RUN_CODE = ["dispatch", "profile", "pipeline", "timeline", "compile"]  #: as a cell, or a statement on their line

@@ -9,7 +9,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import introspect, viz
-from mindtorch._durations import period_text, time_text
+from mindtorch._base.durations import period_text, time_text
 from mindtorch.viz.card import remarks as remarks_of
 from mindtorch.viz.grid import number_format
 from mindtorch.viz.html import Markup, escape, row, table

@@ -13,9 +13,9 @@ import pytest
 import mindtorch as torch
 from mindtorch import nn
 from mindtorch._backends.npu import aclnn
+from mindtorch._base.interrupts import uninterrupted
 from mindtorch._dispatch import dispatcher
 from mindtorch._dispatch.local import local
-from mindtorch._interrupts import uninterrupted
 
 simulator = torch.npu.simulator
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs interval timers")

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._base.errors import check
 from ..._dispatch.aten import (
     _embedding_bag_backward, _embedding_bag_per_sample_weights_backward, embedding_dense_backward,
 )
-from ..._errors import check
 from ..derivative import derivative
 
 

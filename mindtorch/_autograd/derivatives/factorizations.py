@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._base.errors import check
 from ..._dispatch.aten import (
     cat, cholesky_solve, linalg_det as det, linalg_lu_solve as lu_solve, linalg_matrix_exp as matrix_exp,
     linalg_pinv_atol_rtol_tensor as pinv, linalg_solve as solve, linalg_solve_triangular as solve_triangular,
     linalg_svd as svd, lu_unpack, ormqr,
 )
 from ..._dispatch.local import local
-from ..._errors import check
 from ..derivative import derivative
 from .linalg import adjoint, adjoint as _adjoint, conj  # where an operator has a parameter of that name
 

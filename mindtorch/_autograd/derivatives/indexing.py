@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._base.formats import contiguous_format
+from ..._base.layout import broadcast_shapes
 from ..._dispatch.aten import (
     _unsafe_masked_index, _unsafe_masked_index_put_accumulate, index_put, index_put_, index_select_backward,
     masked_scatter_backward, ones_like, scatter_value, where_self as where, zeros as zeros_of, zeros_like,
@@ -10,8 +12,6 @@ from ..._dispatch.aten import (
 from ..._dispatch.dispatcher import is_seen
 from ..._dispatch.schemas import registry
 from ..._dtype import bool_
-from ..._formats import contiguous_format
-from ..._layout import broadcast_shapes
 from ..derivative import derivative
 
 

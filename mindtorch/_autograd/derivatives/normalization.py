@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._base.groups import Groups, by_channel, by_group, by_row
 from ..._dispatch.aten import native_batch_norm_backward, native_group_norm_backward, native_layer_norm_backward
 from ..._dispatch.dispatcher import is_seen
 from ..._dispatch.local import local
-from ..._groups import Groups, by_channel, by_group, by_row
 from ..derivative import derivative
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 from math import inf, prod
 from typing import Any
 
+from ..._base.layout import wrap_dims
 from ..._dispatch.aten import cat, ones, reshape, unsqueeze, view
 from ..._dispatch.dispatcher import is_seen
-from ..._layout import wrap_dims
 from ..derivative import derivative, not_differentiable
 from ..utils import repeated
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._base.layout import wrap_dim
 from ..._dispatch.aten import cat, stack, zeros
 from ..._dtype import finfo
-from ..._layout import wrap_dim
 from ..derivative import derivative
 
 

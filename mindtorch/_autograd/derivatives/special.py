@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._base.errors import check_takes
 from ..._dispatch.aten import (
     digamma, polygamma, special_i0e as i0e, special_i1 as i1, special_i1e as i1e, special_xlog1py as xlog1py,
     special_zeta as zeta, special_zeta_self_scalar as zeta_of_number, where_self as where, xlogy_Tensor as xlogy,
@@ -12,7 +13,6 @@ from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.special import POLYNOMIALS
 from ..._dtype import finfo
-from ..._errors import check_takes
 from ..derivative import derivative, not_differentiable
 from .pointwise import not_implemented
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._base.layout import storage_size
 from ..._dispatch.aten import (
     arange_start_step, cat, copy_, diagonal_backward, expand, index_add_, new_empty_strided, reshape, select_backward,
     slice_backward, stack, unfold_backward, view_as_complex, view_as_real, zero_, zeros,
@@ -10,7 +11,6 @@ from ..._dispatch.aten import (
 from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.views import COPIES
 from ..._dtype import int64
-from ..._layout import storage_size
 from ..derivative import derivative, node_name, not_differentiable
 from ..utils import reduce_grad, transposed
 

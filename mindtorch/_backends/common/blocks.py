@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import _loops
-from ..._interrupts import give_way, uninterrupted
+from ..._base import loops
+from ..._base.interrupts import give_way, uninterrupted
 from .blas import set_thread_count, thread_count
 from .lines import of_lines
 from .quiet import silence
@@ -154,7 +154,7 @@ class Job:
         self.tickets = [None] * helpers
         self.done: SimpleQueue[BaseException | None] = SimpleQueue()
         #: The loop in which threads wait awake; None without numba, or C's function that it calls.
-        self.wait_awake = _loops.until_other.if_imported() if hasattr(os, "sched_yield") else None
+        self.wait_awake = loops.until_other.if_imported() if hasattr(os, "sched_yield") else None
         self.ended = np.zeros(1, np.int64)  # how many helpers have, for a caller that waits awake
 
     def drain(self) -> None:

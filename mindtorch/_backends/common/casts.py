@@ -1,10 +1,10 @@
 """Into which dtypes results may be written, and in which words operators refuse all others."""
 from __future__ import annotations
 
-from ..._about import about
+from ..._base.about import about
+from ..._base.errors import CPP_NAMES, NAMES, cpu_type
 from ..._dispatch.registry import Operator
 from ..._dtype import DType
-from ..._errors import CPP_NAMES, NAMES, cpu_type
 
 #: In which words operators refuse an ``out`` of the wrong dtype, where they are not those of the others that take one
 #: dtype only: ``want`` and ``got`` as C++ has them, ``Want`` and ``Got`` as ATen, ``wanted`` and ``given`` as types of

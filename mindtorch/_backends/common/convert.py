@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _device
-from ..._about import about
-from ..._backend import backends
+from ..._base.about import about
+from ..._base.backend import backends
+from ..._base.errors import check_broadcast
+from ..._base.layout import Ints, Spec, broadcast_shapes, channels_last_strides, contiguous_strides, like_strides
 from ..._dispatch.aten import _to_copy as convert_copy
 from ..._dispatch.keys import NONCONTIGUOUS, PIPELINE
 from ..._dtype import DType, bool_
-from ..._errors import check_broadcast
-from ..._layout import Ints, Spec, broadcast_shapes, channels_last_strides, contiguous_strides, like_strides
 from ..._tensor import Tensor, empty_tensor
 from .overlap import check_writable
 

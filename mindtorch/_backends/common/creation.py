@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._determinism import filled
+from ..._base.determinism import filled
+from ..._base.errors import check
+from ..._base.layout import Ints, Spec, check_sizes, contiguous_strides
 from ..._device import device as Device, resolve_device
 from ..._dispatch.aten import fill__Scalar as fill_
 from ..._dtype import DType, complex32, complex64, dtype_of_number, float16, get_default_dtype
-from ..._errors import check
-from ..._layout import Ints, Spec, check_sizes, contiguous_strides
 from ..._tensor import Tensor, empty_tensor
 from .convert import strides_for, strides_in_format
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ... import _loops
+from ..._base import loops
 from ..._dtype import BOOL, COMPLEX, DType
 from ..._storage import allocate
 from .blocks import LARGE, copy, each_block
@@ -99,7 +99,7 @@ class Way(NamedTuple):
     """From one dtype to another: NumPy's way, and the loop, for arrays that are looked at in these types."""
 
     by_numpy: Callable[[np.ndarray, np.ndarray], None]
-    loop: _loops.Loop
+    loop: loops.Loop
     source: Any
     target: Any
 
@@ -108,10 +108,10 @@ class _Ways(dict[tuple[np.dtype, np.dtype], Way | None]):
     """The way from one dtype to another. They are found by name once: bfloat16 exists when it is used first."""
 
     names: ClassVar = {
-        ("float16", "float32"): Way(_widen, _loops.widen_float16, np.uint16, np.float32),
-        ("float32", "float16"): Way(_narrow, _loops.narrow_float16, np.float32, np.uint16),
-        ("bfloat16", "float32"): Way(_copy, _loops.widen_bfloat16, np.uint16, np.float32),
-        ("float32", "bfloat16"): Way(_copy, _loops.narrow_bfloat16, np.float32, np.uint16),
+        ("float16", "float32"): Way(_widen, loops.widen_float16, np.uint16, np.float32),
+        ("float32", "float16"): Way(_narrow, loops.narrow_float16, np.float32, np.uint16),
+        ("bfloat16", "float32"): Way(_copy, loops.widen_bfloat16, np.uint16, np.float32),
+        ("float32", "bfloat16"): Way(_copy, loops.narrow_bfloat16, np.float32, np.uint16),
     }
 
     def __missing__(self, pair: tuple[np.dtype, np.dtype]) -> Way | None:

@@ -5,14 +5,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._about import kind_of
+from ..._base.about import kind_of
+from ..._base.errors import CPP_NAMES, check_broadcast
+from ..._base.layout import Ints, storage_size, wrap_dim
 from ..._dispatch import dispatcher
 from ..._dispatch.aten import copy_, resize_
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, outside_graph, registry, resolve, tensors_of
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
-from ..._errors import CPP_NAMES, check_broadcast
-from ..._layout import Ints, storage_size, wrap_dim
 from ..._tensor import Tensor
 from .blocks import copy
 from .casts import check_cast, wrong_dtype

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import _loops
-from ..._layout import Ints
+from ..._base import loops as _loops
+from ..._base.layout import Ints
 
 #: Elements of lines that are not too short.
 LINE = 16

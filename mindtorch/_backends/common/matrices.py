@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._about import about
+from ..._base.about import about
+from ..._base.errors import NAMES, check, check_takes
+from ..._base.layout import Ints, Spec, contiguous_strides
 from ..._dtype import FLOATING, DType, promote_types
-from ..._errors import NAMES, check, check_takes
-from ..._layout import Ints, Spec, contiguous_strides
 
 
 def check_matrix(function: str, matrix: Any, name: str = "A") -> None:

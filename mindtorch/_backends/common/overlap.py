@@ -5,10 +5,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._about import about
+from ..._base.about import about
+from ..._base.layout import overlaps_itself
 from ..._dispatch.dispatcher import TENSOR_TYPES, tensors_of
 from ..._dispatch.keys import NONCONTIGUOUS
-from ..._layout import overlaps_itself
 from ..._tensor import Tensor
 
 OVERLAP = ("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..._base.errors import check, check_number, check_takes
+from ..._base.layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import NONCONTIGUOUS
 from ..._dtype import (
     COMPLEX, FLOATING, DType, bool_, dtype_of_number, dtypes, float16, get_default_dtype, promote_types,
 )
-from ..._errors import check, check_number, check_takes
-from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
 
 
 def result_type(operands: Any) -> DType:

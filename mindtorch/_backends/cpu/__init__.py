@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._backend import FLASH, Backend, register
+from ..._base.backend import FLASH, Backend, register
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._storage import allocate

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._layout import Ints, contiguous_strides
+from ..._base.layout import Ints, contiguous_strides
 
 Array = np.ndarray
 FEW = 512  #: up to so many indices, the places of their lines are kept

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..._determinism import filled
+from ..._base.determinism import filled
+from ..._base.errors import check_fill
+from ..._base.layout import Ints, Spec, check_sizes
 from ..._device import device as Device
 from ..._dispatch.keys import NONCONTIGUOUS
 from ..._dtype import FLOATING, INTEGER, DType, bool_, get_default_dtype
-from ..._errors import check_fill
-from ..._layout import Ints, Spec, check_sizes
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array
 from ..common.blocks import fill as fill_array

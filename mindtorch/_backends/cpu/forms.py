@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.layout import never_overlaps
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, bool_
-from ..._layout import never_overlaps
 from ..common.blas import add_scaled
 from ..common.blocks import LARGE, SMALL, compute, each_block
 from ..common.pointwise import Pointwise, PreparedUfunc

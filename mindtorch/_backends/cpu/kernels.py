@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.layout import Layout, Spec, intern_layout
 from ..._dispatch.dispatcher import registry
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import packer
-from ..._layout import Layout, Spec, intern_layout
 from ..._tensor import Tensor, new
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise

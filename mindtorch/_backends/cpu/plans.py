@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..._base.layout import Spec
 from ..._dispatch import dispatcher
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.schemas import registry
 from ..._dtype import DType, int64
-from ..._layout import Spec
 from ..._tensor import Tensor, from_array
 from ..common.quiet import silent
 from .fast_paths import PLAIN, Row, ndarray

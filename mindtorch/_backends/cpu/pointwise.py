@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._base.layout import Spec
+from ..._base.loops import ARITHMETIC, arithmetic
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Operator
 from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32, get_default_dtype
-from ..._layout import Spec
-from ..._loops import ARITHMETIC, arithmetic
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block

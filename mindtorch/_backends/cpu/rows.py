@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.layout import Ints, Spec, contiguous_strides
 from ..._dispatch.dispatcher import TENSOR_TYPES, flattened
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Operator
-from ..._layout import Ints, Spec, contiguous_strides
 from ..._storage import can_be, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import SMALL

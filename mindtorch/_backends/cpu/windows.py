@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _loops
+from ..._base import loops
 from ..._storage import allocate
 
 Array = np.ndarray
@@ -72,14 +72,14 @@ class Columns:
         self.joined = joined and set(stride) == {1} and whole <= 1.5 * self.real
         self.count = whole if self.joined else self.real
 
-    def looped(self, loop: _loops.Loop, x: Array, passes: int) -> Callable[..., None] | None:
+    def looped(self, loop: loops.Loop, x: Array, passes: int) -> Callable[..., None] | None:
         """A loop over columns of so many passes of NumPy, if it takes these."""
         return loop.compiled(passes * x.size) if self.joined and len(self.out) == 2 and x.itemsize == 4 else None
 
     def gathered(self, x: Array, before: Ints) -> Array:
         """The columns of arrays with so many zeros before them, and as many behind them as the window needs."""
         shape = (*x.shape[:2], prod(self.kernel), self.count)
-        compiled = self.looped(_loops.columns, x, 2 * shape[2])
+        compiled = self.looped(loops.columns, x, 2 * shape[2])
         if compiled is None:
             return np.ascontiguousarray(self.of(padded(x, before, self.size))).reshape(shape)
         out = allocate(shape, x.dtype)
@@ -107,7 +107,7 @@ class Columns:
         """Write into an array (N, C, *out) the real places of contiguous ones (N, C, places), which are lost, and add a
         bias for each channel.
         """
-        compiled = self.looped(_loops.real_places, rows, 2) if rows.dtype == np.float32 else None
+        compiled = self.looped(loops.real_places, rows, 2) if rows.dtype == np.float32 else None
         if compiled is None or not out.flags.c_contiguous:
             if bias is not None:
                 rows += bias[:, None]
@@ -121,7 +121,7 @@ class Columns:
         lead = y.shape[:y.ndim - len(self.out)]
         if self.count == self.real:
             return np.ascontiguousarray(y).reshape(*lead, self.real)
-        compiled = self.looped(_loops.all_places, y, 2)
+        compiled = self.looped(loops.all_places, y, 2)
         if compiled is not None:
             rows = allocate((*lead, self.count), y.dtype)
             compiled(np.ascontiguousarray(y).view(np.int32).reshape(-1), rows.view(np.int32).reshape(-1), *self.out,

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._about import about
-from ..._backend import FLASH, Backend, register
+from ..._base.about import about
+from ..._base.backend import FLASH, Backend, register
+from ..._base.layout import Spec
 from ..._device import META
 from ..._dispatch.keys import META as META_KEY
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
-from ..._layout import Spec
 from ..._tensor import Tensor, empty_tensor
 from ..common.inplace_and_out import writing_kernel
 from .creation import KERNELS

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._about import note
-from ..._backend import MATH, OVERRIDEABLE, Backend, DeviceMemory, register
+from ..._base.about import note
+from ..._base.backend import MATH, OVERRIDEABLE, Backend, DeviceMemory, register
+from ..._base.forks import load_module
 from ..._dispatch.keys import NPU
-from ..._forks import load_module
 
 if TYPE_CHECKING:
     from ..._device import device as Device

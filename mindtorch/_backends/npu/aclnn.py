@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from ..._interrupts import uninterrupted
+from ..._base.interrupts import uninterrupted
 from . import activities, provider, runtime
 from .allocator import Owner, allocator_of
 from .bindings import PHASE_TWO, READ, WRITTEN, binding, names

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..._about import about
-from ..._errors import OutOfMemoryError
-from ..._interrupts import uninterrupted
+from ..._base.about import about
+from ..._base.errors import OutOfMemoryError
+from ..._base.interrupts import uninterrupted
 from . import activities, runtime
 from .constants import (
     ACL_ERROR_RT_DEVICE_OOM, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM,

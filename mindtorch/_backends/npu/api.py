@@ -1,5 +1,5 @@
 """The public names of the NPU backend: those of ``torch.npu``, and of ``mindtorch._backends.ascend``."""
-from ..._errors import OutOfMemoryError
+from ..._base.errors import OutOfMemoryError
 from .devices import (  # noqa: F401  (more than users need)
     _model_dir, _probe_model_dirs, current_device, device, device_count, empty_cache, get_device_name,
     get_device_properties, is_available, max_memory_allocated, max_memory_reserved, mem_get_info, memory_allocated,

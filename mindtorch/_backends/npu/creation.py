@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..._base.layout import Spec
 from ..._device import device as Device
 from ..._dtype import DType, bool_, dtypes
-from ..._layout import Spec
 from ..._tensor import Tensor, empty_tensor
 from ..common import convert
 from ..common.creation import creation_kernels, filled_by_operator

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..._interrupts import attributes, leaving
+from ..._base.interrupts import attributes, leaving
 from . import provider, runtime
 from .acl_loader import toolkit_homes
 from .allocator import allocator_of, memory_info

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from ..._interrupts import uninterrupted
+from ..._base.interrupts import uninterrupted
 from ..._tensor import Tensor
 from . import activities, provider
 from .constants import HCCL_ROOT_INFO_BYTES

@@ -13,7 +13,10 @@ from math import prod
 from typing import Any
 
 from ... import _device
-from ..._about import about
+from ..._base.about import about
+from ..._base.layout import Spec
+from ..._base.size import Size
+from ..._base.warnings import warn_once
 from ..._dispatch.dispatcher import (
     TENSOR_TYPES, call_on, flattened, has_derivative, is_seen, keys_of, outside_graph, registry,
 )
@@ -23,14 +26,11 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
 from ..._dispatch.schema import REQUIRED
 from ..._dtype import DType, dtypes, get_default_dtype
-from ..._layout import Spec
-from ..._random.generator import Generator
-from ..._size import Size
 from ..._tensor import Tensor, empty_tensor
-from ..._warnings import warn_once
 from ..common import inplace_and_out
 from ..common.overlap import check_writable
 from ..common.pointwise import Pointwise
+from ..random.generator import Generator
 from . import ops
 from .aclnn import is_exported, launch
 from .bindings import binding

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.layout import Spec
 from ..._device import device as Device
 from ..._dtype import int8, int16, int32, int64
-from ..._layout import Spec
 from ..._storage import UntypedStorage
 from ..._tensor import Tensor, empty_tensor, from_array
 from ..common.half import part_for

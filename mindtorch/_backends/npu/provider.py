@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ... import _forks
+from ..._base import forks
 from . import acl_loader
 from .libraries import Libraries
 
@@ -37,7 +37,7 @@ class Provider:
     cores: Callable[[str, Any], str] = lambda name, values: ""
 
 
-_lock = _forks.lock()
+_lock = forks.lock()
 _loaded: Provider | None = None
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..._about import about, place, tell
-from ..._call_site import call_site
+from ..._base.about import about, place, tell
+from ..._base.call_site import call_site
+from ..._base.interrupts import uninterrupted
 from ..._dispatch.dispatcher import tensors_of
-from ..._interrupts import uninterrupted
 from . import activities
 from .constants import (
     ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_INTERNAL_ERROR, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,

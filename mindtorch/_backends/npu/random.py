@@ -9,9 +9,9 @@ import numpy as np
 
 from ..._device import device as Device, resolve_device
 from ..._dtype import uint8
-from ..._random.default import default_generator, device_seeders
-from ..._random.generator import Generator, kinds
 from ..._tensor import Tensor, from_array
+from ..random.default import default_generator, device_seeders
+from ..random.generator import Generator, kinds
 from .runtime import thread
 
 

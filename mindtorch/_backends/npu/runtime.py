@@ -15,9 +15,9 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from ..._about import about
+from ..._base.about import about
+from ..._base.interrupts import uninterrupted
 from ..._device import device as Device
-from ..._interrupts import uninterrupted
 from . import errors, provider
 from .constants import (
     ACL_CONTINUE_ON_FAILURE, ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_REPEATED_INIT,

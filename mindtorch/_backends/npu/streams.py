@@ -6,9 +6,9 @@ from contextlib import nullcontext
 from types import TracebackType
 from typing import Any
 
-from ... import _streams
+from ..._base import streams
+from ..._base.interrupts import Undo, leaving, uninterrupted
 from ..._device import device as Device, resolve_device
-from ..._interrupts import Undo, leaving, uninterrupted
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
 from .ends import end
@@ -31,7 +31,7 @@ def device_index(device: Any = None) -> int:
     return found.index or 0
 
 
-class Stream(_streams.Stream):
+class Stream(streams.Stream):
     """A queue of work on a device, which runs in order; different streams run at the same time (``torch.cuda.Stream``).
 
     As a context manager it is the thread's current stream of the block. After its last reference has gone it is
@@ -153,7 +153,7 @@ def stream(stream: Stream | None) -> Any:
     return nullcontext() if stream is None else stream
 
 
-class Event(_streams.Event):
+class Event(streams.Event):
     """A mark in a stream that other streams and the host can wait for (``torch.cuda.Event``).
 
     Args:

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..._interrupts import contextmanager
+from ..._base.interrupts import contextmanager
 from ..limits import SECONDS, limited
 from ..tasks import Lab, Lesson, Mistake, Prediction
 from . import torch

@@ -12,13 +12,13 @@ from typing import Any
 
 from ..._autograd.function import Function
 from ..._autograd.grad_mode import no_grad
-from ..._collectives.groups import ProcessGroup, resolve
-from ..._collectives.operations import all_reduce
 from ..._tensor import Tensor
 from ...nn.functional import linear
 from ...nn.module import Module
 from ...nn.modules.linear import Linear
 from ...nn.parameter import Parameter
+from .._collectives.groups import ProcessGroup, resolve
+from .._collectives.operations import all_reduce
 
 
 class Copy(Function):

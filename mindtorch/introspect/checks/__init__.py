@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..._interrupts import contextmanager
+from ..._base.interrupts import contextmanager
 from ..libraries import library_of
 from ..why.wrote import is_module, is_optimizer, is_tensor
 from .finding import CheckFacts, Finding

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..._call_site import PACKAGE
+from ..._base.call_site import PACKAGE
 from ..why.explanation import Call, Fix, Picture
 
 

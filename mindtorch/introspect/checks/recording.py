@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.interrupts import contextmanager
 from ..._dispatch.observers import DispatchEvent
-from ..._interrupts import contextmanager
 from ..libraries import libraries, library_of
 from ..library import BackwardPass, Library
 from ..why.explanation import CLASH, GONE, GOOD, Fix, Group, Groups, ShapeRow, Shapes, Step, Steps, cells

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.interrupts import contextmanager
 from ..._dispatch.observers import ActivityObserver, Observer
-from ..._interrupts import contextmanager
 from ..library import BackwardPass, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver, WriteObserver
 from ..off_host import Pending
 from ..sampling import sampling

@@ -10,7 +10,7 @@ from functools import cache
 from time import perf_counter_ns
 from typing import Any
 
-from ..._call_site import PACKAGE
+from ..._base.call_site import PACKAGE
 from ..._dispatch.keys import DispatchKeySet
 from ..._dispatch.observers import DispatchEvent, TensorMeta, ValueObserver, numbered
 from .loaded import is_pytorchs_tensor, library_path, pytorch, tensors_in

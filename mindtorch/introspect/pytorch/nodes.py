@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
-from ..._interrupts import contextmanager
+from ..._base.interrupts import contextmanager
 from ..library import Kept, NodeLook, hook_of
 from .loaded import quietly
 from .tensors import dtype_of, ints, layout_of

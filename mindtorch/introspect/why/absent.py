@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from ..._left_out import reason
+from ..._base.left_out import reason
 from ...nn import Module
 from .explanation import CLASH, GOOD, Diagnosis, Fields, Fix, Group, Groups
 from .failure import Failure

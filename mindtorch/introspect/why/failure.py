@@ -13,8 +13,8 @@ from functools import cached_property
 from types import FrameType, TracebackType
 from typing import Any
 
-from ..._about import About, Call as Noted, strongly
-from ..._call_site import PACKAGE
+from ..._base.about import About, Call as Noted, strongly
+from ..._base.call_site import PACKAGE
 from ..._dispatch.registry import Operator
 from ..graph import Names
 from ..identity import storage_number

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Any
 
-from ..._about import Call, kind_of, strongly
 from ..._autograd.grad_mode import enable_grad
-from ..._random import fork_rng
+from ..._backends.random import fork_rng
+from ..._base.about import Call, kind_of, strongly
 from ..graph import nodes_behind
 from ..libraries import is_tensor, library_of
 from ..pytorch import library_path

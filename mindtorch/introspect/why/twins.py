@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ... import nn
+from ..._base.size import Size
 from ..._creation import empty_strided
 from ..._device import device as Device
 from ..._dtype import DTYPES
-from ..._size import Size
 from ..libraries import is_tensor, library_of
 from .wrote import is_module
 

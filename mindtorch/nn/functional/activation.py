@@ -5,9 +5,9 @@ import warnings
 from math import isfinite
 from typing import Any
 
-from ..._call_site import outside
+from ..._base.call_site import outside
 from ..._creation import empty_like, zeros_like
-from ..._functions import (
+from ..._methods.functions import (
     celu as _celu, celu_, elu as _elu, elu_, gelu, glu, hardshrink, hardsigmoid as _hardsigmoid,
     hardsigmoid_ as _hardsigmoid_, hardswish as _hardswish, hardswish_ as _hardswish_, hardtanh as _hardtanh, hardtanh_,
     leaky_relu as _leaky_relu, leaky_relu_, log_sigmoid as logsigmoid, log_softmax as _log_softmax, mish as _mish,

@@ -5,10 +5,10 @@ import warnings
 from math import inf, sqrt
 from typing import Any
 
-from ..._call_site import outside
+from ..._base.call_site import outside
 from ..._creation import zeros, zeros_like
 from ..._dtype import DType, bool_
-from ..._functions import baddbmm, bmm, cat, pad, scaled_dot_product_attention
+from ..._methods.functions import baddbmm, bmm, cat, pad, scaled_dot_product_attention
 from ..._tensor import Tensor
 from .activation import softmax
 from .dropout import dropout

@@ -8,7 +8,7 @@ from typing import Any
 from ..._autograd.function import Function, once_differentiable
 from ..._autograd.grad_mode import enable_grad
 from ..._dtype import DType, bfloat16, float16, float32, float64
-from ..._functions import cat, cross_entropy_loss, linear, zeros_like
+from ..._methods.functions import cat, cross_entropy_loss, linear, zeros_like
 
 NONE, SUM = 0, 2
 

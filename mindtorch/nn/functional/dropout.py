@@ -4,8 +4,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._call_site import outside
-from ..._functions import (
+from ..._base.call_site import outside
+from ..._methods.functions import (
     alpha_dropout as _alpha_dropout, alpha_dropout_ as _alpha_dropout_, dropout as _dropout, dropout_ as _dropout_,
     feature_alpha_dropout as _feature_alpha_dropout, feature_alpha_dropout_ as _feature_alpha_dropout_,
     feature_dropout as _feature_dropout, feature_dropout_ as _feature_dropout_,

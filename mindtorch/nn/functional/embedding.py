@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import warnings
 
-from ..._call_site import outside
+from ..._base.call_site import outside
 from ..._creation import arange
 from ..._dtype import int64
-from ..._functions import (
+from ..._methods.functions import (
     embedding as _embedding, embedding_bag as _embedding_bag, embedding_renorm_ as _embedding_renorm_, one_hot,
 )
 from ..._tensor import Tensor

@@ -1,7 +1,7 @@
 """Affine maps and distances of ``torch.nn.functional``."""
 from __future__ import annotations
 
-from ..._functions import bilinear, cosine_similarity, div, linear, pairwise_distance, pdist
+from ..._methods.functions import bilinear, cosine_similarity, div, linear, pairwise_distance, pdist
 from ..._tensor import Tensor
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]

@@ -9,13 +9,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._about import about
 from ..._autograd.grad_mode import no_grad
-from ..._call_site import outside
+from ..._base.about import about
+from ..._base.call_site import outside
+from ..._base.layout import broadcast_shapes
 from ..._creation import full_like
 from ..._dispatch.dispatcher import has_values
 from ..._dtype import int64
-from ..._functions import (
+from ..._methods.functions import (
     binary_cross_entropy as _binary_cross_entropy,
     binary_cross_entropy_with_logits as _binary_cross_entropy_with_logits,
     cosine_embedding_loss as _cosine_embedding_loss, cross_entropy_loss as _cross_entropy_loss, ctc_loss as _ctc_loss,
@@ -25,7 +26,6 @@ from ..._functions import (
     poisson_nll_loss as _poisson_nll_loss, smooth_l1_loss as _smooth_l1_loss, soft_margin_loss as _soft_margin_loss,
     triplet_margin_loss as _triplet_margin_loss,
 )
-from ..._layout import broadcast_shapes
 from ..._tensor import Tensor
 from .._reduction import get_enum, legacy_get_enum
 from .activation import logsigmoid

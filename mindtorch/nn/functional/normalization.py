@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ..._functions import (
+from ..._methods.functions import (
     batch_norm as _batch_norm, group_norm as _group_norm, instance_norm as _instance_norm, layer_norm as _layer_norm,
     rms_norm as _rms_norm,
 )

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from ..._creation.random import rand
-from ..._functions import (
+from ..._methods.functions import (
     adaptive_avg_pool1d, adaptive_avg_pool2d as _adaptive_avg_pool2d, adaptive_avg_pool3d as _adaptive_avg_pool3d,
     adaptive_max_pool1d as _adaptive_max_pool1d, adaptive_max_pool2d as _adaptive_max_pool2d,
     adaptive_max_pool3d as _adaptive_max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d,

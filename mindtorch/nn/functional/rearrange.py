@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch.aten import col2im as _fold, im2col as _unfold
-from ..._functions import channel_shuffle, native_channel_shuffle, pad, pixel_shuffle, pixel_unshuffle
+from ..._methods.functions import channel_shuffle, native_channel_shuffle, pad, pixel_shuffle, pixel_unshuffle
 from ..._tensor import Tensor
 from .._sizes import pair as _pair
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._call_site import outside
+from ..._base.call_site import outside
 from ..._dispatch.schemas import registry
-from ..._functions import affine_grid_generator as _affine_grid_generator, grid_sampler as _grid_sampler
+from ..._methods.functions import affine_grid_generator as _affine_grid_generator, grid_sampler as _grid_sampler
 from ..._tensor import Tensor
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._call_site import outside
+from ..._base.call_site import outside
 from ..._creation import empty
 from ..._tensor import Tensor
 from .. import functional as F, init as _init

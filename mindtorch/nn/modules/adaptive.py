@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from ..._functions import cat
+from ..._methods.functions import cat
 from ..._tensor import Tensor
 from .. import functional as F
 from ..module import Module

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._call_site import outside
+from ..._base.call_site import outside
 from ..._tensor import Tensor
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase

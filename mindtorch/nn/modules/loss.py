@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from ..._call_site import outside
+from ..._base.call_site import outside
 from ..._tensor import Tensor
 from .. import functional as F
 from .._reduction import legacy_get_string

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._creation import empty
-from ..._functions import cat
+from ..._methods.functions import cat
 from ..._tensor import Tensor
 from .. import functional as F, init
 from ..module import Module

@@ -6,9 +6,9 @@ import numbers
 import warnings
 from typing import Any
 
-from ..._call_site import outside
+from ..._base.call_site import outside
 from ..._creation import empty, zeros
-from ..._functions import gru, gru_cell, lstm, lstm_cell, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell
+from ..._methods.functions import gru, gru_cell, lstm, lstm_cell, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell
 from ..._tensor import Tensor
 from .. import init
 from ..module import Module

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from ..._call_site import outside
+from ..._base.call_site import outside
 from ..._creation import full
 from ..._tensor import Tensor
 from .. import functional as F

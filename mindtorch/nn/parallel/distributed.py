@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..._autograd.grad_mode import is_grad_enabled, no_grad
-from ..._collectives.engine import Work, purpose
-from ..._collectives.groups import ProcessGroup, resolve
-from ..._collectives.operations import all_reduce, broadcast
+from ..._base.interrupts import contextmanager
 from ..._creation import tensor as make_tensor
 from ..._dispatch.local import local
-from ..._interrupts import contextmanager
 from ..._tensor import Tensor
+from ...distributed._collectives.engine import Work, purpose
+from ...distributed._collectives.groups import ProcessGroup, resolve
+from ...distributed._collectives.operations import all_reduce, broadcast
 from ..module import Module
 
 MEGABYTE = 2**20

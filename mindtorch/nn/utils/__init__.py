@@ -1,7 +1,7 @@
 """``torch.nn.utils``."""
 from typing import TYPE_CHECKING
 
-from ..._lazy import lazily
+from ..._base.lazy import lazily
 # Functions that are called as their modules: loaded at once, so that whoever imports the module does not hide them.
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm

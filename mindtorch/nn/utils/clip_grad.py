@@ -13,7 +13,7 @@ from typing import Any
 from ..._autograd.grad_mode import no_grad
 from ..._creation import tensor
 from ..._dispatch.aten import linalg_vector_norm as vector_norm, stack
-from ..._functions import _foreach_clamp_max_, _foreach_clamp_min_, _foreach_mul_, _foreach_norm
+from ..._methods.functions import _foreach_clamp_max_, _foreach_clamp_min_, _foreach_mul_, _foreach_norm
 from ..._tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]

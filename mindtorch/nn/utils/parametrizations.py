@@ -6,7 +6,7 @@ from typing import Any
 from ..._autograd.grad_mode import no_grad
 from ..._creation import eye, zeros_like
 from ..._creation.random import randn
-from ..._functions import _weight_norm, add, allclose, cat, geqrf, matrix_exp, mv, norm_except_dim, vdot
+from ..._methods.functions import _weight_norm, add, allclose, cat, geqrf, matrix_exp, mv, norm_except_dim, vdot
 from ..._tensor import Tensor
 from ...linalg import householder_product, solve
 from .. import functional as F

@@ -8,9 +8,9 @@ from copy import deepcopy
 from typing import Any
 
 from ..._autograd.grad_mode import no_grad
-from ..._interrupts import contextmanager
-from ..._swap import get_swap_module_params_on_conversion, swap_tensors
+from ..._base.interrupts import contextmanager
 from ..._tensor import Tensor
+from ..._tensor.swap import get_swap_module_params_on_conversion, swap_tensors
 from ..module import Module
 from ..modules.container import ModuleDict, ModuleList
 from ..parameter import Parameter

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._autograd.grad_mode import no_grad
-from ..._functions import dot, mv
+from ..._methods.functions import dot, mv
 from ..._tensor import Tensor
 from .. import functional as F
 from ..module import Module

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..._interrupts import contextmanager
+from ..._base.interrupts import contextmanager
 from ..._tensor import Tensor
 from ..module import Module
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._functions import _weight_norm, norm_except_dim
+from ..._methods.functions import _weight_norm, norm_except_dim
 from ..._tensor import Tensor
 from ..module import Module
 from ..parameter import Parameter, check_initialized

@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any
 from weakref import ref
 
-from ..._interrupts import contextmanager
+from ..._base.interrupts import contextmanager
 from ..._tensor import Tensor
 from ..optimizer import Optimizer
 

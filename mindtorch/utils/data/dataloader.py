@@ -15,8 +15,8 @@ from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
 from ... import accelerator
-from ..._interrupts import uninterrupted
-from ..._random import Generator
+from ..._backends.random import Generator
+from ..._base.interrupts import uninterrupted
 from ..._utils import ExceptionWrapper
 from ._utils import MP_STATUS_CHECK_INTERVAL, transport
 from ._utils.collate import default_collate as default_collate, default_convert as default_convert

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
+from ..._backends.random import Generator, default_generator
 from ..._creation.random import randperm
-from ..._random import Generator, default_generator
 from ..._tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)

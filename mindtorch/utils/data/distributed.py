@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sized
 from itertools import cycle, islice
 
-from ..._collectives.groups import get_rank, get_world_size, is_available
+from ..._backends.random import Generator
 from ..._creation.random import randperm
-from ..._random import Generator
+from ...distributed._collectives.groups import get_rank, get_world_size, is_available
 from .sampler import Sampler
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
+from ..._backends.random import Generator
 from ..._creation import as_tensor, empty
 from ..._creation.random import randint, randperm
 from ..._dtype import float64, int64
-from ..._functions import multinomial
-from ..._random import Generator
+from ..._methods.functions import multinomial
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -5,7 +5,7 @@ import mmap as mmap_module
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..._interrupts import contextmanager
+from ..._base.interrupts import contextmanager
 
 
 class load:

@@ -188,7 +188,7 @@ def check_empty_and_zero_dimensional_tensors():
 
 
 def check_memory_of_contiguous_tensors_is_given_to_mpi():
-    from mindtorch._collectives.buffers import Buffer
+    from mindtorch.distributed._collectives.buffers import Buffer
     tensor = torch.ones(4, 5)
     for dtype in DTYPES:
         tensor = torch.ones(4, 5, dtype=dtype)

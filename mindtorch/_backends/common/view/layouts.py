@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...._about import about
+from ...._base.about import about
+from ...._base.errors import NAMES, check, type_string
+from ...._base.layout import Ints, infer_size, remembered, storage_size, view_strides, wrap_dim, wrap_dims
 from ...._dispatch.keys import CONJUGATE, NEGATIVE
-from ...._errors import NAMES, check, type_string
-from ...._layout import Ints, infer_size, remembered, storage_size, view_strides, wrap_dim, wrap_dims
 from ...._tensor import Tensor
 
 Layout = tuple[Ints, Ints, int]

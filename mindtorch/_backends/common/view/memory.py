@@ -5,9 +5,9 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from ...._base.errors import CPP_NAMES, NAMES, check
+from ...._base.layout import Ints, contiguous_strides, storage_size
 from ...._dtype import DType
-from ...._errors import CPP_NAMES, NAMES, check
-from ...._layout import Ints, contiguous_strides, storage_size
 from ...._storage import UntypedStorage
 from ...._storage.memory import MAX_DIMS
 from ...._tensor import Tensor

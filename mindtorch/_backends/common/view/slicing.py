@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...._about import about
-from ...._errors import check
-from ...._layout import Ints, wrap_dim
+from ...._base.about import about
+from ...._base.errors import check
+from ...._base.layout import Ints, wrap_dim
 from ...._tensor import Tensor
 from .layouts import Layout
 

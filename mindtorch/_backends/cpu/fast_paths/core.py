@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._base.formats import contiguous_format, preserve_format
 from ...._device import CPU
 from ...._dtype import bool_, float16, float32, float64, int8, int16, int32, int64, uint8
-from ...._formats import contiguous_format, preserve_format
 from ...._storage import allocate
 from ...._tensor import from_array
 from ...common.blocks import copy

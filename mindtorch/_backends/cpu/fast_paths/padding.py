@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._layout import Ints
+from ...._base.layout import Ints
 from ...._tensor import from_array
 from ..plans import MOST, UNFIT, Plans
 from ..unwatched import unwatched

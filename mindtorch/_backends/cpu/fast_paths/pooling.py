@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._layout import Ints
+from ...._base.layout import Ints
 from ..ops.pooling import Window, divisors, numbered
 from ..plans import MOST, planned
 from ..taps import region_places

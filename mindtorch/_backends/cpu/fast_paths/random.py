@@ -8,12 +8,12 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from ...._base.layout import Ints
 from ...._device import CPU
 from ...._dtype import get_default_dtype, int64
-from ...._layout import Ints
-from ...._random import integers, sampling
-from ...._random.default import default_generator
 from ...._tensor import Tensor, from_array
+from ...random import integers, sampling
+from ...random.default import default_generator
 from ..ops import reduction
 from ..plans import MOST
 from ..unwatched import drawing

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...._base.layout import wrap_dims
 from ...._dispatch.return_types import named_tuple
 from ...._dtype import bool_, float32, int64
-from ...._layout import wrap_dims
 from ...._tensor import from_array
 from ..ops import reduction
 from ..ops.pointwise import number

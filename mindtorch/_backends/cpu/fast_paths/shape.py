@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...._base.layout import Ints, contiguous_strides
 from ...._dispatch.keys import CPU, NONCONTIGUOUS
 from ...._dtype import int64
-from ...._layout import Ints, contiguous_strides
 from ...._storage import storage_of_array
 from ...._tensor import Tensor, from_array, new
 from ..ops import CPU_KERNELS

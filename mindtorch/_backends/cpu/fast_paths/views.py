@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...._autograd.views import mark_multiple
+from ...._base.layout import Ints, Layout, contiguous_strides
 from ...._dispatch.keys import MATH_BITS
-from ...._layout import Ints, Layout, contiguous_strides
 from ...._tensor import Tensor
 from ..plans import Plans
 from ..unwatched import unwatched

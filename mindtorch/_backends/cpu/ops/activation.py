@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .... import _loops
-from ...._loops.coefficients import ARTANH_ERF
-from ...._random import sampling
-from ...._random.default import default_generator
+from ...._base import loops
+from ...._base.loops.coefficients import ARTANH_ERF
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
+from ...random import sampling
+from ...random.default import default_generator
 from . import CPU_KERNELS
 from .comparison import INTEGERS, clamped
 from .pointwise import exp_of, in_blocks, number, sigmoid
@@ -61,7 +61,7 @@ def zeroed(values: Any, mask: Any) -> Any:
 
 def threshold_backward(grad: Any, x: Any, threshold: Any) -> Any:
     """The gradient, and 0 where the element was not above the threshold."""
-    if x.shape == grad.shape and (loop := _loops.threshold_backward.taking(x, grad)) is not None:
+    if x.shape == grad.shape and (loop := loops.threshold_backward.taking(x, grad)) is not None:
         out = allocate(x.shape, x.dtype)
         through, line, target, least = grad.reshape(-1), x.reshape(-1), out.reshape(-1), float(threshold)
         if x.size < BLOCK:
@@ -267,9 +267,9 @@ CPU_KERNELS.update({
     "hardtanh_backward": within,
     "elu": in_blocks(elu),
     "celu": lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha),
-    "gelu": in_blocks(gelu, writes=True, loop=_loops.gelu, settings=("none",)),
-    "gelu_backward": in_blocks(gelu_backward, 2, writes=True, loop=_loops.gelu_backward, settings=("none",)),
-    "silu": in_blocks(silu, writes=True, loop=_loops.silu),
+    "gelu": in_blocks(gelu, writes=True, loop=loops.gelu, settings=("none",)),
+    "gelu_backward": in_blocks(gelu_backward, 2, writes=True, loop=loops.gelu_backward, settings=("none",)),
+    "silu": in_blocks(silu, writes=True, loop=loops.silu),
     "silu_backward": in_blocks(silu_backward, 2),
     "mish": in_blocks(mish),
     "mish_backward": in_blocks(mish_backward, 2),

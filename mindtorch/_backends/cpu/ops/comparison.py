@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...._base.errors import check_number
 from ...._dtype import from_numpy_dtype
-from ...._errors import check_number
 from ...._storage import allocate
 from ...common.blocks import LARGE, compute, each_block
 from ...common.half import part_for

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype
-from ...._random.numerics import affine
 from ...meta.ops.creation import length
+from ...random.numerics import affine
 from . import CPU_KERNELS
 
 BEYOND_FLOAT32, HALF = (1 << 29) - 1, 1 << 28  #: bits of a float64 that float32 does not have, and the first of them

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._layout import Ints
+from ...._base.layout import Ints
 from . import CPU_KERNELS
 
 

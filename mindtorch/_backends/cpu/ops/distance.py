@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._layout import wrap_dims
+from ...._base.layout import wrap_dims
 from . import CPU_KERNELS
 from .reduction import to_opmath, total, vector_norm
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._about import about
+from ...._base.about import about
 from . import CPU_KERNELS
 from .indexing import BEYOND, added_up, bounded, rows_at
 from .reduction import to_opmath

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...._errors import check
-from ...._linalg_error import LinAlgError, first_failure
-from ...._warnings import warn_once
+from ...._base.errors import check
+from ...._base.linalg_error import LinAlgError, first_failure
+from ...._base.warnings import warn_once
 from . import CPU_KERNELS
 
 ndarray = np.ndarray

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .... import _loops
+from ...._base import loops
+from ...._base.errors import check
 from ...._dtype import from_numpy_dtype
-from ...._errors import check
 from . import CPU_KERNELS
 from .creation import linspace
 from .reduction import to_opmath
@@ -21,11 +21,11 @@ def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 
     largest = int(x.max(initial=0))
     check(largest < _LAST, lambda: f"maximum value of input overflowed, it should be < {_LAST} but got {largest}")
     x, bins = x.astype(np.int64, copy=False), max(largest + 1, minlength)
-    loop = _loops.count.compiled(x.size) if weights is None and _loops.FOLDS * bins <= x.size and (
+    loop = loops.count.compiled(x.size) if weights is None and loops.FOLDS * bins <= x.size and (
         x.flags.c_contiguous) else None
     if loop is None:
         return np.bincount(x, weights if x.size else None, minlength)
-    counts = np.zeros((_loops.FOLDS, bins), np.int64)
+    counts = np.zeros((loops.FOLDS, bins), np.int64)
     loop(x, counts)
     return counts.sum(0)
 

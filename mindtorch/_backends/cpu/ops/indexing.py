@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .... import _loops
-from ...._about import about
-from ...._determinism import alert_not_deterministic
+from ...._base import loops
+from ...._base.about import about
+from ...._base.determinism import alert_not_deterministic
+from ...._base.errors import check
 from ...._dtype import from_numpy_dtype
-from ...._errors import check
 from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
 from ...common.half import part_for
@@ -158,7 +158,7 @@ def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> 
     values = values if alpha == 1 else values * np.asarray(alpha).astype(x.dtype)
     total, values = to_opmath(rows), to_opmath(values)
     if total.ndim == 2 and total.dtype == np.float32 and are_contiguous(total, at, values) and (
-            loop := _loops.index_add.compiled(values.size)) is not None:
+            loop := loops.index_add.compiled(values.size)) is not None:
         loop(total, at, values)
     elif values.ndim == 2 and values.size >= MANY:
         total += added_up(values, at, len(rows))
@@ -283,13 +283,13 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
     if at.size > 2 * SMALL and x.itemsize == 4 and are_boxes(x, dim, at) and (
-            loop := _loops.gather_down.compiled(at.size)) is not None:
+            loop := loops.gather_down.compiled(at.size)) is not None:
         return gathered_down(loop, x, dim, at)
     if at.size <= 2 * SMALL or at.ndim < 2 or not dim % at.ndim:
         x, key = grid(x, dim, at)
         return (x.take(key[0]) if len(key) == 1 else x[key]).reshape(at.shape)
     out = allocate(at.shape, x.dtype)
-    if x.itemsize == 4 and are_lines(x, dim, at) and (loop := _loops.gather.compiled(at.size)) is not None:
+    if x.itemsize == 4 and are_lines(x, dim, at) and (loop := loops.gather.compiled(at.size)) is not None:
         source, places, target = (lines_of(array) for array in (x.view(np.int32), at, out.view(np.int32)))
 
         def gathered(part: slice) -> None:
@@ -345,7 +345,7 @@ def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None,
 
 def scatter_add_(x: Array, dim: int, at: Array, src: Array) -> None:
     if x.dtype == np.float32 and at.size >= MANY and src.shape == at.shape and src.flags.c_contiguous and (
-            are_lines(x, dim, at)) and (loop := _loops.scatter_add.compiled(at.size)) is not None:
+            are_lines(x, dim, at)) and (loop := loops.scatter_add.compiled(at.size)) is not None:
         out, places, values = (lines_of(array) for array in (x, in_bounds(x, dim, at), src))
         each_block(lambda part: loop(out[part], places[part], values[part]), len(out),
                    max(LARGE * len(out) // at.size, 1), at.size)

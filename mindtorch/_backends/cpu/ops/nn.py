@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .... import _loops
-from ...._about import about
+from ...._base import loops
+from ...._base.about import about
 from ...._storage import allocate
 from ..along import put_along, taken_along
 from . import CPU_KERNELS
@@ -88,7 +88,7 @@ def classes_of(self: array, target: array, ignore_index: int) -> tuple[array, ar
     return chosen, kept
 
 
-def loop_for(loop: _loops.Loop, self: array, target: array, weight: array | None) -> Callable[..., bool] | None:
+def loop_for(loop: loops.Loop, self: array, target: array, weight: array | None) -> Callable[..., bool] | None:
     """The loop for rows of float32 without weights."""
     if weight is not None or self.ndim != 2 or target.dtype != np.int64 or not target.flags.c_contiguous:
         return None
@@ -98,7 +98,7 @@ def loop_for(loop: _loops.Loop, self: array, target: array, weight: array | None
 def nll_loss_forward(self: array, target: array, weight: array | None, reduction: int,
                      ignore_index: int) -> tuple[Any, Any]:
     """Both operators' kernel: classes along dimension 1, or along the only one."""
-    loop = None if reduction == NONE else loop_for(_loops.nll_loss, self, target, weight)
+    loop = None if reduction == NONE else loop_for(loops.nll_loss, self, target, weight)
     if loop is not None:
         loss, count = np.empty((), np.float32), np.empty((), np.float32)
         if loop(self, target, ignore_index, loss, count):
@@ -119,7 +119,7 @@ def nll_loss_forward(self: array, target: array, weight: array | None, reduction
 def nll_loss_backward(grad_output: array, self: array, target: array, weight: array | None, reduction: int,
                       ignore_index: int, total_weight: array) -> array:
     shape = self.shape
-    loop = None if reduction == NONE else loop_for(_loops.nll_loss_backward, self, target, weight)
+    loop = None if reduction == NONE else loop_for(loops.nll_loss_backward, self, target, weight)
     if loop is not None:
         out, count = allocate(shape, self.dtype), total_weight.item() if reduction == MEAN else 1
         if loop(-grad_output.item() / (count or 1), target, ignore_index, out):  # which no line takes if there is none

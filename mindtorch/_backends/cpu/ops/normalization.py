@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .... import _loops
-from ...._groups import Groups, by_channel, by_group, by_row
+from ...._base import loops
+from ...._base.groups import Groups, by_channel, by_group, by_row
 from ...._storage import allocate
 from ...common.blas import add_product
 from ...common.blocks import BLOCK, LARGE, each_block
@@ -162,7 +162,7 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
     """``normalised`` for rows of one kind of number that is computed in as it is."""
     rows, columns = x.shape
     out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
-    if (loop := _loops.layer_norm.taking(x)) is not None:
+    if (loop := loops.layer_norm.taking(x)) is not None:
         factor, shift = in_line(weight, 1, x), in_line(bias, 0, x)
         each_rows(lambda at: loop(x[at], factor, shift, np.float32(eps), out[at], middle[at], rstd[at]), x, LARGE)
         return out, middle, rstd
@@ -201,7 +201,7 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
 def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, mask: Any) -> list[Any]:
     """``gradients`` for such rows."""
     columns = x.shape[1]
-    if mask[0] and (loop := _loops.layer_norm_backward.taking(x, middle, rstd)) is not None:
+    if mask[0] and (loop := loops.layer_norm_backward.taking(x, middle, rstd)) is not None:
         return gradients_by_loop(loop, grad, x, middle, rstd, in_line(weight, 1, x), mask)
     part, factor = x.dtype.type(1 / columns), np.ones(columns, x.dtype) if weight is None else weight
     parts = factor * part

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import _loops
+from ...._base import loops
 from ...common import optim
 from ...common.blocks import LARGE, each_block
 from . import CPU_KERNELS
@@ -146,10 +146,10 @@ def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array
 def of_sgd(given: Sequence[array], weight_decay: float, decoupled: bool, lr: float, momentum: float, dampening: float,
            nesterov: bool, is_first_step: bool) -> Looped | None:
     if len(given) == 2:
-        return _loops.sgd, 2, (weight_decay, -lr)
+        return loops.sgd, 2, (weight_decay, -lr)
     if is_first_step:
         return None
-    return _loops.sgd_with_momentum, 4, (weight_decay, -lr, momentum, 1 - dampening, nesterov)
+    return loops.sgd_with_momentum, 4, (weight_decay, -lr, momentum, 1 - dampening, nesterov)
 
 
 def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: float, lr: float, beta1: float,
@@ -158,13 +158,13 @@ def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: 
     if len(given) != 4 or beta1 <= 0.5:
         return None
     shrink, coupled = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
-    return _loops.adam, 10, (shrink, coupled, 1 - beta1, beta2, 1 - beta2, (1 - beta2**step) ** 0.5, eps,
+    return loops.adam, 10, (shrink, coupled, 1 - beta1, beta2, 1 - beta2, (1 - beta2**step) ** 0.5, eps,
                              -(lr / (1 - beta1**step)))
 
 
 #: By the rule: what makes of a parameter, with its gradient and state, and of settings the loop that carries out the
 #: step, how many passes of NumPy it replaces, and the loop's numbers; None if there is no loop for it.
-Looped = tuple[_loops.Loop, int, tuple[Any, ...]]
+Looped = tuple[loops.Loop, int, tuple[Any, ...]]
 LOOPED: dict[Any, Callable[..., Looped | None]] = {optim.sgd: of_sgd, optim.adam: of_adam}
 
 
@@ -174,7 +174,7 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
     looped_of = LOOPED.get(rule)
     if looped_of is None or not everything:
         return False
-    lines, size, single = [], 0, _loops.SINGLE
+    lines, size, single = [], 0, loops.SINGLE
     for given in everything:
         for a in given:
             if a.dtype is not single or not a.flags.c_contiguous:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.introspect import opt_func_info
 
-from .... import _loops
-from ...._errors import check
+from ...._base import loops
+from ...._base.errors import check
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.pointwise import PreparedUfunc
@@ -122,7 +122,7 @@ def sinc(x: Any) -> Any:
     return np.where(np.equal(x, 0), 1, np.sin(y) / y)
 
 
-def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False, loop: _loops.Loop | None = None,
+def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False, loop: loops.Loop | None = None,
               settings: tuple[Any, ...] = ()) -> Callable[..., Any]:
     """A row of many steps, through which large arrays (the first ``count`` arguments) go in blocks that fit in cache.
     ``writes`` says that the function takes an ``out``, into which it computes: a pass, and memory, less; as ``into`` of
@@ -145,7 +145,7 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
     @wraps(function)
     def row(*args: Any) -> Any:
         size = args[0].size
-        if size <= BLOCK and (loop is None or size < _loops.state.least):
+        if size <= BLOCK and (loop is None or size < loops.state.least):
             return function(*args)
         arrays = args[:count]
         shape = arrays[0].shape
@@ -167,7 +167,7 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
         return out
 
     def into(*args: Any, out: np.ndarray) -> None:
-        if out.size < _loops.state.least or not by_loop(args, out):
+        if out.size < loops.state.least or not by_loop(args, out):
             function(*args, out=out)
 
     row.into = into if writes else None  # type: ignore[attr-defined]
@@ -282,14 +282,14 @@ CPU_KERNELS.update({
     "fmod.Tensor": fmod,
     "fmod.Scalar": fmod,
     "pow.Tensor_Tensor": power,
-    "pow.Tensor_Scalar": in_blocks(power_of_number, writes=True, loop=_loops.cube, settings=(3,)),
+    "pow.Tensor_Scalar": in_blocks(power_of_number, writes=True, loop=loops.cube, settings=(3,)),
     "pow.Scalar": power,
     "neg": np.negative,
     "abs": np.absolute,
     "signbit": lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0),
     "reciprocal": lambda x: 1 / x,
     "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sigmoid": in_blocks(sigmoid, writes=True, loop=_loops.sigmoid),
+    "sigmoid": in_blocks(sigmoid, writes=True, loop=loops.sigmoid),
     "sigmoid_backward": lambda grad, output: grad * np.conj((1 - output) * output),
     "tanh_backward": lambda grad, output: grad * np.conj(1 - output * output),
     "ceil": unless_integer(np.ceil),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...._determinism import alert_not_deterministic
+from ...._base.determinism import alert_not_deterministic
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...meta.ops.pooling import places

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import int64
-from ...._random import integers, rejection, sampling
-from ...._random.default import default_generator
-from ...._random.generator import Generator
+from ...random import integers, rejection, sampling
+from ...random.default import default_generator
+from ...random.generator import Generator
 from . import CPU_KERNELS
 
 Sampler = Callable[..., np.ndarray]

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .... import _loops
-from ...._layout import Ints, wrap_dims
+from ...._base import loops
+from ...._base.layout import Ints, wrap_dims
 from ...common.blocks import LARGE, by_parts, each_block
 from ...common.half import converted as as_dtype
 from ..along import taken_along
@@ -52,7 +52,7 @@ def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
     return (x.real if x.dtype.kind == "c" and not dtype.is_complex else x).astype(dtype.np, copy=False)
 
 
-def reduced(function: Reduce, loop: _loops.Loop | None = None) -> Callable[..., Any]:
+def reduced(function: Reduce, loop: loops.Loop | None = None) -> Callable[..., Any]:
     """A row for ``op(self, dim, keepdim, dtype)``, which cuts large arrays in parts; not those of which the function
     has a loop reduce the lines.
     """
@@ -110,7 +110,7 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
         if len(axis) == x.ndim:
             return np.reshape(sum_of_all(x), (1,) * x.ndim if keepdims else ())
         if along_lines(x, axis):
-            out = (by_loop(_loops.sum_lines, x) or of_lines)(x)
+            out = (by_loop(loops.sum_lines, x) or of_lines)(x)
             return out.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
     short = 16 if x.size > SOME else SHORT
     for a in axis:
@@ -143,7 +143,7 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
 
 def loop_of_rows(x: np.ndarray) -> Callable[..., None] | None:
     """The loop that adds up rows of a large array, if they are long enough."""
-    return _loops.sum_rows.taking(x) if x.size >= LINE * len(x) else None
+    return loops.sum_rows.taking(x) if x.size >= LINE * len(x) else None
 
 
 def by_rows(loop: Callable[..., None], x: np.ndarray, step: int) -> tuple[np.ndarray, list[np.ndarray], int]:
@@ -159,7 +159,7 @@ def by_rows(loop: Callable[..., None], x: np.ndarray, step: int) -> tuple[np.nda
     return sums[:len(x) // rows].reshape(-1, *x.shape[1:]), [some.reshape(1, *x.shape[1:]) for some in over], done
 
 
-def by_loop(loop: _loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.ndarray], np.ndarray] | None:
+def by_loop(loop: loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.ndarray], np.ndarray] | None:
     """A loop over the lines of a matrix of float32 as a function of an array, which it reduces along the last axis, in
     blocks; None if an array like this one is left to NumPy.
     """
@@ -191,7 +191,7 @@ def in_vectors(x: np.ndarray) -> np.ndarray:
 
 def sum_of_all(x: np.ndarray) -> Any:
     """The sum of a contiguous array of many floating-point numbers."""
-    sums = by_loop(_loops.sum_lines, x)
+    sums = by_loop(loops.sum_lines, x)
     return add(by_pieces(sums, x)) if sums else of_lines(x.reshape(-1))
 
 
@@ -270,7 +270,7 @@ def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
 
     def found(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
         if x.size >= LARGE and len(axis) == x.ndim and x.flags.c_contiguous:
-            if of_lines := by_loop(_loops.extreme_of_lines, x, lowest):
+            if of_lines := by_loop(loops.extreme_of_lines, x, lowest):
                 x = by_pieces(of_lines, x)
             else:
                 x = by_parts(lambda part: reduce(part, keepdims=True), x.reshape(-1))
@@ -278,7 +278,7 @@ def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
         elif x.size >= LARGE and 0 in axis:
             x = by_parts(lambda part: reduce(part, 0, keepdims=True), x)
         elif x.size >= MANY and x.dtype.kind == "f" and along_lines(x, axis):
-            if of_lines := by_loop(_loops.extreme_of_lines, x, lowest):
+            if of_lines := by_loop(loops.extreme_of_lines, x, lowest):
                 values = of_lines(x)
             else:
                 along = x.reshape(-1, x.shape[-1])
@@ -332,7 +332,7 @@ def argument(find: Callable[..., Any]) -> Callable[..., Any]:
         if dim is None or not x.ndim:
             return np.reshape(find(x), (1,) * x.ndim if keepdim else ())
         if dim in (0, -x.ndim) and x.size >= max(LARGE, LINE * len(x)) and (
-                loop := _loops.extreme_in_columns.taking(x)):
+                loop := loops.extreme_in_columns.taking(x)):
             out = np.empty((1, *x.shape[1:])[not keepdim:], np.int64)
             matrix, target = x.reshape(len(x), -1), out.reshape(-1)
             each_block(lambda part: loop(matrix, target[part], find is np.argmin, part.start),
@@ -391,9 +391,9 @@ def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bo
 
 
 var, std = moments("var"), moments("std", np.sqrt)
-summed, averaged, multiplied = reduced(total, _loops.sum_lines), reduced(mean, _loops.sum_lines), reduced(product)
+summed, averaged, multiplied = reduced(total, loops.sum_lines), reduced(mean, loops.sum_lines), reduced(product)
 every, some = reduced(truth(np.logical_and.reduce)), reduced(truth(np.logical_or.reduce))
-largest, smallest = (reduced(extremum(*of), _loops.extreme_of_lines)
+largest, smallest = (reduced(extremum(*of), loops.extreme_of_lines)
                      for of in ((maximum, np.argmax), (minimum, np.argmin)))
 CPU_KERNELS.add(aminmax, hash_tensor, linalg_vector_norm)
 CPU_KERNELS.update({

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import _loops
+from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import each_block
 from . import CPU_KERNELS
@@ -40,7 +40,7 @@ def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
         out = allocate(x.shape, kept)
         of_float32 = ufunc is np.add and x.dtype == np.float32
         if axis == 0 < x.ndim - 1 and of_float32 and x.flags.c_contiguous and (
-                loop := _loops.cumsum_down.compiled(x.size)) is not None:
+                loop := loops.cumsum_down.compiled(x.size)) is not None:
             source, target = (array.reshape(len(x), -1) for array in (x, out))
             each_block(lambda part: loop(source, target, part.start, min(part.stop, source.shape[1])),
                        source.shape[1], WIDE, x.size)
@@ -51,7 +51,7 @@ def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
         else:
             length = x.shape[axis]
             by_products = of_float32 and length > 4 * PIECE
-            along = (_loops.cumsum.compiled(x.size) if of_float32 else None) or (
+            along = (loops.cumsum.compiled(x.size) if of_float32 else None) or (
                 sums_by_products if by_products else partial(one_by_one, ufunc))
             source, target = (array.reshape(-1, length) for array in (x, out))
             each_block(lambda part: along(source[part], target[part]), len(source), max(BLOCK // length, 1), x.size)

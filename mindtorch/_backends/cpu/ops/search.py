@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._errors import check
+from ...._base.errors import check
 from . import CPU_KERNELS
 from .reduction import to_opmath
 

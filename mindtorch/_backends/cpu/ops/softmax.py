@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import _loops
+from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from . import CPU_KERNELS
@@ -88,7 +88,7 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
     np.subtract(grad, out, out=out)
 
 
-def blocked(compute: Callable[..., None], count: int, along: _loops.Loop, down: _loops.Loop) -> Callable[..., Any]:
+def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: loops.Loop) -> Callable[..., Any]:
     """A row from a function that computes along an axis of ``count`` arrays into an output: it is called for
     slices along the first axis, if that is another one. Of contiguous arrays of float32 the loops compute lines, and
     columns.
@@ -133,9 +133,9 @@ def down_columns(loop: Callable[..., None], boxes: list[np.ndarray]) -> None:
 
 
 CPU_KERNELS.update({
-    "_softmax": blocked(softmax_of, 1, _loops.softmax, _loops.softmax_down),
-    "_log_softmax": blocked(log_softmax_of, 1, _loops.log_softmax, _loops.log_softmax_down),
-    "_softmax_backward_data": blocked(softmax_grad, 2, _loops.softmax_backward, _loops.softmax_backward_down),
+    "_softmax": blocked(softmax_of, 1, loops.softmax, loops.softmax_down),
+    "_log_softmax": blocked(log_softmax_of, 1, loops.log_softmax, loops.log_softmax_down),
+    "_softmax_backward_data": blocked(softmax_grad, 2, loops.softmax_backward, loops.softmax_backward_down),
     "_log_softmax_backward_data": blocked(
-        log_softmax_grad, 2, _loops.log_softmax_backward, _loops.log_softmax_backward_down),
+        log_softmax_grad, 2, loops.log_softmax_backward, loops.log_softmax_backward_down),
 })

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._base.errors import check, check_number, check_real, check_takes
+from ...._base.layout import Spec, iterator_strides, wrap_dim
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
-from ...._errors import check, check_number, check_real, check_takes
-from ...._layout import Spec, iterator_strides, wrap_dim
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
 from .core import like_input

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._base.errors import check, check_real
+from ...._base.layout import Ints, Spec, like_strides, ordered_strides
 from ...._dtype import float32
-from ...._errors import check, check_real
-from ...._layout import Ints, Spec, like_strides, ordered_strides
 from . import META_KERNELS
 
 #: The order in which gradients and sums lie in memory: by position, then by head.

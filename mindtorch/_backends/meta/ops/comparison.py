@@ -3,12 +3,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._about import about
+from ...._base.about import about
+from ...._base.errors import CPP_NAMES, NAMES, check, check_broadcast, check_fill, check_number, check_takes
+from ...._base.layout import Spec, broadcast_shapes
+from ...._base.warnings import warn_once
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
-from ...._errors import CPP_NAMES, NAMES, check, check_broadcast, check_fill, check_number, check_takes
-from ...._layout import Spec, broadcast_shapes
-from ...._warnings import warn_once
 from ...common.overlap import deprecated_on, with_overlap
 from ...common.pointwise import Pointwise
 from . import META_KERNELS

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._base.errors import CPP_NAMES, NAMES, check, check_takes
+from ...._base.layout import Ints, Spec, suggested_order, suggested_strides
 from ...._dtype import BOOL, FLOATING, bfloat16, float16, float32, int64
-from ...._errors import CPP_NAMES, NAMES, check, check_takes
-from ...._layout import Ints, Spec, suggested_order, suggested_strides
 from . import META_KERNELS
 
 

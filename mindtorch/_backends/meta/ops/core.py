@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._layout import Spec
+from ...._base.layout import Spec
 
 
 def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:

@@ -4,9 +4,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...._base.errors import C_NAMES, NAMES, check, check_number, check_takes
+from ...._base.layout import Spec
 from ...._dtype import BOOL, FLOATING, INTEGER, DType, dtype_of_number, get_default_dtype, int64
-from ...._errors import C_NAMES, NAMES, check, check_number, check_takes
-from ...._layout import Spec
 from . import META_KERNELS
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._errors import check, check_takes
-from ...._layout import Ints, Spec
+from ...._base.errors import check, check_takes
+from ...._base.layout import Ints, Spec
 from . import META_KERNELS
 
 WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from ...._base.errors import NAMES, check, check_takes
+from ...._base.layout import Spec, broadcast_shapes, wrap_dim, wrap_dims
 from ...._dtype import FLOATING, bfloat16, float16
-from ...._errors import NAMES, check, check_takes
-from ...._layout import Spec, broadcast_shapes, wrap_dim, wrap_dims
 from ...common.pointwise import result_type
 from . import META_KERNELS
 from .core import like_input

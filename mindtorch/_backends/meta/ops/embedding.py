@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._base.errors import NAMES, check, type_string
+from ...._base.layout import Spec
 from ...._dtype import FLOATING, int32, int64, promote_types
-from ...._errors import NAMES, check, type_string
-from ...._layout import Spec
 from . import META_KERNELS
 
 SUM, MEAN, MAX = 0, 1, 2

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...._base.errors import NAMES, check
+from ...._base.layout import Ints, Spec, broadcast_shapes
 from ...._dtype import COMPLEX, INTEGER, int32, int64
-from ...._errors import NAMES, check
-from ...._layout import Ints, Spec, broadcast_shapes
 from ...common.matrices import (
     check_floating, check_lapack, check_matrix, check_same_dtype, check_square, column_major, columns, strided,
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...._base.errors import NAMES, check
+from ...._base.layout import Ints, Spec
 from ...._dtype import COMPLEX, FLOATING
-from ...._errors import NAMES, check
-from ...._layout import Ints, Spec
 from ...common.matrices import strided
 from . import META_KERNELS
 

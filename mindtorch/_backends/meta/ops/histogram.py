@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._base.errors import CPP_NAMES, check, check_number, check_real, check_takes
+from ...._base.layout import Spec
 from ...._dtype import INTEGER, bool_, float32, float64, int64
-from ...._errors import CPP_NAMES, check, check_number, check_real, check_takes
-from ...._layout import Spec
 from . import META_KERNELS
 
 Specs = tuple[Spec, Spec]

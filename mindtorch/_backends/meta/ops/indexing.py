@@ -5,12 +5,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ...._about import about
-from ...._dtype import bool_, int32, int64, uint8
-from ...._errors import NAMES, check, check_fill, check_number, check_takes
-from ...._layout import (
+from ...._base.about import about
+from ...._base.errors import NAMES, check, check_fill, check_number, check_takes
+from ...._base.layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
 )
+from ...._dtype import bool_, int32, int64, uint8
 from ...common.overlap import check_disjoint, check_separate, check_writable, deprecated_on, repeats, with_overlap
 from . import META_KERNELS
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._about import about
+from ...._base.about import about
+from ...._base.errors import NAMES, check, check_number, check_takes
+from ...._base.layout import Spec, broadcast_shapes, iterator_strides, wrap_dim
 from ...._dtype import INTEGER, bool_
-from ...._errors import NAMES, check, check_number, check_takes
-from ...._layout import Spec, broadcast_shapes, iterator_strides, wrap_dim
 from ...common.pointwise import result_type
 from . import META_KERNELS
 

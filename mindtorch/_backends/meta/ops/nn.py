@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._base.errors import NAMES, check, check_broadcast, check_real
+from ...._base.layout import Spec, broadcast_shapes
 from ...._dtype import bool_, int64, uint8
-from ...._errors import NAMES, check, check_broadcast, check_real
-from ...._layout import Spec, broadcast_shapes
 from ...common.casts import check_cast
 from ...common.pointwise import Pointwise
 from . import META_KERNELS

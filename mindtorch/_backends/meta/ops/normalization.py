@@ -4,9 +4,9 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from ...._base.errors import NAMES, check, check_real
+from ...._base.layout import Ints, Spec, is_channels_last, is_contiguous, suggested_order, suggested_strides, wrap_dim
 from ...._dtype import DType, bfloat16, float16, float32, uint8
-from ...._errors import NAMES, check, check_real
-from ...._layout import Ints, Spec, is_channels_last, is_contiguous, suggested_order, suggested_strides, wrap_dim
 from . import META_KERNELS
 
 

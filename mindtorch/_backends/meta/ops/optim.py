@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._errors import check
-from ...._layout import broadcast_shapes
+from ...._base.errors import check
+from ...._base.layout import broadcast_shapes
 from . import META_KERNELS
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._base.errors import NAMES, check, check_number, check_takes
+from ...._base.layout import Spec, broadcast_shapes, contiguous_strides, iterator_strides
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, int32
-from ...._errors import NAMES, check, check_number, check_takes
-from ...._layout import Spec, broadcast_shapes, contiguous_strides, iterator_strides
 from ...common.pointwise import Pointwise, check_alpha
 from . import META_KERNELS
 

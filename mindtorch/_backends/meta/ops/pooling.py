@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._dtype import FLOATING, INTEGER, int64
-from ...._errors import NAMES, check, check_real, check_takes
-from ...._layout import (
+from ...._base.errors import NAMES, check, check_real, check_takes
+from ...._base.layout import (
     CHANNELS_LAST, Ints, Spec, check_sizes, is_contiguous, ordered_strides, suggested_order, suggested_strides,
 )
+from ...._dtype import FLOATING, INTEGER, int64
 from . import META_KERNELS
 
 WORDS = {1: "one", 2: "two", 3: "three"}

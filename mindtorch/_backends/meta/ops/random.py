@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._about import about
+from ...._base.about import about
+from ...._base.errors import NAMES, check, check_takes
+from ...._base.layout import Ints, Spec, broadcast_shapes, like_strides
 from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
-from ...._errors import NAMES, check, check_takes
-from ...._layout import Ints, Spec, broadcast_shapes, like_strides
 from . import META_KERNELS
 from .special import same_floating
 

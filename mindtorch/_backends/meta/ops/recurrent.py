@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._layout import Spec
+from ...._base.layout import Spec
 from . import META_KERNELS
 
 

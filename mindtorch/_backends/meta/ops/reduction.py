@@ -8,10 +8,10 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from ...._about import about
+from ...._base.about import about
+from ...._base.errors import NAMES, check, check_takes
+from ...._base.layout import Ints, Spec, remembered, wrap_dim, wrap_dims
 from ...._dtype import COMPLEX, FLOATING, RARE, DType, bool_, get_default_dtype, int64, uint8, uint64
-from ...._errors import NAMES, check, check_takes
-from ...._layout import Ints, Spec, remembered, wrap_dim, wrap_dims
 from ...common.matrices import check_floating, check_norm_dtype
 from . import META_KERNELS
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._base.errors import check, check_takes
+from ...._base.layout import Ints, Spec
 from ...._dtype import FLOATING, uint8
-from ...._errors import check, check_takes
-from ...._layout import Ints, Spec
 from . import META_KERNELS
 from .pooling import like_format
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._base.errors import check_takes
+from ...._base.layout import Spec, wrap_dim
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, int64
-from ...._errors import check_takes
-from ...._layout import Spec, wrap_dim
 from . import META_KERNELS
 from .reduction import only, summed
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ...._base.errors import NAMES, check, check_takes
+from ...._base.layout import Ints, Spec, contiguous_strides, wrap_dim
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, int32, int64
-from ...._errors import NAMES, check, check_takes
-from ...._layout import Ints, Spec, contiguous_strides, wrap_dim
 from ...common.pointwise import result_type
 from . import META_KERNELS
 

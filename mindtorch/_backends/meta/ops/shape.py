@@ -5,10 +5,12 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from ...._about import about
+from ...._base.about import about
+from ...._base.errors import check, check_takes
+from ...._base.layout import (
+    Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims,
+)
 from ...._dtype import DType, int32, int64, promote_types
-from ...._errors import check, check_takes
-from ...._layout import Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims
 from ...common.overlap import repeats, with_overlap
 from . import META_KERNELS
 

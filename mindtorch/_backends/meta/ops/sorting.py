@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._base.errors import check
+from ...._base.layout import Spec, like_strides, wrap_dim
 from ...._dtype import BOOL, COMPLEX, int64
-from ...._errors import check
-from ...._layout import Spec, like_strides, wrap_dim
 from . import META_KERNELS
 from .reduction import check_elements, only, reduction, selection
 

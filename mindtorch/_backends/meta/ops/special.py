@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._base.errors import NAMES, check, check_takes
+from ...._base.layout import Spec, broadcast_shapes
 from ...._dispatch.schemas.special import POLYNOMIALS
 from ...._dtype import FLOATING, DType
-from ...._errors import NAMES, check, check_takes
-from ...._layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
 

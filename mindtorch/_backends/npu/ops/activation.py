@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...._layout import Spec
+from ...._base.layout import Spec
 from . import ACLNN_CALLS
 from .pointwise import named
 from .row import Aclnn, Call, Each

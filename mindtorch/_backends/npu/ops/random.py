@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...._base.layout import Spec
 from ...._dtype import uint8
-from ...._layout import Spec
 from ..random import drawn
 from . import ACLNN_CALLS
 from .row import Aclnn, Call, Each

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import inf, prod
 from typing import Any
 
-from ...._layout import Ints, broadcast_shapes, wrap_dims
+from ...._base.layout import Ints, broadcast_shapes, wrap_dims
 from . import ACLNN_CALLS
 from .pointwise import named
 from .row import Aclnn, Call, Counted, Each

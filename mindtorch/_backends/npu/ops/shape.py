@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...._base.layout import Spec
 from ...._dtype import bool_, int64, uint8
-from ...._layout import Spec
 from . import ACLNN_CALLS
 from .pointwise import named
 from .row import Aclnn, Call, Each, OnCopy

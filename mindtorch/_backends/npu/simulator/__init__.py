@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...._interrupts import contextmanager
+from ...._base.interrupts import contextmanager
 from . import faults, handles, sanitizer as _sanitizer, watch
 from .acl import acl
 from .costs import Costs, costs

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from math import ceil, prod
 from typing import Any, NamedTuple
 
-from ...._durations import time_text
+from ...._base.durations import time_text
 
 #: The constants: value, unit, whether it is documented or a guess ("model"), and the source. The configuration is
 #: Ascend910B2.ini in the sources of CANN's runtime (src/platform/platform_config), which CANN installs.

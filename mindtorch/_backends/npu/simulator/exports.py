@@ -10,7 +10,7 @@ from functools import wraps
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ...._interrupts import is_uninterrupted, uninterrupted
+from ...._base.interrupts import is_uninterrupted, uninterrupted
 from ..constants import ACL_ERROR_INTERNAL_ERROR
 from . import errors, faults, watch
 from .errors import Fault

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...._call_site import call_site, place_of
+from ...._base.call_site import call_site, place_of
 from . import handles, watch
 from .clocks import Clock, Clocks, join
 from .descriptors import AclTensor

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...._interrupts import give_way, in_main_thread
+from ...._base.interrupts import give_way, in_main_thread
 from ..constants import (
     ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_INVALID_HANDLE, ACL_ERROR_RT_LOST_HEARTBEAT,
     ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_ERROR_RT_STREAM_TASK_FULL,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...._creation import as_tensor, tensor
 from ...._dtype import float64
-from ...._functions import stack
+from ...._methods.functions import stack
 from ...._tensor import Tensor
 
 CollateMap = dict[Any, Callable[..., Any]]

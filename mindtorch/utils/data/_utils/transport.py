@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._conversion import clone
+from ...._creation.conversion import clone
 from ...._storage import UntypedStorage
 from ...._tensor import Tensor
 from ...._utils import rebuild

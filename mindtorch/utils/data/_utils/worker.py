@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ...._interrupts import forget_blocks
-from ...._random import manual_seed
-from ...._settings import set_num_threads
+from ...._backends.random import manual_seed
+from ...._base.interrupts import forget_blocks
+from ...._methods.settings import set_num_threads
 from ...._utils import ExceptionWrapper
 from ..dataset import IterableDataset
 from . import MP_STATUS_CHECK_INTERVAL, transport

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ....._dtype import from_numpy_dtype, int64
-from ....._random.generator import Generator
 from ....cpu.ops.reduction import to_opmath
+from ....random.generator import Generator
 from .forms import CPU, Array, Kernel, named, number, scalar_of, store
 
 #: Spreads offsets over all seeds: 2**64 divided by the golden ratio.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....._layout import wrap_dims
+from ....._base.layout import wrap_dims
 from ....cpu.ops.reduction import count, to_opmath, variance
 from .forms import Array, Kernel, named, whole
 

@@ -1,0 +1,286 @@
+"""Random number generators: ``torch.Generator`` over NumPy's MT19937, with PyTorch's state layout."""
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ..._base import forks
+from ..._base.interrupts import contextmanager
+from ..._device import CPU, device as Device
+from ..._dtype import uint8
+from ..._tensor import Tensor, from_array
+
+DEFAULT_SEED = 67280421310721  # c10::detail's default_rng_seed_val
+#: Up to so many words, it is quicker to have them one by one.
+FEW = 64
+_WORDS = 624  # words of MT19937's state
+
+# at::CPUGeneratorImplState: what get_state returns, byte for byte.
+STATE_LAYOUT = np.dtype([
+    ("initial_seed", "<u8"),
+    ("left", "<i4"),  # draws until the next twist, that one included
+    ("seeded", "<i4"),
+    ("next", "<u8"),  # index of the next word
+    ("state", "<u8", _WORDS),
+    ("normal_x", "<f8"),
+    ("normal_y", "<f8"),  # the cached float64 normal
+    ("normal_rho", "<f8"),
+    ("normal_is_valid", "<i4"),
+    ("_padding", "<i4"),
+    ("next_float_normal_sample", "<f4"),
+    ("is_next_float_normal_sample_valid", "?"),
+], align=True)
+
+
+def of_64_bits(words: np.ndarray) -> np.ndarray:
+    """Words of 64 bits from twice as many of 32 bits, of which the high half was drawn first; it is written over them
+    where that can be.
+    """
+    words = words.astype("<u4", copy=False).view("<u8")  # with the half drawn first below
+    high = words << np.uint64(32)
+    words >>= np.uint64(32)
+    words |= high
+    return words
+
+
+#: The class of the generators of a device, by device type.
+kinds: dict[str, type[Generator]] = {}
+
+
+class Generator:
+    """A stream of random numbers, PyTorch's CPU generator (``torch.Generator``).
+
+    Two generators with equal states give equal numbers, here and in PyTorch, and a state taken in one may be
+    set in the other. ``lock`` is held during each draw; hold it around draws that belong together.
+
+    Raises:
+        RuntimeError: for a device that has no generator.
+    """
+
+    __module__ = "mindtorch"  # where pickles find it
+
+    def __new__(cls, device: Device | str | None = None) -> Generator:
+        kind = "cpu" if device is None else Device(device).type
+        found = cls if cls is not Generator else kinds.get(kind)
+        if found is None:
+            raise RuntimeError(f"Generator: device '{device}' has no random number generator; expected one of "
+                               f"{', '.join(kinds)}")
+        return object.__new__(found)
+
+    def __init__(self, device: Device | str | None = None):
+        self.device = CPU
+        self.lock = forks.lock()
+        self.next_normal: float | None = None  # second number of a Box-Muller pair, kept for the next draw
+        self._next_float_normal: float | None = None  # kept for PyTorch; no CPU kernel uses it
+        self._engine: np.random.MT19937 | None = None
+        #: All words of the engine's state, if they were drawn ahead of their use; and what functions made of those from
+        #: a place on, see :meth:`ahead`.
+        self._words: np.ndarray | None = None
+        self._made: dict[Callable[..., Any], tuple[int, np.ndarray]] = {}
+        self.manual_seed(DEFAULT_SEED)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from ``seed`` in [-2**63, 2**64), where negative seeds wrap, and return the generator
+        (``torch.Generator.manual_seed``).
+
+        Raises:
+            RuntimeError: if the seed is not an int.
+            ValueError: if it has more than 64 bits.
+        """
+        if type(seed) is not int:
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError(f"Overflow when unpacking long long: manual_seed expected 64 bits, got {seed}")
+        with self.lock:
+            self._seed = seed % 2**64
+            self._reseed = True  # done by the first draw: numpy.random takes 10 ms to import
+            self._at = _WORDS  # the place of the next word in the state, wherever the engine stands
+            self._words = None
+            self._untwisted = True  # PyTorch's ``next`` is 0 until the first draw, NumPy's ``pos`` 624
+            self.next_normal = self._next_float_normal = None
+        return self
+
+    def seed(self) -> int:
+        """Start again from a seed of the operating system, and return it (``torch.Generator.seed``)."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """Return the seed that the generator was started from (``torch.Generator.initial_seed``)."""
+        return self._seed
+
+    def clone_state(self) -> Generator:
+        """Return a new generator in the same state (``torch.Generator.clone_state``)."""
+        clone = Generator(self.device)
+        clone._set_state_array(self._get_state_array())
+        return clone
+
+    def __copy__(self) -> Generator:
+        return self.clone_state()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
+        return self.clone_state()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Generator, (self.device,), (self._seed, None, self.get_state())
+
+    def __setstate__(self, state: tuple[int, int | None, Tensor]) -> None:
+        self.set_state(state[2])
+
+    # -- drawing --------------------------------------------------------------------------------------------
+
+    def random(self, n: int) -> np.ndarray:
+        """``n`` words of 32 bits, as a new uint32 array (``at::CPUGeneratorImpl::random``)."""
+        if n == 0:
+            return np.empty(0, np.uint32)
+        with self.lock:
+            if n <= FEW and (self._words is None or self._at == _WORDS) and self._at % _WORDS + n <= _WORDS:
+                self._draw_ahead()
+            at, before = self._at, None
+            if self._words is not None:
+                before = self._words[at:at + n].copy()
+                if len(before) == n:
+                    self._at, self._untwisted = at + n, False
+                    return before
+                at, n = _WORDS, n - len(before)  # where the engine stands
+            engine = self._mt19937()
+            words = (engine.random_raw(n).astype(np.uint32) if n <= FEW else
+                     np.random.Generator(engine).integers(0, 1 << 32, n, np.uint32))
+            self._at, self._untwisted, self._words = (at + n - 1) % _WORDS + 1, False, None
+        return words if before is None else np.concatenate((before, words))
+
+    def _draw_ahead(self) -> None:
+        """Draw all words that are left in the state, or all of the next one: few are then a part of an array."""
+        at, words = self._at % _WORDS, np.empty(_WORDS, np.uint32)
+        words[at:] = self._mt19937().random_raw(_WORDS - at)
+        self._words, self._made, self._at = words, {}, at  # at once: interrupted, no word comes a second time
+
+    def ahead(self, n: int, make: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray | None:
+        """What ``make`` makes of the next ``n`` words, which are whole groups of this size: a row of numbers a group.
+        It is called with all groups that are left in the state, and what it makes of them is kept for the next calls,
+        also if groups of that size are drawn otherwise between them. None if fewer words are left. The caller holds the
+        lock.
+        """
+        at, kept = self._at, self._made.get(make)
+        if self._words is None or at == _WORDS:
+            at %= _WORDS
+            if at + n > _WORDS:
+                return None
+            self._draw_ahead()
+            kept = None
+        elif at + n > _WORDS:
+            return None
+        if kept is None or (at - kept[0]) % size:
+            kept = at, make(self._words[at:_WORDS - (_WORDS - at) % size])  # type: ignore[index]
+            self._made[make] = kept
+        self._at, self._untwisted = at + n, False
+        first = (at - kept[0]) // size
+        return kept[1][first:first + n // size].reshape(-1)
+
+    def random64(self, n: int) -> np.ndarray:
+        """``n`` words of 64 bits, the high half drawn first (``at::CPUGeneratorImpl::random64``)."""
+        return of_64_bits(self.random(2 * n))
+
+    @contextmanager
+    def one_by_one(self, transform: Callable[[np.ndarray], np.ndarray], bulk: int) -> Iterator[Callable[[], Any]]:
+        """Yield a function that returns ``transform`` of one 64-bit word per call, for samplers that reject.
+
+        Words are drawn ``bulk`` at a time, within a state; on exit the generator stands after the last one that was
+        used.
+        """
+        with self.lock:
+            current: Iterator[Any] = iter(())
+
+            def bulks() -> Iterator[Iterator[Any]]:
+                nonlocal current
+                while True:
+                    if self._words is None or self._at == _WORDS:
+                        self._draw_ahead()
+                    count = min(bulk, (_WORDS - self._at) // 2) or 1  # of which the second half is of the next state
+                    current = iter(transform(self.random64(count)).tolist())
+                    yield current
+
+            values = chain.from_iterable(bulks())
+            try:
+                yield values.__next__
+            finally:
+                self._at = max(self._at - 2 * operator.length_hint(current), 0)
+
+    def _mt19937(self) -> np.random.MT19937:
+        if self._engine is None:
+            self._engine = np.random.MT19937(0)
+            forks.include(self._engine.lock)
+        if self._reseed:
+            np.random.RandomState(self._engine).seed(self._seed % 2**32)
+            self._reseed = False
+        return self._engine
+
+    # -- state ----------------------------------------------------------------------------------------------
+
+    def get_state(self) -> Tensor:
+        """Return the state as a uint8 tensor of shape (5056,), as PyTorch has it (``torch.Generator.get_state``)."""
+        return from_array(self._get_state_array(), uint8)
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Continue from a state of ``get_state``, PyTorch's included (``torch.Generator.set_state``).
+
+        Raises:
+            TypeError: if the state is not a uint8 tensor on the CPU.
+            RuntimeError: if it is not contiguous, not of 5056 bytes, or no seeded MT19937 is in it.
+        """
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not uint8 or new_state.device != CPU:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, but got {new_state.dtype} on {new_state.device}")
+        if not new_state.is_contiguous():
+            raise RuntimeError(f"RNG state must be contiguous, but got strides {new_state.stride()}")
+        self._set_state_array(new_state.numpy())
+        return self
+
+    def _get_state_array(self) -> np.ndarray:
+        """The state in PyTorch's layout, as a new uint8 array of shape (5056,)."""
+        state = np.zeros((), STATE_LAYOUT)
+        with self.lock:
+            engine = self._mt19937().state["state"]
+            state["initial_seed"], state["seeded"] = self._seed, 1
+            state["next"] = 0 if self._untwisted else self._at
+            state["left"] = _WORDS + 1 - self._at
+            state["state"] = engine["key"]
+            if self.next_normal is not None:
+                state["normal_y"], state["normal_is_valid"] = self.next_normal, 1
+            if self._next_float_normal is not None:
+                state["next_float_normal_sample"] = self._next_float_normal
+                state["is_next_float_normal_sample_valid"] = True
+        return state.reshape(1).view(np.uint8)
+
+    def _set_state_array(self, data: np.ndarray) -> None:
+        """Continue from a state of :meth:`_get_state_array` or of PyTorch's ``get_state``.
+
+        Raises:
+            RuntimeError: if the size is not 5056 bytes, or no seeded MT19937 is in them.
+        """
+        if data.size != STATE_LAYOUT.itemsize:
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE_LAYOUT.itemsize}"
+                               f" but found the input RNG state size to be {data.size}")
+        state = np.ascontiguousarray(data).reshape(-1).view(STATE_LAYOUT)[0]
+        left, following = int(state["left"]), int(state["next"])
+        untwisted = left == 1 and following == 0
+        consistent = 0 < left <= _WORDS and (untwisted or left + following == _WORDS + 1)
+        if state["seeded"] != 1 or not consistent:
+            raise RuntimeError(f"Invalid mt19937 state: seeded={state['seeded']}, left={left}, next={following}")
+        with self.lock:
+            self._seed, self._untwisted = int(state["initial_seed"]), untwisted
+            self._at, self._words = _WORDS + 1 - left, None
+            self._mt19937().state = {"bit_generator": "MT19937", "state": {
+                "key": state["state"].astype(np.uint32), "pos": self._at}}
+            self.next_normal = float(state["normal_y"]) if state["normal_is_valid"] else None
+            self._next_float_normal = (float(state["next_float_normal_sample"])
+                                       if state["is_next_float_normal_sample_valid"] else None)
+
+
+kinds["cpu"] = Generator

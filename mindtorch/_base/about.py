@@ -1,0 +1,173 @@
+"""What errors are about: the facts that they arose from, and the calls that they went through.
+
+An error of the library is raised as ``about(error, kind, **facts)``; on its way out, the calls that led there are noted
+on it with ``note``. What explains errors, ``mindtorch.introspect.why``, reads these, and neither messages nor the
+library's frames. What is nested, a module in a module, a node of the graph, a transform, tells who sees the traceback
+only where the error arose, with ``tell``: in notes below the message (PEP 678).
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from .call_site import place_of
+
+E = TypeVar("E", bound=BaseException)
+
+
+class Call(NamedTuple):
+    """A call that an error went through: of an operator, of a module, or of a function by its name."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    depth: int  #: how many frames lie between the call and the place where the error was raised
+    site: tuple[str, int, str] | None  #: of an operator, file, line and function of the program that called it
+
+
+@dataclass
+class About:
+    """What an error is about: its kind, the facts that it arose from, and the calls that it went through, the innermost
+    first. Objects are referred to weakly, so that an error keeps no tensor alive longer than its traceback does.
+    """
+
+    kind: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+    told: dict[Any, str] = field(default_factory=dict)  #: the error's notes, by what they are about
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An error that is copied or sent to another process leaves behind what it refers to weakly."""
+        return About, (self.kind,)
+
+
+def about(error: E, kind: str, **facts: Any) -> E:
+    """The error, which now tells what it is about."""
+    error.__dict__["_about"] = About(kind, weakly(facts))  # also of an error whose attributes cannot be set
+    return error
+
+
+def kind_of(error: BaseException) -> str:
+    """What kind of error it was raised as; nothing for one that the library has not described."""
+    found = error.__dict__.get("_about")
+    return found.kind if found is not None else ""
+
+
+def wrong_argument(function: str, name: str, wanted: str, value: Any, position: int | None = None) -> TypeError:
+    """PyTorch's error of an argument of another type than a function takes; ``position`` is where it was given, from 1,
+    if not by name.
+    """
+    where, given = "" if position is None else f" (position {position})", type(value).__name__
+    return about(TypeError(f"{function}(): argument '{name}'{where} must be {wanted}, not {given}"),
+                 "no tensor" if wanted == "Tensor" else "", function=function, argument=name, given=given)
+
+
+def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None,
+         site: tuple[str, int, str] | None = None) -> None:
+    """Note a call that an error goes through. It is called where the error passes, in an ``except`` clause, so that a
+    call without an error costs nothing.
+    """
+    found = error.__dict__.setdefault("_about", About())
+    depth, trace = -1, error.__traceback__
+    while trace is not None:
+        depth, trace = depth + 1, trace.tb_next
+    if found.calls and depth <= found.calls[-1].depth:  # the same object, raised another time
+        found.calls.clear()
+    if len(found.calls) < CALLS:
+        found.calls.append(Call(weakly(function), weakly(args), weakly(kwargs or {}), depth, site))
+
+
+def tell(error: BaseException, subject: Any, sentence: str) -> None:
+    """Add a sentence to the error's notes, in the place of what they say of this subject, and before it the operators.
+    """
+    _add(error, tell_operators(error), subject, sentence)
+
+
+def tell_operators(error: BaseException) -> About:
+    """Add to the error's notes, for each line of the program that it passed, the innermost operator that the line
+    called. Returns what the error is about.
+    """
+    found = error.__dict__.setdefault("_about", About())
+    for call in found.calls:
+        if call.site and call.site not in found.told:
+            operator = sketch_operator(strongly(call.function), strongly(call.args))
+            _add(error, found, call.site, f"{operator}, called at {place(call.site)}")
+    return found
+
+
+def _add(error: BaseException, found: About, subject: Any, sentence: str) -> None:
+    notes = error.__dict__.setdefault("__notes__", [])
+    if found.told.get(subject) in notes:
+        notes.remove(found.told[subject])
+    found.told[subject] = sentence
+    if sentence not in notes:  # it may be there from another time that the same error was raised
+        notes.append(sentence)
+
+
+def sketch_operator(op: Any, args: tuple[Any, ...]) -> str:
+    """A call of an operator in a few words: ``aten::sum.dim_IntList(self=float32[2, 3], dim=[1])``."""
+    given = {parameter.name: value for parameter, value in zip(op.schema.parameters, args, strict=False)
+             if value is not parameter.default}
+    return f"aten::{op.name}{sketch_call((), given)}"
+
+
+def place(site: tuple[str, int, str]) -> str:
+    """A line of a program in words: ``train.py:12 in forward``, ``cell 3, line 2``."""
+    where = place_of(*site[:2])
+    return where if where.startswith("cell ") and site[2] == "<module>" else f"{where} in {site[2]}"
+
+
+def sketch(value: Any) -> str:
+    """A value in a few words: of a tensor its dtype, shape and, off the CPU, its device, as ``float32[2, 3]``."""
+    if hasattr(type(value), "_grad_edge"):
+        device = "" if value._device.type == "cpu" else f" on {value._device}"
+        return f"{value._dtype.name}{list(value.shape)}{device}"
+    if isinstance(value, (list, tuple)):
+        items = [*map(sketch, value[:SKETCHED]), *["..."] * (len(value) > SKETCHED)]
+        return f"[{', '.join(items)}]"
+    if isinstance(value, str):
+        return repr(value[:40])
+    says_it = type(value) in _PLAIN or type(value).__name__ in ("DType", "device")
+    return str(value) if says_it and type(value) is not type else type(value).__name__
+
+
+#: How many calls an error remembers at most: one that is raised again and again keeps its traceback, which grows.
+CALLS = 1000
+SKETCHED = 4  #: items of a list at most that a sketch has
+
+
+def sketch_call(args: Iterable[Any], kwargs: Mapping[str, Any]) -> str:
+    """The arguments of a call in a few words: ``(float32[2, 3], dim=1)``."""
+    return f"({', '.join([*map(sketch, args), *(f'{name}={sketch(value)}' for name, value in kwargs.items())])})"
+
+
+#: Types of values that hold nothing else.
+_PLAIN = {int, float, complex, bool, str, bytes, type(None), type}
+
+
+def weakly(value: Any) -> Any:
+    """A value in which objects are replaced by weak references to them, also inside of lists, tuples and dicts."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [weakly(item) for item in value] if isinstance(value, list) else tuple(map(weakly, value))
+    if kind is dict:
+        return {key: weakly(item) for key, item in value.items()}
+    if kind is slice:
+        return slice(weakly(value.start), weakly(value.stop), weakly(value.step))
+    try:
+        return weakref.ref(value)
+    except TypeError:  # a device, a dtype, a number of NumPy's
+        return value
+
+
+def strongly(value: Any) -> Any:
+    """What ``weakly`` was given, with None for what is gone."""
+    if isinstance(value, (list, tuple)):
+        return [strongly(item) for item in value] if isinstance(value, list) else tuple(map(strongly, value))
+    if type(value) is dict:
+        return {key: strongly(item) for key, item in value.items()}
+    return value() if isinstance(value, weakref.ref) else value

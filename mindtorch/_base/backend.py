@@ -1,0 +1,99 @@
+"""What the library asks of a kind of device: one ``Backend`` each, in one table.
+
+It stands where PyTorch has c10's ``DeviceGuardImplInterface``, the allocators and ``PrivateUse1HooksInterface``. The
+packages in ``_backends`` subclass it and enter themselves; everything else finds a device by its name in ``backends``.
+"""
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:  # the build, which has no NumPy, imports this
+    import numpy as np
+
+    from .._device import device
+    from .._dispatch.registry import Kernel, Operator
+    from .._tensor import Tensor
+
+
+#: Kernels of attention, by PyTorch's numbers (``nn.attention.SDPBackend``): in other operators, in blocks, a device's.
+MATH, FLASH, OVERRIDEABLE = 0, 1, 4
+
+
+class DeviceMemory(Protocol):
+    """Memory that is not the host's, under a storage; it is given back when nothing refers to it."""
+
+    address: int
+
+    def grown(self, nbytes: int) -> DeviceMemory:
+        """Other memory of ``nbytes`` bytes, with as many of these bytes as fit; the rest is zero."""
+
+    def copy_from(self, source: DeviceMemory | np.ndarray, nbytes: int) -> None:
+        """Copy ``nbytes`` bytes of other memory, or of the host's, to the start of this."""
+
+    def read(self, nbytes: int) -> np.ndarray:
+        """The first ``nbytes`` bytes as a host array; waits for what is pending."""
+
+
+class Backend:
+    """A kind of device. What a kind does not have (memory, several devices, streams) it leaves as it is here."""
+
+    name: str  #: the device type, as in ``torch.device(name)``
+    key: int  #: the dispatch key of its tensors
+
+    def kernel(self, op: Operator) -> Kernel | None:
+        """The device's own kernel of an operator; None if it has none."""
+
+    def fallback(self, op: Operator) -> Kernel | None:
+        """What runs an operator for which there is no kernel anywhere; None if nothing does."""
+
+    def allocate(self, nbytes: int, where: device) -> DeviceMemory | np.ndarray | None:
+        """Uninitialised memory for a storage: of the device, or a byte array of the host; None for no memory at all."""
+
+    def read(self, tensor: Tensor, operation: str) -> np.ndarray:
+        """The values of a tensor that has no host array, as a fresh one, for ``operation``; waits for them."""
+        raise NotImplementedError(f"{operation}: no kernel reads from the device {tensor.device}")
+
+    def write(self, target: Tensor, source: Tensor, non_blocking: bool) -> None:
+        """Write the values of a tensor on any device, broadcast and converted, into a tensor of this one."""
+        raise NotImplementedError(f"copy_: no kernel writes to the device {target.device}")
+
+    def pin_memory(self, tensor: Tensor) -> Tensor:
+        """A copy of a CPU tensor in host memory from which this device copies by itself."""
+        raise NotImplementedError(f"pin_memory: {self.name} devices do not copy from page-locked memory")
+
+    def current_index(self) -> int | None:
+        """The index that a device of this kind without one stands for; None where there is one device only."""
+
+    def selected(self, where: device) -> AbstractContextManager[Any]:
+        """A block in which operators without a tensor argument run on this device of the kind."""
+        return nullcontext()
+
+    def accelerates(self) -> bool:
+        """Whether programs that take an accelerator where there is one are to take this device."""
+        return False
+
+    def attention_kernel(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> int:
+        """Which kernel of attention the device has for tensors that kernels in blocks take (ATen's
+        ``_fused_sdp_choice_stub``).
+        """
+        return MATH
+
+    def stream_type(self) -> type[Any] | None:
+        """The class of the device's streams; None where operators run as they are called."""
+
+    def event_type(self) -> type[Any] | None:
+        """The class of the device's events; None where there are no streams."""
+
+    def stream_name(self) -> str | None:
+        """What to call the calling thread's current stream; None where there are no streams."""
+
+
+#: The backends by device type, and by dispatch key.
+backends: dict[str, Backend] = {}
+by_key: dict[int, Backend] = {}
+
+
+def register(backend: Backend) -> None:
+    """Enter a backend into the table; it takes the place of one of the same name."""
+    backends[backend.name] = by_key[backend.key] = backend

@@ -1,0 +1,55 @@
+"""Which elements a normalisation takes one mean and one variance of, and which of them share one weight.
+
+All normalisations are one: they see their input in some shape, take moments along some of its axes, and scale and shift
+what results by weights along others. Batch, layer and group normalisation differ in these axes only.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import prod
+
+from .layout import Ints
+
+KEPT = 256  #: groups of each kind that are kept
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How the elements of an input belong together."""
+
+    shape: Ints  #: the shape in which the input is seen
+    over: Ints  #: the axes along which mean and variance are taken
+    affine: Ints  #: the shape in which weight and bias are seen
+    shared: Ints  #: the axes along which one weight and one bias are used
+
+    @cached_property
+    def moments(self) -> Ints:
+        """The shape in which means and variances are seen."""
+        return tuple(1 if axis in self.over else size for axis, size in enumerate(self.shape))
+
+    @cached_property
+    def elements(self) -> int:
+        """How many elements one mean is of."""
+        return prod(self.shape[axis] for axis in self.over)
+
+
+@lru_cache(KEPT)
+def by_channel(shape: Ints) -> Groups:
+    """Batch normalisation: dimension 1 has the channels, each with its moments and its weight."""
+    others = tuple(axis for axis in range(len(shape)) if axis != 1)
+    return Groups(tuple(shape), others, (1, shape[1], *(1,) * (len(shape) - 2)), others)
+
+
+@lru_cache(KEPT)
+def by_row(shape: Ints, dims: int) -> Groups:
+    """Layer normalisation: each run of the last ``dims`` dimensions has its moments, each position in it its weight."""
+    outer, inner = prod(shape[:len(shape) - dims]), prod(shape[len(shape) - dims:])
+    return Groups((outer, inner), (1,), (1, inner), (0,))
+
+
+@lru_cache(KEPT)
+def by_group(batch: int, channels: int, pixels: int, groups: int) -> Groups:
+    """Group normalisation: each group of channels of a sample has its moments, each channel its weight."""
+    each = channels // groups
+    return Groups((batch, groups, each, pixels), (2, 3), (1, groups, each, 1), (0, 3))

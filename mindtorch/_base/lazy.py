@@ -1,0 +1,48 @@
+"""Packages with many names, of which a program uses few: a module is loaded when one of its names is first used."""
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .forks import load_module
+from .left_out import reason
+
+
+def has_module(folder: Path, name: str) -> bool:
+    """Whether a package's folder has a module, or a package, of that name."""
+    return (folder / f"{name}.py").exists() or (folder / name / "__init__.py").exists()
+
+
+def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package, some of whose imports stand under ``if TYPE_CHECKING``.
+
+    There readers and type checkers find them, and so does this function: no second list of names is kept. A module of
+    the package is an attribute also where no import names it, as it is in PyTorch, which loads all at once. ``hint``
+    ends the message of the error for a name that the package does not have.
+    """
+    module_of: dict[str, str] = {}
+    modules: set[str] = set()  # names that are modules themselves: ``from . import fft``
+    for block in ast.parse(Path(file).read_text("utf-8")).body:
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
+            for statement in block.body:
+                if isinstance(statement, ast.ImportFrom) and statement.level:
+                    for alias in statement.names:
+                        module_of[alias.name] = "." * statement.level + (statement.module or alias.name)
+                        modules |= {alias.name} if statement.module is None else set()
+
+    def load(name: str) -> Any:
+        if name not in module_of:
+            if not name.startswith("_") and has_module(Path(file).parent, name):
+                return load_module(f".{name}", package)
+            below = f"{package}.{name}".partition(".")[2]
+            raise AttributeError(f"module {package!r} has no attribute {name!r}: {reason(below)}" if reason(below)
+                                 else f"module {package!r} has no attribute {name!r}{hint}")
+        module = load_module(module_of[name], package)
+        value = module if name in modules else getattr(module, name)
+        setattr(sys.modules[package], name, value)  # from now on, the name is found without this function
+        return value
+
+    return load, lambda: sorted(module_of)

@@ -1,0 +1,24 @@
+"""The error of a matrix that an algorithm of linear algebra fails on: ``torch.linalg.LinAlgError``."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class _LinAlgError(RuntimeError):
+    """A matrix is singular or not positive definite, or an iteration did not converge (``torch.linalg.LinAlgError``).
+    """
+
+
+LinAlgError = _LinAlgError
+LinAlgError.__module__, LinAlgError.__qualname__ = "mindtorch.linalg", "LinAlgError"  # where pickles find it
+
+
+def first_failure(info: Any) -> tuple[str, int] | None:
+    """The first batch element whose LAPACK status is not 0, in PyTorch's words, and the status; None if all are 0."""
+    if not info.any():
+        return None
+    bad = np.flatnonzero(info)
+    status = int(info.reshape(-1)[bad[0]])
+    return (f"(Batch element {bad[0]}): " if info.ndim else ""), status

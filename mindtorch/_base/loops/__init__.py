@@ -1,0 +1,153 @@
+"""Loops over elements that NumPy lacks, or that take it many passes, compiled by numba where that is installed
+(``mindtorch[compile]``).
+
+``bodies`` is the table: a loop is a function of arrays. Its caller has a way by NumPy, too, and goes it where
+``Loop.compiled`` returns None: without numba, and for arrays that would not repay the compilation, which is the import
+of numba (half a second in each process) and, until it is on the disk, a tenth of a second a loop. Of loops that compute
+the same bits as NumPy's way, that is so until NumPy has computed ``REPAID`` elements, or ``SOON`` of them where numba
+is there already; a loop that rounds otherwise
+computes all arrays from ``LARGE`` elements on and no smaller ones, so that results do not depend on what ran before.
+In programs of ``torch.compile``, which are compiled to be called often, such loops begin at ``FEW`` elements.
+
+Loops let go of Python's lock, so that ``blocks`` may run them on several threads, and they write to given arrays alone.
+A signal waits until a loop is compiled; if that fails, a warning says so, and NumPy computes.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from functools import cache
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from .. import forks
+from ..interrupts import signals_wait
+
+#: Elements that NumPy computes in about the time that numba takes to be imported; elements of a large array.
+REPAID, LARGE = 1 << 25, 1 << 17
+SOON = 1 << 21
+#: Elements of an array for which NumPy's passes count for more than its calls.
+FEW = 1 << 8
+SINGLE = np.dtype(np.float32)  #: which most loops take
+
+_compiling = forks.lock()
+
+
+class State(threading.local):
+    """What a thread computes by loops that round otherwise than NumPy: arrays from so many elements on."""
+
+    least = LARGE
+
+
+state = State()
+
+
+@cache
+def numba() -> Any:
+    """The module, where it is installed and takes this NumPy."""
+    try:
+        return forks.load_module("numba")
+    except ImportError:
+        return None
+
+
+class Loop:
+    """A loop of ``bodies``. If it is ``exact``, NumPy computes the same bits, but for those of NaN."""
+
+    def __init__(self, name: str, exact: bool = False):
+        self.name, self.exact = name, exact
+        self._function: Callable[..., Any] | None = None
+        self._left: float = REPAID if exact else 0  # elements until it is compiled
+
+    def compiled(self, size: int) -> Callable[..., Any] | None:
+        """The function of arrays, to compute so many elements in all; None where that is left to NumPy."""
+        if not self.exact and size < state.least:
+            return None
+        if self._function is None:
+            self._left -= size
+            if self._left < 0 or (self._left < REPAID - SOON and "numba" in sys.modules):
+                self._compile_once()
+        return self._function
+
+    def if_imported(self) -> Callable[..., Any] | None:
+        """The function, where numba has been imported; it alone would not repay that."""
+        if self._function is None and self._left != inf and "numba" in sys.modules:
+            self._compile_once()
+        return self._function
+
+    def taking(self, x: np.ndarray, *others: np.ndarray) -> Callable[..., Any] | None:
+        """The function, to compute as many elements as the first of these arrays has; None where that is left to NumPy,
+        or not all of them are contiguous and of float32, as most loops take them.
+        """
+        for array in (x, *others):
+            if array.dtype is not SINGLE or not array.flags.c_contiguous:
+                return None
+        return self.compiled(x.size)
+
+    def _compile_once(self) -> None:
+        with _compiling, signals_wait():
+            self._function, self._left = self._compile(), inf
+
+    def _compile(self) -> Callable[..., Any] | None:
+        if self._function is not None or self._left == inf or numba() is None:
+            return self._function
+        make = forks.load_module(f"{__name__}.bodies").LOOPS[self.name]
+        try:
+            try:
+                function: Callable[..., Any] = make(True)
+            except RuntimeError:  # there is no place on the disk that may be written to
+                function = make(False)
+        except Exception as error:
+            warnings.warn(f"numba {numba().__version__} could not compile the loop {self.name}, which NumPy computes "
+                          f"now: {error}", RuntimeWarning, stacklevel=2)
+            return None
+        return of_any_memory(function)
+
+
+def of_any_memory(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """A loop that takes copies of arrays that it refuses before it begins: those that may not be written to, and those
+    that are not aligned. What it writes to are neither.
+    """
+    def call(*args: Any) -> Any:
+        try:
+            return loop(*args)
+        except TypeError:
+            return loop(*[np.require(arg, requirements=["A", "W"]) if isinstance(arg, np.ndarray) else arg
+                          for arg in args])
+
+    return call
+
+
+widen_float16, narrow_float16 = Loop("widen_float16", True), Loop("narrow_float16", True)
+widen_bfloat16, narrow_bfloat16 = Loop("widen_bfloat16", True), Loop("narrow_bfloat16", True)
+arithmetic = {"float16": Loop("arithmetic_float16", True), "bfloat16": Loop("arithmetic_bfloat16", True)}
+ARITHMETIC = ("add", "subtract", "multiply", "divide")  #: NumPy's names of what is counted in those
+add_to_lines, multiply_lines = Loop("add_to_lines", True), Loop("multiply_lines", True)
+#: Arithmetic of lines and what broadcasts to them, by NumPy's name: where the lines come second, and where they come
+#: first.
+arithmetic_of_lines = {
+    "add": (add_to_lines, add_to_lines), "multiply": (multiply_lines, multiply_lines),
+    "subtract": (Loop("subtract_lines", True), Loop("subtract_from_lines", True)),
+    "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
+box_muller = Loop("box_muller", True)
+sigmoid, silu, gelu, gelu_backward = Loop("sigmoid"), Loop("silu"), Loop("gelu"), Loop("gelu_backward")
+softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsum")
+softmax_backward, log_softmax_backward = Loop("softmax_backward"), Loop("log_softmax_backward")
+softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
+softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
+cumsum_down, gather, gather_down, scatter_add = (
+    Loop(name, True) for name in ("cumsum_down", "gather", "gather_down", "scatter_add"))
+index_add, count = Loop("index_add"), Loop("count", True)
+FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
+nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")
+sum_lines, sum_rows = Loop("sum_lines"), Loop("sum_rows", True)
+cube, threshold_backward, extreme_of_lines, extreme_in_columns = (
+    Loop(name, True) for name in ("cube", "threshold_backward", "extreme_of_lines", "extreme_in_columns"))
+until_other = Loop("until_other", True)  #: waits
+columns, real_places, all_places = (Loop(name, True) for name in ("columns", "real_places", "all_places"))
+sgd, sgd_with_momentum, adam = (Loop(name, True) for name in ("sgd", "sgd_with_momentum", "adam"))
+layer_norm, layer_norm_backward = Loop("layer_norm"), Loop("layer_norm_backward")

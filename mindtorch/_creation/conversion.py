@@ -1,0 +1,214 @@
+"""The tensor's methods that convert, copy and show: ``to`` in all its forms, dtypes, devices, printing."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from .. import _device
+from .._backends.common.convert import to_device
+from .._base.about import about
+from .._base.backend import backends
+from .._dispatch.aten import clone
+from .._dispatch.schemas import registry
+from .._dtype import (
+    DTYPE_ALIASES, NAMES, PYTHON_DTYPES, DType, as_dtype, bfloat16, bool_, float32, get_default_dtype, int8, int64,
+    uint8,
+)
+from .._storage import LEGACY_STORAGES, NAMES as STORAGE_NAMES
+from .._tensor import Tensor, tensor_method
+from .._tensor.printing import _str
+from .legacy import LEGACY_TENSORS, TypedTensor
+
+_to_copy = registry["_to_copy"]
+LEGACY_TYPES: dict[str, DType] = {name: kind.dtype for name, kind in LEGACY_TENSORS.items()}
+#: Methods that convert, besides those with an alias of their dtype, and the dtypes that they convert to.
+CONVERSIONS = {"bool": bool_, "byte": uint8, "char": int8, "bfloat16": bfloat16}
+
+
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, Any]:
+    """The device, dtype, ``non_blocking``, ``copy`` and memory format that the arguments of ``to`` mean. Raises
+    TypeError if they are none of ``to(dtype)``, ``to(device, dtype)``, ``to(other)`` with their options.
+    """
+    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    flags = {"non_blocking": kwargs.pop("non_blocking", False), "copy": kwargs.pop("copy", False)}
+    memory_format = kwargs.pop("memory_format", None)
+    rest = list(args)
+    if "other" in kwargs:
+        rest.insert(0, kwargs.pop("other"))
+    if kwargs:
+        raise about(TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'"),
+                    "unknown argument", function="to", keyword=next(iter(kwargs)))
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+        device, dtype = other._device, other._dtype
+    else:
+        if rest and not isinstance(rest[0], (DType, bool)) and rest[0] not in PYTHON_DTYPES:
+            first = rest.pop(0)
+            if first is not None and (isinstance(first, bool) or not isinstance(first, (str, int, _device.device))):
+                raise TypeError("to() received an invalid combination of arguments - got "
+                                f"({', '.join(type(a).__name__ for a in args)}), but expected a device, a dtype or a "
+                                "tensor")
+            if rest and isinstance(rest[0], bool):
+                raise TypeError("to(): argument 'dtype' (position 2) must be torch.dtype, not bool")
+            device = first
+        if rest and (isinstance(rest[0], DType) or rest[0] is None or rest[0] in PYTHON_DTYPES):
+            dtype = rest.pop(0)
+    for name, value in zip(("non_blocking", "copy"), rest, strict=False):
+        if not isinstance(value, bool):
+            raise TypeError(f"to(): argument '{name}' must be bool, not {type(value).__name__}")
+        flags[name] = value
+    dtype = as_dtype("to", dtype)
+    where = None if device is None else _device.resolve_device(device)
+    return where, dtype, flags["non_blocking"], flags["copy"], memory_format
+
+
+def _as_shown(self: Tensor, device: Any = None, dtype: DType | None = None, non_blocking: bool = False,
+              copy: bool = False, *, other: Tensor | None = None, memory_format: Any = None) -> Tensor:
+    """All that ``to`` takes; a dtype or a tensor may come first, too."""
+    raise NotImplementedError
+
+
+@tensor_method("to")
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """This tensor on another device or in another dtype, or itself if nothing changes (``torch.Tensor.to``).
+
+    Forms: ``to(dtype)``, ``to(device, dtype=None)``, ``to(other)``, each with ``non_blocking``, ``copy``,
+    ``memory_format``.
+    """
+    if len(args) == 1 and args[0].__class__ is DType and not kwargs:
+        return self if args[0] is self._dtype else _to_copy.call(self, args[0])
+    if len(args) == 1 and not kwargs and (args[0].__class__ is _device.device or args[0].__class__ is str):
+        return to_device(self, args[0])
+    device, dtype, non_blocking, copy, memory_format = parse_to(*args, **kwargs)
+    if memory_format is not None and memory_format.name != "preserve_format":
+        if (not copy and self.is_contiguous(memory_format)
+                and dtype in (None, self._dtype) and device in (None, self._device)):
+            return self
+        return _to_copy.call(self, dtype, device or self._device, non_blocking, memory_format)
+    return to_device(self, self._device if device is None else device, dtype, non_blocking, copy)
+
+
+to.__signature__ = inspect.signature(_as_shown)  # type: ignore[attr-defined]
+
+
+def _to_dtype(name: str, dtype: DType) -> Callable[..., Tensor]:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        if memory_format is not None:
+            return to(self, dtype, memory_format=memory_format)
+        return self if self._dtype is dtype else _to_copy.call(self, dtype)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"This tensor in the dtype {dtype.name}, or itself if it has it (``torch.Tensor.{name}``)."
+    return method
+
+
+@tensor_method("type")
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the legacy type, or the tensor converted to a dtype or to a type of that name
+    (``torch.Tensor.type``).
+
+    Raises:
+        ValueError: if there is no type of that name.
+    """
+    if dtype is None:
+        name = f"{NAMES[self._dtype.name]}Tensor"
+        return f"torch.{name}" if self._device.type == "cpu" else f"torch.{self._device.type}.{name}"
+    if isinstance(dtype, str):
+        found = LEGACY_TYPES.get(dtype.rpartition(".")[2])
+        if found is None:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = found
+    elif isinstance(dtype, TypedTensor):
+        dtype = dtype.dtype
+    elif dtype is Tensor:
+        dtype = get_default_dtype()
+    elif not isinstance(dtype, DType):
+        dtype = {"bool": bool_, "int": int64,
+                 "float": float32}.get(getattr(dtype, "__name__", ""))
+        if dtype is None:
+            raise TypeError("type(): argument 'dtype' must be a dtype, a type name or a Python number type")
+    return self.to(dtype)
+
+
+@tensor_method("to_dense")
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """This tensor, which is dense, in a dtype, or itself if it has it (``torch.Tensor.to_dense``). ``masked_grad`` is
+    about sparse tensors.
+    """
+    return self if dtype is None else self.to(dtype)
+
+
+@tensor_method("cpu")
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """This tensor in host memory, which is itself on the CPU (``torch.Tensor.cpu``)."""
+    return to_device(self, "cpu")
+
+
+@tensor_method("npu")
+def npu(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """This tensor on an NPU, by default the current one, as ``torch.Tensor.cuda`` does for a GPU."""
+    return to_device(self, "npu" if device is None else device, non_blocking=non_blocking)
+
+
+@tensor_method("cuda")
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """Raises the error of a PyTorch without CUDA (``torch.Tensor.cuda``); see ``npu``.
+
+    Raises:
+        AssertionError: always.
+    """
+    raise _device.no_backend("cuda")
+
+
+@tensor_method("type_as")
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the dtype of another (``torch.Tensor.type_as``)."""
+    return to(self, other._dtype)
+
+
+@tensor_method("storage_type")
+def storage_type(self: Tensor) -> Any:
+    """The class of the storage's elements (``torch.Tensor.storage_type``)."""
+    return LEGACY_STORAGES[STORAGE_NAMES[self._dtype]]
+
+
+@tensor_method("pin_memory")
+def pin_memory(self: Tensor, device: Any = "npu") -> Tensor:
+    """A copy in page-locked host memory, or the tensor itself if it is there (``torch.Tensor.pin_memory``).
+
+    Raises:
+        RuntimeError: if it is not a CPU tensor.
+    """
+    return backends[_device.device(device or "npu").type].pin_memory(self)
+
+
+@tensor_method("new")
+def _new(self: Any, *sizes: Any, size: Any = None, device: Any = None) -> Any:
+    """A tensor of this one's class and dtype, from sizes or from values (``torch.Tensor.new``)."""
+    return type(self)(*(sizes if size is None else size), dtype=self._dtype, device=device or self._device)
+
+
+@tensor_method("contiguous")
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """This tensor if its elements lie in order, else a copy in which they do (``torch.Tensor.contiguous``)."""
+    if getattr(memory_format, "name", memory_format) == "preserve_format":
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return self if self.is_contiguous(memory_format) else clone(self, memory_format or "contiguous_format")
+
+
+@tensor_method("__format__")
+def _format(self: Tensor, spec: str) -> str:
+    if not self.ndim and not self.is_meta:
+        return self.item().__format__(spec)
+    return object.__format__(self, spec)
+
+
+@tensor_method("__repr__")
+def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
+    """PyTorch's text of a tensor."""
+    return _str(self, tensor_contents=tensor_contents)
+
+
+for _name, _dtype in {**DTYPE_ALIASES, **CONVERSIONS}.items():
+    setattr(Tensor, _name, _to_dtype(_name, _dtype))

@@ -1,0 +1,124 @@
+"""Namespaces of devices that PyTorch may have and mindtorch has not: what a PyTorch without them says."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .._device import no_backend
+
+
+class StreamContext:
+    """A block on a stream; nothing for None."""
+
+    def __init__(self, stream: Any = None):
+        if stream is not None:
+            raise no_backend("cuda")
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+
+def refusing(error: Callable[[str], Exception], names: Iterable[str], namespace: str) -> dict[str, Callable[..., Any]]:
+    """Functions of these names that raise an error, which is made of the name."""
+
+    def make(name: str) -> Callable[..., Any]:
+        def refuse(*args: Any, **kwargs: Any) -> Any:
+            raise error(name)
+
+        refuse.__name__ = refuse.__qualname__ = name
+        refuse.__module__ = f"torch.{namespace}"
+        refuse.__doc__ = f"Raises the error of a PyTorch without this device (``torch.{namespace}.{name}``)."
+        return refuse
+
+    return {name: make(name) for name in names}
+
+
+#: What ``torch.cuda`` and ``torch.xpu`` have, and what needs a device.
+NEEDS_A_DEVICE = (
+    "can_device_access_peer", "change_current_allocator", "current_device", "current_stream", "default_stream",
+    "get_device_capability", "get_device_name", "get_device_properties", "get_per_process_memory_fraction",
+    "get_rng_state", "init", "initial_seed", "ipc_collect", "is_current_stream_capturing", "make_graphed_callables",
+    "mem_get_info", "memory_snapshot", "memory_summary", "memory_usage", "power_draw", "clock_rate", "temperature",
+    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
+    "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all",
+    "set_stream", "synchronize", "utilization", "caching_allocator_alloc", "caching_allocator_delete", "cudart",
+    "current_blas_handle", "get_sync_debug_mode", "set_sync_debug_mode", "graph_pool_handle", "device_of",
+    "get_stream_from_external", "device_memory_used", "list_gpu_processes",
+)
+
+
+def namespace_of(kind: str) -> dict[str, Any]:
+    """The names of ``torch.cuda`` or ``torch.xpu`` in a PyTorch without it: there is no device, no memory in use, and
+    seeding does nothing; all else raises.
+    """
+
+    def is_available() -> bool:
+        """Whether there is such a device: no."""
+        return False
+
+    def device_count() -> int:
+        """The number of such devices: 0."""
+        return 0
+
+    def number_of_bytes(device: Any = None) -> int:
+        """The bytes in use: 0."""
+        return 0
+
+    def memory_stats(device: Any = None) -> dict[str, Any]:
+        """The allocator's counts: none."""
+        return {}
+
+    def manual_seed(seed: int) -> None:
+        """Seed the device's generator, of which there is none."""
+        int(seed)
+
+    def nothing() -> None:
+        """Do what there is nothing to do for."""
+
+    def empty_list() -> list[Any]:
+        """What there is of each device: nothing."""
+        return []
+
+    def unsupported(including_emulation: bool = True) -> bool:
+        """Whether the device can do that: there is none."""
+        return False
+
+    class device:
+        """A block in which a device is the current one; nothing for None."""
+
+        def __init__(self, device: Any):
+            self.idx = device
+
+        def __enter__(self) -> Any:
+            if self.idx is not None:
+                raise no_backend(kind)
+            return self
+
+        def __exit__(self, *exc: object) -> None:
+            return None
+
+    stats = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "memory_cached",
+             "max_memory_cached")
+    return {
+        **refusing(lambda name: no_backend(kind), NEEDS_A_DEVICE, kind),
+        **{name: type(name, (), {
+            "__init__": refusing(lambda name: RuntimeError(f"Tried to instantiate dummy base class {name}"), [name],
+                                 kind)[name],
+            "__doc__": f"An object of the device, of which there is none (``torch.{kind}.{name}``).",
+        }) for name in ("Event", "ExternalStream", "MemPool", "CUDAGraph")},
+        "Stream": type("Stream", (), {
+            "__init__": refusing(lambda name: RuntimeError(f"torch.{kind}.Stream requires {kind.upper()} support"),
+                                 ["Stream"], kind)["Stream"]}),
+        "StreamContext": StreamContext, "stream": StreamContext, "device": device,
+        **dict.fromkeys(stats, number_of_bytes),
+        **dict.fromkeys(("memory_stats", "memory_stats_as_nested_dict"), memory_stats),
+        **dict.fromkeys(("manual_seed", "manual_seed_all"), manual_seed),
+        **dict.fromkeys(("seed", "seed_all", "empty_cache"), nothing),
+        **dict.fromkeys(("get_arch_list", "get_rng_state_all"), empty_list),
+        **dict.fromkeys(("is_available", "is_initialized"), is_available),
+        **dict.fromkeys(("is_bf16_supported", "is_tf32_supported"), unsupported),
+        "device_count": device_count, "get_gencode_flags": str, "default_generators": (),
+    }

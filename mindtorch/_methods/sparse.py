@@ -1,0 +1,96 @@
+"""What only sparse tensors have: since tensors are strided, it is refused as PyTorch refuses it."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._tensor import Tensor, tensor_method
+
+#: By the method: the layout that it expects, and what it returns of a tensor that has it.
+SPARSE = {
+    "is_coalesced": ("sparse coordinate", "Whether each index of a sparse tensor is there once"),
+    "coalesce": ("sparse coordinate", "A sparse tensor with each index once"),
+    "indices": ("sparse coordinate", "Where the values of a sparse tensor stand"),
+    "values": ("sparse", "The values of a sparse tensor"),
+    "crow_indices": ("sparse row compressed", "Where the rows of a sparse tensor begin"),
+    "col_indices": ("sparse row compressed", "The columns of a sparse tensor's values"),
+    "ccol_indices": ("sparse column compressed", "Where the columns of a sparse tensor begin"),
+    "row_indices": ("sparse column compressed", "The rows of a sparse tensor's values"),
+}
+#: Methods that only sparse tensors have a kernel of, and what they return.
+KERNELS = {
+    "_nnz": "The number of values of a sparse tensor",
+    "_indices": "Where the values of a sparse tensor stand, also where an index is there twice",
+    "_values": "The values of a sparse tensor, also where an index is there twice",
+    "_dimI": "The number of sparse dimensions",
+    "_dimV": "The number of dense dimensions",
+    "sparse_mask": "This tensor's values where a sparse one, `mask`, has some",
+}
+
+
+def _of_layout(name: str, layout: str) -> Callable[[Tensor], Any]:
+    def method(self: Tensor) -> Any:
+        raise RuntimeError(f"{name} expected {layout} tensor layout but got Strided")
+
+    method.__doc__ = "    RuntimeError: always, since tensors are strided."
+    return method
+
+
+def _of_kernel(name: str) -> Callable[..., Any]:
+    def refused(self: Tensor) -> NotImplementedError:
+        return NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{self._device.type}' "
+                                   "backend: only sparse tensors have a kernel of it")
+
+    def method(self: Tensor) -> Any:
+        raise refused(self)
+
+    def of_mask(self: Tensor, mask: Tensor) -> Any:
+        raise refused(self)
+
+    chosen: Callable[..., Any] = of_mask if name == "sparse_mask" else method
+    chosen.__doc__ = "    NotImplementedError: always, since tensors are strided."
+    return chosen
+
+
+def _add_method(name: str, method: Callable[..., Any], what: str) -> None:
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = f"{what} (``torch.Tensor.{name}``).\n\nRaises:\n{method.__doc__}"
+    setattr(Tensor, name, method)
+
+
+@tensor_method("sparse_dim")
+def sparse_dim(self: Tensor) -> int:
+    """The number of sparse dimensions: 0, since the tensor is strided (``torch.Tensor.sparse_dim``)."""
+    return 0
+
+
+@tensor_method("dense_dim")
+def dense_dim(self: Tensor) -> int:
+    """The number of dense dimensions: all, since the tensor is strided (``torch.Tensor.dense_dim``)."""
+    return self.dim()
+
+
+@tensor_method("sspaddmm")
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """A sparse matrix plus the product of a sparse and a dense one (``torch.sspaddmm``).
+
+    Raises:
+        RuntimeError: always, since tensors are strided.
+    """
+    raise RuntimeError("tensor.sspaddmm(...) can only be called on sparse tensors")
+
+
+@tensor_method("smm")
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """The product of a sparse and a dense matrix, which is sparse (``torch.smm``).
+
+    Raises:
+        RuntimeError: always, since tensors are strided.
+    """
+    return sspaddmm(input, input, mat)
+
+
+for _name, (_layout, _what) in SPARSE.items():
+    _add_method(_name, _of_layout(_name, _layout), _what)
+for _name, _what in KERNELS.items():
+    _add_method(_name, _of_kernel(_name), _what)

@@ -1,0 +1,98 @@
+"""``python -m mindtorch run script.py [args]`` runs a PyTorch program on mindtorch; ``python -m mindtorch tour`` opens
+the tour; ``python -m mindtorch course`` makes the students' notebooks, slides and a guide, and grades;
+``python -m mindtorch launch -n 4 script.py`` runs a program in several processes (``torch.distributed``);
+``python -m mindtorch npu`` says what of CANN is found, what is missing, and what to do.
+"""
+from __future__ import annotations
+
+import argparse
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+from .install import install_as_torch
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+
+
+def run(script: str, arguments: list[str]) -> None:
+    """Run a program as ``__main__``, with ``import torch`` meaning mindtorch."""
+    install_as_torch()
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    runpy.run_path(script, run_name="__main__")
+
+
+def told(script: str, arguments: list[str]) -> int:
+    """Run a program, and tell its error as Python does: from the program's first line on. Returns the exit status."""
+    try:
+        run(script, arguments)
+    except Exception as error:
+        frames = error.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename != script:
+            frames = frames.tb_next
+        sys.excepthook(type(error), error.with_traceback(frames), frames)
+        return 1
+    return 0
+
+
+def tour(html: str | None, arguments: list[str]) -> int:
+    """Open the tour in JupyterLab, or execute it to an HTML file; the arguments go to JupyterLab or nbconvert."""
+    notebook = NOTEBOOKS / "00_tour.ipynb"
+    if not notebook.exists():
+        print(f"the notebooks are not beside the package ({notebook}): install with 'pip install -e .' from the "
+              "repository", file=sys.stderr)
+        return 1
+    if html is None:
+        return subprocess.call([sys.executable, "-m", "jupyterlab", str(notebook), *arguments])
+    target = Path(html).resolve()
+    return subprocess.call([sys.executable, "-m", "nbconvert", "--to", "html", "--execute",
+                            "--output-dir", str(target.parent), "--output", target.name, str(notebook), *arguments])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m mindtorch", description="mindtorch: PyTorch's insides, seen.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    runner = commands.add_parser("run", help="run a PyTorch program on mindtorch")
+    runner.add_argument("script")
+    runner.add_argument("arguments", nargs=argparse.REMAINDER)
+    guide = commands.add_parser("tour", help="open the tour notebook in JupyterLab")
+    guide.add_argument("--html", metavar="FILE",
+                       help="execute it to an HTML file instead (for machines without a screen)")
+    guide.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS",
+                       help="what else JupyterLab is given, such as -- --allow-root")
+    teacher = commands.add_parser("course", help="make the course's release, slides and guide, or grade submissions")
+    teacher.add_argument("action", choices=("release", "grade", "slides", "guide"))
+    teacher.add_argument("folder", help="where release, slides or guide go; or a folder that has one for each "
+                                        "student (grade)")
+    teacher.add_argument("--masters", metavar="FOLDER", help="the masters, if they are not this repository's")
+    teacher.add_argument("--key", default="", help="a word that shows students the solutions (release)")
+    teacher.add_argument("--grades", metavar="FILE", default="grades.csv", help="where the grades go (grade)")
+    teacher.add_argument("--reveal", metavar="PLACE", default="",
+                         help="a folder with reveal.js, or its address: else slides load it from the network (slides)")
+    teacher.add_argument("--seconds", type=float, default=120.0, help="that a notebook may take (grade)")
+    launcher = commands.add_parser("launch", help="run a program in several processes (torch.distributed)")
+    launcher.add_argument("-n", "--nproc-per-node", dest="count", type=int, required=True, help="how many")
+    launcher.add_argument("-l", "--label", action="store_true", help="begin each line of output with its rank")
+    launcher.add_argument("script")
+    launcher.add_argument("arguments", nargs=argparse.REMAINDER)
+    commands.add_parser("npu", help="say what of CANN is found, what is missing, and what to do")
+    options = parser.parse_args()
+    if options.command == "run":
+        return told(options.script, options.arguments)
+    if options.command == "npu":
+        from .._backends.npu.report import report
+
+        lines, is_usable = report()
+        print("\n".join(lines))
+        return 0 if is_usable else 1
+    if options.command == "launch":
+        from .launch import launch
+
+        return launch(options.count, options.script, options.arguments, ["-l"] if options.label else [])
+    if options.command == "course":
+        from ..course.command import command  # slow, and of no use to the others
+
+        return command(options)
+    return tour(options.html, options.arguments)

@@ -1,0 +1,91 @@
+"""Run programs that say ``import torch``."""
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from multiprocessing import spawn
+from types import ModuleType
+from typing import Any
+
+from .._base.left_out import IMPORTED, reason
+
+
+class _Loader(importlib.abc.Loader):
+    """Puts mindtorch's module where PyTorch's was asked for, and what is loaded below it, too: importing that once more
+    would make it an attribute of its package, where ``torch.autograd.gradcheck`` is a function.
+    """
+
+    def __init__(self, ours: str):
+        self.ours = ours
+
+    def create_module(self, spec: Any) -> ModuleType | None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = importlib.import_module(self.ours)
+        for name, loaded in list(sys.modules.items()):
+            if name.startswith(self.ours + "."):
+                sys.modules.setdefault("torch" + name[len("mindtorch"):], loaded)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> Any:
+        package, _, name = fullname.partition(".")
+        if package not in ("torch", "mindtorch"):
+            return None
+        if (why := reason(name)) is not None and name not in IMPORTED:
+            raise ModuleNotFoundError(why, name=f"torch.{name}")  # also for ``from torch import fx``
+        if package != "torch":
+            return None
+        ours = "mindtorch" + fullname[len("torch"):]
+        if importlib.util.find_spec(ours) is None:
+            raise ModuleNotFoundError(f"No module named '{fullname}': mindtorch does not have it", name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, _Loader(ours))
+
+
+class _Installed:
+    """Goes first to a process that starts anew: to be read there is to install there, too, before the program's main
+    module is imported for the sake of what it defines.
+    """
+
+    def __reduce__(self) -> Any:
+        return install_as_torch, ()
+
+
+def _preparation_data(name: str) -> dict[str, Any]:
+    """What ``multiprocessing`` tells a process that it starts by ``spawn`` or ``forkserver``."""
+    return {"mindtorch": _Installed(), **_plain_preparation_data(name)}
+
+
+_finder = _Finder()
+_plain_preparation_data = spawn.get_preparation_data
+
+
+def install_as_torch() -> None:
+    """Make ``import torch``, and the names below it, mean mindtorch from now on, in this process and in those that it
+    starts by ``multiprocessing``.
+
+    Raises:
+        RuntimeError: if PyTorch itself has been imported already.
+    """
+    loaded = sys.modules.get("torch")
+    if loaded is not None and loaded.__name__ != "mindtorch":
+        raise RuntimeError("install_as_torch(): PyTorch has been imported already; call this before anything imports "
+                           "torch")
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    vars(spawn)["get_preparation_data"] = _preparation_data
+
+
+def uninstall_as_torch() -> None:
+    """Undo ``install_as_torch``."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    vars(spawn)["get_preparation_data"] = _plain_preparation_data
+    for name in [n for n, m in sys.modules.items() if n.partition(".")[0] == "torch"
+                 and m.__name__.startswith("mindtorch")]:
+        del sys.modules[name]

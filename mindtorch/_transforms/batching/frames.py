@@ -1,0 +1,173 @@
+"""Batched tensors: the elements of a batch, seen as one tensor of the shape of an element."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ..._base.interrupts import contextmanager
+from ..._base.layout import contiguous_strides
+from ..._base.size import Size
+from ..._dispatch.aten import expand, permute
+from ..._dispatch.dispatcher import TENSOR_TYPES, set_local
+from ..._dispatch.keys import BACKENDS, BATCHED, MATH_BITS, NONCONTIGUOUS
+from ..._dispatch.local import local
+from ..._tensor import Tensor, new
+
+_next_number = itertools.count(1).__next__
+
+
+class VmapInfo(NamedTuple):
+    """What a rule of a user's is told of the ``vmap`` that calls it."""
+
+    batch_size: int
+    randomness: str
+
+
+class Frame:
+    """One call of ``vmap``: how many elements there are, and what random numbers they get."""
+
+    def __init__(self, size: int, randomness: str = "error"):
+        self.number, self.size, self.randomness = _next_number(), size, randomness
+        self.level = 0  #: how deep it is nested in functions of functions, counted from 1
+
+    @contextmanager
+    def entered(self) -> Iterator[Frame]:
+        """What is called in the block is called inside of this frame."""
+        before = local.frames
+        self.level = len(before) + local.transforms + 1
+        set_local("frames", (*before, self))
+        try:
+            yield self
+        finally:
+            set_local("frames", before)
+
+    @contextmanager
+    def left(self) -> Iterator[None]:
+        """What is called in the block is called outside of this frame."""
+        frames = local.frames
+        set_local("frames", frames[:frames.index(self)] if self in frames else frames)
+        try:
+            yield
+        finally:
+            set_local("frames", frames)
+
+    def through_rule(self, rule: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """What a user's rule, such as ``autograd.Function.vmap``, makes of the elements.
+
+        It is told of the ``vmap`` and where the batch lies in each argument; it returns the results and where it lies
+        in these.
+        """
+        with self.left():
+            results, dims = rule(VmapInfo(self.size, self.randomness), tuple([place(a, self) for a in args]),
+                                 *[whole(a, self) for a in args])
+
+        def marked(result: Any, dim: Any) -> Any:
+            if isinstance(result, (tuple, list)):
+                dims = dim if isinstance(dim, (tuple, list)) else [dim] * len(result)
+                return type(result)([marked(*pair) for pair in zip(result, dims, strict=True)])
+            return result if dim is None else batched(result, dim % result.ndim, self)
+
+        return marked(results, dims)
+
+
+def place(value: Any, frame: Frame) -> Any:
+    """Along which dimension the elements of this frame lie in a value; None if it has none."""
+    if isinstance(value, (tuple, list)):
+        return type(value)([place(item, frame) for item in value])
+    return (value._batched[1] if value.__class__ in TENSOR_TYPES and value._batched is not None
+            and value._batched[2] is frame else None)
+
+
+def whole(value: Any, frame: Frame) -> Any:
+    """A value with all its elements of this frame, where ``place`` says."""
+    if isinstance(value, (tuple, list)):
+        return type(value)([whole(item, frame) for item in value])
+    return value if place(value, frame) is None else value._batched[0]
+
+
+def batched(value: Any, dim: int, frame: Frame) -> Tensor:
+    """One element of ``value``, which has them all along ``dim``."""
+    out = new(Tensor)
+    out._batched = value, dim, frame
+    shape, stride = list(value.shape), list(value._strides())
+    del shape[dim], stride[dim]
+    out._shape, out._stride = Size(shape), tuple(stride)
+    out._dtype, out._device = value._dtype, value._device
+    out._keys = BATCHED | value._keys & (BACKENDS | MATH_BITS)
+    if out._stride != contiguous_strides(out._shape):
+        out._keys |= NONCONTIGUOUS
+    out._version_counter = value._version_counter
+    return out
+
+
+def moved(value: Any, source: int, target: int) -> Any:
+    """A tensor with one dimension in another place."""
+    if source == target:
+        return value
+    order = [d for d in range(value.ndim) if d != source]
+    order.insert(target, source)
+    return permute(value, tuple(order))
+
+
+def lowered(value: Any, frame: Frame) -> Any:
+    """All elements of a tensor that is batched in this frame, in front; any other as it is."""
+    found = value._batched if value.__class__ in TENSOR_TYPES else None
+    if found is None or found[2].number < frame.number:
+        return value
+    whole, dim, own = found
+    if own is frame:
+        return moved(whole, dim, 0)
+    below = lowered(whole, frame)
+    return value if below is whole else batched(below, dim + 1, own)
+
+
+def is_batched(value: Any, frame: Frame) -> bool:
+    """Whether a value is a tensor that is batched in this frame."""
+    return value.__class__ in TENSOR_TYPES and lowered(value, frame) is not value
+
+
+def lowered_all(value: Any, frames: tuple[Frame, ...]) -> Any:
+    """All elements of a tensor in all these frames, the outermost in front."""
+    for frame in reversed(frames):
+        value = filled(value, frame)
+    return value
+
+
+def opened(value: Any, frames: tuple[Frame, ...]) -> tuple[Any, list[int]]:
+    """All elements of a tensor in all these frames, and where they lie: where they did, or in front if all are one."""
+    places: list[int] = []
+    for frame in reversed(frames):
+        dim = place(value, frame)
+        value = filled(value, frame) if dim is None else value._batched[0]
+        places.insert(0, dim or 0)
+    return value, places
+
+
+def placed(value: Any, frames: tuple[Frame, ...], places: list[int]) -> Any:
+    """All elements of a tensor in all these frames, along these dimensions."""
+    for frame, dim in zip(reversed(frames), reversed(places), strict=True):
+        value = moved(filled(value, frame), 0, dim)
+    return value
+
+
+def raised_all(value: Any, frames: tuple[Frame, ...], places: list[int] | None = None) -> Any:
+    """One element of what ``lowered_all`` returned, or, with their places, ``opened`` and ``placed``."""
+    for frame, dim in zip(frames, places or [0] * len(frames), strict=True):
+        value = raised(value, dim, frame)
+    return value
+
+
+def raised(value: Any, dim: int, frame: Frame) -> Any:
+    """One element of ``value``, which has them along ``dim``; below the frames inside of this one."""
+    found = value._batched
+    if found is None or found[2].number < frame.number:
+        return batched(value, dim, frame)
+    whole, where, inner = found
+    place = dim if dim < where else dim + 1
+    return batched(raised(whole, place, frame), where - (place < where), inner)
+
+
+def filled(value: Any, frame: Frame) -> Any:
+    """All elements of a tensor, in front; the same for each where it is not batched."""
+    return lowered(value, frame) if is_batched(value, frame) else expand(value, (frame.size, *value.shape))

@@ -1,0 +1,71 @@
+"""What the Batched key does to a call: the operator's rule, for the innermost frame."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..._backends.common.pointwise import Pointwise
+from ..._composite import COMPOSITES
+from ..._dispatch.dispatcher import has_derivative, registry, tensors_of
+from ..._dispatch.keys import BACKENDS, BATCHED, CPU
+from ..._dispatch.local import local
+from ..._dispatch.registry import Operator
+from .draws import at_random
+from .frames import Frame, batched, is_batched, lowered
+from .rules import Rule, by_element, each_result, filled_like, pointwise, with_own_self
+from .table import RULES
+
+
+def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
+    """The Batched key: run an operator on all elements of the innermost frame."""
+    backend = keys & BACKENDS or CPU
+    kernel = op.kernel(backend & -backend)
+    is_random = op.family == "random" and not op.packet.endswith("_backward")
+    functional = op.functional if op.is_inplace and op.functional is not None else op
+    rule = RULES.get(functional.name) or (
+        pointwise if isinstance(registry.meta_rows.get(functional.name), Pointwise) else None)
+    composite = kernel.fn if kernel is not None and kernel.fn is COMPOSITES.get(op.name) else None
+    if composite is not None and (op.schema.parameters[0].base == "Tensor" if is_random else rule is None):
+        return composite if op.is_inplace or not has_derivative(op) else with_own_self(composite)
+    rule = rule or by_element
+
+    def call(*args: Any) -> Any:
+        found = [t._batched[2] for t in tensors_of(args) if t._keys & BATCHED]
+        frame = max(found, key=lambda frame: frame.number) if found else local.frames[-1]
+        if op.is_out:
+            raise RuntimeError(f"Batching rule not implemented for aten::{op.name}; the fallback path doesn't work on "
+                               "out= or view ops.")
+        if is_random:
+            return at_random(op, frame, args)
+        if op.is_inplace and not is_batched(args[0], frame):
+            raise RuntimeError(
+                f"vmap: {op.name}(self, *extra_args) is not possible because there exists a Tensor `other` in "
+                "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
+                "`self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of "
+                f"{op.name}. If said operator is being called inside the PyTorch framework, please file a bug report "
+                "instead.")
+        if "inplace_view" in op.flags or op.name in IN_PLACE_VIEWS:
+            view = registry[op.packet[:-1] + op.name[len(op.packet):]].call(*args)
+            for name in ("_batched", "_shape", "_stride", "_keys"):
+                setattr(args[0], name, getattr(view, name))
+            return args[0]
+        result = rule(op, frame, args)
+        return args[0] if op.is_inplace else wrapped(result, frame)
+
+    return call
+
+
+IN_PLACE_VIEWS = ("squeeze_", "squeeze_.dim", "squeeze_.dims", "t_", "transpose_", "unsqueeze_")
+
+
+def registered(function: Callable[..., Any]) -> Rule:
+    """The rule that a user's function makes: it takes ``VmapInfo``, the dimension of the batch in each argument, which
+    is None where there is none, and the arguments; it returns the results and the dimensions of the batch in them.
+    """
+    return lambda op, frame, args: each_result(frame.through_rule(function, args),
+                                               lambda t: lowered(filled_like(t, frame), frame))
+
+
+def wrapped(result: Any, frame: Frame) -> Any:
+    """What a rule computed for all elements, in front, as batched tensors."""
+    return each_result(result, lambda t: batched(t, 0, frame))
