@@ -1,15 +1,14 @@
-"""What an operator of small tensors keeps from one call for the next like it: results, layouts, errors and what an
-observer sees are those of the first call, and of PyTorch.
-"""
+"""Calls like one before: results, layouts, errors and what an observer sees are those of the first, and PyTorch's."""
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import mindtorch
-from mindtorch._backends.cpu.plans import Plans
 from tests.support import assert_same, port, torch
 
 MOVES: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
@@ -179,10 +178,14 @@ def test_what_a_number_forbids_is_refused_each_time() -> None:
             mindtorch.add(half, half, alpha=1e39)
 
 
-def test_what_is_kept_is_bounded() -> None:
-    most = 64
-    plans = Plans(most)
-    for key in range(3 * most):
-        assert plans.keep(key, -key) == -key
-        assert plans[key] == -key and len(plans) <= most
-    assert plans.keep(None, 1) == 1 and None not in plans
+def test_sizes_that_never_come_again_take_no_memory() -> None:
+    """A language model's batches have another length at every step."""
+    def run(first: int, last: int) -> int:
+        for n in range(first, last):
+            x = mindtorch.ones(n)
+            x[:, None] + x[:1], x[1:].softmax(0), x.sum()
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    before = run(1, 2600)
+    assert run(2601, 3900) - before < 500

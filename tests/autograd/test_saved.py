@@ -1,38 +1,19 @@
-"""What autograd does at each call of an operator is Python that is written for the operator."""
+"""What autograd saves of each call of an operator, and the gradients that it computes from that."""
 from __future__ import annotations
 
-import linecache
-import textwrap
 import traceback
 
 import pytest
 
 import mindtorch as torch
 from mindtorch import nn
-from mindtorch._autograd import written
 
 
-def text_of(function, operator: str) -> str:
-    """The text in which a function of an operator stands."""
-    return "".join(linecache.getlines(f"{written.__file__}: {function} of {operator}"))
-
-
-def test_the_functions_of_exp_are_those_that_the_module_shows() -> None:
-    torch.ones(2, requires_grad=True).exp().sum().backward()
-    shown = textwrap.dedent(written.__doc__.split("the functions are\n")[1].split("\nand where")[0]).strip()
-    record, apply = text_of("make", "exp"), text_of("apply", "exp")
-    head, rest = record.split("\n", 1)
-    assert head == "def make(inner, record_any):"
-    assert textwrap.dedent(rest.rsplit("    return record", 1)[0]).strip() == shown.split("\n\ndef apply")[0]
-    assert apply.strip() == "def apply" + shown.split("\n\ndef apply")[1]
-
-
-def test_parameters_that_are_named_like_the_text_s_own_variables_are_told_from_them() -> None:
+def test_a_parameter_may_have_any_name() -> None:
     x, source = torch.zeros(3, requires_grad=True), torch.tensor([5.0, 6.0, 7.0], requires_grad=True)
     out = x.masked_scatter(torch.tensor([True, False, True]), source)
     out.sum().backward()
     assert out.tolist() == [5, 0, 6] and x.grad.tolist() == [0, 1, 0] and source.grad.tolist() == [1, 1, 0]
-    assert "def record(self, mask_, source_):" in text_of("make", "masked_scatter")
 
 
 def test_arguments_that_are_left_out_are_kept_as_their_defaults() -> None:
@@ -69,8 +50,7 @@ def test_an_error_shows_the_line_that_raised_it() -> None:
     loss.backward()
     with pytest.raises(RuntimeError, match="backward through the graph a second time") as caught:
         loss.backward()
-    assert any(frame.filename.endswith("written.py: apply of exp") and frame.line == "raise freed(node)"
-               for frame in traceback.extract_tb(caught.tb))
+    assert all(frame.line for frame in traceback.extract_tb(caught.tb))
 
 
 def test_only_gradients_that_are_wanted_are_computed() -> None:
