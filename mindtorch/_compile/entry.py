@@ -1,24 +1,26 @@
 """One call that was compiled: its programs, how they are made from what was recorded, and how they run on tensors."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._autograd.engine import grad
 from .._autograd.node import Node, new, next_sequence_nr
-from .._autograd.saved import freed, save
+from .._autograd.saved import Saved, freed, save
 from .._device import CPU
 from .._dispatch import dispatcher
-from .._dispatch.dispatcher import TENSOR_TYPES, flattened
+from .._dispatch.aten import alias
 from .._dispatch.keys import AUTOGRAD, OBSERVED
 from .._dispatch.local import local
-from .._tensor import Tensor, from_array
+from .._tensor import from_array
 from .breaks import CannotCompile, GraphBreak
-from .graph import Graph, Step, Value
+from .graph import Graph, Value
 from .guards import Guards
-from .joint import Joint, trace
+from .joint import Joint, repeat, trace
+from .outputs import Outputs, returned
 from .passes import optimise
 from .program import Program, Writer
 from .recording import FirstCall
@@ -32,6 +34,7 @@ class CompiledFunctionBackward(Node):
     """The node of a compiled call in the autograd graph: one for the whole program."""
 
     entry: Entry
+    _inputs: tuple[Saved, ...] = ()
     _saved: Any = ()
     _freed = False
 
@@ -39,20 +42,21 @@ class CompiledFunctionBackward(Node):
         """Run the backward program.
 
         Raises:
-            RuntimeError: PyTorch's, for a derivative of the derivative, and if what was saved was freed or written.
+            RuntimeError: PyTorch's, if a saved tensor was freed or written, and with ``create_graph`` if the program
+                writes into its inputs or draws random numbers.
         """
         if self._freed:
             raise freed(self)
         entry = self.entry
         if local.grad_enabled:
-            raise RuntimeError(DOUBLE_BACKWARD)
+            return self._with_graph(grads)
         arrays = [item if item.__class__ is ndarray else item.unpack(self)._array for item in self._saved]
         for gradient, output in zip(grads, self._outputs, strict=True):
             if gradient is None:
                 shape, dtype, _ = output  # type: ignore[misc]
                 arrays.append(np.zeros(shape, dtype.np))
             elif gradient._array is None or gradient._keys & ~1:
-                arrays.append(np.ascontiguousarray(gradient.contiguous().resolve_conj()._array))
+                arrays.append(gradient.contiguous().resolve_conj().resolve_neg()._array)
             else:
                 arrays.append(gradient._array)
         assert entry.backward is not None
@@ -66,20 +70,29 @@ class CompiledFunctionBackward(Node):
                 results[place] = tensor_of(array if dtype is not None and alone else array.copy("K"))
         return results
 
+    def _with_graph(self, grads: list[Any]) -> list[Any]:
+        """Compute the gradients with a graph of their own: the recorded operators run again, as they were written."""
+        joint, recorded = self.entry.joint, self.entry.recorded
+        assert recorded is not None
+        if not self.entry.is_repeatable:
+            raise RuntimeError(DOUBLE_BACKWARD)
+        inputs = [alias(saved.unpack(self)) for saved in self._inputs]  # so that none is made of another one
+        twins = {**dict(zip(recorded.inputs, inputs, strict=True)), **recorded.constants}
+        for step in recorded.steps:
+            repeat(step, twins)
+        given = [(twins[recorded.outputs[i]], gradient)
+                 for i, gradient in zip(joint.differentiable, grads, strict=True) if gradient is not None]
+        results: list[Any] = [None] * self._width
+        if joint.wanted:
+            outputs, gradients = zip(*given, strict=True)
+            found = grad(outputs, [inputs[i] for i in joint.wanted], gradients, create_graph=True, allow_unused=True)
+            for place, gradient in zip(joint.wanted, found, strict=True):
+                results[place] = gradient
+        return results
+
     def release_variables(self) -> None:
         """Free what was saved for backward."""
-        self._saved, self._freed = (), True
-
-
-@dataclass
-class Output:
-    """A tensor that the function returns: a root (an input, or what the program makes), and the views that lead from
-    there to it, which are made outside of the program, as AOTAutograd does.
-    """
-
-    root: int  #: which input, or which result of the program
-    is_input: bool
-    views: list[tuple[Step, int]]
+        self._inputs, self._saved, self._freed = (), (), True
 
 
 class Entry:
@@ -94,11 +107,11 @@ class Entry:
         self.forward: Program | None = None
         self.backward: Program | None = None
         self.roots: list[Value] = []
-        self.outputs: list[Output] = []
         self.structure: Any = None
         self.described: Any = None  #: what the node knows of the outputs
-        self.written: list[int] = []  #: which inputs the program writes into
+        self.written: dict[int, int] = {}  #: which inputs the program writes into, and how often
         self.results: list[Any] = []  #: of the backward program: the dtypes of those in memory of their own
+        self.is_repeatable = False  #: whether the operators may run again on the inputs
         self.saved_inputs: dict[int, int] = {}
         self.saved_roots: dict[int, int] = {}
         self.links: tuple[tuple[int, Node, int], ...] | None = None
@@ -111,13 +124,21 @@ class Entry:
     def compile(self, first: FirstCall, inputs: list[Any], result: Any) -> None:
         """Make the programs from what was recorded. Raises CannotCompile where that cannot be."""
         values = [first.values[id(tensor)] for tensor in inputs]
-        makers = {value: step for step in first.steps if step.makes_view or not step.written
-                  for value in step.outputs if value is not None}
-        places = {value: number for number, value in enumerate(values)}
-        self.structure = self._described(result, first, makers, places)
-        written = {value.memory for step in first.steps for value in step.written}
-        self.written = [number for number, value in enumerate(values) if value.memory in written]
-        if self.written and len({id(value.memory) for value in values}) != len(values):
+        outputs = Outputs(first, values)
+        self.structure, self.roots = outputs.describe(result), outputs.roots
+        self._find_writes(first, values, inputs)
+        self.recorded = Graph(values, first.steps, self.roots, first.constants, "recorded")
+        self.is_repeatable = not self.written and not any(step.is_random for step in first.steps)
+        self.joint = joint = trace(first, values, self.roots, local.grad_enabled)
+        self._write_forward(joint)
+        if joint.backward is not None:
+            self._write_backward(joint, joint.backward)
+
+    def _find_writes(self, first: FirstCall, values: list[Value], inputs: list[Any]) -> None:
+        """Count the writes into each input, and replace constants by copies that no call can change."""
+        written = Counter(value.memory for step in first.steps for value in step.written)
+        self.written = {number: written[value.memory] for number, value in enumerate(values) if written[value.memory]}
+        if len({id(values[number].memory) for number in self.written}) != len(self.written):
             raise CannotCompile("the function writes into memory that two of its tensors share")
         for number in self.written:
             if values[number].requires_grad or inputs[number].requires_grad:
@@ -126,8 +147,8 @@ class Entry:
             if value.memory in written or any(root.memory is value.memory for root in self.roots):
                 raise CannotCompile(f"{value.name}, a tensor made of Python values, leaves the function or is written")
             first.constants[value] = tensor.detach().clone()
-        self.recorded = Graph(values, first.steps, self.roots, first.constants, "recorded")
-        self.joint = joint = trace(first, values, self.roots, local.grad_enabled)
+
+    def _write_forward(self, joint: Joint) -> None:
         kept = len(self.roots)
         self.optimised += [f"forward: {said}" for said in optimise(joint.forward)]
         self.roots = joint.forward.outputs[:kept]
@@ -144,56 +165,17 @@ class Entry:
         like._outputs = tuple([(self.roots[i].shape, self.roots[i].dtype, CPU) for i in joint.differentiable])
         self.described = like._several, like._out_shape, like._out_dtype
         self.forward = Writer(joint.forward).write()
-        if joint.backward is not None:
-            self.optimised += [f"backward: {said}" for said in optimise(joint.backward)]
-            inside = {value.memory for step in joint.backward.steps for value in step.outputs if value is not None}
-            inside -= {value.memory for value in joint.backward.inputs} | {v.memory for v in joint.backward.constants}
-            taken: set[int] = set()
-            for value in joint.backward.outputs:
-                own = value.memory in inside and id(value.memory) not in taken
-                taken.add(id(value.memory))
-                self.results.append(value.dtype if own else None)
-            self.backward = Writer(joint.backward).write()
 
-    def _described(self, value: Any, first: FirstCall, makers: dict[Value, Step], places: dict[Value, int]) -> Any:
-        """A result with an ``Output`` in the place of each tensor."""
-        kind = value.__class__
-        if kind in TENSOR_TYPES:
-            found = first.values.get(id(value))
-            if found is None:
-                raise CannotCompile("the function returns a tensor that no operator made")
-            if found not in places and value.__dict__.keys() - Tensor.__annotations__.keys():
-                raise CannotCompile("the function gives a tensor attributes of its own")
-            return self._output(found, makers, places)
-        if kind in (list, tuple):
-            return kind([self._described(item, first, makers, places) for item in value])
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return kind(*[self._described(item, first, makers, places) for item in value])
-        if isinstance(value, tuple) and type(value).__module__.startswith(__name__.partition(".")[0]):
-            return kind([self._described(item, first, makers, places) for item in value])  # a return type
-        if kind is dict:
-            return {key: self._described(item, first, makers, places) for key, item in value.items()}
-        if value is None or kind in (bool, int, float, complex, str, bytes) or kind.__name__ in ("DType", "Size",
-                                                                                                  "device"):
-            return value
-        raise CannotCompile(f"the function returns a {kind.__name__}, which is not made of tensors and numbers")
-
-    def _output(self, value: Value, makers: dict[Value, Step], places: dict[Value, int]) -> Output:
-        views: list[tuple[Step, int]] = []
-        while value not in places:
-            step = makers.get(value)
-            if step is None or not step.makes_view:
-                break
-            if any(leaf.__class__ is Value for arg in step.args[1:] for leaf in flattened([arg])):
-                raise CannotCompile("a view that is returned depends on another tensor")
-            views.append((step, step.outputs.index(value)))
-            value = step.args[0]
-        views.reverse()
-        if value in places:
-            return Output(places[value], True, views)
-        if value not in self.roots:
-            self.roots.append(value)
-        return Output(self.roots.index(value), False, views)
+    def _write_backward(self, joint: Joint, backward: Graph) -> None:
+        self.optimised += [f"backward: {said}" for said in optimise(backward)]
+        inside = {value.memory for step in backward.steps for value in step.outputs if value is not None}
+        inside -= {value.memory for value in (*backward.inputs, *backward.constants)}
+        taken: set[int] = set()
+        for value in backward.outputs:
+            own = value.memory in inside and id(value.memory) not in taken
+            taken.add(id(value.memory))
+            self.results.append(value.dtype if own else None)
+        self.backward = Writer(backward).write()
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -202,8 +184,9 @@ class Entry:
         forward = self.forward
         assert forward is not None
         made = forward([tensor._array for tensor in inputs], bool(dispatcher.mode & OBSERVED))
-        for number in self.written:
-            inputs[number]._bump()
+        for number, times in self.written.items():
+            for _ in range(times):
+                inputs[number]._bump()
         roots = self.roots
         count = len(roots)
         results = [with_layout(array, root.dtype, root.stride) for array, root in zip(made, roots, strict=False)]
@@ -216,15 +199,16 @@ class Entry:
             node._links = self._links(inputs)
             node._several, node._out_shape, node._out_dtype = self.described
             kept: list[Any] = list(made[count:])
+            node._inputs = saved = tuple(map(save, inputs))
             for position, number in self.saved_inputs.items():
-                kept[position] = save(inputs[number])
+                kept[position] = saved[number]
             for position, number in self.saved_roots.items():
                 kept[position] = save(results[number]._saved_alias())
             node._saved = kept
             for number, i in enumerate(joint.differentiable):
                 results[i]._grad_fn, results[i]._output_nr = node, number
                 results[i]._keys |= AUTOGRAD
-        return self._returned(self.structure, inputs, results)
+        return returned(self.structure, inputs, results)
 
     def _links(self, inputs: list[Any]) -> tuple[tuple[int, Node, int], ...]:
         """Where the gradients of the inputs go. The nodes of leaves that the function found, which most inputs are, are
@@ -238,32 +222,6 @@ class Entry:
                 return self.links
         wanted = self.joint.wanted
         links = tuple([(number, *inputs[number]._grad_edge()) for number in wanted])
-        if min(wanted) >= len(self.guards.inputs) and all(inputs[number].is_leaf for number in wanted):
+        if min(wanted, default=0) >= len(self.guards.inputs) and all(inputs[number].is_leaf for number in wanted):
             self.links, self.leaves = links, [(inputs[number], inputs[number]._accumulator) for number in wanted]
         return links
-
-    def _returned(self, described: Any, inputs: list[Any], results: list[Any]) -> Any:
-        kind = described.__class__
-        if kind is Output:
-            tensor = (inputs if described.is_input else results)[described.root]
-            for step, number in described.views:
-                tensor = _view(step, number, tensor)
-            return tensor
-        if kind is list:
-            return [self._returned(item, inputs, results) for item in described]
-        if isinstance(described, tuple) and kind.__name__ != "Size":
-            items = [self._returned(item, inputs, results) for item in described]
-            return kind(*items) if hasattr(described, "_fields") else kind(items)
-        if kind is dict:
-            return {key: self._returned(item, inputs, results) for key, item in described.items()}
-        return described
-
-
-def _view(step: Step, number: int, tensor: Any) -> Any:
-    before = local.grad_enabled
-    local.grad_enabled = step.grad_enabled
-    try:
-        result = step.op.call(tensor, *step.args[1:])
-    finally:
-        local.grad_enabled = before
-    return result[number] if step.is_list else result

@@ -4,7 +4,7 @@ from __future__ import annotations
 import inspect
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter
 from typing import Any
 
@@ -205,6 +205,9 @@ class CompiledFunction:
             self.unfinished = [*map(str, first.steps)]
             raise
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompiledFunction, (self.function, self.fullgraph)  # a copy makes its own programs
+
     def reset(self) -> None:
         """Forget all programs."""
         self.entries, self.unfinished, self.warned = [], [], False
@@ -239,7 +242,7 @@ def _place_of(function: Any) -> tuple[str, int]:
     return ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
 
 
-def _overlapping(inputs: list[Any], written: list[int]) -> bool:
+def _overlapping(inputs: list[Any], written: Iterable[int]) -> bool:
     """Whether memory that the program writes belongs to another input as well."""
     return any(np.may_share_memory(inputs[number]._array, other._array)
                for number in written for i, other in enumerate(inputs) if i != number)

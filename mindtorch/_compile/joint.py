@@ -7,7 +7,7 @@ first is saved between them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import _device
@@ -110,7 +110,7 @@ def trace(first: FirstCall, inputs: list[Value], roots: list[Value], grad_enable
             local.grad_enabled = grad_enabled
             for step in first.steps:
                 tracing.site = step.site
-                for node in _repeat(step, twins):
+                for node in repeat(step, twins):
                     tracing.sites.setdefault(node, step.site)
             _compare(first, twins, set(inputs))
             made = [twins[root] for root in roots]
@@ -137,8 +137,8 @@ def _contiguous(value: Value) -> Value:
     return Value("", value.shape, contiguous_strides(value.shape), 0, value.dtype, None)
 
 
-def _repeat(step: Step, twins: dict[Value, Any]) -> list[Any]:
-    """Call a step's operator with the twins of its values; the nodes that it made."""
+def repeat(step: Step, twins: dict[Value, Any]) -> list[Any]:
+    """Call a step's operator with the twins of its values; return the nodes that it made."""
     before = local.grad_enabled
     local.grad_enabled = step.grad_enabled
     try:
@@ -175,7 +175,7 @@ def _divided(tracing: Tracing, forward: Graph, gradients: list[Value], different
     """Divide what was traced into a forward and a backward graph. A view is made again in place of being saved."""
     steps = tracing.steps[len(forward.steps):]
     makers = {value: step for step in forward.steps for value in step.outputs if value is not None}
-    repeated: dict[Step, None] = {}
+    repeated: dict[Step, Step] = {}
     saved: dict[Value, None] = {}
     own = {value for step in steps for value in step.outputs} | set(gradients)
 
@@ -186,15 +186,16 @@ def _divided(tracing: Tracing, forward: Graph, gradients: list[Value], different
             step = makers.get(value)
             if step is not None and step.makes_view and not step.op.is_inplace:
                 need(step.inputs)
-                repeated[step] = None
+                repeated.setdefault(step, replace(step))  # the passes rewrite the forward graph's own
             else:
                 saved[value] = None
 
     need(value for step in steps for value in step.inputs)
     need(value for _, value in reached)
     kept = [*saved]
-    backward = Graph([*kept, *gradients], [*repeated, *steps], [value for _, value in reached],
-                     {v: c for v, c in tracing.constants.items() if v in _taken([*repeated, *steps])}, "backward")
+    steps = [*repeated.values(), *steps]
+    backward = Graph([*kept, *gradients], steps, [value for _, value in reached],
+                     {v: c for v, c in tracing.constants.items() if v in _taken(steps)}, "backward")
     forward.outputs += kept
     return Joint(forward, backward, tuple(kept), tuple(differentiable), tuple(i for i, _ in reached))
 

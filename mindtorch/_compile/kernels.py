@@ -13,8 +13,10 @@ import numpy as np
 
 from .._backends.common.blocks import BLOCK, LARGE
 from .._backends.cpu.ops.comparison import MANY
+from .._backends.cpu.pointwise import number_array
 from .._base.loops import numba
-from .fusion import PRODUCTS, Group, pointwise_row
+from .._dispatch.dispatcher import registry
+from .fusion import FLOATS, PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
 from .loops import loop_of
 
@@ -198,8 +200,18 @@ class KernelWriter:
         else:
             rows, into = self.program.names.setdefault("kernels", SimpleNamespace()), getattr(row, "into", None)
             setattr(rows, function := name.replace(".", "_"), into or row)
+            spelled = [self._operand(self._typed(arg, i, step), step) for i, arg in enumerate(step.args)]
             call = f"kernels.{function}({', '.join(spelled)})"
             self.body.append(f"{target}[...] = {call}" if into is None else f"{call[:-1]}, out={target})")
+
+    @staticmethod
+    def _typed(arg: Any, position: int, step: Step) -> Any:
+        """A number among the operands as an array of their dtype, as rows take it."""
+        meta = registry.meta_rows[step.op.name]
+        if position >= meta.count or arg is None or arg.__class__ is Value:
+            return arg
+        dtype = next(value.dtype for value in reversed(step.inputs) if value.dtype in FLOATS)
+        return number_array(arg, dtype)
 
     def _element(self, value: Value) -> str:
         """An argument of a loop: an array, or the number in one without dimensions."""

@@ -27,9 +27,10 @@ class OptimizedModule(Module):
         return self._compiled(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_orig_mod":
-            return self._modules["_orig_mod"]
-        return getattr(self._orig_mod, name)
+        modules = self.__dict__.get("_modules", {})
+        if "_orig_mod" not in modules:  # while a copy is made
+            raise AttributeError(name)
+        return modules["_orig_mod"] if name == "_orig_mod" else getattr(modules["_orig_mod"], name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("_orig_mod", "training") or "_modules" not in self.__dict__ or "_orig_mod" not in self._modules:

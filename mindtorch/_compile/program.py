@@ -296,6 +296,7 @@ class Writer:
                 dims.pop(0)
             else:
                 parts.append(str(starts[d]))
+        parts += ["..."] * (not out.shape)  # of an index of integers alone NumPy makes a number, which is a copy
         return None if dims else f"[{', '.join(parts)}]"
 
     # -- fused kernels -------------------------------------------------------------------------------------------------

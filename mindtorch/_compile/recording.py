@@ -194,7 +194,8 @@ class FirstCall(Recording):
         """A tensor that the function can reach: pending, so that a look at its values is noticed."""
         if self.reason is not None or id(tensor) in self.values:
             return
-        if tensor._keys & ~RECORDED or type(tensor).__name__ not in ("Tensor", "Parameter", "Buffer"):
+        keys = tensor._keys & ~PIPELINE if tensor._pending is self._given else tensor._keys  # if it shares memory
+        if keys & ~RECORDED or type(tensor).__name__ not in ("Tensor", "Parameter", "Buffer"):
             self.stop(f"{name} is a {type(tensor).__name__} on {tensor.device}, which is run as it is written")
             return
         self.value(tensor, name)

@@ -22,6 +22,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dtype import DType
 from .breaks import CannotCompile, is_library
 
+LIBRARY = __name__.partition(".")[0]
 MISSING = object()  #: in the place of a name that is not there
 #: Values that never change and are compared by type and value.
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), range, slice, Size)
@@ -169,8 +170,9 @@ class State:
         if "_torchdynamo_orig_callable" in vars(function):  # a compiled function, of which only what it computes counts
             self.visit(vars(function)["_torchdynamo_orig_callable"], path)
             return
-        if is_library(function.__code__.co_filename) and not function.__closure__:
-            return
+        if is_library(function.__code__.co_filename) and (not function.__closure__ or (
+                function.__module__.startswith(LIBRARY) and "<locals>" not in function.__qualname__)):
+            return  # a function of the library's, which does not change; not one that it made around the user's
         self.add(path, function, lambda f: [f.__code__, f.__defaults__, f.__kwdefaults__])
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             inside = f"{path}'s {name}"
@@ -222,7 +224,7 @@ class State:
 
 
 #: Packages whose classes do not change.
-STILL = frozenset({"builtins", __name__.partition(".")[0], "collections", "abc", "typing", "numpy", "enum", "types"})
+STILL = frozenset({"builtins", LIBRARY, "collections", "abc", "typing", "numpy", "enum", "types"})
 
 
 def _slots(kind: type) -> list[str]:

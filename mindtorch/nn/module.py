@@ -239,7 +239,7 @@ class Module(HookedCall, State):
         return sorted(name for name in names if not name[0].isdigit())
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__.copy()
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled_call_impl"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(_hook_tables())  # those that an older module does not have

@@ -3,7 +3,9 @@ is asked where it is installed.
 """
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 import time
 import weakref
@@ -256,6 +258,19 @@ def test_inputs_that_share_memory_are_written_as_they_would_be() -> None:
     assert base.tolist() == shared.tolist()
 
 
+def test_arguments_that_share_memory_have_one_program_unless_it_writes_there() -> None:
+    compiled = torch.compile(nn.functional.scaled_dot_product_attention, fullgraph=True)
+    joined = torch.randn(2, 3, 12)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(*joined.chunk(3, -1)),
+                                   nn.functional.scaled_dot_product_attention(*joined.chunk(3, -1)))
+    compiled = torch.compile(lambda x, y: x * y.add_(1))
+    for _ in range(3):
+        x = torch.ones(3)
+        assert compiled(x, x[:]).tolist() == [4, 4, 4] and x.tolist() == [2, 2, 2]
+        assert compiled(x, torch.ones(3)).tolist() == [4, 4, 4] and x.tolist() == [2, 2, 2]
+
+
 def test_views_that_leave_share_memory_with_their_base() -> None:
     compiled, x = torch.compile(lambda x: (x.t(), (y := x + 1), y[0]), fullgraph=True), torch.zeros(2, 3)
     for _ in range(2):
@@ -279,14 +294,39 @@ def test_results_of_two_calls_share_no_memory() -> None:
 
 # -- autograd ----------------------------------------------------------------------------------------------------------
 
-def test_the_derivative_of_the_derivative_raises_pytorchs_error() -> None:
+def test_gradients_have_gradients() -> None:
+    def function(x, y):
+        return x.sin() * y, x.exp()
+
+    compiled, leaf = torch.compile(function, fullgraph=True), torch.linspace(0.1, 1, 3).requires_grad_()
+    found = []
+    for call in (function, compiled, compiled, compiled):
+        x = leaf * 2
+        y = x * 3  # its history leads through the other input
+        first, _ = call(x, y)
+        gradients = torch.autograd.grad(first.sum(), [x, y, leaf], create_graph=True)
+        found.append([*gradients, *torch.autograd.grad(gradients[2].sum() + gradients[1].sum(), [leaf])])
+    assert type(first.grad_fn).__name__ == "CompiledFunctionBackward"
+    eager, *compiled_ones = found
+    for mine in compiled_ones:
+        torch.testing.assert_close(mine, eager)
+        assert [gradient.requires_grad for gradient in mine] == [True, True, True, False]
+
+
+def test_gradients_of_random_programs_have_none_and_changed_inputs_are_noticed() -> None:
     x = torch.ones(3, requires_grad=True)
-    compiled = torch.compile(lambda x: x.sin() * x)
+    compiled = torch.compile(lambda x: nn.functional.dropout(x.sin()))
     compiled(x)
-    y = compiled(x)
-    assert type(y.grad_fn).__name__ == "CompiledFunctionBackward"
     with pytest.raises(RuntimeError, match="does not currently support double backward"):
-        torch.autograd.grad(y.sum(), x, create_graph=True)
+        torch.autograd.grad(compiled(x).sum(), x, create_graph=True)
+    compiled = torch.compile(lambda x, y: x * x + y)
+    y = torch.ones(3)
+    compiled(x, y)
+    result = compiled(x, y)
+    y.add_(1)
+    assert torch.autograd.grad(result.sum(), x, retain_graph=True)[0].tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(result.sum(), x, create_graph=True)
 
 
 def test_backward_twice_and_saved_tensors_that_were_written_raise() -> None:
@@ -440,6 +480,22 @@ def test_the_decorator_and_its_settings() -> None:
     outer = torch.compile(lambda x: function(x) + 1, fullgraph=True)
     outer(torch.ones(1))
     assert len(entries(outer)) == 1
+
+
+def test_a_copy_of_a_compiled_module_is_compiled_with_parameters_of_its_own() -> None:
+    for copied in (copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))):
+        around, inside = torch.compile(nn.Linear(2, 2)), nn.Linear(2, 2)
+        inside.compile()
+        x = torch.ones(1, 2)
+        for compiled in (around, inside):
+            before = compiled(x).tolist()
+            other = copied(compiled)
+            with torch.no_grad():
+                compiled.weight.add_(1)
+            for _ in range(2):
+                assert other(x).tolist() == before != compiled(x).tolist()
+        assert len(copied(around)._compiled.entries) == 0 and inside._compiled_call_impl is not None
+        assert copied(inside)._compiled_call_impl is None  # as in PyTorch
 
 
 def test_a_compiled_module_is_the_module_under_a_prefix() -> None:

@@ -1,0 +1,139 @@
+"""What a compiled function returns: results of the program, inputs, and views of both that are made outside of it."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._dispatch.dispatcher import TENSOR_TYPES, flattened
+from .._dispatch.local import local
+from .._dtype import FLOATING
+from .._tensor import Tensor
+from .breaks import CannotCompile
+from .graph import Step, Value
+from .recording import FirstCall
+
+#: Results without tensors in them, by the names of their classes.
+CONSTANTS = frozenset({"NoneType", "bool", "int", "float", "complex", "str", "bytes", "DType", "Size", "device"})
+
+
+@dataclass
+class Output:
+    """A tensor that the function returns: a root, which is an input or a result of the program, and the views that lead
+    from there to it. They are made outside of the program, as AOTAutograd does.
+    """
+
+    root: int  #: the number of the input, or of the program's result
+    is_input: bool
+    views: list[tuple[Step, int]]
+
+
+class Outputs:
+    """Describes a function's result, with an ``Output`` in the place of each tensor, and finds the ``roots`` that the
+    program has to compute.
+    """
+
+    def __init__(self, first: FirstCall, inputs: list[Value]) -> None:
+        self.first = first
+        self.roots: list[Value] = []
+        self.places = {value: number for number, value in enumerate(inputs)}
+        self.tensors = {value: first.kept[key] for key, value in first.values.items()}
+        self.makers: dict[Value, Step] = {}
+        self.last_write: dict[object, int] = {}  #: by memory: the last step that writes into it
+        self.numbers: dict[Step, int] = {}
+        for number, step in enumerate(first.steps):
+            self.numbers[step] = number
+            self.last_write.update((value.memory, number) for value in step.written)
+            if step.makes_view or not step.written:
+                self.makers.update((value, step) for value in step.outputs if value is not None)
+
+    def describe(self, value: Any) -> Any:
+        """Describe a result.
+
+        Raises:
+            CannotCompile: if it holds something that a program cannot make again.
+        """
+        kind = value.__class__
+        if kind in TENSOR_TYPES:
+            return self._tensor(value)
+        if isinstance(value, tuple) and kind.__name__ not in CONSTANTS and (
+                kind is tuple or hasattr(value, "_fields") or kind.__module__.startswith(LIBRARY)):
+            return made_of(kind, [self.describe(item) for item in value])
+        if kind is list:
+            return [self.describe(item) for item in value]
+        if kind is dict:
+            return {key: self.describe(item) for key, item in value.items()}
+        if kind.__name__ in CONSTANTS:
+            return value
+        raise CannotCompile(f"the function returns a {kind.__name__}, which is not made of tensors and numbers")
+
+    def _tensor(self, tensor: Any) -> Output:
+        value = self.first.values.get(id(tensor))
+        if value is None:
+            raise CannotCompile("the function returns a tensor that no operator made")
+        if value not in self.places and tensor.__dict__.keys() - Tensor.__annotations__.keys():
+            raise CannotCompile("the function gives a tensor attributes of its own")
+        views: list[tuple[Step, int]] = []
+        while value not in self.places and (step := self._remade(value)) is not None:
+            if any(leaf.__class__ is Value for leaf in flattened(step.args[1:])):
+                raise CannotCompile("a view that is returned depends on another tensor")
+            views.append((step, step.outputs.index(value)))
+            value = step.args[0]
+        follows = self.tensors[value].requires_grad and all(
+            step.grad_enabled and step.op.name != "detach" for step, _ in views)
+        if tensor.requires_grad != follows and tensor._dtype.category >= FLOATING:
+            raise CannotCompile("a view that is returned requires grad where its base made it otherwise")
+        views.reverse()
+        if value in self.places:
+            return Output(self.places[value], True, views)
+        if value.offset:
+            raise CannotCompile("a tensor that is returned is a part of memory that the function does not return")
+        if value not in self.roots:
+            self.roots.append(value)
+        return Output(self.roots.index(value), False, views)
+
+    def _remade(self, value: Value) -> Step | None:
+        """The view that may be made again, of its base as the program leaves it, to get this value; None for a root.
+
+        Autograd sees writes into a view in its base, but not writes into what ``detach`` and ``_unsafe_view`` return.
+        """
+        step = self.makers.get(value)
+        if step is None or not step.makes_view:
+            return None
+        tensor = self.tensors[value]
+        is_written = self.last_write.get(value.memory, -1) > self.numbers[step]
+        return step if tensor._is_view() or not is_written or not tensor.requires_grad else None
+
+
+def returned(described: Any, inputs: list[Any], results: list[Any]) -> Any:
+    """Build a call's result from its description, the call's inputs and the results of the program."""
+    kind = described.__class__
+    if kind is Output:
+        tensor = (inputs if described.is_input else results)[described.root]
+        for step, number in described.views:
+            tensor = _view(step, number, tensor)
+        return tensor
+    if kind is list:
+        return [returned(item, inputs, results) for item in described]
+    if kind is dict:
+        return {key: returned(item, inputs, results) for key, item in described.items()}
+    if isinstance(described, tuple) and kind.__name__ not in CONSTANTS:
+        return made_of(kind, [returned(item, inputs, results) for item in described])
+    return described
+
+
+LIBRARY = __name__.partition(".")[0] + "."
+
+
+def made_of(kind: Any, items: list[Any]) -> Any:
+    """Build a tuple, a named tuple or an operator's return type of its items."""
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+
+
+def _view(step: Step, number: int, tensor: Any) -> Any:
+    before = local.grad_enabled
+    local.grad_enabled = step.grad_enabled
+    try:
+        result = step.op.call(tensor, *step.args[1:])
+    finally:
+        local.grad_enabled = before
+    return result[number] if step.is_list else result
