@@ -1,7 +1,6 @@
 """One call that was compiled: its programs, how they are made from what was recorded, and how they run on tensors."""
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -20,10 +19,10 @@ from .breaks import CannotCompile, GraphBreak
 from .graph import Graph, Value
 from .guards import Guards
 from .joint import Joint, repeat, trace
-from .outputs import Outputs, returned
+from .outputs import Output, Outputs, returned
 from .passes import optimise
 from .program import Program, Writer
-from .recording import FirstCall
+from .recording import FirstCall, version_of
 from .running import tensor_of, with_layout
 
 ndarray = np.ndarray
@@ -107,9 +106,10 @@ class Entry:
         self.forward: Program | None = None
         self.backward: Program | None = None
         self.roots: list[Value] = []
-        self.structure: Any = None
+        self.structure: Any = None  #: of the result, with an ``Output`` in the place of each tensor
+        self.outputs: list[Output] = []
         self.described: Any = None  #: what the node knows of the outputs
-        self.written: dict[int, int] = {}  #: which inputs the program writes into, and how often
+        self.written: dict[int, int] = {}  #: which inputs the program writes into, and how often that counts
         self.results: list[Any] = []  #: of the backward program: the dtypes of those in memory of their own
         self.is_repeatable = False  #: whether the operators may run again on the inputs
         self.saved_inputs: dict[int, int] = {}
@@ -126,6 +126,7 @@ class Entry:
         values = [first.values[id(tensor)] for tensor in inputs]
         outputs = Outputs(first, values)
         self.structure, self.roots = outputs.describe(result), outputs.roots
+        self.outputs = [*outputs.found.values()]
         self._find_writes(first, values, inputs)
         self.recorded = Graph(values, first.steps, self.roots, first.constants, "recorded")
         self.is_repeatable = not self.written and not any(step.is_random for step in first.steps)
@@ -136,8 +137,9 @@ class Entry:
 
     def _find_writes(self, first: FirstCall, values: list[Value], inputs: list[Any]) -> None:
         """Count the writes into each input, and replace constants by copies that no call can change."""
-        written = Counter(value.memory for step in first.steps for value in step.written)
-        self.written = {number: written[value.memory] for number, value in enumerate(values) if written[value.memory]}
+        written = {value.memory for step in first.steps for value in step.written}
+        self.written = {number: version_of(inputs[number]) - first.versions[id(inputs[number])]
+                        for number, value in enumerate(values) if value.memory in written}
         if len({id(values[number].memory) for number in self.written}) != len(self.written):
             raise CannotCompile("the function writes into memory that two of its tensors share")
         for number in self.written:
@@ -208,7 +210,10 @@ class Entry:
             for number, i in enumerate(joint.differentiable):
                 results[i]._grad_fn, results[i]._output_nr = node, number
                 results[i]._keys |= AUTOGRAD
-        return returned(self.structure, inputs, results)
+        made_outputs: list[Any] = []
+        for output in self.outputs:
+            made_outputs.append(output.tensor(inputs, results, made_outputs))
+        return returned(self.structure, made_outputs)
 
     def _links(self, inputs: list[Any]) -> tuple[tuple[int, Node, int], ...]:
         """Where the gradients of the inputs go. The nodes of leaves that the function found, which most inputs are, are

@@ -16,15 +16,26 @@ from .recording import FirstCall
 CONSTANTS = frozenset({"NoneType", "bool", "int", "float", "complex", "str", "bytes", "DType", "Size", "device"})
 
 
-@dataclass
+@dataclass(eq=False)
 class Output:
-    """A tensor that the function returns: a root, which is an input or a result of the program, and the views that lead
-    from there to it. They are made outside of the program, as AOTAutograd does.
+    """A tensor that is made for a call's result: an input, a result of the program, or a view of another ``Output``.
+    Views are made outside of the program, as AOTAutograd does.
     """
 
-    root: int  #: the number of the input, or of the program's result
-    is_input: bool
-    views: list[tuple[Step, int]]
+    number: int  #: among the call's outputs
+    source: int  #: the number of the input, of the program's result, or of the output that it is a view of
+    kind: str  #: ``"input"``, ``"result"`` or ``"view"``
+    step: Step | None = None  #: the view's operator
+    item: int = 0  #: which of the operator's results the view is
+
+    def tensor(self, inputs: list[Any], results: list[Any], made: list[Any]) -> Any:
+        """Return the tensor, given the call's inputs, the results of the program and the outputs made so far."""
+        if self.kind == "input":
+            return inputs[self.source]
+        if self.kind == "result":
+            return results[self.source]
+        assert self.step is not None
+        return _view(self.step, self.item, made[self.source])
 
 
 class Outputs:
@@ -35,6 +46,7 @@ class Outputs:
     def __init__(self, first: FirstCall, inputs: list[Value]) -> None:
         self.first = first
         self.roots: list[Value] = []
+        self.found: dict[Value, Output] = {}  #: each after the one that it is a view of
         self.places = {value: number for number, value in enumerate(inputs)}
         self.tensors = {value: first.kept[key] for key, value in first.values.items()}
         self.makers: dict[Value, Step] = {}
@@ -72,24 +84,33 @@ class Outputs:
             raise CannotCompile("the function returns a tensor that no operator made")
         if value not in self.places and tensor.__dict__.keys() - Tensor.__annotations__.keys():
             raise CannotCompile("the function gives a tensor attributes of its own")
-        views: list[tuple[Step, int]] = []
-        while value not in self.places and (step := self._remade(value)) is not None:
-            if any(leaf.__class__ is Value for leaf in flattened(step.args[1:])):
-                raise CannotCompile("a view that is returned depends on another tensor")
-            views.append((step, step.outputs.index(value)))
-            value = step.args[0]
-        follows = self.tensors[value].requires_grad and all(
-            step.grad_enabled and step.op.name != "detach" for step, _ in views)
-        if tensor.requires_grad != follows and tensor._dtype.category >= FLOATING:
-            raise CannotCompile("a view that is returned requires grad where its base made it otherwise")
-        views.reverse()
+        return self._output(value)
+
+    def _output(self, value: Value) -> Output:
+        if value in self.found:
+            return self.found[value]
         if value in self.places:
-            return Output(self.places[value], True, views)
+            return self._new(value, self.places[value], "input")
+        step = self._remade(value)
+        if step is not None:
+            return self._of_view(value, step)
         if value.offset:
             raise CannotCompile("a tensor that is returned is a part of memory that the function does not return")
-        if value not in self.roots:
-            self.roots.append(value)
-        return Output(self.roots.index(value), False, views)
+        self.roots.append(value)
+        return self._new(value, len(self.roots) - 1, "result")
+
+    def _of_view(self, value: Value, step: Step) -> Output:
+        if any(leaf.__class__ is Value for leaf in flattened(step.args[1:])):
+            raise CannotCompile("a view that is returned depends on another tensor")
+        base = step.args[0]
+        follows = self.tensors[base].requires_grad and step.grad_enabled and step.op.name != "detach"
+        if value.dtype.category >= FLOATING and self.tensors[value].requires_grad != follows:
+            raise CannotCompile("a view that is returned requires grad where its base made it otherwise")
+        return self._new(value, self._output(base).number, "view", step, step.outputs.index(value))
+
+    def _new(self, value: Value, *facts: Any) -> Output:
+        found = self.found[value] = Output(len(self.found), *facts)
+        return found
 
     def _remade(self, value: Value) -> Step | None:
         """The view that may be made again, of its base as the program leaves it, to get this value; None for a root.
@@ -104,20 +125,17 @@ class Outputs:
         return step if tensor._is_view() or not is_written or not tensor.requires_grad else None
 
 
-def returned(described: Any, inputs: list[Any], results: list[Any]) -> Any:
-    """Build a call's result from its description, the call's inputs and the results of the program."""
+def returned(described: Any, tensors: list[Any]) -> Any:
+    """Build a call's result from its description and the tensors of its outputs."""
     kind = described.__class__
     if kind is Output:
-        tensor = (inputs if described.is_input else results)[described.root]
-        for step, number in described.views:
-            tensor = _view(step, number, tensor)
-        return tensor
+        return tensors[described.number]
     if kind is list:
-        return [returned(item, inputs, results) for item in described]
+        return [returned(item, tensors) for item in described]
     if kind is dict:
-        return {key: returned(item, inputs, results) for key, item in described.items()}
+        return {key: returned(item, tensors) for key, item in described.items()}
     if isinstance(described, tuple) and kind.__name__ not in CONSTANTS:
-        return made_of(kind, [returned(item, inputs, results) for item in described])
+        return made_of(kind, [returned(item, tensors) for item in described])
     return described
 
 

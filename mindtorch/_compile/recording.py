@@ -83,9 +83,6 @@ class Recording(pipeline.Pipeline):
         if twin is None:
             self.stop("a tensor takes part that is another layout of known memory")
             return self.value(tensor, "alias")
-        if not twin.requires_grad:
-            self.values[id(tensor)], self.kept[id(tensor)] = twin, tensor
-            return twin
         found = self.value(tensor, "detached", False)
         self.steps.append(Step(registry["detach"], (twin,), [found], self.place(), True, False))
         return found
@@ -189,6 +186,7 @@ class FirstCall(Recording):
         self.finishing = False
         self._given = pipeline.Entry(registry["detach"], (), CPU, _device.CPU, [], call_site(), self)
         self.interrupted = False  #: whether another thread looked at a tensor
+        self.versions: dict[int, int] = {}  #: of the tensors that were given, before the call
 
     def give(self, tensor: Any, name: str) -> None:
         """A tensor that the function can reach: pending, so that a look at its values is noticed."""
@@ -199,6 +197,7 @@ class FirstCall(Recording):
             self.stop(f"{name} is a {type(tensor).__name__} on {tensor.device}, which is run as it is written")
             return
         self.value(tensor, name)
+        self.versions[id(tensor)] = version_of(tensor)
         self._mark_written(tensor, self._given)
 
     def flush(self) -> None:
@@ -239,6 +238,12 @@ class FirstCall(Recording):
                 raise error.__cause__ from None
             if kind is None:
                 raise
+
+
+def version_of(tensor: Any) -> int:
+    """Return how many writes into a tensor were counted."""
+    cell = tensor._version_counter
+    return 0 if cell is None else cell[0]
 
 
 def unsupported(reason: Any) -> Unsupported:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from .._backends.common.pointwise import Pointwise
 from .._backends.cpu.ops import CPU_KERNELS
@@ -13,7 +14,6 @@ from .._dispatch import dispatcher
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import CPU, NONCONTIGUOUS
 from .._dtype import DTYPES, RARE, DType
-from .._storage import storage_of_array
 from .._tensor import Tensor, from_array
 from .graph import Step
 
@@ -28,22 +28,23 @@ def tensor_of(array: np.ndarray) -> Tensor:
     if not array.flags.c_contiguous:
         out._stride = tuple([step // dtype.itemsize for step in array.strides])
         out._keys |= NONCONTIGUOUS
-        whole = array
-        while whole.base is not None and whole.base.__class__ is ndarray:
-            whole = whole.base
-        place = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-        flat = whole.view() if whole.flags.c_contiguous else whole.T
-        out._storage = storage_of_array(flat)
-        out._offset = place // dtype.itemsize
-        out._version_counter = [0, out._storage]
+        out._version_counter = [0, None, spanned(array)]  # of which the storage is made when it is asked for
     return out
+
+
+def spanned(array: np.ndarray) -> np.ndarray:
+    """Return the memory from an array's first element to its last as a contiguous array."""
+    if array.T.flags.c_contiguous:
+        return array.T
+    span = sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True))
+    return as_strided(array, (span // array.itemsize + 1 if array.size else 0,), (array.itemsize,))
 
 
 def with_layout(array: np.ndarray, dtype: DType, stride: tuple[int, ...]) -> Tensor:
     """A fresh tensor over an array that a program made, with the strides that were recorded."""
     out = from_array(array, dtype)
     if stride != contiguous_strides(array.shape):
-        out = tensor_of(array) if not array.flags.c_contiguous else out
+        out._version_counter = [0, None, array if array.flags.c_contiguous else spanned(array)]
         out._stride = stride
         out._keys |= NONCONTIGUOUS
     return out

@@ -9,6 +9,7 @@ import mindtorch as torch
 from mindtorch import nn
 from mindtorch._compile import kernels
 from mindtorch.nn import functional as F
+from tests.compile import differential
 
 
 def explained(function, *args):
@@ -296,3 +297,10 @@ def test_a_model_trains_as_it_does_uncompiled() -> None:
         torch.testing.assert_close(torch.tensor(ours), torch.tensor(eager))
         same(state, other)
         assert len(call._compiled.entries) == 2  # in training, and in evaluation mode
+
+
+@pytest.mark.parametrize("first", range(0, 300, 50))
+def test_random_programs_are_what_they_are_uncompiled(first) -> None:
+    for seed in range(first, first + 50):
+        case = differential.generate(seed)
+        assert not (found := differential.differences(case)), "\n".join([str(case), *found])
