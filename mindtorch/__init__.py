@@ -149,6 +149,16 @@ def _show(packet: str) -> None:
 registry.on_define.append(_show)
 
 
+def _draw(value: Any) -> str:
+    """Draw a tensor or a module for a notebook without the extension."""
+    from .viz import picture
+
+    return picture(value)
+
+
+_conversion.draw = _draw
+
+
 def load_ipython_extension(ip: Any) -> None:
     """``%load_ext mindtorch``: cards for tensors, and the magics."""
     from ._run.ipython import load

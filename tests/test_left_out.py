@@ -27,7 +27,7 @@ README = Path(__file__).parents[1] / "README.md"
     ("torch.nothing", "AttributeError", "mindtorch does not have this name of PyTorch"),
     ("torch.hub.load('a', 'b')", "RuntimeError", "mindtorch fetches nothing from a network"),
     ("import sys; sys.modules['mpi4py'] = None; torch.distributed.init_process_group('gloo')", "RuntimeError",
-     "pip install 'mindtorch[distributed]'"),
+     "pip install mpi4py mpich"),
     ("torch.distributed.get_rank()", "ValueError", "please make sure to call init_process_group"),
 ])
 def test_one_line_says_what_is_missing(statement, error, said) -> None:

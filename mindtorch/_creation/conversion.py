@@ -210,5 +210,21 @@ def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
     return _str(self, tensor_contents=tensor_contents)
 
 
+#: Draws a tensor or a module as HTML. The package puts it here: what draws stands below all that it draws.
+draw: Callable[[Any], str]
+
+
+@tensor_method("_repr_html_")
+def _html(self: Tensor) -> str:
+    """Return the card that notebooks show."""
+    return draw(self)
+
+
+@tensor_method("_repr_mimebundle_")
+def _mimebundle(self: Tensor, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    """Return the card and the text for a notebook, the card first: it never waits for values."""
+    return {"text/html": self._repr_html_(), "text/plain": repr(self)}
+
+
 for _name, _dtype in {**DTYPE_ALIASES, **CONVERSIONS}.items():
     setattr(Tensor, _name, _to_dtype(_name, _dtype))

@@ -36,7 +36,7 @@ def mpiexec() -> str:
     beside = Path(sys.executable).parent / "mpiexec"
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None:
-        raise RuntimeError("there is no mpiexec: pip install 'mindtorch[distributed]'")
+        raise RuntimeError("there is no mpiexec: pip install mpi4py mpich")
     return found
 
 

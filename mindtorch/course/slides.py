@@ -43,7 +43,7 @@ def slides(masters: Path, target: Path, run: bool = True, reveal: str = "") -> l
     no network.
 
     Raises:
-        ImportError: if nbgrader and nbconvert are not installed (``pip install mindtorch[course]``).
+        ImportError: if nbgrader and nbconvert are not installed (``pip install nbgrader nbconvert``).
         ValueError: if there is no lesson among the masters, or no reveal.js in the folder.
     """
     import nbformat

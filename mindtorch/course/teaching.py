@@ -32,7 +32,7 @@ def release(masters: Path, target: Path, key: str = "") -> list[Path]:
     where there are any. ``key`` is the teacher's, which shows solutions in them.
 
     Raises:
-        ImportError: if nbgrader is not installed (``pip install mindtorch[course]``).
+        ImportError: if nbgrader is not installed (``pip install nbgrader``).
         ValueError: if the target is the masters' folder, or there is no master.
     """
     import nbformat

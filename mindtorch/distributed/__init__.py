@@ -1,6 +1,6 @@
 """``torch.distributed``: processes that compute together, on MPI.
 
-Needs the extra ``distributed`` (``pip install 'mindtorch[distributed]'``: mpi4py and MPICH), and processes that were
+Needs mpi4py and MPICH (``pip install mpi4py mpich``), and processes that were
 started together: ``python -m mindtorch launch -n 4 script.py``, or an ``mpiexec``.
 ``mindtorch.distributed._collectives`` says how it works.
 """

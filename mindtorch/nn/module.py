@@ -12,7 +12,7 @@ from .._autograd.grad_mode import no_grad
 from .._backends.common.convert import to_device
 from .._base.about import about
 from .._base.forks import load_module
-from .._creation import empty_like
+from .._creation import conversion as _conversion, empty_like
 from .._creation.conversion import parse_to
 from .._dtype import FLOATING, DType, bfloat16, float16, float32, float64
 from .._tensor import Tensor
@@ -538,6 +538,13 @@ class Module(HookedCall, State):
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+    def _repr_html_(self) -> str:
+        """Return the tree that notebooks show."""
+        return _conversion.draw(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 
 def indented(text: str, spaces: int = 2) -> str:

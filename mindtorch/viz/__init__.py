@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .memory import memory_page, memory_text
     from .module import module_page, module_text
     from .monitor import monitor_page, monitor_text, progress_page, progress_text
+    from .picture import picture
     from .pipeline import pipeline_page, pipeline_text
     from .profile import profile_page, profile_text
     from .ranks import ranks_page, ranks_text

@@ -31,6 +31,20 @@ class Markup(str):
         made.plain = plain
         return made
 
+    def _repr_html_(self) -> str:
+        return str(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Return the picture and its text, for front ends of Jupyter."""
+        return {"text/html": str(self), "text/plain": self.plain.strip("\n")}
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.plain.strip("\n"))
+
+    def _mime_(self) -> tuple[str, str]:
+        """Return the picture for marimo, which takes other strings for text."""
+        return "text/html", str(self)
+
 
 def escape(value: Any) -> Markup:
     """Text as markup; control characters, which no browser shows, become visible."""

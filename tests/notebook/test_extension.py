@@ -131,8 +131,8 @@ EVERY = sorted({*MAGICS["line"], *MAGICS["cell"]})
 
 def test_these_are_the_magics():
     assert EVERY == [
-        "check", "compact", "compile", "device", "dispatch", "glossary", "graph", "memory", "pipeline", "profile",
-        "ranks", "save_picture", "storage", "tensors", "timeline", "why",
+        "check", "compact", "compile", "device", "dispatch", "glossary", "graph", "memory", "mindtorch", "pipeline",
+        "profile", "ranks", "save_picture", "storage", "tensors", "timeline", "why",
     ]
     assert sorted(MAGICS["cell"]) == sorted(["check", *RUN_CODE])  # a line of which names what to look at
 
@@ -141,7 +141,7 @@ def test_these_are_the_magics():
 def test_every_magic_has_help(shell, name):
     with capture_output() as captured:
         shell.run_line_magic(name, "--help")
-    assert f"%{name}" in captured.stdout and len(captured.stdout.splitlines()) > 3 and not captured.stderr
+    assert f"%{name}" in captured.stdout and len(captured.stdout.splitlines()) >= 3 and not captured.stderr
 
 
 @pytest.mark.parametrize("name", RUN_CODE)
@@ -316,3 +316,38 @@ def test_importing_the_library_does_not_import_ipython(tmp_path):
     heavy = {"IPython", "ipywidgets", "matplotlib", "scipy", "ml_dtypes"}
     code = f"import mindtorch, sys; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path.parent)
+
+
+def test_help_may_stand_alone_in_a_cell(shell, capsys):
+    for magic in ("timeline", "profile", "dispatch", "check"):
+        for option in ("--help", "-h\n\n"):
+            assert shell.run_cell(f"%%{magic} {option}").success
+            assert capsys.readouterr().out.startswith(f"%{magic} [")
+
+
+@pytest.mark.parametrize(("cell", "said"), [
+    ("%grpah x", "did you mean %graph? %mindtorch lists the magics\n"),
+    ("%%timelin\nx", "did you mean %%timeline? %mindtorch lists the magics\n"), ("%xyzzy", ""), ("%storage", ""),
+    ("1 / 0", ""),
+])
+def test_a_mistyped_magic_is_corrected(shell, capsys, cell, said):
+    shell.run_cell(cell)
+    out = capsys.readouterr().out
+    assert out.endswith(said) and ("did you mean" in out) is bool(said)
+
+
+def test_loading_says_what_to_try_and_the_magics_are_listed_by_question(bare, capsys):
+    bare.run_line_magic("load_ext", "mindtorch")
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1 and "%mindtorch lists" in said
+    listed = repr(bare.run_line_magic("mindtorch", ""))
+    of_ours = bare.magics_manager.registry["MindtorchMagics"].magics
+    for kind, sign in (("line", "%"), ("cell", "%%")):
+        for name in of_ours[kind]:
+            assert f" {sign}{name} " in listed or name == "mindtorch" or (sign == "%" and name in of_ours["cell"])
+    bare.run_line_magic("unload_ext", "mindtorch")
+    assert shell_transforms(bare) == []
+
+
+def shell_transforms(shell):
+    return [transform for transform in shell.input_transformers_cleanup if transform.__module__.startswith("mindtorch")]

@@ -1,5 +1,5 @@
 """Loops over elements that NumPy lacks, or that take it many passes, compiled by numba where that is installed
-(``mindtorch[compile]``).
+(``pip install numba``).
 
 ``bodies`` is the table: a loop is a function of arrays. Its caller has a way by NumPy, too, and goes it where
 ``Loop.compiled`` returns None: without numba, and for arrays that would not repay the compilation, which is the import

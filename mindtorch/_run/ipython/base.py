@@ -71,6 +71,25 @@ def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[
     return made
 
 
+NOT_FOUND = re.compile(r"(?:Line magic function|Cell magic) `(%+)(\w+)` not found")  #: what IPython says
+
+
+def suggest_magic(shell: Any, error: BaseException | None) -> str:
+    """Return the correction of a mistyped magic; '' if the error is another, or no magic is spelt nearly so."""
+    found = NOT_FOUND.match(str(error)) if isinstance(error, UsageError) else None
+    if found is None:
+        return ""
+    known = shell.magics_manager.registry["MindtorchMagics"].magics["cell" if found[1] == "%%" else "line"]
+    near = difflib.get_close_matches(found[2], known, 1)
+    return f"did you mean {found[1]}{near[0]}? %mindtorch lists the magics" if near else ""
+
+
+def help_alone(lines: list[str]) -> list[str]:
+    """Rewrite a cell that only asks a cell magic for help: IPython refuses cell magics without a body."""
+    asked = re.match(r"%%(\w+)\s+(?:-h|--help)\s*$", lines[0]) if lines else None
+    return [f"%{asked[1]} --help\n"] if asked and not "".join(lines[1:]).strip() else lines
+
+
 class MagicGroup(Magics):
     """What magics have in common."""
 

@@ -14,6 +14,7 @@ from ..._autograd.node import Node
 from ..._backends.random.generator import Generator
 from ..._storage import StorageBase
 from ..._tensor import Tensor
+from .base import help_alone
 from .inspection import hide_operators, show_operators
 from .magics import MindtorchMagics, watch_writes
 from .reloading import AfterCells
@@ -30,6 +31,8 @@ HOLDERS = [("mindtorch.optim.optimizer", "Optimizer"), ("mindtorch.utils.data.da
            ("torch.utils.data.dataloader", "DataLoader"), ("torch.utils.data.dataset", "Dataset"),
            ("torch._C", "Generator")]
 SCHEDULES = [("mindtorch.optim.lr_scheduler.base", "LRScheduler"), ("torch.optim.lr_scheduler", "LRScheduler")]
+WELCOME = ("mindtorch: a tensor or a model on the last line of a cell is drawn; %why explains the last error, "
+           "%mindtorch lists what else there is")
 CONTAINERS = (list, tuple, dict, GeneratorType)  #: drawn where tensors are in them
 
 
@@ -37,7 +40,7 @@ def load(ip: Any) -> None:
     """``%load_ext mindtorch``."""
 
     def card(tensor: Any) -> str:
-        return viz.copyable(viz.tensor_card(tensor, introspect.names_of(ip.user_ns), compact=magics.is_compact))
+        return viz.copyable(viz.picture(tensor, ip.user_ns, compact=magics.is_compact))
 
     def both(tensor: Any) -> dict[str, str]:
         # The card first: it never waits, and shows what is pending. The text waits, as PyTorch's does.
@@ -48,8 +51,7 @@ def load(ip: Any) -> None:
             return {"text/html": card(tensor), "text/plain": f"<no values: {error}>"}
 
     def tree(module: Any) -> str:
-        facts = introspect.module_facts(module, introspect.module_name(module, ip.user_ns))
-        return viz.copyable(viz.module_page(facts))
+        return viz.copyable(viz.picture(module, ip.user_ns))
 
     def name_of(value: Any) -> str:
         return next((name for name, known in ip.user_ns.items() if known is value and not name.startswith("_")), "")
@@ -70,7 +72,7 @@ def load(ip: Any) -> None:
             return contents(value)
         if introspect.is_node(value):
             return graph(value)
-        method = get_real_method(value, "_repr_html_")
+        method = None if isinstance(value, Tensor) else get_real_method(value, "_repr_html_")  # ``both`` drew its card
         return None if method is None else method()
 
     def graph(node: Any) -> str:
@@ -104,9 +106,11 @@ def load(ip: Any) -> None:
     ip.register_magics(magics)
     ip.Completer.custom_matchers.append(magics.complete)
     ip.events.register("post_run_cell", AfterCells(ip))
+    ip.input_transformers_cleanup.append(help_alone)
     fold_tracebacks(ip)
     show_operators(ip)
     _load_cards_when_idle()
+    print(WELCOME)
 
 
 def _load_cards_when_idle() -> None:
@@ -125,6 +129,8 @@ def unload(ip: Any) -> None:
     for callback in [found for found in ip.events.callbacks["post_run_cell"] if isinstance(found, AfterCells)]:
         ip.events.unregister("post_run_cell", callback)
     hide_operators(ip)
+    if help_alone in ip.input_transformers_cleanup:
+        ip.input_transformers_cleanup.remove(help_alone)
     for tensor in (Tensor, ".".join(TENSOR)):
         ip.display_formatter.mimebundle_formatter.pop(tensor, None)
     html = ip.display_formatter.formatters["text/html"]

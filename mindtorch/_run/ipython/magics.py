@@ -14,7 +14,21 @@ from IPython.display import SVG, Image
 from ... import distributed, introspect, viz
 from ..._creation import empty
 from ..._device import device as Device, get_default_device, set_default_device
+from ...viz.html import page, row, table
+from ...viz.palette import mono
 from .base import MagicGroup, Picture, magic
+
+#: The magics by what a reader asks.
+QUESTIONS = {
+    "What is this tensor, and whose memory does it see?": ("tensors", "storage", "compact"),
+    "Why did this fail?": ("why",), "Why does it not learn?": ("check",),
+    "What does autograd record?": ("graph",),
+    "What runs, and how long does it take?": ("dispatch", "profile", "timeline", "compile", "pipeline"),
+    "Where is memory used, on which device?": ("memory", "device"),
+    "How do several processes compute together?": ("ranks",),
+    "How do I keep a picture? What does a word mean?": ("save_picture", "glossary"),
+}
+OVER_CELLS = ("check", "dispatch", "profile", "timeline", "compile", "pipeline")  #: magics that take a cell, too
 
 
 def _parts(line: str) -> list[str]:
@@ -66,6 +80,16 @@ class MindtorchMagics(MagicGroup):
     is_compact = False  #: whether cards of tensors are short
     started: Any = None  #: the ranks of %ranks
 
+    @magic(line_magic)
+    def mindtorch(self, line: str) -> Picture:
+        """List the magics by the question that each answers."""
+        parse_argstring(self.mindtorch, line)
+        rows = [row(question if name == names[0] else "", mono(f"{'%%' if name in OVER_CELLS else '%'}{name}"),
+                    " ".join(self.magics["line"][name].parser.description.split()).partition(". ")[0].rstrip("."))
+                for question, names in QUESTIONS.items() for name in names]
+        drawn = table(("question", "magic", "what it does"), rows, "%name --help lists a magic's options")
+        return Picture(page(drawn, kind="magics"))
+
     @magic(line_magic, argument("--device", help="only tensors on this device"))
     def tensors(self, line: str) -> Picture:
         """All tensors in the notebook: storages by colour, views, versions, gradients, what is pending."""
@@ -110,7 +134,7 @@ class MindtorchMagics(MagicGroup):
             if count < 0:
                 raise UsageError(f"%ranks: there cannot be {count} ranks")
             if not distributed.is_available():
-                raise UsageError("%ranks needs MPI and ipyparallel: pip install 'mindtorch[distributed]'")
+                raise UsageError("%ranks needs MPI and ipyparallel: pip install mpi4py mpich ipyparallel")
             from .ranks import Ranks  # optional, and slow
 
             if self.started is not None:

@@ -10,17 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from ..._dispatch import schemas
+from .base import suggest_magic
 
 PACKAGE = f"{__name__.partition('.')[0]}."
 
 
 class AfterCells:
-    """A callback that runs after each cell, while ``%autoreload`` is on."""
+    """Corrects a mistyped magic after each cell and, while ``%autoreload`` is on, reloads what was edited."""
 
     def __init__(self, ip: Any):
         self.ip, self.times = ip, _times()
 
     def __call__(self, result: Any = None) -> None:
+        if correction := suggest_magic(self.ip, getattr(result, "error_in_exec", None)):
+            print(correction)
         magics = self.ip.magics_manager.registry.get("AutoreloadMagics")
         if magics is not None and magics._reloader.enabled:
             self._execute_whole_modules(magics._reloader)

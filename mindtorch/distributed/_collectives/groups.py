@@ -168,7 +168,7 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
         raise ValueError("processes find each other through MPI: leave out store, and init_method or make it 'env://'")
     if not is_available():
         raise RuntimeError("torch.distributed.init_process_group: the distributed package is not available; it needs "
-                           "MPI: pip install 'mindtorch[distributed]'")
+                           "MPI: pip install mpi4py mpich")
     expected_rank, expected_size = _expected("RANK", rank), _expected("WORLD_SIZE", world_size)
     seconds = (default_pg_timeout if timeout is None else timeout).total_seconds()
     if launcher.line is not None:
