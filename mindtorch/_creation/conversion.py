@@ -211,7 +211,7 @@ def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
 
 
 #: Draws a tensor or a module as HTML. The package puts it here: what draws stands below all that it draws.
-draw: Callable[[Any], str]
+draw: Callable[[Any], str] = repr
 
 
 @tensor_method("_repr_html_")
