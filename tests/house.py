@@ -33,9 +33,8 @@ HOUSE = (
          "pipeline mode", "an operator's schema: `schemas/<family>.py`; a dispatch key: `keys.py`"),
     Room("_autograd", "graph, engine, grad modes, views in the graph", "a derivative: `derivatives/<family>.py`"),
     Room("_tensor", "the tensor, what Python takes of its values, its printing", "what every tensor knows of itself"),
-    Room("_backends.random", "generators and the samplers that draw PyTorch's numbers from them", "a distribution"),
-    Room("_backends.common", "promotion, copies, views, in-place and `out=` forms: the same on every device",
-         "a view: `view/`"),
+    Room("_backends.random _backends.common", "generators that draw PyTorch's random numbers; promotion, copies, "
+         "views, in-place and `out=` forms: the same on every device", "a view: `common/view/`"),
     Room("_backends.meta", "shapes, dtypes, strides and checks: the truth about every operator's outputs",
          "a meta kernel: `ops/<family>.py`"),
     Room("_backends.cpu", "kernels as functions of NumPy arrays; fast paths of what is small",
@@ -60,22 +59,17 @@ HOUSE = (
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
     Room("_compile compiler _dynamo", "`torch.compile`: calls recorded, guarded, optimised, and printed as the Python "
          "that runs", "an optimisation: `passes.py`; how an operator is written in a fused kernel: `kernels.py`"),
-    Room("func", "`torch.func`", "a transform of modules"),
-    Room("optim", "optimizers, schedules of learning rates, averages of weights",
-         "an optimizer: its rule, in a module of its name"),
-    Room("distributions", "`torch.distributions`: samples, probabilities, divergences, transforms, constraints",
-         "a distribution: `distributions/<name>.py`"),
+    Room("func optim distributions", "`torch.func`; optimizers, schedules of learning rates; distributions, their "
+         "divergences, transforms and constraints", "an optimizer: its rule, in a module of its name; a distribution"),
     Room("distributed", "`torch.distributed`: collectives, and modules and optimizers that are spread over processes",
          "a strategy: a module of its name"),
-    Room("profiler", "`torch.profiler`: operators counted and timed", "a column of a profile"),
-    Room("multiprocessing", "`torch.multiprocessing`: tensors that go to other processes", "how a tensor is sent"),
-    Room("utils", "`torch.utils`: datasets, samplers, the loader and its workers", "a sampler, a dataset: `data/`"),
+    Room("profiler multiprocessing utils", "operators counted and timed; tensors sent to other processes; datasets, "
+         "samplers, the loader and its workers", "a column of a profile; a sampler, a dataset: `data/`"),
     Room("serialization storage", "`torch.save` and `torch.load`: archives, names, the unpickler that runs nothing",
          "what a file may hold: `weights_only.py`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",
          "what a picture says"),
-    Room("viz", "HTML, SVG and text of facts", "how a picture looks"),
-    Room("widgets", "pictures that move", "a widget"),
+    Room("viz widgets", "HTML, SVG and text of facts; pictures that move", "how a picture looks; a widget"),
     Room("course", "the course: predictions, labs and their checks, readers' parts in the running library, releases "
          "and grades", "a lesson: `lessons/<name>.py`, and its notebook"),
     Room("_run __main__", "the command line, `import torch` as mindtorch, processes that are launched together, "

@@ -1,4 +1,4 @@
-"""What PyTorch has and mindtorch leaves out, and why: for errors, and for the README's table."""
+"""The names of PyTorch that mindtorch leaves out, with the reasons that errors give (``tests/differences.md``)."""
 from __future__ import annotations
 
 #: Names below ``torch``, and a sentence that is true of all of them.
