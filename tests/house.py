@@ -39,10 +39,10 @@ HOUSE = (
          "a meta kernel: `ops/<family>.py`"),
     Room("_backends.cpu", "kernels as functions of NumPy arrays; fast paths of what is small",
          "a kernel: `ops/<family>.py`; its fast path: `fast_paths/<family>.py`"),
-    Room("_backends.npu _backends.ascend", "Ascend NPUs through CANN: `signatures` are those in C, `ops` the kernels, "
+    Room("_backends.npu", "Ascend NPUs through CANN: `signatures` are those in C, `ops` the kernels, "
          "`simulator` the device", "a row in `signatures/`, a row in `ops/`"),
-    Room("_creation", "tensors from sizes, numbers, sequences, arrays, random numbers, and from other tensors (`to`)",
-         "a factory"),
+    Room("_creation _backends.ascend", "tensors from sizes, numbers, sequences, arrays, random numbers, and from other "
+         "tensors (`to`)", "a factory"),
     Room("_composite", "operators written in other operators", "a composite: `_composite/<family>.py`"),
     Room("_utils _methods", "the functions and methods that users call: `x[...]`, pickling, settings, and all that are "
          "made from schemas", "a function that is more than an operator"),

@@ -75,9 +75,9 @@ def parts() -> dict[str, float]:
 
     found = {"an output in device memory": microseconds(lambda: empty_tensor(spec, a._device)),
              "both phases, with an output that is there": microseconds(
-                 lambda: aclnn.launch("aclnnAdd", (a, a, 1, out), queue)),
+                 lambda: aclnn.launch([("aclnnAdd", (a, a, 1, out))], queue)),
              "  an address told to a descriptor": microseconds(
-                 lambda: descriptors.functions[aclnn.REFRESH](handle, address)),
+                 lambda: descriptors.functions["aclSetRawTensorAddr"](handle, address)),
              "  a call of C that calls Python": microseconds(lambda: call(1, 2, 3, 4, 5, 6)),
              "  a note of the operator and its line": microseconds(lambda: queue.note("aclnnAdd")),
              "  a block that keeps interrupts": microseconds(block)}

@@ -9,6 +9,9 @@ import pytest
 
 import mindtorch as torch
 from mindtorch._backends.npu import aclnn, finalize
+from mindtorch._backends.npu.descriptors import key_of
+from mindtorch._backends.npu.runtime import current_queue
+from mindtorch._backends.npu.signatures import READ_ONLY
 
 simulator = torch.npu.simulator
 
@@ -33,6 +36,24 @@ def test_a_second_call_makes_no_handle() -> None:
     assert descriptors() == made and (first + second).tolist() == [5, 5, 5]
     aclnn.release()
     assert descriptors() == 0
+
+
+def test_operators_of_which_the_first_phase_writes_into_descriptors_have_new_ones_each_time() -> None:
+    a, rows = torch.ones(2, 2, device="npu"), torch.tensor([[1, 1], [0, 0]], device="npu")
+    aclnn.release()
+    for _ in range(2):
+        (a @ a).scatter_(0, rows, a)
+        assert descriptors() == 0
+    assert not {"aclnnScatterAdd", "aclnnMm", "aclnnMatmul", "aclnnConvolution", "aclnnInplaceScatter"} & READ_ONLY
+    assert {"aclnnAdd", "aclnnRelu", "aclnnForeachAddListV2"} <= READ_ONLY <= set(aclnn.names())
+
+
+def test_calls_of_one_key_that_are_planned_together_have_handles_of_their_own() -> None:
+    values = [torch.full((2,), float(n), device="npu") for n in range(4)]
+    torch.npu.synchronize()
+    for _ in range(2):
+        aclnn.launch([("aclnnAdds", (value, 1, 1, value)) for value in values], current_queue(0))
+    assert [value.tolist() for value in values] == [[n + 2.0] * 2 for n in range(4)]
 
 
 def test_work_that_waits_has_the_memory_that_it_was_queued_with() -> None:
@@ -61,6 +82,13 @@ def test_numbers_that_differ_in_type_or_sign_have_handles_of_their_own(one: floa
             assert list(map(str, found.tolist())) == list(map(str, expected.tolist()))
 
 
+def test_keys_tell_values_apart_that_compare_as_equal() -> None:
+    values = [0, 0.0, -0.0, False, 0j, complex(0, -0.0), 1, 1.0, True, 1 + 0j, complex(1, -0.0), (1,), [1], (True,),
+              None, torch.tensor([1]), torch.tensor([1.0]), torch.tensor([[1]]), (0.0,), (-0.0,)]
+    assert len(set(map(key_of, values))) == len(values)
+    assert key_of((torch.ones(2, 3), 1.5)) == key_of((torch.zeros(2, 3), 1.5)) != key_of((torch.ones(3, 2).t(), 1.5))
+
+
 def test_views_of_one_shape_have_handles_of_their_own() -> None:
     a = torch.arange(12.0).view(3, 4)
     on_npu = a.npu()
@@ -72,7 +100,7 @@ def test_so_many_are_kept_and_those_go_first_that_were_used_longest_ago(monkeypa
     monkeypatch.setattr(aclnn, "MOST_READY", 3)
     for size in (1, 2, 3, 1, 4, 5):
         torch.ones(size, device="npu")
-    assert [key[1][1] for key in aclnn._ready] == [(1,), (4,), (5,)]
+    assert [key[1][0][1] for key in aclnn._ready.kept()] == [(1,), (4,), (5,)]
     assert descriptors() == 3
 
 
@@ -104,4 +132,4 @@ def test_what_the_data_decides_is_not_kept() -> None:
 def test_nothing_is_kept_beyond_the_device() -> None:
     assert (torch.ones(3, device="npu") + 1).tolist() == [2, 2, 2]
     finalize()
-    assert not aclnn._ready and simulator.live_handles() == {}
+    assert not aclnn._ready.kept() and simulator.live_handles() == {}

@@ -142,7 +142,7 @@ def loader(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     steps: list[str] = []
     monkeypatch.setattr(acl_loader, "_ACL_READY", False)
     monkeypatch.setattr(acl_loader, "_ACL_MODULE", None)
-    monkeypatch.setattr(acl_loader, "_existing_dirs", lambda paths: ["/somewhere"])
+    monkeypatch.setattr(acl_loader, "_existing_dirs", lambda: ["/somewhere"])
     monkeypatch.setattr(acl_loader, "_prepend_ld_library_path", lambda dirs: steps.append(f"path {dirs}"))
     monkeypatch.setattr(acl_loader, "_preload_libs", lambda dirs: steps.append(f"preload {dirs}"))
     monkeypatch.setattr(acl_loader, "_import_acl", lambda: steps.append("import") or "the module")
@@ -251,7 +251,7 @@ def test_what_the_user_has_set_stays(tmp_path: Path, monkeypatch: pytest.MonkeyP
     acl_loader.export_environment()
     assert os.environ["ASCEND_OPP_PATH"] == "/elsewhere/opp" and os.environ["ASCEND_AICPU_PATH"] == str(home)
     wrong = next(fact for fact in report.variables() if fact.name == "ASCEND_OPP_PATH")
-    assert not wrong.found and "'/elsewhere/opp', which is no folder" in wrong.cure
+    assert not wrong.found and "'/elsewhere/opp', which is not a folder" in wrong.cure
 
 
 @needs_compiler
@@ -275,6 +275,31 @@ def test_the_report_says_what_is_found_and_what_is_missing(toolkit: Path) -> Non
     assert done.returncode == 0 and done.stdout.endswith("CANN can be used.\n"), done.stdout + done.stderr
     assert "missing  libascend_hal.so" in done.stdout and "2 Ascend910B3" in done.stdout
     assert f"{toolkit}/opp (set by mindtorch)" in done.stdout
+    assert "found    operator kernels      ascend910b" in done.stdout
+    assert "found    planning an addition  works" in done.stdout
     done = execute(["-m", "mindtorch", "npu"], toolkit / "nowhere", "auto")
     assert done.returncode == 1 and "CANN cannot be used" in done.stdout
     assert f"missing  the folder {toolkit / 'nowhere'}" in done.stdout
+
+
+@needs_compiler
+@pytest.mark.parametrize("missing", ["", "built-in/op_impl/ai_core/tbe/kernel/ascend910b"])
+def test_without_kernels_programs_run_on_the_cpu_and_the_report_says_why(toolkit: Path, missing: str) -> None:
+    """The toolkit's own package makes ``opp``; that of the chip puts kernels there."""
+    shutil.rmtree(toolkit / "opp" / missing)
+    (toolkit / "opp").mkdir(exist_ok=True)
+    done = execute(["-m", "mindtorch", "npu"], toolkit)
+    assert done.returncode == 1 and done.stdout.endswith("device='npu' is the simulator.\n"), done.stdout + done.stderr
+    assert "missing  operator kernels" in done.stdout and "Install the package of your chip" in done.stdout
+    assert "(561112): the kernel package is not installed" in done.stdout
+    found = run(toolkit, """
+import warnings
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    x = torch.arange(6.0).reshape(2, 3).to("npu")
+    x[:, 1:] = (x.t() @ x).relu().sum(0)[1:] + torch.ones(2, device="npu")
+    print(x.tolist(), x.half().t().tolist(), (x > 40).nonzero().tolist(), torch.equal(x, x))
+print(all("is refused by aclnn" in str(w.message) or "runs on the CPU" in str(w.message) for w in told), len(told) > 5)
+""")
+    assert found == ["[[0.0, 52.0, 67.0], [3.0, 52.0, 67.0]] [[0.0, 3.0], [52.0, 52.0], [67.0, 67.0]] "
+                     "[[0, 1], [0, 2], [1, 1], [1, 2]] True", "True True"]

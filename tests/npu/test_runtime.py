@@ -1,6 +1,7 @@
 """A runtime over a stand-in for pyACL: what it calls, in which order, and what a return code becomes."""
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -127,19 +128,41 @@ def test_a_stand_in_may_know_one_context_only(acl: Recorder) -> None:
 
 
 def test_a_copy_to_the_host_waits_as_the_runtime_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    waited = []
-    synchronize = runtime._Runtime.synchronize
-
-    def noting(self: Any, queue: Any = None) -> None:
-        waited.append(self.name)
-        synchronize(self, queue)
-
+    calls = []
+    device = runtime.get_runtime(0)
+    synchronize = device.synchronize
     ones = torch.ones(2, device="npu")
-    monkeypatch.setattr(runtime._Runtime, "synchronize", noting)
-    assert ones.tolist() == [1, 1] and waited == ["npu:0"]
+    monkeypatch.setattr(device, "synchronize", lambda: calls.append("sync") or synchronize())
+    assert ones.to("cpu").tolist() == [1, 1] and calls == ["sync"]
+
+
+def test_a_runtime_waits_for_the_stream_that_the_thread_works_on() -> None:
+    device, side = runtime.get_runtime(0), torch.npu.Stream()
+    with torch.npu.simulator.paused(), torch.npu.stream(side):
+        torch.ones(2, device="npu")
+    assert device.current is device.queue
+    with torch.npu.stream(side):
+        assert device.current is side.queue
+        device.synchronize()
+    assert side.queue.finished == side.queue.enqueued > 0
+
+
+def test_blocking_is_read_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = torch.ones(2, device="npu")
+    queue = runtime.current_queue(0)
+    for value, waits in (("0", False), ("1", True), ("", False)):
+        monkeypatch.setenv("ACL_LAUNCH_BLOCKING", value)
+        with torch.npu.simulator.paused() if not waits else nullcontext():
+            one + 1
+            assert (queue.finished == queue.enqueued) is waits
 
 
 def test_the_parts_of_the_backend_are_under_the_chip_s_name() -> None:
     assert ascend._Runtime is runtime._Runtime and ascend._model_dir is npu._model_dir
     assert ascend.ops is npu.ops and ascend.creation is npu.creation
+    found = ascend.add(ascend.tensor_create([1.0, -2.0]), ascend.ones_create((2,)))
+    assert found.is_npu and ascend.relu(ascend.mul(found, found)).tolist() == [4, 1] and ascend.sum_(found).item() == 1
+    assert [make((2, 2)).device for make in (ascend.zeros_create, ascend.empty_create)] == [torch.device("npu:0")] * 2
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        ascend.nothing
     assert {"Stream", "Event", "synchronize", "simulator"} <= set(torch.npu.__all__)

@@ -96,9 +96,9 @@ def python_dirs() -> list[str]:
     return list(dict.fromkeys(str(home / "python" / "site-packages") for home in [*toolkit_homes(), *usual]))
 
 
-def _existing_dirs(paths: Iterable[str]) -> list[str]:
-    """Those of the folders that exist, in order."""
-    return [path for path in paths if os.path.isdir(path)]
+def _existing_dirs() -> list[str]:
+    """Return the folders with libraries that exist, in order."""
+    return [path for path in library_dirs() if os.path.isdir(path)]
 
 
 def _prepend_ld_library_path(dirs: Iterable[str]) -> None:
@@ -151,8 +151,8 @@ def _import_acl() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "acl":
             raise
-    for folder in _existing_dirs(python_dirs()):
-        if folder not in sys.path:
+    for folder in python_dirs():
+        if os.path.isdir(folder) and folder not in sys.path:
             sys.path.append(folder)
     importlib.invalidate_caches()
     return importlib.import_module("acl")
@@ -171,7 +171,7 @@ def ensure_acl() -> Any:
         if _ACL_READY:
             return _ACL_MODULE
         export_environment()
-        dirs = _existing_dirs(library_dirs())
+        dirs = _existing_dirs()
         _prepend_ld_library_path(dirs)
         try:
             _preload_libs(dirs)

@@ -1,49 +1,53 @@
 """Calling ACLNN operators: prototypes from the binding table, handles, and the two phases.
 
-``launch(name, values, queue)`` is the whole of it. The first phase plans and says how much workspace it needs, the
-second puts the operator into the stream; device memory that the operator needs is kept by its owner, in the order of
-the stream. After the second phase the handles of a call are kept for the next one with values of the same layouts,
-which has them describe its own memory (``aclSetRawTensorAddr``, which CANN has for this). Executors are used once.
+The first phase plans an operator and returns how much workspace it needs; the second puts it into the stream. Device
+memory that the operator needs is kept by its owner, in the order of the stream. Executors are used once. Handles serve
+one call, except those of operators that are known to leave descriptors as they are (``signatures``): they are kept for
+the next call with values of the same layouts, which has them describe its own memory (``aclSetRawTensorAddr``).
 """
 from __future__ import annotations
 
 import ctypes
 import os
 from collections import OrderedDict
-from contextlib import suppress
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from ..._base import forks
 from ..._base.interrupts import uninterrupted
+from ..._base.warnings import warn_once
 from . import activities, provider, runtime
 from .allocator import Owner, allocator_of
 from .bindings import PHASE_TWO, READ, WRITTEN, binding, names
+from .constants import ACLNN_ERR_INNER, ACLNN_ERR_PARAM_INVALID
 from .descriptors import (
-    HANDLE_FUNCTIONS, Handles, address_of, converter, describer, destroy, functions, prototype, view_shape,
+    HANDLE_FUNCTIONS, KEYS, OPTIONAL, Handles, address_of, converter, destroy, functions, key_of, prototype, view_shape,
 )
-from .errors import check
+from .errors import AclError, check
 from .queues import Queue, operands_of
 
-#: How many calls are kept ready.
+#: An ACLNN operator and the values of its parameters.
+Call = tuple[str, tuple[Any, ...]]
+#: How many kinds of calls have handles that are kept.
 MOST_READY = 1024
-#: What has a handle describe other memory. A release of CANN may lack it: then handles are destroyed after each call.
-REFRESH = "aclSetRawTensorAddr"
 LISTS = (list, tuple)
 
 
 class Function:
     """An ACLNN operator, ready to be called: both phases, and a converter for each parameter.
 
-    ``tensors`` are the positions of tensors and lists of them, and whether what lies there is read and nothing else;
-    ``writes`` those that are written.
+    ``tensors`` are the positions of tensors and of lists of tensors, and whether each is only read; ``writes`` are the
+    positions that are written. ``keeps`` says that handles serve more than one call.
     """
 
     def __init__(self, name: str):
         row = binding(name)
         self.name = name
         self.converters = [converter(parameter) for parameter in row.parameters]
-        self.describers = [describer(parameter) for parameter in row.parameters]
-        # The simulator's functions are Python's, too: to give the GIL up would only let its workers take turns with us.
+        self.keys = [KEYS.get(parameter.kind, key_of) for parameter in row.parameters]
+        self.keeps = row.leaves_descriptors and _can_keep()
+        # The simulator's functions are Python's, too: releasing the GIL would only let its workers take turns with us.
         keeps_gil = provider.load().simulated
         self.plan = prototype(address_of(f"{name}GetWorkspaceSize"), "aclnnStatus", row.phase_one, keeps_gil)
         self.run = prototype(address_of(name), "aclnnStatus", PHASE_TWO, keeps_gil)
@@ -51,9 +55,9 @@ class Function:
                         if parameter.kind in READ | WRITTEN]
         self.writes = row.writes
 
-    def memories(self, values: Any) -> list[Any]:
-        """The memory under each tensor among the values. Raises AclError if what should have computed one that is read
-        is known to have failed.
+    def memories(self, values: Sequence[Any]) -> list[Any]:
+        """Return the memory under each tensor among the values. Raises AclError if the operator that should have
+        computed one that is read is known to have failed.
         """
         found = []
         for position, is_read in self.tensors:
@@ -68,13 +72,17 @@ class Function:
 
 
 class Prepared:
-    """What a call needs in C: the handles of its values, and with them the arguments of its first phase."""
+    """The C arguments of a call's first phase: the handles of its values, and room for what the phase returns.
 
-    __slots__ = ("addresses", "args", "executor", "handles", "operands", "size")
+    ``key`` is that of further calls that the handles can serve, None if there are none. The first phase took
+    ``nanoseconds``, if there is an observer.
+    """
 
-    def __init__(self, call: Function, values: Any, addresses: list[int]):
-        self.handles, self.addresses, self.operands = Handles(), addresses, operands_of(values)
-        self.size, self.executor = ctypes.c_uint64(), ctypes.c_void_p()
+    __slots__ = ("addresses", "args", "call", "executor", "handles", "key", "nanoseconds", "operands", "size")
+
+    def __init__(self, call: Function, key: Any, values: Sequence[Any], addresses: list[int]):
+        self.call, self.key, self.addresses, self.operands = call, key, addresses, operands_of(values)
+        self.handles, self.size, self.executor = Handles(), ctypes.c_uint64(), ctypes.c_void_p()
         try:
             args = [convert(value, self.handles) for convert, value in zip(call.converters, values, strict=True)]
         except BaseException:
@@ -82,98 +90,202 @@ class Prepared:
             raise
         self.args = *args, ctypes.addressof(self.size), ctypes.addressof(self.executor)
 
+    def plan(self, addresses: list[int], queue: Queue) -> None:
+        """Run the first phase with handles that describe memory at these addresses. The handles are destroyed if that
+        fails.
+        """
+        try:
+            if addresses != self.addresses:
+                self.refresh(addresses)
+            start = activities.now()
+            code = self.call.plan(*self.args)
+            self.nanoseconds = activities.now() - start
+            if code:
+                check(code, f"{self.call.name}GetWorkspaceSize", queue.runtime.name)
+        except BaseException:
+            destroy(self.handles)
+            raise
+
     def refresh(self, addresses: list[int]) -> None:
         """Have the handles describe other memory, which begins where pieces of memory do, at multiples of 32 bytes, as
         CANN wants. Allowed before a first phase and after a second one, not between them.
         """
-        if addresses != self.addresses:
-            refresh = functions[REFRESH]
-            for handle, address, before in zip(self.handles.tensors, addresses, self.addresses, strict=True):
-                if address != before:
-                    check(refresh(handle, address), REFRESH)
-            self.addresses = addresses
+        refresh = functions["aclSetRawTensorAddr"]
+        for handle, address, before in zip(self.handles.tensors, addresses, self.addresses, strict=True):
+            if address != before:
+                check(refresh(handle, address), "aclSetRawTensorAddr")
+        self.addresses = addresses
 
-
-#: Calls that are ready to be made again, the one that was made last at the end. While it is made, a call is not in
-#: here, so that no two threads have the same handles.
-_ready: OrderedDict[Any, Prepared] = OrderedDict()
-
-
-def release() -> None:
-    """Destroy the handles that are kept for further calls."""
-    while _ready:
-        with suppress(KeyError):  # another thread took the last one
-            destroy(_ready.popitem()[1].handles)
-
-
-@cache
-def _keeps() -> bool:
-    """Whether handles are kept: where they can be told of other memory."""
-    provider.load().before_check(release)
-    return bool(provider.load().find(REFRESH))
-
-
-runtime.at_finalize.append(release)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_ready.clear)  # they are the parent's
-
-
-def _keep_ready(key: Any, prepared: Prepared) -> None:
-    """Keep a call's handles for the next one of its kind, in the place of those that were used longest ago."""
-    if not _keeps() or _ready.setdefault(key, prepared) is not prepared:
-        destroy(prepared.handles)  # if there is another one, it is that of another thread, which was first
-    elif len(_ready) > MOST_READY:
-        destroy(_ready.popitem(last=False)[1].handles)
-
-
-@cache
-def function(name: str) -> Function:
-    """An operator of the table, found on first use. Raises RuntimeError if no library exports it."""
-    return Function(name)
-
-
-def launch(name: str, values: Any, queue: Queue, counts: bool = False) -> Any:
-    """Put an operator into a stream; ``values`` are those of its row's parameters. Returns before it has run, but with
-    ``counts``: then it waits, and returns the shapes that the outputs have by now. Raises AclError if a phase refuses,
-    OutOfMemoryError if there is no memory for the workspace.
-    """
-    call = function(name)
-    with uninterrupted():
-        memories = call.memories(values)
-        addresses = [memory.address for memory in memories]
-        key = name, *[describe(value) for describe, value in zip(call.describers, values, strict=True)]
-        prepared = _ready.pop(key, None) or Prepared(call, values, addresses)
+    def run(self, values: Sequence[Any], queue: Queue) -> None:
+        """Put the call into a stream: its second phase. The handles are destroyed if that fails."""
+        call = self.call
         try:
-            prepared.refresh(addresses)
-            planning = activities.now()
-            code = call.plan(*prepared.args)
-            if code:
-                check(code, f"{name}GetWorkspaceSize", queue.runtime.name)
-            with activities.timed("run", name, queue, None, planning, values):
-                _enqueue(call, prepared.size.value, prepared.executor.value, queue)
-            number = queue.note(name, prepared.operands)
+            with activities.timed("run", call.name, queue, None, self.nanoseconds, values):
+                _enqueue(call, self.size.value, self.executor.value, queue)
+            number = queue.note(call.name, self.operands)
             for position in call.writes:
                 written = values[position]
                 for tensor in written if written.__class__ in LISTS else (written,):
                     if tensor is not None:
                         tensor._storage._memory.written(queue, number)
-            if counts:
-                queue.synchronize()
-                shapes = [view_shape(prepared.args[position]) for position in call.writes]
         except BaseException:
-            destroy(prepared.handles)
+            destroy(self.handles)
             raise
-        if counts:  # what they describe now is of another shape
+
+    def drop(self) -> None:
+        """Give up the call between its phases."""
+        functions["aclDestroyAclOpExecutor"](self.executor.value)
+        self.done()
+
+    def done(self) -> None:
+        """Keep the handles for a later call, or destroy them."""
+        if self.key is None:
+            destroy(self.handles)
+        else:
+            _ready.keep(self)
+
+
+def planned(name: str, values: Sequence[Any], queue: Queue) -> Prepared:
+    """Return a call of which the first phase has run. Raises AclError if that fails."""
+    call = function(name)
+    addresses = [memory.address for memory in call.memories(values)]
+    key = (name, *[key(value) for key, value in zip(call.keys, values, strict=True)]) if call.keeps else None
+    prepared = _ready.take(key) or Prepared(call, key, values, addresses)
+    prepared.plan(addresses, queue)
+    return prepared
+
+
+class Ready:
+    """Calls whose handles are kept, by key; the least recently used key comes first. No call that is being made is in
+    here, so no two threads have the same handles.
+    """
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[Any, list[Prepared]] = OrderedDict()
+        self._lock = forks.lock()
+
+    def take(self, key: Any) -> Prepared | None:
+        """Remove and return a call of this key, None if there is none."""
+        calls = self._calls.get(key)
+        try:
+            return calls.pop() if calls else None
+        except IndexError:  # another thread took the last one
+            return None
+
+    def keep(self, prepared: Prepared) -> None:
+        """Keep a call, in the place of the calls of the key that was used longest ago."""
+        with self._lock:
+            self._calls.setdefault(prepared.key, []).append(prepared)
+            self._calls.move_to_end(prepared.key)
+            oldest = self._calls.popitem(last=False)[1] if len(self._calls) > MOST_READY else ()
+        for prepared in oldest:
             destroy(prepared.handles)
-            return shapes
-        _keep_ready(key, prepared)
-    if queue.runtime.blocking:
-        queue.synchronize()
-    return None
+
+    def clear(self, owned: bool = True) -> None:
+        """Forget all calls; destroy their handles, unless another process owns them."""
+        with self._lock:
+            calls = [prepared for kept in self._calls.values() for prepared in kept]
+            self._calls.clear()
+        for prepared in calls if owned else ():
+            destroy(prepared.handles)
+
+    def kept(self) -> list[Any]:
+        """Return the keys with calls, the most recently used one last."""
+        return [key for key, calls in self._calls.items() if calls]
+
+
+_ready = Ready()
+release = _ready.clear
+
+
+@cache
+def _can_keep() -> bool:
+    """Return True if handles can be kept: a release of CANN may lack the function that gives them other memory."""
+    provider.load().before_check(release)
+    return is_found("aclSetRawTensorAddr")
+
+
+runtime.at_finalize.append(release)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _ready.clear(owned=False))
+
+
+@cache
+def function(name: str) -> Function:
+    """Return an operator of the table. Raises RuntimeError if no library exports it."""
+    return Function(name)
+
+
+def launch(calls: Sequence[Call], queue: Queue) -> None:
+    """Put operators into a stream, after all of them are planned: none runs if one is refused. Returns before they have
+    run. Raises AclError if a phase fails, OutOfMemoryError if there is no memory for a workspace.
+    """
+    ready: list[Prepared] = []
+    with uninterrupted():
+        try:
+            for name, values in calls:
+                ready.append(planned(name, values, queue))
+            ready.reverse()  # so that the next one is the last one
+            for _, values in calls:
+                prepared = ready.pop()
+                prepared.run(values, queue)
+                prepared.done()
+                if queue.runtime.blocking:
+                    queue.synchronize()
+        except BaseException:
+            for prepared in ready:
+                prepared.drop()
+            raise
+
+
+def launched(calls: Sequence[Call], queue: Queue, op: str) -> bool:
+    """Put operators into a stream for an ATen operator, all or none. Returns False if CANN does not export one, or
+    refuses one in the first phase: nothing is in the stream then.
+    """
+    for name, _ in calls:
+        if not is_exported(name):
+            return False
+    try:
+        launch(calls, queue)
+    except AclError as error:
+        refuse(error, op)
+        return False
+    return True
+
+
+def counted(name: str, values: Sequence[Any], queue: Queue, op: str) -> list[tuple[int, ...]] | None:
+    """Run an operator whose outputs are as large as the data determines, and wait for the stream. Returns the shapes of
+    the outputs; None if CANN lacks the operator, or the function that returns the shapes, or refuses the call.
+    """
+    if not is_exported(name) or not is_found("aclGetViewShape"):
+        return None
+    with uninterrupted():
+        try:
+            prepared = planned(name, values, queue)
+        except AclError as error:
+            refuse(error, op)
+            return None
+        prepared.run(values, queue)
+        try:
+            queue.synchronize()
+            return [view_shape(prepared.args[position]) for position in prepared.call.writes]
+        finally:
+            destroy(prepared.handles)  # they have other sizes now
+
+
+def refuse(error: AclError, op: str) -> None:
+    """Warn that an ATen operator runs another way, if an error is a refusal: CANN does not take these arguments, or has
+    no kernel for them. Raises the error if it is not.
+    """
+    is_refusal = error.code == ACLNN_ERR_PARAM_INVALID or ACLNN_ERR_INNER < error.code < ACLNN_ERR_INNER + 1000
+    if not is_refusal or not error.call.endswith("GetWorkspaceSize"):
+        raise error
+    name = error.call.removesuffix("GetWorkspaceSize")
+    warn_once(f"aten::{op} is refused by {error}: it runs without {name}", about=op)
 
 
 def _enqueue(call: Function, size: int, executor: int | None, queue: Queue) -> None:
-    """The second phase, with a workspace if it needs one, which is freed in the order of the stream."""
+    """Run the second phase, with a workspace if it needs one, which is freed in the order of the stream."""
     if not size:
         queue.check(call.run(None, 0, executor, queue.handle), call.name)
         return
@@ -186,15 +298,19 @@ def _enqueue(call: Function, size: int, executor: int | None, queue: Queue) -> N
     queue.check(call.run(workspace.ptr, size, executor, queue.handle), call.name)
 
 
+def is_found(name: str) -> bool:
+    """Return True if a library exports a C function."""
+    return bool(provider.load().find(name))
+
+
 @cache
 def is_exported(name: str) -> bool:
-    """Whether the libraries of this release have an operator of the table: both its functions."""
-    find = provider.load().find
-    return bool(find(f"{name}GetWorkspaceSize") and find(name))
+    """Return True if the libraries of this release export both functions of an operator of the table."""
+    return is_found(f"{name}GetWorkspaceSize") and is_found(name)
 
 
 def is_available() -> bool:
-    """Whether the operator libraries are there (``torch._C._npu_aclnn_available``)."""
+    """Return True if the operator libraries are there (``torch._C._npu_aclnn_available``)."""
     try:
         return bool(provider.load().find("aclCreateTensor"))
     except RuntimeError:
@@ -202,12 +318,12 @@ def is_available() -> bool:
 
 
 def unavailable() -> list[str]:
-    """The operators of the table that this release of CANN lacks: what needs them runs on the CPU."""
+    """Return the operators of the table that this release of CANN lacks: what needs them runs on the CPU."""
     return [name for name in names() if not is_exported(name)]
 
 
 def symbols_ok() -> bool:
-    """Whether the functions that every operator needs are exported (``torch._C._npu_aclnn_symbols_ok``);
-    :func:`unavailable` has the operators of the table that are not.
+    """Return True if the functions that every operator needs are exported (``torch._C._npu_aclnn_symbols_ok``);
+    :func:`unavailable` lists the operators of the table that are not.
     """
-    return is_available() and all(provider.load().find(name) for name in HANDLE_FUNCTIONS if name != REFRESH)
+    return is_available() and all(provider.load().find(name) for name in HANDLE_FUNCTIONS if name not in OPTIONAL)

@@ -83,18 +83,17 @@ def now() -> int:
     return perf_counter_ns() if observers.activity_observers else 0
 
 
-def timed(kind: str, name: str, queue: Queue, after: tuple[int, int] | None = None, planning: int = 0,
+def timed(kind: str, name: str, queue: Queue, after: tuple[int, int] | None = None, planned: int = 0,
           operands: Any = ()) -> AbstractContextManager[None]:
-    """A block that puts an operator or a copy into a stream: between two events, if there is an observer. An operator's
-    first phase began at ``planning``.
+    """Return a block that puts an operator or a copy into a stream, between two events if there is an observer. An
+    operator's first phase took ``planned`` nanoseconds.
     """
-    return _between_events(kind, name, queue, after, planning, operands) if observers.activity_observers else _UNTIMED
+    return _between_events(kind, name, queue, after, planned, operands) if observers.activity_observers else _UNTIMED
 
 
 @contextmanager
-def _between_events(kind: str, name: str, queue: Queue, after: tuple[int, int] | None, planning: int,
+def _between_events(kind: str, name: str, queue: Queue, after: tuple[int, int] | None, planned: int,
                     operands: Any) -> Iterator[None]:
-    planned = perf_counter_ns() - planning if planning else 0
     queued, begin = perf_counter_ns(), event_in(queue)
     called = perf_counter_ns()
     try:

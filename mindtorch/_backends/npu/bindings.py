@@ -15,7 +15,7 @@ import ctypes
 from functools import cache
 from typing import Any, NamedTuple
 
-from .signatures import TABLE
+from .signatures import READ_ONLY, TABLE
 
 #: C type of a parameter's kind. Tensors are read (``tensor``), written (``out``) or both (``ref``).
 KINDS = {"tensor": "aclTensor*", "out": "aclTensor*", "ref": "aclTensor*", "tensors": "aclTensorList*",
@@ -50,11 +50,13 @@ class Binding:
 
     ``takes`` are words for the operator's dtypes, ``parameters`` those of its first phase but the last two,
     ``phase_one`` the C types of all of them. ``reads`` and ``writes`` are positions of tensors and lists of tensors.
+    ``leaves_descriptors`` says that the first phase is known to change none.
     """
 
     def __init__(self, name: str, takes: str, parameters: tuple[Parameter, ...]):
         self.name, self.takes, self.parameters = name, takes, parameters
         self.phase_one = [KINDS[parameter.kind] for parameter in parameters] + ["uint64_t*", "aclOpExecutor**"]
+        self.leaves_descriptors = name in READ_ONLY
         self.reads = tuple(i for i, parameter in enumerate(parameters) if parameter.kind in READ)
         self.writes = tuple(i for i, parameter in enumerate(parameters) if parameter.kind in WRITTEN)
 

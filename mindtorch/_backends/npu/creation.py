@@ -10,7 +10,7 @@ from ..._dtype import DType, bool_, dtypes
 from ..._tensor import Tensor, empty_tensor
 from ..common import convert
 from ..common.creation import creation_kernels, filled_by_operator
-from .aclnn import launch
+from .aclnn import launched
 from .bindings import binding
 from .memory import read_in_stream
 from .runtime import current_queue
@@ -22,8 +22,8 @@ def _to_copy(self: Tensor, dtype: DType | None = None, device: Device | None = N
     if (dtype is not None and dtype is not self._dtype and (device is None or device == self._device) and self.numel()
             and {dtype, self._dtype} <= CAST and (dtype.is_complex or not self._dtype.is_complex)):
         out = empty_tensor(Spec(tuple(self.shape), dtype, convert.strides_for(self, memory_format)), self._device)
-        launch("aclnnCast", (self, dtype, out), current_queue(self._device.index or 0))
-        return out
+        if launched([("aclnnCast", (self, dtype, out))], current_queue(self._device.index or 0), "_to_copy"):
+            return out
     if device is None or device.type != "cpu" or not non_blocking:
         return convert._to_copy(self, dtype, device, non_blocking, memory_format)
     return read_in_stream(self if dtype in (None, self._dtype) else convert._to_copy(self, dtype))
@@ -34,18 +34,18 @@ def filled(spec: Spec, value: Any, device: Device) -> Tensor:
     if value.__class__ is not int or value != 1 or spec.dtype not in ONES:
         return filled_by_operator(spec, value, device)
     out = empty_tensor(spec, device)
-    if out.numel():
-        launch("aclnnInplaceOne", (out,), current_queue(device.index or 0))
+    if out.numel() and not launched([("aclnnInplaceOne", (out,))], current_queue(device.index or 0), "ones"):
+        return filled_by_operator(spec, value, device)
     return out
 
 
 def equal(self: Tensor, other: Tensor) -> bool:
     """``torch.equal``: whether shapes and all elements are equal, as a bool."""
-    if self.shape != other.shape or not self.numel() or self._dtype is not other._dtype or self._dtype not in EQUAL:
-        return self.shape == other.shape and bool((self == other).all())
-    result = empty_tensor(Spec((1,), bool_), self._device)
-    launch("aclnnEqual", (self, other, result), current_queue(self._device.index or 0))
-    return result.item()
+    if self.shape == other.shape and self.numel() and self._dtype is other._dtype and self._dtype in EQUAL:
+        result = empty_tensor(Spec((1,), bool_), self._device)
+        if launched([("aclnnEqual", (self, other, result))], current_queue(self._device.index or 0), "equal"):
+            return bool(result.item())
+    return self.shape == other.shape and bool((self == other).all())
 
 
 #: What these operators take.

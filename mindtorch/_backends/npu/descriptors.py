@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dtype import DType, dtype_named
 from ..._tensor import Tensor
 from . import provider
@@ -32,6 +33,10 @@ HANDLE_FUNCTIONS: dict[str, tuple[str, list[str]]] = {
     "aclSetRawTensorAddr": ("aclnnStatus", ["aclTensor*", "void*"]),
     "aclGetViewShape": ("aclnnStatus", ["aclTensor*", "int64_t**", "uint64_t*"]),
 }
+
+#: Functions that a release of CANN may lack: handles are then made for each call, and operators whose outputs are as
+#: large as the data determines run on the CPU.
+OPTIONAL = frozenset({"aclSetRawTensorAddr", "aclGetViewShape"})
 
 
 def c_type(name: str) -> Any:
@@ -110,7 +115,7 @@ def keep(handles: Handles, kind: str, handle: int | None) -> int:
 
 
 def tensor_handle(tensor: Tensor, handles: Handles) -> int:
-    """An ``aclTensor`` that describes a tensor: its sizes, strides and offset in the storage as they are."""
+    """Make an ``aclTensor`` that describes a tensor: its sizes, strides and offset in the storage."""
     storage, dtype = tensor._storage, tensor._dtype
     assert storage is not None
     dims, form, sizes, strides, room, _ = layout(tensor.shape, tensor._strides(), storage._nbytes // dtype.itemsize)
@@ -119,12 +124,6 @@ def tensor_handle(tensor: Tensor, handles: Handles) -> int:
                                           address)
     handles.tensors.append(keep(handles, "Tensor", handle))
     return handle
-
-
-def input_handle(tensor: Tensor, handles: Handles) -> int:
-    """The same of a tensor that is read. Raises AclError if what should have computed it is known to have failed."""
-    tensor._storage._memory.check()  # type: ignore[union-attr]
-    return tensor_handle(tensor, handles)
 
 
 def scalar_handle(number: Any, handles: Handles) -> int:
@@ -177,8 +176,8 @@ def _list_handle(kind: str, item_handle: Callable[[Any, Handles], int]) -> Calla
 
 #: From a value to what the C function takes, by the kind of the table.
 CONVERTERS: dict[str, Callable[[Any, Handles], Any]] = {
-    "tensor": input_handle, "out": tensor_handle, "ref": tensor_handle,
-    "tensors": _list_handle("TensorList", input_handle), "outs": _list_handle("TensorList", tensor_handle),
+    **dict.fromkeys(("tensor", "out", "ref"), tensor_handle),
+    **dict.fromkeys(("tensors", "outs"), _list_handle("TensorList", tensor_handle)),
     "scalar": scalar_handle, "scalars": _list_handle("ScalarList", scalar_handle),
     "ints": ints_handle, "bools": _array_handle("BoolArray", ctypes.c_bool),
     "floats": _array_handle("FloatArray", ctypes.c_float),
@@ -196,35 +195,37 @@ def converter(parameter: Parameter) -> Callable[[Any, Handles], Any]:
     return lambda value, handles: None if value is None else convert(value, handles)
 
 
-def layout_of(tensor: Tensor | None) -> Any:
-    """All of a tensor that its handle depends on, but the address."""
-    return None if tensor is None else (tensor._dtype, tensor.shape, tensor._strides(), tensor._offset,
-                                        tensor._storage._nbytes)  # type: ignore[union-attr]
+def key_of(value: Any) -> Any:
+    """Return a key that distinguishes two values if any kernel does: dtype, sizes and strides of a tensor, the type of
+    a number, the sign of a zero.
+    """
+    kind = value.__class__
+    if kind in TENSOR_TYPES:
+        return value._dtype, value.shape, value._strides()
+    if kind is list or kind is tuple:
+        return kind, *map(key_of, value)
+    return kind, repr(value) if kind is complex or (kind is float and not value) else value
 
 
-def exactly(number: Any) -> Any:
-    """A number with its type, and a zero with its sign: those differ that compare as equal."""
-    if isinstance(number, Tensor):
-        number = number.item()
-    return number.__class__, number if number and number.__class__ is not complex else repr(number)
+def handle_key(value: Any) -> Any:
+    """Return a key of the handle of a tensor or of a list of tensors: all that it describes, but the address."""
+    if value is None:
+        return None
+    if value.__class__ in TENSOR_TYPES:
+        return key_of(value), value._offset, value._storage._nbytes
+    return tuple(map(handle_key, value))
 
 
-#: From a value to a key of what the C function takes, by the kind of the table.
-DESCRIBERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("tensor", "out", "ref"), layout_of),
-    **dict.fromkeys(("tensors", "outs"), lambda tensors: tuple(map(layout_of, tensors))),
-    **dict.fromkeys(("scalars", "floats"), lambda numbers: tuple(map(exactly, numbers))),
-    **dict.fromkeys(("scalar", "float", "double"), exactly),
-    **dict.fromkeys(("ints", "bools"), lambda numbers: numbers if numbers.__class__ is int else tuple(numbers)),
+def number_key(number: Any) -> Any:
+    """Return a key of a number, or of a tensor's only element."""
+    return key_of(number.item() if number.__class__ in TENSOR_TYPES else number)
+
+
+#: From a value to the key of its handle, by the kind of the table; :func:`key_of` for all others.
+KEYS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("tensor", "out", "ref", "tensors", "outs"), handle_key),
+    "scalar": number_key, "scalars": lambda numbers: tuple(map(number_key, numbers)),
 }
-
-
-def describer(parameter: Parameter) -> Callable[[Any], Any]:
-    """From a value of a parameter to what its handle depends on: one handle serves values of which this is equal."""
-    describe = DESCRIBERS.get(parameter.kind, lambda value: value)
-    if not parameter.optional or describe is layout_of:
-        return describe
-    return lambda value: None if value is None else describe(value)
 
 
 def destroy(handles: Handles) -> None:

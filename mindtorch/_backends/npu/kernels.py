@@ -31,30 +31,19 @@ from ..common import inplace_and_out
 from ..common.overlap import check_writable
 from ..common.pointwise import Pointwise
 from ..random.generator import Generator
-from . import ops
-from .aclnn import is_exported, launch
+from . import aclnn, ops
 from .bindings import binding
-from .constants import (  # type: ignore[attr-defined]  # which makes those that only messages name of a text
-    ACLNN_ERR_INNER_FIND_KERNEL_ERROR, ACLNN_ERR_INNER_INFERSHAPE_ERROR, ACLNN_ERR_INNER_TILING_ERROR,
-    ACLNN_ERR_PARAM_INVALID, ACLNN_MAX_SHAPE_RANK,
-)
-from .descriptors import data_types
-from .errors import AclError
+from .constants import ACLNN_MAX_SHAPE_RANK
+from .descriptors import data_types, key_of
 from .memory import write
 from .ops.row import Aclnn, Call, Counted, Lists
 from .runtime import current_queue
-
-#: What the first phase returns for what an operator does not take: nothing is in the stream yet, and the CPU can do it.
-REFUSALS = (ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_INNER_INFERSHAPE_ERROR, ACLNN_ERR_INNER_TILING_ERROR,
-            ACLNN_ERR_INNER_FIND_KERNEL_ERROR)
 
 
 def takes(name: str, values: Any, device: _device.device) -> bool:
     """Whether an ACLNN operator takes these values: their dtypes and numbers of dimensions. Raises PyTorch's
     RuntimeError if a tensor is on another device.
     """
-    if not is_exported(name):
-        return False
     for position, allowed in _tensor_dtypes(name):
         value = values[position]
         for tensor in value if value.__class__ is list or value.__class__ is tuple else (value,):
@@ -97,16 +86,7 @@ def launched(op: Operator, calls: Iterable[Call], device: _device.device) -> boo
     for name, values in calls:
         if not takes(name, values, device):
             return False
-    queue = current_queue(device.index or 0)
-    for position, (name, values) in enumerate(calls):
-        try:
-            launch(name, values, queue)
-        except AclError as error:
-            if position or error.code not in REFUSALS or not error.call.endswith("GetWorkspaceSize"):
-                raise
-            warn_once(f"aten::{op.name} is refused by {error}: it runs without {name}", about=op.name)
-            return False
-    return True
+    return aclnn.launched(calls, current_queue(device.index or 0), op.name)
 
 
 def functional_kernel(op: Operator, row: Aclnn, specs_of: Callable[..., Any],
@@ -153,7 +133,9 @@ def counted_kernel(op: Operator, row: Counted, meta: Callable[..., Any],
         name, values = row.call(args, outs)
         if not outs[0].numel() or not row.when(*args) or not takes(name, values, device):
             return general(*args)
-        shapes = launch(name, values, current_queue(device.index or 0), counts=True)
+        shapes = aclnn.counted(name, values, current_queue(device.index or 0), op.name)
+        if shapes is None:
+            return general(*args)
         if specs.__class__ is Spec:
             return cut(outs[0], shapes[0], specs)
         return pack(op, [cut(out, shape, spec) for out, shape, spec in zip(outs, shapes, specs, strict=True)])
@@ -224,7 +206,7 @@ def remembered(meta: Callable[..., Any]) -> Callable[..., Any]:
     known: dict[Any, Any] = {}
 
     def specs_of(*args: Any) -> Any:
-        key = (get_default_dtype(), *map(described, args))
+        key = (get_default_dtype(), *map(key_of, args))
         found = known.get(key)
         if found is None:
             found = meta(*args)
@@ -235,15 +217,6 @@ def remembered(meta: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     return specs_of
-
-
-def described(value: Any) -> Any:
-    """All of an argument that the layout of a result depends on, as a key of a dictionary."""
-    if value.__class__ in TENSOR_TYPES:
-        return value._dtype, value.shape, value._strides()
-    if value.__class__ is list or value.__class__ is tuple:
-        return (value.__class__, *map(described, value))
-    return value.__class__, value
 
 
 # -- operators that are written in others ----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ..._storage import UntypedStorage
 from ..._tensor import Tensor, empty_tensor, from_array
 from ..common.half import part_for
 from . import activities, runtime
-from .aclnn import launch
+from .aclnn import launched
 from .allocator import Block, allocator_of
 from .constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
 from .descriptors import data_types
@@ -139,7 +139,7 @@ def _copy(array: np.ndarray, target: int, source: int, kind: int, queue: Queue, 
         number = copy_in_stream(target, source, array.nbytes, kind, queue)
         queue.defer(partial(id, array))  # it lives as long
         return number
-    queue.runtime.synchronize(queue)
+    queue.runtime.synchronize()
     with activities.host("copy", KIND_NAMES[kind], queue):
         code = runtime.acl.rt.memcpy(target, array.nbytes, source, array.nbytes, kind)
     check(code, "aclrtMemcpy", queue.runtime.name)
@@ -206,12 +206,32 @@ def write(target: Tensor, source: Tensor, non_blocking: bool) -> None:
 
 
 def _copy_on_device(target: Tensor, source: Tensor) -> None:
-    """Copy between two NPU tensors of one device; those of a dtype that ACLNN does not take, as integers as wide."""
+    """Copy between two NPU tensors of one device, by way of the host if CANN refuses. ACLNN copies elements of a dtype
+    that it does not take as integers of the same width.
+    """
     tensors: tuple[Tensor, ...] = target, source
     if target._dtype not in data_types:
         tensors = tuple(tensor._alias(tensor.shape, tensor._strides(), tensor._offset, INTEGERS[target._dtype.itemsize])
                         for tensor in tensors)
-    launch("aclnnInplaceCopy", tensors, current_queue(target._device.index or 0))
+    if not launched([("aclnnInplaceCopy", tensors)], current_queue(target._device.index or 0), "copy_"):
+        covers = target.is_contiguous() and target.numel() * target._dtype.itemsize == memory_of(target).nbytes
+        content, elements = _on_host(target, reads=not covers)
+        with np.errstate(all="ignore"):
+            elements[...] = part_for(_on_host(source)[1], target._dtype).astype(target._dtype.np, copy=False)
+        to_device(memory_of(target), memory_of(target).address, content)
+
+
+def _on_host(tensor: Tensor, reads: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return host memory like the storage of an NPU tensor, with its bytes if it ``reads`` them, and in it an array of
+    the tensor's elements.
+    """
+    content = np.empty(memory_of(tensor).nbytes, np.uint8)
+    if reads:
+        to_host(content, memory_of(tensor).address, tensor._device.index or 0)
+        memory_of(tensor).check()
+    itemsize = tensor._dtype.itemsize
+    strides = [step * itemsize for step in tensor._strides()]
+    return content, np.ndarray(tuple(tensor.shape), tensor._dtype.np, content, tensor._offset * itemsize, strides)
 
 
 def _moved(source: Tensor, device: Device) -> Tensor:

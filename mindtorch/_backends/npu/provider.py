@@ -51,7 +51,7 @@ def mode() -> str:
 
 def is_installed() -> bool:
     """Whether there is any sign of CANN on this machine: worth the attempt to load it."""
-    return bool(acl_loader._existing_dirs(acl_loader.library_dirs())) or importlib.util.find_spec("acl") is not None
+    return bool(acl_loader._existing_dirs()) or importlib.util.find_spec("acl") is not None
 
 
 def load() -> Provider:

@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ..._base.layout import Spec
+from ..._device import device as Device
+from ..._dtype import float32
+from ..._tensor import empty_tensor
 from . import acl_loader, aclnn, devices, provider
 from .libraries import FIRST, OPERATORS, RUNTIME
+from .runtime import current_queue
 
 #: The driver's library, without which no device is seen.
 DRIVER = "libascend_hal.so"
 VARIABLES = ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "ASCEND_AICPU_PATH", "TOOLCHAIN_HOME")
+PROOF = "planning an addition"  #: the fact that shows that the NPU can be used
 NAMED = 12  #: operators that are listed by name
 
 
@@ -57,15 +63,29 @@ def on_disk() -> Iterator[Fact]:
 
 
 def variables() -> Iterator[Fact]:
-    """What CANN reads from the environment, after what was not set has been."""
+    """Yield what CANN reads from the environment, after setting what is not set, and the kernels that it leads to."""
     acl_loader.export_environment()
     for name in VARIABLES:
         value = os.environ.get(name, "")
         by = "set by mindtorch" if name in acl_loader.exported else "from the environment"
         if value and not os.path.isdir(value):
-            yield Fact(name, "", f"It is {value!r}, which is no folder: unset it, or correct it.")
+            yield Fact(name, "", f"It is {value!r}, which is not a folder: unset it, or correct it.")
         elif value or name != "TOOLCHAIN_HOME":  # which only CANN's own compiler needs
             yield Fact(name, f"{value} ({by})" if value else "", "No toolkit has the folder that belongs here.")
+    kernels = Path(os.environ.get("ASCEND_OPP_PATH", ""), "built-in", "op_impl", "ai_core", "tbe", "kernel")
+    chips = [chip.name for chip in sorted(kernels.glob("ascend*")) if any(chip.glob("add")) or any(chip.glob("*/add"))]
+    yield Fact("operator kernels", ", ".join(chips), f"None is in {kernels}. CANN refuses every operator without them. "
+               "Install the package of your chip: Ascend-cann-kernels-910b, from 8.5 on Ascend-cann-910b-ops.")
+
+
+def refusal() -> str:
+    """Return why the device cannot plan an addition, '' if it can."""
+    one = empty_tensor(Spec((1,), float32), Device("npu", 0))
+    try:
+        aclnn.planned("aclnnAdd", (one, one, 1, one), current_queue(0)).drop()
+    except RuntimeError as error:
+        return str(error)
+    return ""
 
 
 def when_loaded() -> Iterator[Fact]:
@@ -83,14 +103,14 @@ def when_loaded() -> Iterator[Fact]:
         yield Fact("devices", "", str(error))
         return
     yield Fact("devices", f"{count} {name}" if count else "", "The driver sees none: 'npu-smi info' says why.")
-    missing = aclnn.unavailable()
-    total = len(aclnn.names())
-    if len(missing) < total:
-        names = ", ".join(missing[:NAMED]) + (", ..." if len(missing) > NAMED else "")
-        lacking = f"; those that this release lacks run on the CPU: {names}" if missing else ""
-        yield Fact("operators", f"{total - len(missing)} of {total}{lacking}")
-    else:
-        yield Fact("operators", "", "The libraries export none of the operators that mindtorch uses.")
+    missing, total = aclnn.unavailable(), len(aclnn.names())
+    names = ", ".join(missing[:NAMED]) + (", ..." if len(missing) > NAMED else "")
+    lacking = f"; those that this release lacks run on the CPU: {names}" if missing else ""
+    yield Fact("operators", f"{total - len(missing)} of {total}{lacking}" if len(missing) < total else "",
+               "The libraries export none of the operators that mindtorch uses.")
+    if count and len(missing) < total:
+        why = refusal()
+        yield Fact(PROOF, "" if why else "works", why)
 
 
 def report() -> tuple[list[str], bool]:
@@ -102,7 +122,7 @@ def report() -> tuple[list[str], bool]:
     width = max(len(fact.name) for fact in facts)
     lines += [f"  {'found  ' if fact.found else 'missing'}  {fact.name.ljust(width)}  {fact.found or fact.cure}"
               for fact in facts]
-    usable = bool(facts) and facts[-1].name == "operators" and bool(facts[-1].found)
+    usable = bool(facts) and facts[-1].name == PROOF and bool(facts[-1].found)
     lines.append("CANN can be used." if usable else "CANN cannot be used: with MINDTORCH_NPU=auto, device='npu' is the "
                  "simulator.")
     return lines, usable

@@ -92,7 +92,6 @@ class _Runtime:
         self.context: int | None = None
         self.queues: list[Queue] = []
         self.abandoned: deque[End] = deque()  #: of streams that nothing refers to any more
-        self.blocking = False  #: ``ACL_LAUNCH_BLOCKING=1``: wait after every operator
         self.failure_mode = "continue"  #: what its streams do after an operator failed: a key of ``FAILURE_MODES``
         self.events: set[End] = set()  #: of events, each with its handle
         self.dropped_events: deque[End] = deque()  #: of events that nothing refers to any more
@@ -112,6 +111,11 @@ class _Runtime:
         check(code, call, self.name)
 
     @property
+    def blocking(self) -> bool:
+        """Whether to wait after every operator: ``ACL_LAUNCH_BLOCKING=1``, read at each call."""
+        return os.environ.get("ACL_LAUNCH_BLOCKING") == "1"
+
+    @property
     def stopped(self) -> AclError | None:
         """Why all of its streams have stopped, until it is restarted."""
         return errors.stopped.get(self.name)
@@ -120,6 +124,12 @@ class _Runtime:
     def queue(self) -> Queue:
         """The default stream's queue."""
         return self.queues[0]
+
+    @property
+    def current(self) -> Queue:
+        """The queue of the stream that this thread works on, by default the default stream."""
+        queue = thread.queues.get(self.device_id)
+        return self.queue if queue is None or queue.runtime is not self else queue
 
     @property
     def stream(self) -> int | None:
@@ -150,7 +160,6 @@ class _Runtime:
             check(code, "aclrtCreateContext", self.name)
             self.initialized = True
             self.activate()
-            self.blocking = os.environ.get("ACL_LAUNCH_BLOCKING") == "1"
             if hasattr(rt, "set_stream_failure_mode"):  # pyACL has it from CANN 8.0 on
                 self.failure_mode = mode
             self.new_queue()
@@ -233,7 +242,7 @@ class _Runtime:
         self.activate()
 
     def defer_free(self, ptr: int | None) -> None:
-        """Give memory of ``acl.rt.malloc`` back after the work that is in the default stream now; None is no memory."""
+        """Give memory of ``acl.rt.malloc`` back after the work that is in this thread's stream now, if it is any."""
         if ptr is None:
             return
 
@@ -241,14 +250,14 @@ class _Runtime:
             self.activate()
             check(acl.rt.free(ptr), "aclrtFree", self.name)
 
-        self.queue.defer(release)
+        self.current.defer(release)
 
-    def synchronize(self, queue: Queue | None = None) -> None:
-        """Wait for a stream, by default the default one, then free what was deferred, in order; a device that was never
-        used has nothing to wait for. Raises AclError if something in the stream failed.
+    def synchronize(self) -> None:
+        """Wait for the stream that this thread works on, then free what was deferred in it, in order. A device that was
+        never used has nothing to wait for. Raises AclError if something in the stream failed.
         """
-        if queue is not None or self.queues:
-            (queue or self.queue).synchronize()
+        if self.queues:
+            self.current.synchronize()
 
     def synchronize_device(self) -> None:
         """Wait for all streams of the device; each frees what was deferred in it. Raises AclError of the first stream

@@ -194,8 +194,11 @@ def pinned() -> None:
 @check
 def refusals() -> None:
     """A failing second phase is an error with the device's words, and leaves nothing."""
+    from mindtorch._backends.npu import aclnn
+
     a = torch.ones(8, 8, device="npu")
     torch.npu.synchronize()
+    aclnn.release()
     before = acl().counts()["handles"], torch.npu.memory_allocated()
     everything: Any = ctypes.CDLL(None)
     for action, name in ((lambda: a + a, "aclnnAdd"), (lambda: a @ a, "aclnnMm")):
@@ -228,6 +231,52 @@ def handles() -> None:
     same(run(), run())  # those that are kept serve the second time
     aclnn.release()
     same(acl().counts()["handles"], 0)
+
+
+@check
+def scribbles() -> None:
+    """Descriptors say what they should, though first phases write into them."""
+    source, base = torch.arange(6.0).reshape(3, 2), torch.zeros(4, 2)
+    rows = torch.tensor([1, 3, 1])
+    expected = base.scatter_add(0, rows[:, None].expand(-1, 2), source).tolist()
+    source, base, rows = source.to("npu"), base.to("npu"), rows.to("npu")
+    a = torch.arange(4.0).reshape(2, 2)
+    product, a = (a @ a).tolist(), a.to("npu")
+    for _ in range(3):
+        same(base.scatter_add(0, rows[:, None].expand(-1, 2), source).tolist(), expected)
+        same((a @ a).tolist(), product)
+        same([(a + 1).sum().item(), (a[0, 0] + a[1, 1]).item(), (a[0] + a[1]).tolist()], [10, 3, [2, 4]])
+
+
+@check
+def chance() -> None:
+    """A program that the CPU could run is not failed by an operator that is refused, whichever call that is."""
+    def program(device: str) -> list[Any]:
+        a = torch.arange(12.0).reshape(3, 4).to(device)
+        weights = [(torch.arange(4.0) * i).reshape(2, 2).to(device).t() for i in range(4)]  # with strides: one by one
+        results = []
+        for step in range(4):
+            torch._fused_sgd_(weights, [weight * 0.5 for weight in weights], [], weight_decay=0.0, momentum=0.0,
+                              lr=0.5, dampening=0.0, nesterov=False, maximize=False, is_first_step=step == 0)
+            torch._foreach_add_(weights, 1)
+            b = (a + a * 2 - 3).relu() @ a.t()
+            c = torch.zeros(4, 3, device=device)
+            c[1:, ::2] = a.t()[1:, ::2]
+            c.copy_(c + torch.ones(3, device=device))
+            results += [b.tolist(), b.sum(0).tolist(), c.tolist(), c[::2].half().tolist(), c.nonzero().tolist(),
+                        torch.equal(b, b), *[weight.tolist() for weight in weights]]
+        return results
+
+    expected = program("cpu")
+    torch.ones(1, device="npu")  # so that the libraries are loaded
+    everything: Any = ctypes.CDLL(None)
+    refuse = everything.standin_refuse_each
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it runs on the CPU
+        for seed in range(1, 9):
+            refuse(seed)
+            same(program("npu"), expected)
+    refuse(0)
 
 
 @check

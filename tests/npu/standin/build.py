@@ -11,6 +11,8 @@ from pathlib import Path
 from mindtorch._backends.npu.bindings import names
 from mindtorch._backends.npu.descriptors import HANDLE_FUNCTIONS
 
+#: Where the kernel package puts its kernels, by chip.
+KERNELS = Path("opp", "built-in", "op_impl", "ai_core", "tbe", "kernel")
 SOURCES = Path(__file__).parent
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 
@@ -21,9 +23,11 @@ def library(folder: Path, name: str, source: Path) -> None:
 
 
 def toolkit(home: Path) -> Path:
-    """Make a toolkit: ``lib64`` with the libraries, ``python/site-packages`` with pyACL, ``opp`` without a kernel."""
+    """Make a toolkit: ``lib64`` with the libraries, ``python/site-packages`` with pyACL, ``opp`` with the folder of a
+    kernel.
+    """
     libraries, packages = home / "lib64", home / "python" / "site-packages"
-    for folder in (libraries, packages, home / "opp"):
+    for folder in (libraries, packages, home / KERNELS / "ascend910b" / "ops_math" / "add"):
         folder.mkdir(parents=True)
     shutil.copy(SOURCES / "acl.py", packages)
     for name, source in (("libascendcl.so", "ascendcl.c"), ("libnnopbase.so", "nnopbase.c"),

@@ -39,27 +39,40 @@ MISTAKES = [
     Mistake("contiguous strides instead of a view's", "descriptors", "layout(tensor.shape, tensor._strides(),",
             "layout(tensor.shape, tuple([1] * len(tensor.shape)),", "views"),
     Mistake("the executor is destroyed although the second phase has used it up", "aclnn",
-            "                _enqueue(call, prepared.size.value, prepared.executor.value, queue)\n",
-            "                _enqueue(call, prepared.size.value, prepared.executor.value, queue)\n"
-            "            functions['aclDestroyAclOpExecutor'](prepared.executor.value)\n", "handles"),
+            "                _enqueue(call, self.size.value, self.executor.value, queue)\n",
+            "                _enqueue(call, self.size.value, self.executor.value, queue)\n"
+            "            functions['aclDestroyAclOpExecutor'](self.executor.value)\n", "handles"),
     Mistake("an executor is used twice", "aclnn",
             "        queue.check(call.run(None, 0, executor, queue.handle), call.name)\n",
             "        call.run(None, 0, executor, queue.handle)\n"
             "        queue.check(call.run(None, 0, executor, queue.handle), call.name)\n", "views"),
     Mistake("handles are destroyed before the second phase", "aclnn",
-            '            with activities.timed("run", name, queue, None, planning, values):\n',
-            '            destroy(prepared.handles)\n'
-            '            with activities.timed("run", name, queue, None, planning, values):\n', "views"),
+            '            with activities.timed("run", call.name, queue, None, self.nanoseconds, values):\n',
+            '            destroy(self.handles)\n'
+            '            with activities.timed("run", call.name, queue, None, self.nanoseconds, values):\n', "views"),
     Mistake("handles of a call that fails are not destroyed", "aclnn",
-            "        except BaseException:\n            destroy(prepared.handles)\n",
+            "                    tensor._storage._memory.written(queue, number)\n"
+            "        except BaseException:\n            destroy(self.handles)\n",
+            "                    tensor._storage._memory.written(queue, number)\n"
             "        except BaseException:\n            pass\n", "refusals"),
-    Mistake("handles are kept for ever", "aclnn", "    while _ready:\n", "    while False:\n", "handles"),
+    Mistake("handles are kept for ever", "aclnn", "for prepared in calls if owned else ():",
+            "for prepared in ():", "handles"),
     Mistake("handles that are used again describe the memory from before", "aclnn",
-            "        if addresses != self.addresses:\n", "        if False:\n", "handles"),
-    Mistake("handles are told of other memory between the phases", "aclnn", "            prepared.refresh(addresses)\n"
-            "            planning = activities.now()\n            code = call.plan(*prepared.args)\n",
-            "            planning = activities.now()\n            code = call.plan(*prepared.args)\n"
-            "            prepared.refresh(addresses)\n", "handles"),
+            "            if addresses != self.addresses:\n", "            if False:\n", "handles"),
+    Mistake("handles are kept whatever the first phase does with them", "aclnn",
+            "self.keeps = row.leaves_descriptors and _can_keep()", "self.keeps = _can_keep()", "scribbles"),
+    Mistake("handles are told of other memory between the phases", "aclnn",
+            "            start = activities.now()\n            code = self.call.plan(*self.args)\n",
+            "            code = self.call.plan(*self.args)\n            self.refresh([0] * len(addresses))\n"
+            "            self.refresh(addresses)\n            start = activities.now()\n", "handles"),
+    Mistake("an operator runs before the others are planned", "aclnn", "        launch(calls, queue)\n",
+            "        for call in calls:\n            launch([call], queue)\n", "chance"),
+    Mistake("a release that lacks a kernel is an error", "aclnn",
+            "or ACLNN_ERR_INNER < error.code < ACLNN_ERR_INNER + 1000", "", "chance"),
+    Mistake("a copy that is refused is an error", "memory",
+            'if not launched([("aclnnInplaceCopy", tensors)], current_queue(target._device.index or 0), "copy_"):',
+            'launched([("aclnnInplaceCopy", tensors)], current_queue(target._device.index or 0), "copy_")\n'
+            '    if False:', "chance"),
     Mistake("the code of the second phase is not looked at", "aclnn",
             "        queue.check(call.run(None, 0, executor, queue.handle), call.name)\n",
             "        call.run(None, 0, executor, queue.handle)\n", "refusals"),
@@ -91,7 +104,7 @@ MISTAKES = [
     Mistake("a stream does not wait for an event", "streams",
             "            code = runtime.acl.rt.stream_wait_event(queue.handle, self._handle)\n",
             "            code = 0\n", "streams"),
-    Mistake("a look at data does not wait", "memory", "    queue.runtime.synchronize(queue)\n", "", "views"),
+    Mistake("a look at data does not wait", "memory", "    queue.runtime.synchronize()\n", "", "views"),
     Mistake("the host's memory of a pending copy is not kept", "memory",
             "        queue.defer(partial(id, array))  # it lives as long\n", "", "pinned"),
     Mistake("releases are counted, and not numbered", "queues",

@@ -25,7 +25,7 @@ aclTensor *aclCreateTensor(const int64_t *dims, uint64_t rank, int32_t dtype, co
     if (rank > 8) { standin_say("%d dimensions", (int)rank); return NULL; }
     memcpy(tensor->dims, dims, rank * 8);
     memcpy(tensor->strides, strides, rank * 8);
-    tensor->magic = TENSOR, tensor->rank = rank, tensor->dtype = dtype, tensor->offset = offset, tensor->data = data;
+    tensor->magic = TENSOR, tensor->rank = rank, tensor->dtype = dtype, tensor->offset = offset, tensor->data = data, tensor->format = format;
     tensor->room = 1;
     for (uint64_t i = 0; i < storage_rank; i++) tensor->room *= storage[i];
     __sync_fetch_and_add(&standin_live, 1);
@@ -116,6 +116,24 @@ aclIntArray *aclCreateIntArray(const int64_t *values, uint64_t size) {
 DESTROY(aclDestroyTensor, TENSOR)
 DESTROY(aclDestroyScalar, SCALAR)
 DESTROY(aclDestroyIntArray, ARRAY)
+/* A list owns its items, and destroys them. */
+typedef struct { int magic; uint64_t size; void *items[32]; } List;
+static void *list_of(void *const *items, uint64_t size) {
+    List *list = calloc(1, sizeof *list);
+    list->magic = LIST, list->size = size;
+    memcpy(list->items, items, size * sizeof *items);
+    __sync_fetch_and_add(&standin_live, 1);
+    return list;
+}
+void *aclCreateTensorList(void *const *items, uint64_t size) { return list_of(items, size); }
+void *aclCreateScalarList(void *const *items, uint64_t size) { return list_of(items, size); }
+DESTROY(standin_destroy_list, LIST)
+#define DESTROY_LIST(name, destroy_item) int32_t name(void *handle) { \
+    List *list = handle; \
+    for (uint64_t i = 0; list->magic == LIST && i < list->size; i++) if (list->items[i]) destroy_item(list->items[i]); \
+    return standin_destroy_list(handle); }
+DESTROY_LIST(aclDestroyTensorList, aclDestroyTensor)
+DESTROY_LIST(aclDestroyScalarList, aclDestroyScalar)
 void standin_unplanned(const aclOpExecutor *executor) {
     for (int i = 0; i < 4; i++) {
         aclTensor *tensor = executor->used[i];

@@ -1,16 +1,31 @@
 /* libopapi.so: a few operators in float16, bfloat16 and float32, walking sizes and strides. The first phase checks every
    descriptor, the second one that they are still alive and that the executor is new; the work is done by the stream. */
 #include "standin.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 static int32_t fail_plan, fail_run, fail_late;
 void standin_fail(int32_t plan, int32_t run) { fail_plan = plan, fail_run = run; }
+/* From now on each operator is refused once, at a call that chance chooses; 0: none is. */
+static uint32_t refusing;
+static struct { const char *name; int calls_left; } refusals[64];
+void standin_refuse_each(uint32_t seed) { refusing = seed; memset(refusals, 0, sizeof refusals); }
+static int refuses(const char *name) {
+    int i = 0;
+    if (!refusing) return 0;
+    while (refusals[i].name && strcmp(refusals[i].name, name)) i++;
+    if (!refusals[i].name) {
+        refusing = refusing * 1664525 + 1013904223;
+        refusals[i].name = name, refusals[i].calls_left = 1 + (int)((refusing >> 24) % 3);
+    }
+    return !--refusals[i].calls_left;
+}
 void standin_fail_late(int32_t code) { fail_late = code; }
 
-enum { ADD, MUL, RELU, SUM, MM, COPY, FILL, INDEX_ADD };
+enum { ADD, MUL, RELU, SUM, MM, COPY, FILL, INDEX_ADD, SCATTER_ADD };
 static const char *NAMES[] = {"aclnnAdd", "aclnnMul", "aclnnRelu", "aclnnReduceSum", "aclnnMm", "aclnnInplaceCopy",
-                              "aclnnInplaceFillScalar", "aclnnIndexAdd"};
+                              "aclnnInplaceFillScalar", "aclnnIndexAdd", "aclnnScatterAdd"};
 
 static char *at(const aclTensor *t, const int64_t *index, uint64_t rank) {  /* broadcast from the right */
     int64_t place = t->offset;
@@ -64,6 +79,18 @@ static void index_add(aclOpExecutor *e) {  /* into self, as on the device, and f
     memset(index, 0, sizeof index);
     each(&copy, &copy.out, index, 0);
 }
+static void scatter_add(aclOpExecutor *e) {  /* along dimension 0, at an index of two dimensions or one for all columns */
+    int64_t index[8] = {0};
+    aclOpExecutor copy = *e;
+    copy.kind = COPY;
+    each(&copy, &copy.out, index, 0);
+    for (int64_t row = 0; row < e->c.dims[0]; row++) for (int64_t column = 0; column < e->c.dims[1]; column++) {
+        int64_t from[2] = {row, column};
+        int64_t to[2] = {(int64_t)standin_load(at(&e->b, from, e->b.rank), e->b.dtype), column};
+        char *place = at(&e->out, to, 2);
+        standin_store(place, e->out.dtype, standin_load(place, e->out.dtype) + standin_load(at(&e->c, from, 2), e->c.dtype));
+    }
+}
 static int32_t run(void *work) {
     aclOpExecutor *e = work;
     int64_t index[8] = {0};
@@ -74,6 +101,7 @@ static int32_t run(void *work) {
     if (e->size) memset(e->workspace, 0x5A, e->size);
     if (fail_late) { standin_say("running failed late, as asked"); int32_t code = fail_late; fail_late = 0; return code; }
     if (e->kind == INDEX_ADD) { index_add(e); free(e); return 0; }
+    if (e->kind == SCATTER_ADD) { scatter_add(e); free(e); return 0; }
     if (e->kind == MM) {
         for (int64_t i = 0; i < e->out.dims[0]; i++) for (int64_t j = 0; j < e->out.dims[1]; j++) {
             double sum = 0;
@@ -97,18 +125,34 @@ static int in_tail(const aclTensor *one, const aclTensor *other) {
     uint64_t bytes = (uint64_t)(one->room * standin_size(one->dtype));
     return other->data < one->data + (bytes + 31) / 32 * 32 + 32;
 }
-static int32_t planned(int kind, aclTensor *a, aclTensor *b, aclTensor *c, aclTensor *out, void *extra, double alpha,
+/* The format that op-plugin gives tensors of so many dimensions: NCL, NCHW, NCDHW, and ND all others. */
+static int32_t format_of(uint64_t rank) { return rank == 3 ? 47 : rank == 4 ? 0 : rank == 5 ? 30 : 2; }
+/* What the first phase of some operators of CANN writes into the descriptors of the caller (ops-nn, aclnn_scatter.cpp:
+   DoSliceIndex, matmul_util.cpp: SetTensorToNDFormat and what follows it). */
+static void scribble(int kind, aclTensor *a, aclTensor *b) {
+    if (kind == SCATTER_ADD && b->rank == 2 && b->strides[1] == 0) b->rank = 1, b->strides[0] = 1;
+    if (kind == MM) a->format = b->format = 29;  /* FRACTAL_NZ */
+}
+static int32_t planned(const char *name, int kind, aclTensor *a, aclTensor *b, aclTensor *c, aclTensor *out, void *extra, double alpha,
                        double beta, uint64_t *size, aclOpExecutor **executor) {
     const char *opp = getenv("ASCEND_OPP_PATH");
     if (!opp || access(opp, F_OK)) { standin_say("ASCEND_OPP_PATH is not set, or there is no such folder"); return 561107; }
+    char kernels[4096];
+    snprintf(kernels, sizeof kernels, "%s/built-in/op_impl/ai_core/tbe/kernel/ascend910b", opp);
+    if (access(kernels, F_OK)) { standin_say("the kernel package is not installed"); return 561112; }
     int32_t code = standin_context();
     if (code) return code;
+    if (refuses(name)) { standin_say("refused by chance"); return 561003; }
     if (fail_plan) { standin_say("planning failed as asked"); return fail_plan; }
     aclTensor *tensors[] = {a, b, c, out};
     const char *what[] = {"self", "other", "source", "out"};
     for (int i = 0; i < 4; i++) {
         if (!tensors[i] && i < 3) continue;
         if ((code = standin_alive(tensors[i], TENSOR, what[i])) || (code = standin_extent(tensors[i], what[i]))) return code;
+        if (tensors[i]->format != format_of(tensors[i]->rank)) {
+            standin_say("%s has %d dimensions and the format %d", what[i], (int)tensors[i]->rank, tensors[i]->format);
+            return 161002;
+        }
         for (int j = 0; j < 4; j++)
             if (tensors[j] && in_tail(tensors[i], tensors[j])) {
                 standin_say("%s lies in the tail of %s", what[j], what[i]);
@@ -119,6 +163,10 @@ static int32_t planned(int kind, aclTensor *a, aclTensor *b, aclTensor *c, aclTe
         standin_say("%s: no kernel for dtype %d", NAMES[kind], out->dtype);
         return 161002;
     }
+    if (kind == SCATTER_ADD && (b->rank != 2 || b->dims[1] != c->dims[1])) {
+        standin_say("index has other sizes than source");
+        return 161002;
+    }
     aclOpExecutor *e = calloc(1, sizeof *e);
     e->magic = EXECUTOR, e->kind = kind, e->alpha = alpha, e->beta = beta, e->out = *out;
     void *used[] = {a, b, c, out, extra, NULL};
@@ -127,6 +175,7 @@ static int32_t planned(int kind, aclTensor *a, aclTensor *b, aclTensor *c, aclTe
     if (a) e->a = *a;
     if (b) e->b = *b;
     if (c) e->c = *c;
+    scribble(kind, a, b);
     *size = kind == MM ? 1024 : 0;
     e->size = *size;
     *executor = e;
@@ -162,7 +211,7 @@ static int32_t ran(char *workspace, uint64_t size, aclOpExecutor *e, void *strea
     int32_t name##GetWorkspaceSize(__VA_ARGS__, uint64_t *size, aclOpExecutor **executor); \
     int32_t name(void *workspace, uint64_t size, aclOpExecutor *e, void *stream) { return ran(workspace, size, e, stream); } \
     int32_t name##GetWorkspaceSize(__VA_ARGS__, uint64_t *size, aclOpExecutor **executor)
-#define PLAN(...) return planned(__VA_ARGS__, size, executor)
+#define PLAN(...) return planned(__func__, __VA_ARGS__, size, executor)
 OP(aclnnAdd, aclTensor *self, aclTensor *other, aclScalar *alpha, aclTensor *out) { PLAN(ADD, self, other, 0, out, alpha, alpha->value, 0); }
 OP(aclnnAdds, aclTensor *self, aclScalar *other, aclScalar *alpha, aclTensor *out) { PLAN(ADD, self, 0, 0, out, other, alpha->value, other->value); }
 OP(aclnnMul, aclTensor *self, aclTensor *other, aclTensor *out) { PLAN(MUL, self, other, 0, out, 0, 1, 0); }
@@ -176,8 +225,11 @@ OP(aclnnMm, aclTensor *self, aclTensor *mat2, aclTensor *out, int8_t cube) { PLA
 OP(aclnnIndexAdd, aclTensor *self, int64_t dim, aclTensor *index, aclTensor *source, aclScalar *alpha, aclTensor *out) {
     PLAN(INDEX_ADD, self, index, source, out, alpha, alpha->value, (double)dim);
 }
+OP(aclnnScatterAdd, aclTensor *self, int64_t dim, aclTensor *index, aclTensor *src, aclTensor *out) {
+    PLAN(SCATTER_ADD, self, index, src, out, 0, 1, (double)dim);
+}
 OP(aclnnReduceSum, aclTensor *self, aclIntArray *dims, _Bool keep, int32_t dtype, aclTensor *out) {
-    int32_t code = planned(SUM, self, 0, 0, out, dims, keep, 0, size, executor);
+    int32_t code = planned(__func__, SUM, self, 0, 0, out, dims, keep, 0, size, executor);
     if (!code) (*executor)->dims = *dims;
     return code;
 }

@@ -3,13 +3,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TENSOR = 0x7E4501, SCALAR, ARRAY, EXECUTOR, DESTROYED };
+enum { TENSOR = 0x7E4501, SCALAR, ARRAY, LIST, EXECUTOR, DESTROYED };
 typedef struct {
     int magic;
     int planned;  /* how many executors were made of it that have not run yet */
     int64_t dims[8], strides[8], offset, room;
     uint64_t rank;
-    int32_t dtype;
+    int32_t dtype, format;
     char *data;
 } aclTensor;
 typedef struct { int magic; double value; } aclScalar;

@@ -13,3 +13,12 @@ from . import (
 
 TABLE = "".join(family.SIGNATURES for family in (pointwise, comparison, activation, reduction, sorting, linalg, shape,
                                                  indexing, creation, nn, windows, attention, foreach))
+
+#: Operators whose first phase leaves the caller's descriptors as they are, in the sources of ops-math and ops-nn: those
+#: of these families, but for some. aclnnScatterAdd, in contrast, changes the sizes of an index, and aclnnMm formats.
+READ_ONLY = frozenset(line.split(None, 1)[0] for family in (activation, comparison, creation, foreach, nn, pointwise,
+                                                            reduction, shape)
+                      for line in family.SIGNATURES.splitlines() if line.startswith("aclnn")) - {
+    "aclnnBatchNormBackward", "aclnnBinaryCrossEntropy", "aclnnDropoutGenMask", "aclnnLogicalXor", "aclnnProd",
+    "aclnnProdDim", "aclnnSWhere", "aclnnLogit", "aclnnLogitGrad", "aclnnRmsNorm", "aclnnRmsNormGrad",
+}
