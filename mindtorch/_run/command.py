@@ -1,5 +1,6 @@
 """``python -m mindtorch run script.py [args]`` runs a PyTorch program on mindtorch; ``python -m mindtorch tour`` opens
 the tour; ``python -m mindtorch course`` makes the students' notebooks, slides and a guide, and grades;
+``python -m mindtorch nbgrader`` runs nbgrader, even if its environment is not activated;
 ``python -m mindtorch launch -n 4 script.py`` runs a program in several processes (``torch.distributed``);
 ``python -m mindtorch npu`` says what of CANN is found, what is missing, and what to do.
 """
@@ -64,6 +65,11 @@ def main() -> int:
                        help="what else JupyterLab is given, such as -- --allow-root")
     teacher = commands.add_parser("course", help="make the course's release, slides and guide, or grade submissions")
     teacher.add_argument("action", choices=("release", "grade", "slides", "guide"))
+    teacher.add_argument("--lesson", default="", help="one lesson, by its number or name (grade)")
+    teacher.add_argument("--jobs", type=int, default=1, help="how many notebooks run at a time (grade)")
+    teacher.add_argument("--resume", action="store_true", help="leave out notebooks that the grades have (grade)")
+    teacher.add_argument("--feedback", metavar="FOLDER", default="feedback",
+                         help="where a page for each student and a summary of the class go (grade)")
     teacher.add_argument("folder", help="where release, slides or guide go; or a folder that has one for each "
                                         "student (grade)")
     teacher.add_argument("--masters", metavar="FOLDER", help="the masters, if they are not this repository's")
@@ -72,6 +78,8 @@ def main() -> int:
     teacher.add_argument("--reveal", metavar="PLACE", default="",
                          help="a folder with reveal.js, or its address: else slides load it from the network (slides)")
     teacher.add_argument("--seconds", type=float, default=120.0, help="that a notebook may take (grade)")
+    grader = commands.add_parser("nbgrader", help="run nbgrader, even if its environment is not activated")
+    grader.add_argument("arguments", nargs=argparse.REMAINDER)
     launcher = commands.add_parser("launch", help="run a program in several processes (torch.distributed)")
     launcher.add_argument("-n", "--nproc-per-node", dest="count", type=int, required=True, help="how many")
     launcher.add_argument("-l", "--label", action="store_true", help="begin each line of output with its rank")
@@ -91,8 +99,8 @@ def main() -> int:
         from .launch import launch
 
         return launch(options.count, options.script, options.arguments, ["-l"] if options.label else [])
-    if options.command == "course":
-        from ..course.command import command  # slow, and of no use to the others
+    if options.command in ("course", "nbgrader"):
+        from ..course.command import command, nbgrader  # slow, and of no use to the others
 
-        return command(options)
+        return command(options) if options.command == "course" else nbgrader(options.arguments)
     return tour(options.html, options.arguments)

@@ -1,22 +1,30 @@
-"""What teachers call: ``python -m mindtorch course release|grade|slides|guide FOLDER``."""
+"""The teachers' commands: ``python -m mindtorch course release|grade|slides|guide``, and ``nbgrader``."""
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+from .feedback import class_page, predictions, summary, write_feedback
+from .grading import Table, grade
 from .guide import guide
+from .masters import MASTERS
+from .session import is_isolated
 from .slides import slides
-from .teaching import MASTERS, grade, release, summary, write_grades
+from .teaching import release
+
+WARNING = """Warning: this system does not let processes be isolated (Linux with unprivileged user namespaces does).
+Submissions run with your rights: they can read and change your files and other submissions. Read them first, or grade
+in a container."""
 
 
 def command(options: Any) -> int:
-    """Do what is asked for, and print what was written, or the students' points."""
+    """Run a command, print which files were written or the students' points, and return the exit status."""
     masters, folder = Path(options.masters or MASTERS), Path(options.folder)
     if options.action == "grade":
-        grades = grade(masters, folder, options.seconds)
-        write_grades(grades, Path(options.grades))
-        print(summary(grades))
-        return 0
+        return grade_class(masters, folder, options)
     if options.action == "guide":
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / "guide.md"]
@@ -28,3 +36,31 @@ def command(options: Any) -> int:
     for path in written:
         print(path)
     return 0
+
+
+def grade_class(masters: Path, submissions: Path, options: Any) -> int:
+    """Grade a class. The grades are in the table as soon as a notebook is graded; feedback and summary come at the end.
+    """
+    isolated = is_isolated()
+    if not isolated:
+        print(WARNING, file=sys.stderr)
+    table = Table(Path(options.grades), options.resume)
+    try:
+        for grades in grade(masters, submissions, isolated=isolated, seconds=options.seconds, jobs=options.jobs,
+                            lesson=options.lesson, done=table.done):
+            table.add(grades)
+            print(f"{grades[0].student}, {grades[0].notebook}", file=sys.stderr)
+    finally:
+        table.write()
+    write_feedback(table.grades, Path(options.feedback))
+    (Path(options.feedback) / "class.md").write_text(class_page(table.grades, predictions(submissions)), "utf-8")
+    print(summary(table.grades))
+    return 0
+
+
+def nbgrader(arguments: list[str]) -> int:
+    """Run nbgrader with this Python's programs in reach: it calls ``alembic`` by name, also where no environment is
+    activated.
+    """
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    return subprocess.call([sys.executable, "-m", "nbgrader", *arguments], env={**os.environ, "PATH": path})

@@ -1,21 +1,22 @@
-"""What a reader calls in a notebook: predict, check, hint, solution, progress."""
+"""The functions that a reader calls in a notebook: predict, explain, check, hint, solution, progress."""
 from __future__ import annotations
 
-import hashlib
 import sys
 from typing import Any
 
 from ..viz import copyable, course as pictures
 from ..viz.html import Markup
+from . import masters
 from .checking import judge
 from .compare import difference, shown
 from .record import Record
 from .said import NotYet
+from .sealing import unseal
 from .tasks import Lab, Prediction, all_lessons, find
 
 
 class Page:
-    """Something to display: HTML where it can be shown, text elsewhere."""
+    """A page to display: HTML where it can be shown, text elsewhere."""
 
     def __init__(self, html: Markup):
         self.html = html
@@ -72,7 +73,7 @@ def explain(task: str) -> Page:
 
 
 def _plain(answer: Any) -> Any:
-    """An answer as JSON keeps it. Raises NotYet if it is of another kind."""
+    """Return an answer as JSON keeps it. Raise NotYet if it is of another kind."""
     if answer is ... or isinstance(answer, bool | int | float | str):
         return answer
     if isinstance(answer, tuple | list):
@@ -83,20 +84,21 @@ def _plain(answer: Any) -> Any:
 
 
 def _kind(answer: Any) -> str:
-    """What an answer is, in words."""
+    """Return the kind of an answer in words."""
     if isinstance(answer, tuple | list):
         return f"{len(answer)} values in parentheses"
     return "True or False" if isinstance(answer, bool) else "a text" if isinstance(answer, str) else "a number"
 
 
 def check(task: str, mine: Any, hidden: bool = False) -> Page:
-    """Run a part on the lab's cases (``hidden`` ones too, when a teacher grades), and say in one line that it is right.
+    """Run a part on the lab's cases, and return one line if it is right. ``hidden`` adds the cases that graders run,
+    which only a teacher's repository has.
 
     Raises:
-        NotYet: if it is not; the message says what is wrong, and names the mistake if it is a usual one.
+        NotYet: if it is not right; the message names the first difference, and the mistake if it is a usual one.
     """
     lab = find(task, Lab)
-    verdict = judge(task, lab, mine, hidden)
+    verdict = judge(task, lab, mine, masters.hidden(task) if hidden else ())
     record = Record()
     record.tries[task] = record.tries.get(task, 0) + (not hidden)
     if verdict.passed and task not in record.passed:
@@ -112,7 +114,7 @@ def check(task: str, mine: Any, hidden: bool = False) -> Page:
 
 
 def hint(task: str) -> Page:
-    """Show the next hint to a lab, and those before; there are a few, from a nudge to nearly all."""
+    """Show the next hint to a lab and the earlier ones; they lead from a nudge to nearly all."""
     lab = find(task, Lab)
     record = Record()
     count = min(record.hints.get(task, 0) + 1, len(lab.hints))
@@ -121,27 +123,31 @@ def hint(task: str) -> Page:
     return Page(pictures.hints_page(task, lab.hints[:count], len(lab.hints)))
 
 
-def hashed(key: str) -> str:
-    """What is kept of a teacher's key."""
-    return hashlib.sha256(f"mindtorch course {key}".encode()).hexdigest()
-
-
 def solution(task: str, key: str = "") -> Page:
-    """Show a lab's solution, to who has passed it or has the teacher's key.
+    """Show a lab's solution, in a release with the teacher's key, and beside the masters once your own has passed.
 
     Raises:
-        NotYet: for others.
+        NotYet: otherwise.
     """
-    lab = find(task, Lab)
+    find(task, Lab)
     record = Record()
-    if task not in record.passed and not (key and record.key and hashed(key) == record.key):
+    if key and task in record.sealed:
+        text = unseal(record.sealed[task], f"{key} {task}")
+        if text is None:
+            raise NotYet("this is not the teacher's key")
+        return Page(pictures.solution_page(task, text))
+    if task not in record.passed:
         raise NotYet(f"the solution of {task!r} is shown when your own has passed: course.check({task!r}, mine). "
                      f"course.hint({task!r}) helps.")
-    return Page(pictures.solution_page(task, lab.solution))
+    try:
+        return Page(pictures.solution_page(task, masters.source(task)))
+    except FileNotFoundError:
+        raise NotYet("your own has passed; the lesson's needs the teacher's key: "
+                     f"course.solution({task!r}, key)") from None
 
 
 def progress() -> Page:
-    """Show, for each lesson, what was predicted and passed."""
+    """Show for each lesson which predictions were made and which labs passed."""
     record = Record()
     rows = []
     for lesson in all_lessons():

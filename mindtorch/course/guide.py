@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .compare import shown
-from .tasks import Lab, Lesson, all_lessons
+from .recorded import recorded
+from .tasks import Lesson, all_lessons
 
 HOW = """# The instructor's guide
 
@@ -25,8 +26,23 @@ the lesson's question without it.
 `course.solution(task, WORD)` shows a solution. `python -m mindtorch course slides FOLDER` makes slides.
 
 **After.** `python -m mindtorch course grade FOLDER` grades a folder that has a folder of notebooks for each student.
-Each notebook runs in a process of its own with limits of time and memory, and with your rights: read a submission
-before you grade it if you do not trust its author. There are {points} points in all.
+`--jobs 4` runs four notebooks at a time, `--lesson 7` grades one lesson, and `--resume` continues where an earlier run
+stopped: each grade is in `grades.csv` as soon as it is known. `feedback/` then has a page for each student, and
+`class.md`: which mistake was made how often, and what was predicted. There are {points} points in all.
+
+**What a submission can do.** Each notebook runs in a process of its own, with limits of time, memory and disk. Only the
+outcomes of its functions leave that process, and your process compares them with right ones that the submission has
+never seen, so changing the check, or claiming to have passed, is of no use. Where Linux allows user namespaces the
+submission sees Python and the library and nothing else: no masters, no other student's files, no network. Elsewhere it
+runs with your rights, and `grade` warns you: read submissions first, or grade in a container. Three things remain. A
+lab refuses the operators that would do its work in one line (`scaled_dot_product_attention` in lesson 16), but code
+that is out to deceive shares the process with this refusal and can switch it off. A submission may get its values in
+any other way, such as by other operators of the library: they are right values all the same. And the namespaces rely
+on the kernel. Read a submission whose points surprise you. nbgrader's own `autograde` is not safe in this way: it runs
+submissions with your rights, beside the masters.
+
+**nbgrader.** `python -m mindtorch nbgrader ...` runs nbgrader's commands with the masters, also where no environment is
+activated.
 
 **Mistakes of every lesson.** A cell was changed and not run again: its names are then the old ones. A function returns
 nothing. A function prints the result instead of returning it. A function is right for the example, but not for empty,
@@ -61,8 +77,9 @@ def _page(lesson: Lesson, masters: Path) -> str:
     lines += ["", "**Predictions**", ""]
     lines += [f"- {row.question} *{_plain(row.answer)}.* {row.reason}" for row in lesson.predictions]
     for lab in lesson.labs:
+        hints = dict.fromkeys(mistake.hint for mistake in recorded(f"{lesson.name}.{lab.name}").mistakes)
         lines += ["", f"**Lab `{lesson.name}.{lab.name}`**, {lab.points} points: {lab.question} Usual mistakes, and "
-                  "the hint for each:", "", *(f"- {hint}" for hint in _hints(lab))]
+                  "the hint for each:", "", *(f"- {hint}" for hint in hints)]
     return "\n".join([*lines, "", answer, ""])
 
 
@@ -73,8 +90,3 @@ def _heading(text: str) -> str:
 
 def _plain(answer: Any) -> str:
     return answer if isinstance(answer, str) else shown(answer)
-
-
-def _hints(lab: Lab) -> list[str]:
-    """What is said to mistakes, each once."""
-    return list(dict.fromkeys(mistake.hint for mistake in lab.mistakes))

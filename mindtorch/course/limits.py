@@ -70,7 +70,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a call: its value, or in a sentence what went wrong."""
+    """The outcome of a call: its value, or a sentence about its failure."""
 
     value: Any = None
     failure: str = ""

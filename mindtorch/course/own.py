@@ -11,9 +11,9 @@ from .checking import judge
 from .tasks import Lab, all_lessons, find
 
 
-def part(task: str) -> Callable[..., Any]:
-    """The part that the reader has written for a lab, from the lesson's notebook in this folder; the lesson's own
-    solution where there is none that passes. It prints which of the two it is.
+def part(task: str) -> Callable[..., Any] | None:
+    """Return the part that the reader has written for a lab, from the lesson's notebook in this folder; None if there
+    is none that passes. It prints which.
 
     Raises:
         NotYet: if there is no such lab.
@@ -21,19 +21,19 @@ def part(task: str) -> Callable[..., Any]:
     lab = find(task, Lab)
     lesson = next(lesson for lesson in all_lessons() if lab in lesson.labs)
     notebook = Path.cwd() / f"{lesson.notebook}.ipynb"
-    found, reason = _written(notebook, f"{lesson.name}-{lab.name}", lab.right.__name__)
+    found, reason = _written(notebook, f"{lesson.name}-{lab.name}", lab.function)
     if found is not None:
         verdict = judge(task, lab, found)
         if verdict.passed:
             print(f"{task}: yours, from {notebook.name}")
             return found
         reason = f"yours does not pass yet: {verdict}"
-    print(f"{task}: the lesson's; {reason}")
-    return lab.right
+    print(f"{task}: missing; {reason}")
+    return None
 
 
 def _written(notebook: Path, cell: str, name: str) -> tuple[Any, str]:
-    """What a cell of a notebook defines under a name, or None and the reason why there is nothing."""
+    """Return what a cell of a notebook defines under a name, or None and the reason."""
     try:
         cells = json.loads(notebook.read_text("utf-8"))["cells"]
         sources = ["".join(one["source"]) for one in cells
@@ -41,7 +41,7 @@ def _written(notebook: Path, cell: str, name: str) -> tuple[Any, str]:
     except FileNotFoundError:
         return None, f"{notebook.name} is not in this folder"
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None, f"{notebook.name} is no notebook"
+        return None, f"{notebook.name} is not a notebook"
     names = {"torch": lessons.torch, "course": lessons.course}
     try:
         for source in sources:

@@ -1,4 +1,4 @@
-"""What a reader has predicted and passed, in a small file beside the notebook."""
+"""The record of a reader's predictions and passed labs, in a small file beside the notebook."""
 from __future__ import annotations
 
 import json
@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 NAME = "course.json"
-
+NAMES = ("predictions", "tries", "hints", "passed", "sealed")
 
 #: The records of folders that cannot be written to.
 _unwritten: dict[Path, dict[str, Any]] = {}
 
 
 class Record:
-    """The file ``course.json`` of a folder: what was predicted, which labs were tried, helped with and passed.
+    """The file ``course.json`` of a folder: predictions, and for labs the tries, the hints shown, and those passed.
 
-    A file that cannot be read is put aside, under a name that ends in ``.unreadable``; where nothing can be written
-    the record lives as long as the kernel. ``key`` is the hash of the teacher's key, which a release puts there.
+    A file that cannot be read is put aside, under a name that ends in ``.unreadable``; if nothing can be written, the
+    record lives as long as the kernel. ``sealed`` has the labs' solutions under the teacher's key, from a release.
     """
 
     def __init__(self, folder: Path | None = None):
@@ -27,7 +27,7 @@ class Record:
         self.tries: dict[str, int] = {}
         self.hints: dict[str, int] = {}
         self.passed: list[str] = []
-        self.key = ""
+        self.sealed: dict[str, str] = {}
         found = _unwritten.get(self.path) or self._read()
         for name, value in found.items():
             if type(value) is type(getattr(self, name, None)):
@@ -45,13 +45,11 @@ class Record:
             warnings.warn(f"{self.path.name} is not a record of the course; it is now {aside.name}", stacklevel=4)
             os.replace(self.path, aside)
             return {}
-        return {name: value for name, value in found.items() if name in ("predictions", "tries", "hints", "passed",
-                                                                        "key")}
+        return {name: value for name, value in found.items() if name in NAMES}
 
     def write(self) -> None:
         """Write the file, whole or not at all."""
-        facts = {"predictions": self.predictions, "tries": self.tries, "hints": self.hints, "passed": self.passed,
-                 "key": self.key}
+        facts = {name: getattr(self, name) for name in NAMES}
         beside = self.path.with_suffix(".new")
         try:
             beside.write_text(json.dumps(facts, indent=1), "utf-8")

@@ -1,19 +1,20 @@
-"""What a lesson holds: predictions and labs, as data."""
+"""The content of a lesson as data: predictions and labs."""
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
-from textwrap import dedent
 from typing import Any
 
 from . import lessons as _lessons
 from .compare import difference, shown
+from .limits import SECONDS, Outcome, attempt
+from .refusing import refusing
 from .said import NotYet
+from .wire import decode, encode
 
 
 @dataclass(frozen=True)
@@ -26,58 +27,55 @@ class Prediction:
     reason: str
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """What some readers write: a function that gets the same wrong values, and the hint that names what is wrong."""
-
-    hint: str
-    function: Callable[..., Any]
-
-
 def called(function: Callable[..., Any], *case: Any) -> Any:
-    """A function's value for a case, of which it is given copies. Raises NotYet if it wrote into one."""
+    """Call a function with copies of a case's values. Raise NotYet if it wrote into one."""
     given = [value.clone() if hasattr(value, "clone") else value for value in case]
     value = function(*given)
     if any(difference(before, after) is not None for before, after in zip(case, given, strict=True)):
-        raise NotYet("it wrote into its argument: return a new tensor, and leave to others what is theirs.")
+        raise NotYet("it wrote into its argument: return a new tensor, and leave the argument as it is.")
     return value
+
+
+def described(program: str, factor: float = 1.0) -> str:
+    """Return a case in words that is a program, and a factor for its numbers."""
+    return program if factor == 1 else f"{program}, with numbers {factor:g} times as large"
 
 
 @dataclass(frozen=True)
 class Lab:
     """A part that the reader builds.
 
-    ``right`` is a solution, and what ``solution`` shows. ``run(function, *case)`` gives what is observed of a function
-    for a case: the function's value, where nothing else is said. ``hidden`` cases are run when a teacher grades.
-    ``hints`` come one after the other, from the nudge to nearly all. ``mistakes`` are looked through in this order.
+    ``function`` is the name under which the notebook defines it. ``run(function, *case)`` returns what is observed of a
+    function in a case: by default the function's value. The right outcomes are recorded (``recorded``), not computed:
+    the library has no solutions. ``hints`` lead from a nudge to nearly all. ``refuses`` names operators and functions
+    of the library that the part must not call.
     """
 
     name: str
     question: str
-    right: Callable[..., Any]
+    function: str
     cases: Sequence[tuple[Any, ...]]
     hints: tuple[str, ...]
-    mistakes: tuple[Mistake, ...]
     points: int
-    hidden: Sequence[tuple[Any, ...]] = ()
     run: Callable[..., Any] = called
     describe: Callable[..., str] | None = None
-
-    @property
-    def solution(self) -> str:
-        """The source of the right solution."""
-        return dedent(inspect.getsource(self.right))
+    refuses: tuple[str, ...] = ()
 
     def call_text(self, case: tuple[Any, ...]) -> str:
-        """A case in words: the call, unless the lab describes it otherwise."""
+        """Return a case in words: the call, unless the lab describes it otherwise."""
         if self.describe is not None:
             return self.describe(*case)
-        return f"{self.right.__name__}({', '.join(map(shown, case))})"
+        return f"{self.function}({', '.join(map(shown, case))})"
+
+    def observe(self, mine: Callable[..., Any], case: tuple[Any, ...], seconds: float = SECONDS) -> Outcome:
+        """Run a part on a case, and return the outcome with its values as they are recorded."""
+        outcome = attempt(self.run, refusing(mine, self.refuses), *case, seconds=seconds)
+        return replace(outcome, value=decode(encode(outcome.value)))
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: its number and question, the notebook's name, the minutes it takes, and what is asked in it."""
+    """A lesson: its number and question, the notebook's name, the minutes it takes, and its tasks."""
 
     number: int
     name: str
@@ -90,19 +88,21 @@ class Lesson:
 
 @cache
 def all_lessons() -> tuple[Lesson, ...]:
-    """The lessons, in order."""
+    """Return the lessons, in order."""
     modules = [importlib.import_module(f"{_lessons.__name__}.{found.name}")
                for found in pkgutil.iter_modules(_lessons.__path__)]
     return tuple(sorted((module.LESSON for module in modules), key=lambda lesson: lesson.number))
 
 
 def find(task: str, kind: type) -> Any:
-    """The prediction or the lab of a name such as 'strides.position'. Raises NotYet, with what may be meant."""
+    """Return the prediction or the lab of a name such as 'strides.position'. Raise NotYet, with a suggestion, if there
+    is none.
+    """
     found = {f"{lesson.name}.{row.name}": row for lesson in all_lessons()
              for row in (lesson.predictions if kind is Prediction else lesson.labs)}
     if not isinstance(task, str):
-        raise NotYet(f"the name comes first, a text such as {next(iter(found))!r}, and not {shown(task)}")
+        raise NotYet(f"the name comes first, a text such as {next(iter(found))!r}, not {shown(task)}")
     if task not in found:
         near = get_close_matches(task, found, 1, 0.4)
-        raise NotYet(f"there is no {kind.__name__.lower()} {task!r}{f'; is {near[0]!r} meant?' if near else ''}")
+        raise NotYet(f"there is no {kind.__name__.lower()} {task!r}{f'; did you mean {near[0]!r}?' if near else ''}")
     return found[task]

@@ -3,10 +3,13 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from mindtorch.course.masters import MASTERS
+from mindtorch.course.session import Ended, Session
 from mindtorch.course.tasks import all_lessons
-from mindtorch.course.teaching import MASTERS
 
 ALL = os.environ.get("MINDTORCH_REQUIRE_ALL") == "1" or os.environ.get("MINDTORCH_COURSE") == "all"
 LESSONS = all_lessons()
@@ -16,6 +19,31 @@ LABS = {f"{lesson.name}.{lab.name}": lab for lesson in LESSONS for lab in lesson
 def cells(lesson: Any) -> list[dict[str, Any]]:
     """The cells of a lesson's master."""
     return json.loads((MASTERS / f"{lesson.notebook}.ipynb").read_text())["cells"]
+
+
+@dataclass(frozen=True)
+class CellReport:
+    """The end of a code cell: its number in the notebook, whether it passed, what it printed, its error."""
+
+    number: int
+    passed: bool
+    printed: str
+    error: str
+
+
+def run(notebook: Path, seconds: float = 120.0, before: str = "") -> list[CellReport]:
+    """Run the cells of a notebook in a process of their own, after some Python; up to the end of that process."""
+    reports: list[CellReport] = []
+    with Session(seconds, isolated=False) as session:
+        if before:
+            assert session.run(before)["passed"]
+        for number, cell in enumerate(json.loads(notebook.read_text("utf-8"))["cells"]):
+            if cell["cell_type"] == "code":
+                try:
+                    reports.append(CellReport(number, **session.run(source(cell))))
+                except Ended:
+                    break
+    return reports
 
 
 def source(cell: dict[str, Any]) -> str:

@@ -18,10 +18,14 @@ import pytest
 import mindtorch
 from mindtorch import course
 from mindtorch._backends.npu import simulator
-from mindtorch.course.checking import judge
+from mindtorch.course.checking import _alike, judge
+from mindtorch.course.compare import difference
 from mindtorch.course.desk import _plain
-from mindtorch.course.teaching import MASTERS, REFERENCE
+from mindtorch.course.masters import MASTERS, hidden, solution, source as solution_text
+from mindtorch.course.recorded import from_json, recorded
+from mindtorch.course.teaching import REFERENCE
 
+from .record import record
 from .support import LABS, LESSONS, cells, source
 
 AUTHORS = ("solutions", "readers")
@@ -43,16 +47,30 @@ WRONG = [(task, author, name) for task in LABS for author in AUTHORS for name in
 def test_right_solutions_pass(task: str, author: str) -> None:
     found = solutions(task, "right", author)
     assert len(found) >= 2
-    for name, function in {"right": LABS[task].right, **found}.items():
-        verdict = judge(task, LABS[task], function, hidden=True)
+    for name, function in {"right": solution(task), **found}.items():
+        verdict = judge(task, LABS[task], function, hidden(task))
         assert verdict.passed, f"{name}: {verdict}"
 
 
 @pytest.mark.parametrize("task", LABS)
 def test_the_solution_that_is_shown_passes_in_a_notebook(task: str) -> None:
     space = {"torch": mindtorch, "course": course, "np": np}
-    exec(LABS[task].solution, space)
-    assert judge(task, LABS[task], space[LABS[task].right.__name__], hidden=True).passed
+    exec(solution_text(task), space)
+    assert judge(task, LABS[task], space[LABS[task].function], hidden(task)).passed
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_recorded_outcomes_are_those_of_the_solutions_and_the_mistakes(lesson: Any) -> None:
+    again = record(lesson)
+    for lab in lesson.labs:
+        known = recorded(f"{lesson.name}.{lab.name}")
+        right = [from_json(one) for one in again[lab.name]["right"]]
+        for outcome, value in zip(right, known.right, strict=True):
+            assert difference(value, outcome.value) is None
+        assert [hint for hint, _ in again[lab.name]["mistakes"]] == [mistake.hint for mistake in known.mistakes]
+        for (_, outcomes), mistake in zip(again[lab.name]["mistakes"], known.mistakes, strict=True):
+            for one, as_right, other in zip(outcomes, right, mistake.outcomes, strict=True):
+                assert _alike(as_right if one is None else from_json(one), other), mistake.hint
 
 
 @pytest.fixture
@@ -98,7 +116,7 @@ def test_the_notebook_asks_all_and_says_the_answer(lesson: Any) -> None:
         assert committed < text.index(f'course.explain("{lesson.name}.{row.name}")')
         assert _plain(row.answer) is not ...
     for lab in lesson.labs:
-        assert f'course.check("{lesson.name}.{lab.name}", {lab.right.__name__})' in text
+        assert f'course.check("{lesson.name}.{lab.name}", {lab.function})' in text
     minutes = sum(cell["metadata"].get("course", {}).get("minutes", 0) for cell in cells(lesson))
     assert minutes == lesson.minutes and 20 <= minutes <= 40
     assert not any(cell.get("outputs") for cell in cells(lesson))
@@ -180,7 +198,7 @@ def test_the_engine_of_the_lesson_runs_pytorchs_graphs() -> None:
         [expected] = torch.autograd.grad(loss, w, retain_graph=True)
         w.grad = None
         with torch.no_grad():
-            LABS["engine.engine"].right([(loss.grad_fn, loss.output_nr)], [torch.tensor(1.0)])
+            solution("engine.engine")([(loss.grad_fn, loss.output_nr)], [torch.tensor(1.0)])
         assert w.grad is not None and torch.allclose(w.grad, expected)
 
 

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from mindtorch.course.running import run
-from mindtorch.course.teaching import MASTERS
+from mindtorch.course.masters import MASTERS
 
 from .mutations import MUTATIONS
-from .support import ALL, LESSONS
+from .support import ALL, LESSONS, run
 
 TRIED = [(notebook, name) for notebook, found in MUTATIONS.items() for name in found]
 

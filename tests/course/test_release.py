@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from mindtorch.course.running import run
-from mindtorch.course.teaching import MASTERS, grade_one, release
+from mindtorch.course.grading import grade_one
+from mindtorch.course.masters import MASTERS, source as solution_text
+from mindtorch.course.session import is_isolated
+from mindtorch.course.teaching import release
 
-from .support import ALL, LESSONS, source
+from .support import ALL, LESSONS, run, source
 from .test_lessons import solutions
 
 pytest.importorskip("nbgrader")
@@ -44,15 +46,16 @@ def test_the_release_fails_where_something_is_to_be_done_with_a_hint_alone(lesso
         assert report.printed.strip() == report.error  # the hint, and no traceback
 
 
-#: What somebody may write who wants points without work, in the place of a part.
+#: Python that a student may write in place of a part, to get points without work.
 HOSTILE = """
-import mindtorch.course
-from mindtorch.course import checking, desk, compare
+import mindtorch.course, sys
+from mindtorch.course import checking, compare, limits, recorded, student, tasks
 mindtorch.course.check = lambda *args, **more: None
-checking.judge = desk.judge = lambda task, *args, **more: checking.Verdict(task, 1)
+checking.judge = lambda task, *args, **more: checking.Verdict(task, 1)
 compare.difference = checking.difference = lambda *args: None
-course = mindtorch.course
-{name} = lambda *args, **more: None
+student.observe = sys.modules["__main__"].observe = lambda *args: dict(passed=True, outcome=dict(value=True))
+tasks.Lab.observe = lambda *args, **more: limits.Outcome(True)
+{name} = lambda *args, **more: True
 """
 
 
@@ -72,13 +75,13 @@ def submission(lesson: Any, folder: Path, parts: dict[str, str]) -> Path:
 def test_a_right_a_half_right_and_a_hostile_submission_get_what_they_deserve(lesson: Any, tmp_path: Path) -> None:
     release(MASTERS, tmp_path)
     master = MASTERS / f"{lesson.notebook}.ipynb"
-    names = {lab.name: lab.right.__name__ for lab in lesson.labs}
-    right = {names[lab.name]: inspect.getsource(lab.right) for lab in lesson.labs}
+    names = {lab.name: lab.function for lab in lesson.labs}
+    right = {lab.function: solution_text(f"{lesson.name}.{lab.name}") for lab in lesson.labs}
     last = lesson.labs[-1]
     _, wrong = next(iter(solutions(f"{lesson.name}.{last.name}", "wrong", "readers").items()))
-    half = {**right, names[last.name]: f"from {wrong.__module__} import {wrong.__name__} as {names[last.name]}"}
+    half = {**right, last.function: f"{inspect.getsource(wrong)}\n{last.function} = {wrong.__name__}"}
     hostile = {name: HOSTILE.format(name=name) for name in names.values()}
     points = [lab.points for lab in lesson.labs]
     for parts, expected in ((right, points), (half, [*points[:-1], 0]), (hostile, [0] * len(points))):
-        grades = grade_one(master, submission(lesson, tmp_path, parts), "ada")
+        grades = grade_one(master, submission(lesson, tmp_path, parts), "ada", is_isolated())
         assert [one.points for one in grades] == expected, [one.said for one in grades]

@@ -1,7 +1,7 @@
 """Lesson 6: where do gradients come from?"""
 from __future__ import annotations
 
-from ..tasks import Lab, Lesson, Mistake, Prediction
+from ..tasks import Lab, Lesson, Prediction
 from . import torch
 
 PREDICTIONS = (
@@ -20,80 +20,6 @@ PREDICTIONS = (
 )
 
 
-def relu_backward(grad, result):
-    return torch.where(result > 0, grad, torch.zeros_like(grad))
-
-
-def log_softmax_backward(grad, result, dim):
-    return grad - result.exp() * grad.sum(dim, keepdim=True)
-
-
-RELU_MISTAKES = (
-    Mistake("Where relu returned 0 nothing passes: the gradient passes only where the result is greater than 0.",
-            lambda g, r: g),
-    Mistake("It is the other way round: where the result is positive the gradient passes.",
-            lambda g, r: torch.where(r > 0, torch.zeros_like(g), g)),
-    Mistake("That is only the slope: by the chain rule it is multiplied by the gradient that arrives.",
-            lambda g, r: (r > 0).to(g.dtype)),
-    Mistake("The slope of relu is 1 where the result is positive, and not the result itself.", lambda g, r: g * r),
-    Mistake("The slope is 1 where the result is positive, and not one half.", lambda g, r: relu_backward(g, r) / 2),
-    Mistake("The result decides whether the gradient passes, not the gradient's own sign.",
-            lambda g, r: g.relu()),
-    Mistake("The result decides whether the gradient passes, not the gradient's own sign.",
-            lambda g, r: relu_backward(g, r).relu()),
-    Mistake("An infinite gradient times 0 is NaN: choose with torch.where instead of multiplying.",
-            lambda g, r: g * (r > 0)),
-    Mistake("Where the result is 0 nothing passes at all, not even a little.",
-            lambda g, r: torch.where(r > 0, g, 0.01 * g)),
-    Mistake("Where the result is 0 nothing passes at all, not even a little.",
-            lambda g, r: torch.where(r > 0, g, 0.5 * g)),
-    Mistake("That is a mask of where the gradient passes, not the gradient: use it to choose between grad and 0.",
-            lambda g, r: r > 0),
-    Mistake("The gradient has the shape of the input: put a 0 where nothing passes.", lambda g, r: g[r > 0]),
-    Mistake("A tensor has one truth value for each element: torch.where chooses element by element.",
-            lambda g, r: g if r > 0 else torch.zeros_like(g)),
-    Mistake("Do not write into the gradient that arrives: return a new tensor.",
-            lambda g, r: g.masked_fill_(r == 0, 0)),
-    Mistake("The gradient has the shape of the input: sum nothing.", lambda g, r: relu_backward(g, r).sum()),
-    Mistake("The sign stays: relu rises where it is not flat.", lambda g, r: -relu_backward(g, r)),
-)
-MISTAKES = (
-    Mistake("The softmax is the exponential of the log-softmax: result.exp().",
-            lambda g, r, dim: g - r * g.sum(dim, keepdim=True)),
-    Mistake("Each output depends on all inputs, through the sum in the denominator: a second term is missing.",
-            lambda g, r, dim: g),
-    Mistake("Each output depends on all inputs, so the second term has the sum of the gradients along dim, not each "
-            "gradient by itself.", lambda g, r, dim: g - r.exp() * g),
-    Mistake("The sum keeps its dimension, with size 1, so that it broadcasts against the rest: keepdim=True.",
-            lambda g, r, dim: g - r.exp() * g.sum(dim)),
-    Mistake("The sum runs along dim, not over all elements: rows are independent of each other.",
-            lambda g, r, dim: g - r.exp() * g.sum()),
-    Mistake("The sum runs along dim, which need not be the last dimension.",
-            lambda g, r, dim: g - r.exp() * g.sum(-1, keepdim=True)),
-    Mistake("The sum runs along dim, which need not be the first dimension.",
-            lambda g, r, dim: g - r.exp() * g.sum(0, keepdim=True)),
-    Mistake("The gradients are added, not averaged.", lambda g, r, dim: g - r.exp() * g.mean(dim, keepdim=True)),
-    Mistake("The second term is subtracted: raising one input lowers the others' share.",
-            lambda g, r, dim: g + r.exp() * g.sum(dim, keepdim=True)),
-    Mistake("Both terms count in full: nothing is halved.", lambda g, r, dim: log_softmax_backward(g, r, dim) / 2),
-    Mistake("That is the derivative of softmax; that of its logarithm is grad - softmax * the sum of grad.",
-            lambda g, r, dim: r.exp() * (g - (g * r.exp()).sum(dim, keepdim=True))),
-    Mistake("Sum the gradients alone, not gradients times softmax.",
-            lambda g, r, dim: g - r.exp() * (g * r.exp()).sum(dim, keepdim=True)),
-    Mistake("The softmax is multiplied by the sum of the gradients.", lambda g, r, dim: g - r.exp()),
-    Mistake("In the second term, sum the gradients first, then multiply by each element's softmax.",
-            lambda g, r, dim: g - (g * r.exp()).sum(dim, keepdim=True)),
-    Mistake("result.exp() is the softmax already: do not take it a second time.",
-            lambda g, r, dim: g - r.exp().softmax(dim) * g.sum(dim, keepdim=True)),
-    Mistake("The second term has the softmax of the element as a factor.",
-            lambda g, r, dim: g - g.sum(dim, keepdim=True)),
-    Mistake("The first term is the gradient that arrives, not 1: by the chain rule the slope is multiplied by it.",
-            lambda g, r, dim: 1 - r.exp() * g.sum(dim, keepdim=True)),
-    Mistake("The sign is the wrong way round: it is grad - softmax * sum.",
-            lambda g, r, dim: r.exp() * g.sum(dim, keepdim=True) - g),
-)
-
-
 def _case(grad, x):
     return torch.tensor(grad), torch.tensor(x).relu()
 
@@ -109,10 +35,13 @@ def _described(name):
     return describe
 
 
+#: The functions that run backward passes.
+ENGINE = ("autograd.grad", "autograd.backward", "Tensor.backward", "_autograd.engine.execute")
+
 LESSON = Lesson(
     6, "derivatives", "Where do gradients come from?", "06_derivatives", 35, PREDICTIONS,
     (Lab(
-        "relu", "What is the derivative of relu?", relu_backward,
+        "relu", "What is the derivative of relu?", "relu_backward",
         (_case([1., 1, 1], [3., 2, 1]), _case([1., 1, 1], [-1., 2, 3]), _case([2., 3, 4], [-1., 5, 0.5]),
          _case([-2., -3, 4], [1., -5, 0.5]), _case([1., 1], [0., 1]), _case([[1., 2], [3, 4]], [[-1., 1], [2, -2]]),
          _case([float("inf"), 1], [-1., 1])),
@@ -120,9 +49,10 @@ LESSON = Lesson(
          "By the chain rule the slope is multiplied by the gradient that arrives: it passes where the result is "
          "positive, and is 0 elsewhere.",
          "torch.where(condition, a, b) takes from a where the condition holds, and from b elsewhere."),
-        RELU_MISTAKES, 2, describe=_described("relu_backward"), hidden=(_case([[5.]], [[0.]]),)),
+        2, describe=_described("relu_backward"),
+        refuses=("threshold_backward", *ENGINE)),
      Lab(
-        "log_softmax", "What is the derivative of log_softmax?", log_softmax_backward,
+        "log_softmax", "What is the derivative of log_softmax?", "log_softmax_backward",
         (_case_of_softmax([1., 0, 0], [1., 2, 3], 0), _case_of_softmax([1., 2, 3], [0.5, -1., 2], 0),
          _case_of_softmax([[1., 2, 3], [4, 5, 7]], [[0.5, -1., 2], [1, 0, 0]], 1),
          _case_of_softmax([[1., 2, 3], [4, 5, 7]], [[0.5, -1., 2], [1, 0, 0]], 0),
@@ -133,7 +63,7 @@ LESSON = Lesson(
          "The derivative of log(sum(exp(x))) with respect to an element is its softmax, which is result.exp(). It is "
          "subtracted from all outputs of the row, so their gradients are added up.",
          "grad - softmax * grad.sum(dim, keepdim=True)"),
-        MISTAKES, 3, describe=_described("log_softmax_backward"),
-        hidden=(_case_of_softmax([[0., 0], [1, 1]], [[3., 4], [5, 6]], -1),)),
+        3, describe=_described("log_softmax_backward"),
+        refuses=("_log_softmax_backward_data", *ENGINE)),
      ),
 )

@@ -5,7 +5,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from ..tasks import Lab, Lesson, Mistake, Prediction
+from ..tasks import Lab, Lesson, Prediction, described
 from . import torch
 
 PREDICTIONS = (
@@ -20,6 +20,7 @@ PREDICTIONS = (
                "They were read when the operator was planned and queued. The memory must stay, since the device has "
                "yet to read it."),
 )
+
 
 REFUSED = 161002  #: CANN's code for a parameter that is not valid
 
@@ -127,89 +128,15 @@ def current_stream() -> int:
     return runtime.current_queue(0).handle
 
 
-def launch(acl, name, operands, stream):
-    handles = []
-    try:
-        for operand in operands:
-            create = acl.create_tensor if isinstance(operand, torch.Tensor) else acl.create_scalar
-            handles.append(create(operand))
-        code, size, executor = acl.plan(name, *handles)
-        if code != 0:
-            raise RuntimeError(f"{name}GetWorkspaceSize returned {code}")
-        workspace = acl.workspace(size) if size > 0 else None
-        code = acl.run(name, workspace, size, executor, stream)
-        if code != 0:
-            raise RuntimeError(f"{name} returned {code}")
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
-def _launch(*, scalars=True, look=True, look_again=True, space=lambda acl, size: acl.workspace(size) if size else None,
-            run=True, destroy="always", operands=lambda given: given, stream=lambda s: s, twice=False,
-            size=lambda n: n, error=RuntimeError, wait=False):
-    """A launch that is right, but for what is said."""
-
-    def mine(acl, name, given, queue):
-        handles = []
-        ok = False
-        try:
-            for operand in operands(given):
-                if isinstance(operand, torch.Tensor) or not scalars:
-                    handles.append(acl.create_tensor(operand))
-                else:
-                    handles.append(acl.create_scalar(operand))
-            if destroy == "early":
-                for handle in handles:
-                    acl.destroy(handle)
-            code, need, executor = acl.plan(name, *handles)
-            if destroy == "planned":
-                for handle in handles:
-                    acl.destroy(handle)
-            if code and error is None:
-                return code
-            if look and code:
-                raise error(f"{name}GetWorkspaceSize returned {code}")
-            workspace = space(acl, need)
-            for _ in range(run + twice):
-                code = acl.run(name, workspace, size(need), executor, stream(queue))
-                if look_again and code and error is not None:
-                    raise error(f"{name} returned {code}")
-            ok = True
-        finally:
-            if destroy == "always" or (destroy == "after" and ok):
-                for handle in handles:
-                    acl.destroy(handle)
-            if destroy == "tensors":
-                for handle, operand in zip(handles, operands(given), strict=False):
-                    if isinstance(operand, torch.Tensor):
-                        acl.destroy(handle)
-            if destroy == "inputs":
-                for handle in handles[:-1]:
-                    acl.destroy(handle)
-            if destroy == "twice":
-                for handle in handles * 2:
-                    acl.destroy(handle)
-
-    return mine
-
-
-def _undescribed(acl, name, operands, stream):
-    code, size, executor = acl.plan(name, *operands)
-    if code:
-        raise RuntimeError(name)
-    acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
-
-
 PROGRAMS = ("aclnnRelu", "aclnnAdd with alpha 2", "aclnnAdd of views", "aclnnMatmul, which wants a workspace",
             "aclnnTanh of float64, which is refused", "aclnnSqrt, whose second phase fails")
 
 
-def _run(function, program):
+def _run(function, program, factor=1.0):
     """The result, whether there was an error, and how the functions were used."""
     name = program.partition(" ")[0].removesuffix(",")
     acl = Acl()
-    a = torch.tensor([[1.0, -2.0], [3.0, 4.0]], device="npu")
+    a = torch.tensor([[1.0, -2.0], [3.0, 4.0]], device="npu") * factor
     out = torch.zeros(2, 2, device="npu")
     operands = (a, out)
     if name == "aclnnAdd":
@@ -236,53 +163,15 @@ def _run(function, program):
                    len(acl.planned)}
 
 
-MISTAKES = (
-    Mistake("A number is not a tensor: acl.create_scalar makes its descriptor.", _launch(scalars=False)),
-    Mistake("Do not make a tensor of a number: acl.create_scalar makes its descriptor.",
-            _launch(operands=lambda given: [torch.as_tensor(x) for x in given])),
-    Mistake("Describe the operands first: pass acl.plan the handles that acl.create_tensor and acl.create_scalar "
-            "return.", _undescribed),
-    Mistake("Destroy every descriptor: for handle in handles: acl.destroy(handle).",
-            _launch(destroy="never")),
-    Mistake("Destroy the descriptors after an error, too: a finally block runs in any case.",
-            _launch(destroy="after")),
-    Mistake("Destroy the descriptors of numbers, too.", _launch(destroy="tensors")),
-    Mistake("Destroy the result's descriptor, too.", _launch(destroy="inputs")),
-    Mistake("The descriptors are destroyed too early: they are needed until the second call has returned.",
-            _launch(destroy="early")),
-    Mistake("The descriptors are destroyed too early: they are needed until the second call has returned.",
-            _launch(destroy="planned")),
-    Mistake("Destroy each descriptor exactly once.", _launch(destroy="twice")),
-    Mistake("The first call returns a code: check it, since anything but 0 is an error.",
-            _launch(look=False)),
-    Mistake("The second call returns a code, too: check it.", _launch(look_again=False)),
-    Mistake("Both calls return a code: check it, since C raises nothing.",
-            _launch(look=False, look_again=False)),
-    Mistake("Some operators need scratch memory: acl.workspace(size) returns its address.",
-            _launch(space=lambda acl, size: None)),
-    Mistake("Pass None for an operator that needs no scratch memory: ask for some only if the size is not 0.",
-            _launch(space=lambda acl, size: acl.workspace(size))),
-    Mistake("Turn a code that is not 0 into an error: raise a RuntimeError, which cannot be overlooked.",
-            _launch(error=None)),
-    Mistake("Some operators need scratch memory: pass the second call its address and its size.",
-            _launch(size=lambda n: 0)),
-    Mistake("The operator is planned but not run: acl.run is the second call.", _launch(run=False)),
-    Mistake("An executor can be run only once.", _launch(twice=True)),
-    Mistake("The result is an operand, too: C writes into the tensor that you pass.",
-            _launch(operands=lambda given: given[:-1])),
-    Mistake("Put the operator into the stream that was given.", _launch(stream=lambda s: 0)),
-    Mistake("Put the operator into the stream that was given.", _launch(stream=lambda s: None)),
-)
-
 LESSON = Lesson(
     13, "npu", "What are the two C calls behind `a + b`?", "13_npu", 38, PREDICTIONS,
     (Lab(
-        "launch", "How do you call an operator of an NPU?", launch, tuple((name,) for name in PROGRAMS),
+        "launch", "How do you call an operator of an NPU?", "launch", tuple((name,) for name in PROGRAMS),
         ("Make a descriptor for each operand, in order: acl.create_tensor for a tensor, acl.create_scalar for a "
          "number. Then acl.plan(name, *handles), then acl.run.",
          "acl.plan returns a code, a size and an executor. Raise RuntimeError if the code is not 0. If the size is not "
          "0, acl.workspace(size) is the address of the scratch memory; otherwise pass None.",
          "Put all of it into try, and destroy the handles in finally, which runs after an error, too."),
-        MISTAKES, 5, run=_run, describe=lambda program: program),
+        5, run=_run, describe=described),
      ),
 )

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import weakref
 
-from ..tasks import Lab, Lesson, Mistake, Prediction
+from ..tasks import Lab, Lesson, Prediction, described
 from . import torch
 
 PREDICTIONS = (
@@ -22,128 +22,6 @@ PREDICTIONS = (
                "Of each pair only the first layer's input is saved. In the backward pass one pair at a time runs "
                "again, and for that time saves one more."),
 )
-
-
-def checkpoint(function, x):
-    class Checkpoint(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return function(x)
-
-        @staticmethod
-        def backward(ctx, grad):
-            [x] = ctx.saved_tensors
-            x = x.detach().requires_grad_()
-            with torch.enable_grad():
-                result = function(x)
-            result.backward(grad)
-            return x.grad
-
-    return Checkpoint.apply(x)
-
-
-def _again(function, x, grad):
-    """The way back, as it should be."""
-    x = x.detach().requires_grad_()
-    with torch.enable_grad():
-        result = function(x)
-    result.backward(grad)
-    return x.grad
-
-
-def _with(backward, save=True):
-    """A checkpoint with another way back."""
-
-    def mine(function, x):
-        class Checkpoint(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                if save:
-                    ctx.save_for_backward(x)
-                else:
-                    ctx.x = x
-                return function(x)
-
-            @staticmethod
-            def backward(ctx, grad):
-                return backward(function, ctx.saved_tensors[0] if save else ctx.x, grad)
-
-        return Checkpoint.apply(x)
-
-    return mine
-
-
-def _without_recording(function, x, grad):
-    x = x.detach().requires_grad_()
-    function(x).backward(grad)
-    return x.grad
-
-
-def _attached(function, x, grad):
-    with torch.enable_grad():
-        result = function(x)
-    result.backward(grad)
-    return x.grad
-
-
-def _no_leaf(function, x, grad):
-    x = x.detach()
-    with torch.enable_grad():
-        result = function(x)
-    result.backward(grad)
-    return x.grad
-
-
-def _begin(start):
-    """A way back that begins with another gradient."""
-    return lambda function, x, grad: _again(function, x, start(grad))
-
-
-def _only_x(function, x, grad):
-    x = x.detach().requires_grad_()
-    with torch.enable_grad():
-        result = function(x)
-    return torch.autograd.grad(result, x, grad)[0]
-
-
-def _no_chain(function, x, grad):
-    return _again(function, x, torch.ones_like(grad)) * grad
-
-
-def _twice(function, x, grad):
-    with torch.enable_grad():
-        function(x.detach())
-    return _again(function, x, grad)
-
-
-def _no_grad(function, x):
-    with torch.no_grad():
-        return function(x)
-
-
-def _no_return(function, x):
-    checkpoint(function, x)
-
-
-def _saves(what):
-    """A checkpoint that keeps something else than x."""
-
-    def mine(function, x):
-        class Checkpoint(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                result = function(x)
-                ctx.save_for_backward(what(x, result))
-                return result
-
-            @staticmethod
-            def backward(ctx, grad):
-                return _again(function, ctx.saved_tensors[0], grad)
-
-        return Checkpoint.apply(x)
-
-    return mine
 
 
 class Part:
@@ -168,10 +46,10 @@ class Part:
         return sum(reference() is not None for reference in self._inside)
 
 
-def _run(function, program):
+def _run(function, program, factor=1.0):
     """The gradients of a program with a checkpoint in it, and what it cost."""
     parts = [Part(), Part()]
-    x = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    x = (torch.tensor([0.1, 0.2, 0.3]) * factor).requires_grad_()
     start = torch.ones(3)
     if program == "checkpoint(part, x).backward((1, -2, 3))":
         y, start = function(parts[0], x), torch.tensor([1.0, -2.0, 3.0])
@@ -204,53 +82,19 @@ def _run(function, program):
 PROGRAMS = ("checkpoint(part, x)", "checkpoint(part, x * 2)", "checkpoint(part, x).backward((1, -2, 3))",
             "checkpoint(second, checkpoint(part, x))", "checkpoint(part, x * 2), and a write into x * 2")
 
-MISTAKES = (
-    Mistake("Everything inside is saved, since the first run is recorded: move it into the forward of a "
-            "torch.autograd.Function, which runs without recording, and let backward record the second run.",
-            lambda function, x: function(x)),
-    Mistake("This result has no graph, so gradients cannot flow: a torch.autograd.Function makes the node that they "
-            "need.",
-            _no_grad),
-    Mistake("backward runs without recording, so the second run has no graph: put `with torch.enable_grad():` around "
-            "it.",
-            _with(_without_recording)),
-    Mistake("Run the function again on a new leaf, x.detach(): this x still has its history, or is a leaf of the "
-            "caller, whose .grad then counts twice.", _with(_attached)),
-    Mistake("No gradient of x comes back: the leaf of the second run must require one, x.detach().requires_grad_(), "
-            "and backward must return the gradient that arrived there.", _with(_no_leaf)),
-    Mistake("Start the inner backward pass with the gradient that arrives, result.backward(grad), not with ones.",
-            _with(_begin(torch.ones_like))),
-    Mistake("Start the inner backward pass with the gradient that arrives; multiplying by it afterwards is right only "
-            "where each result depends on one input.", _with(_no_chain)),
-    Mistake("Parameters inside the function need their gradients, too: result.backward(grad) reaches them, and "
-            "autograd.grad with respect to x alone does not.", _with(_only_x)),
-    Mistake("A program may write into x in between: ctx.save_for_backward compares its version, and an attribute of "
-            "ctx, or a variable, does not.", _with(_again, save=False)),
-    Mistake("The function runs once more than it has to: it should run once in the forward pass and once in the "
-            "backward pass.",
-            _with(_twice)),
-    Mistake("The gradient with respect to x is the one that arrived at the leaf of the second run, x.grad, not the one "
-            "that was passed in.", _with(lambda function, x, grad: (_again(function, x, grad), grad)[1])),
-    Mistake("The gradient with respect to x is not the one that arrives: run the function again, and a backward pass "
-            "through it.",
-            _with(lambda function, x, grad: grad)),
-    Mistake("A copy is saved here, and its version does not count writes into x: save x itself.", _saves(
-        lambda x, result: x.clone())),
-    Mistake("The result is saved here: the function runs again on x, so save x.", _saves(
-        lambda x, result: result)),
-    Mistake("Return the result of the node: return Checkpoint.apply(x).", _no_return),
-)
 
 LESSON = Lesson(
     8, "saving", "When may you write into a tensor?", "08_saving", 40, PREDICTIONS,
     (Lab(
-        "checkpoint", "How can the backward pass need less memory?", checkpoint, tuple((name,) for name in PROGRAMS),
+        "checkpoint", "How can the backward pass need less memory?", "checkpoint", tuple((name,) for name in PROGRAMS),
         ("Inside checkpoint, write a class Checkpoint(torch.autograd.Function) with the static methods forward(ctx, x) "
          "and backward(ctx, grad), and return Checkpoint.apply(x).",
          "forward saves x and returns function(x). backward makes a leaf of the saved x, runs the function on it with "
          "recording switched on, and starts a backward pass from the result with the gradient that it was given.",
          "In backward: [x] = ctx.saved_tensors; x = x.detach().requires_grad_(); with torch.enable_grad(): result = "
          "function(x); result.backward(grad); return x.grad"),
-        MISTAKES, 5, run=_run, describe=lambda program: program),
+        5, run=_run, describe=described,
+        refuses=("utils.checkpoint.checkpoint", "utils.checkpoint.checkpoint_sequential",
+                 "utils.checkpoint.CheckpointFunction.forward")),
      ),
 )

@@ -1,0 +1,85 @@
+"""The teacher's side of the lessons: masters, their solutions, hidden cases, usual mistakes as functions.
+
+They lie beside the package, in ``notebooks/course`` of the repository; neither the package nor a release has them.
+"""
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
+from typing import Any
+
+from . import lessons
+from .checking import Case
+from .tasks import Lab, all_lessons, find
+
+MASTERS = Path(__file__).resolve().parents[2] / "notebooks" / "course"
+MARK = re.compile(r"^ *### (BEGIN|END) SOLUTION\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A usual mistake of readers: the hint that names it, and a function that makes it."""
+
+    hint: str
+    function: Callable[..., Any]
+
+
+def source(task: str, masters: Path = MASTERS) -> str:
+    """Return the text of a lab's solution, from the lesson's master.
+
+    Raises:
+        FileNotFoundError: if the masters are not beside the package.
+    """
+    lab = find(task, Lab)
+    [lesson] = [lesson for lesson in all_lessons() if lab in lesson.labs]
+    cells = json.loads((masters / f"{lesson.notebook}.ipynb").read_text("utf-8"))["cells"]
+    [cell] = [cell for cell in cells
+              if cell["metadata"].get("nbgrader", {}).get("grade_id") == f"{lesson.name}-{lab.name}"]
+    return dedent(MARK.sub("", "".join(cell["source"]))) + "\n"
+
+
+@cache
+def solution(task: str) -> Callable[..., Any]:
+    """Return the function that solves a lab. Raise FileNotFoundError if the masters are not beside the package."""
+    names: dict[str, Any] = {"torch": lessons.torch, "course": lessons.course}
+    if "np." in source(task):
+        import numpy as np
+
+        names["np"] = np
+    exec(compile(source(task), f"solution of {task}", "exec"), names)
+    return names[find(task, Lab).function]
+
+
+@cache
+def hidden(task: str) -> list[tuple[Case, Any]]:
+    """Return the cases of a lab that only graders run, each with the right value."""
+    lesson, _, name = task.partition(".")
+    lab = find(task, Lab)
+    return [(case, lab.observe(solution(task), case).value) for case in _answers(lesson).HIDDEN.get(name, ())]
+
+
+def mistakes(task: str) -> Sequence[Mistake]:
+    """Return the usual mistakes of a lab, in the order in which they are tried."""
+    lesson, _, name = task.partition(".")
+    return _answers(lesson).MISTAKES_OF[name]
+
+
+@cache
+def _answers(lesson: str) -> ModuleType:
+    path = MASTERS / "answers" / f"{lesson}.py"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not there: the answers are in the repository only")
+    spec = importlib.util.spec_from_file_location(f"answers_{lesson}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    spec.loader.exec_module(module)
+    return module

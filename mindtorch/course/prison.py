@@ -1,0 +1,105 @@
+"""``python prison.py CONFIGURATION`` runs a command in Linux namespaces of its own, as an unprivileged user may.
+
+It has a root of its own in memory (limited in size), in which only some folders of the machine are visible, read-only;
+no network, no other processes, no privileges. It needs nothing but the standard library, and unprivileged user
+namespaces, which some systems switch off.
+"""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import platform
+import signal
+import sys
+from typing import Any
+
+NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
+READ_ONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 18
+DETACH = 2
+SET_DEATH_SIGNAL, DROP_BOUNDING, NO_NEW_PRIVILEGES = 1, 24, 38
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
+#: Flags of mounts as ``statvfs`` has them, and as ``mount`` takes them: a new namespace may not drop them.
+KEPT = {2: NOSUID, 4: NODEV, 8: NOEXEC, 1024: 1024, 2048: 2048, 4096: 1 << 21}
+DEVICES = ("null", "zero", "full", "random", "urandom")
+
+libc: Any = ctypes.CDLL(None, use_errno=True)
+
+
+def call(function: str, *arguments: Any) -> None:
+    """Call a function of the C library. Raise OSError if it fails."""
+    given = [item.encode() if isinstance(item, str) else item for item in arguments]
+    if getattr(libc, function)(*given) == -1:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{function}: {os.strerror(error)}")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+    """Mount a file system."""
+    call("mount", source, target, kind, ctypes.c_ulong(flags), options)
+
+
+def show(source: str, target: str) -> None:
+    """Make a file or folder visible at another place, read-only; a link stays a link."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if os.path.islink(source):
+        os.symlink(os.readlink(source), target)
+        return
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    else:
+        open(target, "w").close()
+    mount(source, target, None, BIND | RECURSIVE)
+    found = os.statvfs(target).f_flag
+    mount("none", target, None, BIND | REMOUNT | READ_ONLY | sum(flag for bit, flag in KEPT.items() if found & bit))
+
+
+def build(root: str, visible: list[tuple[str, str]], hidden: list[str], size: int) -> None:
+    """Make a folder the root of this process and its children, with what is to be visible."""
+    mount("none", "/", None, RECURSIVE | PRIVATE)
+    mount("tmpfs", root, "tmpfs", NOSUID | NODEV, f"size={size},mode=755")
+    for source, target in visible:
+        show(source, root + target)
+    for folder in hidden:
+        mount("tmpfs", root + folder, "tmpfs", NOSUID | NODEV | READ_ONLY, "size=4096")
+    for folder in ("/tmp", "/dev/shm", "/proc"):
+        os.makedirs(root + folder, exist_ok=True)
+    for device in DEVICES:
+        open(f"{root}/dev/{device}", "w").close()
+        mount(f"/dev/{device}", f"{root}/dev/{device}", None, BIND)
+    with contextlib.suppress(PermissionError):  # some containers refuse, and programs do without
+        mount("proc", f"{root}/proc", "proc", NOSUID | NODEV | NOEXEC)
+    os.chdir(root)
+    call("syscall", PIVOT_ROOT[platform.machine()], ".", ".")
+    call("umount2", ".", DETACH)
+    os.chdir("/tmp")
+
+
+def give_up_privileges() -> None:
+    """Drop every capability, for good."""
+    capability = 0
+    while libc.prctl(DROP_BOUNDING, capability, 0, 0, 0) == 0:
+        capability += 1
+    call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+
+
+def main(configuration: str) -> int:
+    """Run the command, and return its exit status."""
+    told = json.loads(configuration)
+    user, group = os.getuid(), os.getgid()
+    call("unshare", NEWUSER | NEWNS | NEWPID | NEWIPC | NEWNET | NEWUTS)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    child = os.fork()
+    if child:  # the first process of the new namespace: all others end with it
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    call("prctl", SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    build(told["root"], told["visible"], told["hidden"], told["size"])
+    give_up_privileges()
+    os.execve(told["command"][0], told["command"], told["environment"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

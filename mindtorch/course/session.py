@@ -1,0 +1,154 @@
+"""A submission in a process of its own, as seen by the grader: cells are run there, and parts called.
+
+Where Linux lets users make namespaces (``is_isolated``) the process sees the Python installation and the library, and
+nothing else of the machine: no notebooks of teachers or other students, no recorded outcomes, no network. Elsewhere it
+has the rights of whoever grades, and only limits of time, memory and the size of a file.
+"""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from . import prison
+from .checking import Case
+from .limits import Outcome
+from .recorded import FOLDER, from_json
+from .wire import encode
+
+PACKAGE = Path(__file__).resolve().parents[1]
+LIBRARY = "/library"  #: where the process sees the package
+SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr", "/etc/ld.so.cache", "/etc/localtime")
+DISK = 256 << 20  #: bytes of all files that an isolated process may write
+ANSWER = 64 << 20  #: bytes of an answer
+KEPT = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "OMP_NUM_THREADS")  #: of the environment
+
+
+class Ended(Exception):
+    """The process ended, its time was up, or its answer made no sense."""
+
+
+class Session:
+    """A process for one notebook, which ends with the block.
+
+    Args:
+        seconds: for everything that is asked of it
+        isolated: whether it is put into namespaces (OSError if the system has none), or runs in ``folder``, by default
+            a temporary one, with the rights of this process
+    """
+
+    def __init__(self, seconds: float, isolated: bool, folder: Path | None = None):
+        self.deadline = time.monotonic() + seconds
+        self.home = tempfile.TemporaryDirectory()
+        place = folder or Path(self.home.name) / "work"
+        place.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "mindtorch.course.student"]
+        environment = _environment(isolated, self.home.name)
+        if isolated:
+            command = _imprisoned(command, environment, self.home.name)
+        self.process = subprocess.Popen(command, cwd=place, env=environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.rest = b""
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # everything that it started ends with it
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+        with contextlib.suppress(OSError):
+            self.home.cleanup()
+
+    def run(self, source: str) -> dict[str, Any]:
+        """Run a cell, and return ``passed``, ``printed`` and ``error`` as the process claims them. Raise Ended."""
+        answer = self._ask({"run": source})
+        return {"passed": answer.get("passed") is True, "printed": str(answer.get("printed", "")),
+                "error": str(answer.get("error", ""))}
+
+    def observe(self, task: str, case: Case) -> Outcome:
+        """Run the submission's part for a lab on a case, and return the outcome as the process claims it. Raise Ended.
+        """
+        answer = self._ask({"task": task, "case": encode(case)})
+        if "unwritten" in answer:
+            return Outcome(failure=str(answer["unwritten"])[:200])
+        try:
+            return from_json(answer.get("outcome"))
+        except (ValueError, TypeError, OverflowError, RecursionError, RuntimeError):
+            raise Ended("the answer is not an outcome") from None
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin is not None and stdout is not None
+        try:
+            stdin.write(json.dumps(request).encode() + b"\n")
+            stdin.flush()
+        except OSError:
+            raise Ended("the process has ended") from None
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdout, selectors.EVENT_READ)
+            while b"\n" not in self.rest:
+                if not selector.select(max(0.0, self.deadline - time.monotonic())):
+                    raise Ended("its time was up")
+                chunk = os.read(stdout.fileno(), 1 << 20)
+                self.rest += chunk
+                if not chunk or len(self.rest) > ANSWER:
+                    raise Ended("the process has ended")
+        line, _, self.rest = self.rest.partition(b"\n")
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            raise Ended("the answer is not JSON") from None
+        if not isinstance(answer, dict):
+            raise Ended("the answer is not an answer")
+        return answer
+
+
+def _environment(isolated: bool, home: str) -> dict[str, str]:
+    """Return the environment of a process: little of this one's, which may hold secrets."""
+    place = "/tmp" if isolated else home
+    path = LIBRARY if isolated else str(PACKAGE.parent)
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | {
+        "PATH": os.pathsep.join([os.path.dirname(sys.executable), "/usr/bin", "/bin"]), "HOME": place,
+        "IPYTHONDIR": f"{place}/ipython", "MPLCONFIGDIR": f"{place}/matplotlib", "MPLBACKEND": "Agg",
+        "PYTHONPATH": path}
+
+
+def _imprisoned(command: list[str], environment: dict[str, str], root: str) -> list[str]:
+    """Return the command that runs a command in namespaces."""
+    python = {os.path.realpath(place) for place in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
+    sites = {place for place in sys.path if os.path.basename(place) in ("site-packages", "dist-packages")}
+    shown: list[str] = []
+    for place in sorted({*SYSTEM, sys.prefix, *python, *sites}, key=len):
+        if os.path.exists(place) and not any(place.startswith(f"{other}/") for other in shown):
+            shown.append(place)
+    outcomes = FOLDER.relative_to(PACKAGE.parent)
+    hidden = [f"{LIBRARY}/{outcomes}"]
+    hidden += [str(FOLDER)] if any(str(FOLDER).startswith(f"{place}/") for place in shown) else []
+    return [sys.executable, "-I", prison.__file__, json.dumps({
+        "root": root, "visible": [*((place, place) for place in shown), (str(PACKAGE), f"{LIBRARY}/{PACKAGE.name}")],
+        "hidden": hidden, "size": DISK, "command": command, "environment": environment})]
+
+
+@cache
+def is_isolated() -> bool:
+    """Return True if the system lets this user put processes into namespaces."""
+    if not sys.platform.startswith("linux"):
+        return False
+    with tempfile.TemporaryDirectory() as root:
+        command = _imprisoned([sys.executable, "-c", ""], {}, root)
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
