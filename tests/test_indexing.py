@@ -427,3 +427,71 @@ def test_equal_compares_shapes_dtypes_and_elements() -> None:
         return [t.equal(a, b) for a, b in itertools.product(tensors, repeat=2)]
 
     assert compared(mindtorch) == compared(torch)
+
+
+# -- repeated places ---------------------------------------------------------------------------------------------------
+
+NUMBERS = ("uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
+
+
+def numbers(t: Any, shape: tuple[int, ...], seed: int, dtype: str, high: int = 4) -> Any:
+    """Return small whole numbers from 1, with which every dtype computes exactly."""
+    drawn = np.random.default_rng(seed).integers(1, high, shape)
+    return t.tensor(drawn.tolist(), dtype=t.int64).reshape(shape).to(getattr(t, dtype))
+
+
+def places(t: Any, shape: tuple[int, ...], count: int) -> Any:
+    """Return places among ``count``, most of them repeated."""
+    return numbers(t, shape, 1, "int64", count + 1) - 1
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("at", [(), (1,), (3,), (2, 2), (1, 3), (3, 1), (2, 1, 2), (0,), (2, 0)], ids=str)
+def test_values_that_broadcast_are_added_at_repeated_places(dtype: str, at: tuple[int, ...]) -> None:
+    """NumPy's ``add.at`` reads past a vector of values that broadcasts to an index of several dimensions."""
+    for rows in [(2,), (4,), (3, 4)]:
+        whole = (*at, *rows[1:])
+        for cut in range(len(whole) + 1):
+            for size in {whole[cut:], tuple(1 for _ in whole[cut:]), tuple(
+                    1 if d % 2 else n for d, n in enumerate(whole[cut:]))}:
+                ours, theirs = (numbers(t, rows, 2, dtype).index_put(
+                    (places(t, at, rows[0]),), numbers(t, size, 3, dtype), accumulate=True) for t in LIBRARIES)
+                assert_same(ours, theirs)
+
+
+def combined(t: Any, dtype: str, shape: tuple[int, ...], dim: int, count: int, transposed: bool) -> list[Any]:
+    """Return a tensor combined with another one at ``count`` places of a dimension, in each way that there is."""
+    x = numbers(t, shape, 2, dtype)
+    y = numbers(t, source := (*shape[:dim], count, *shape[dim + 1:]), 3, dtype, 3)
+    if transposed and x.dim() > 1:
+        x, y = x.mT.contiguous().mT, y.mT.contiguous().mT
+    line, each = places(t, (count,), shape[dim]), places(t, source, shape[dim])
+    found = [x.index_add(dim, line, y), x.index_add(dim, line, y, alpha=2), x.scatter_add(dim, each, y)]
+    if not x.is_complex():
+        for reduce, own in itertools.product(("prod", "mean", "amax", "amin"), (True, False)):
+            found.append(x.scatter_reduce(dim, each, y, reduce, include_self=own))
+            found.append(x.index_reduce(dim, line, y, reduce, include_self=own))
+    return found
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4)], ids=str)
+def test_sums_and_products_at_repeated_places(dtype: str, shape: tuple[int, ...]) -> None:
+    for case in itertools.product(range(len(shape)), (0, 1, 5, 40), (False, True)):
+        assert_same(combined(mindtorch, dtype, shape, *case), combined(torch, dtype, shape, *case), strides=False)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("at", [(), (3,), (2, 3), (0,), (2, 0), (40, 2)], ids=str)
+def test_gradients_of_rows_that_are_read_repeatedly(dtype: str, at: tuple[int, ...]) -> None:
+    def gradients_of(t: Any) -> list[Any]:
+        found, embedding = [], t.nn.functional.embedding
+        for read in (lambda w, i: w[i], lambda w, i: w.index_select(0, i.reshape(-1)), lambda w, i: embedding(i, w),
+                     lambda w, i: embedding(i, w, scale_grad_by_freq=True)):
+            weight = numbers(t, (4, 3), 2, dtype).requires_grad_()
+            y = read(weight, places(t, at, 4))
+            y.backward(numbers(t, tuple(y.shape), 3, dtype, 3))
+            found.append(weight.grad)
+        return found
+
+    assert_same(gradients_of(mindtorch), gradients_of(torch), strides=False)

@@ -68,11 +68,19 @@ def index(x: Array, indices: Any) -> Array:
         return nothing_chosen(x, key, error)
 
 
+def update_at(ufunc: Any, x: Array, key: Key, values: Any) -> None:
+    """Combine values with the elements under a key, repeated indices included, as ``ufunc.at`` does."""
+    if len(key) == 1 and x.ndim == 1 < getattr(key[0], "ndim", 0):
+        # NumPy reads past the end of a vector of values that broadcasts to an index of several dimensions
+        key, values = (key[0].reshape(-1),), np.broadcast_to(values, key[0].shape).reshape(-1)
+    ufunc.at(x, key, values)
+
+
 def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) -> None:
     key = key_of(indices)
     try:
         if accumulate:
-            np.add.at(x, key, values)
+            update_at(np.add, x, key, values)
         else:
             x[key] = values
     except IndexError as error:
@@ -208,7 +216,7 @@ def reduce_at(x: Array, key: Key, values: Any, reduce: str, include_self: bool) 
     ufunc, start = REDUCTIONS[reduce]
     if not include_self:
         x[key] = start(x.dtype)
-    ufunc.at(x, key, values)
+    update_at(ufunc, x, key, values)
     if reduce == "mean":
         count = np.full(x.shape, int(include_self))
         np.add.at(count, key, 1)

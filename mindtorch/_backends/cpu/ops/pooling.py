@@ -90,7 +90,7 @@ def greatest(parts: Sequence[Array], numbers: Sequence[Array]) -> tuple[Array, A
     at = chosen.reshape(-1, count).astype(np.intp)
     at *= count
     at += np.arange(count)
-    return best, table.reshape(-1).take(at, out=at, mode="clip").reshape(best.shape)
+    return best, table.reshape(-1).take(at, mode="clip").reshape(best.shape)
 
 
 def numbered(size: Ints) -> Array:
