@@ -21,7 +21,10 @@ from typing import Any
 
 from .._base.about import about
 from .._base.layout import overlaps_itself
-from .._dispatch.aten import _to_copy, as_strided, clone, copy_, expand, new_empty_strided, real, reshape, zeros_like
+from .._dispatch.aten import (
+    _to_copy, as_strided, clone, copy_, expand, masked_fill_Scalar as masked_fill, new_empty_strided, real, reshape,
+    zeros_like,
+)
 from .._dispatch.dispatcher import TENSOR_TYPES, flattened, has_derivative, resolve, tensors_of
 from .._dispatch.keys import AUTOGRAD, BACKENDS, CPU, DUAL
 from .._dispatch.local import local
@@ -33,6 +36,7 @@ from .engine import grad as gradients_of
 from .grad_mode import enable_grad
 from .recording import derivative_of
 from .saved import Saved
+from .tangents import LINEAR, PARTS, ZERO_AT_ZERO, equal_to_extreme
 
 #: Whether an operator computes each element of its output from the same element of its inputs; ``_wiring`` says it.
 is_pointwise: Callable[[Operator], bool]
@@ -182,7 +186,8 @@ def on_duals(op: Operator, keys: int) -> Callable[..., Any]:
     if not op.is_out and found is None:
         return plain
     makes_view = kernel is not None and kernel.makes_view
-    tangents: Any = OWN.get(op.name) or (_tangents_of_views if makes_view else _tangents_pointwise if is_pointwise(  # noqa: F821 (put here later)
+    own = _own_tangents((op.functional or op).name)
+    tangents: Any = own or (_tangents_of_views if makes_view else _tangents_pointwise if is_pointwise(  # noqa: F821 (put here later)
         op.functional or op) else _tangents_by_transposing)
 
     def call(*args: Any) -> Any:
@@ -199,6 +204,8 @@ def on_duals(op: Operator, keys: int) -> Callable[..., Any]:
         before, local.dual_below = local.dual_below, level.number
         try:
             step = None if makes_view else Step(found, level, args, op.is_inplace)
+            if own is not None and op.is_inplace and step is not None:  # its formula needs what is overwritten
+                step.args = (clone(args[0]), *args[1:])
             moved = tangents(op, level, args) if makes_view and op.is_inplace else None
             result = call(*args)
             if makes_view:
@@ -271,6 +278,10 @@ class Step:
         self.node = _unhooked(found.apart, args, mask, inplace)
         self.outputs: list[Any] = []
 
+    def arguments(self) -> list[Any]:
+        """Return all arguments of the operator, defaults included."""
+        return [*self.args, *(p.default for p in self.found.schema.parameters[len(self.args):])]
+
     def finish(self, result: Any) -> None:
         """Keep what the derivative needs of the outputs."""
         self.outputs = [result] if result.__class__ in TENSOR_TYPES else list(result)
@@ -331,6 +342,46 @@ def _tangents_by_transposing(step: Step) -> list[Any]:
     return results
 
 
+def _own_tangents(name: str) -> Callable[[Step], list[Any]] | None:
+    """Return the rule of an operator whose tangents its derivative does not yield, or None."""
+    if name in PARTS:
+        return lambda step: _tangents_by_parts(step, PARTS[name])
+    return _tangents_zero_at_zero if name in ZERO_AT_ZERO else _tangents_linear if name in LINEAR else OWN.get(name)
+
+
+def _tangents_by_parts(step: Step, parts: tuple[Callable[..., Any], ...]) -> list[Any]:
+    """Add the parts that come from the inputs that have tangents."""
+    output, args, total = step.outputs[0], step.arguments(), None
+    for part, tangent in zip(parts, step.tangents, strict=True):
+        if tangent is not None:
+            found = part(tangent, output, *args)
+            total = found if total is None else total + found
+    return [_like(total, output.shape, output._dtype)]
+
+
+def _tangents_linear(step: Step) -> list[Any]:
+    """Call the operator once more, on the tangents."""
+    args = step.arguments()
+    for (_, position), tangent in zip(step.found.inputs, step.tangents, strict=True):
+        args[position] = zeros_of(args[position]) if tangent is None else tangent
+    op = step.found.op
+    return [(op.functional or op).call(*args)]
+
+
+def _tangents_zero_at_zero(step: Step) -> list[Any]:
+    """Mend the tangents where the output is zero and its derivative not a number."""
+    first, *rest = _tangents_by_transposing(step)
+    return [masked_fill(first, step.outputs[0] == 0, 0), *rest]
+
+
+def _tangents_of_scattered(step: Step) -> list[Any]:
+    self, dim, index, src, reduce, include_self = step.arguments()
+    if reduce not in ("amax", "amin"):
+        return _tangents_by_transposing(step) if reduce == "prod" else _tangents_linear(step)
+    given = [zeros_of(x) if tangent is None else tangent for x, tangent in zip((self, src), step.tangents, strict=True)]
+    return [equal_to_extreme(*given, step.outputs[0], self, dim, index, src, include_self)]
+
+
 def _tangents_of_logcumsumexp(step: Step) -> list[Any]:
     """Those of the one operator whose row, which takes the logarithm of ``grad``, has no derivative at zero."""
     self, dim = step.args
@@ -340,7 +391,16 @@ def _tangents_of_logcumsumexp(step: Step) -> list[Any]:
     return [(weights * step.tangents[0]).cumsum(dim) / weights.cumsum(dim)]
 
 
-OWN = {"logcumsumexp": _tangents_of_logcumsumexp}
+def _tangents_of_quotient(step: Step) -> list[Any]:
+    """Divide once, so that a zero divisor makes infinities that do not meet."""
+    output, of_self, of_other = step.outputs[0], *step.tangents
+    through = None if of_other is None else of_other * output
+    above = of_self if through is None else -through if of_self is None else of_self - through
+    return [_like(above / step.args[1], output.shape, output._dtype)]
+
+
+OWN = {"logcumsumexp": _tangents_of_logcumsumexp, "scatter_reduce.two": _tangents_of_scattered,
+       "div.Tensor": _tangents_of_quotient}
 
 
 def zeros_of(output: Any) -> Any:

@@ -125,7 +125,7 @@ def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
         return self.new_empty((0,))
     count = self.numel()
     places = meshgrid([arange(self, count)] * r)
-    mask = self.new_ones((count,) * r, dtype=bool_)
+    mask = places[0].new_ones((count,) * r, dtype=bool_)
     for one, next_ in pairwise(places):
         mask = mask.logical_and(one <= next_ if with_replacement else one < next_)
     return stack([grid.masked_select(mask) for grid in meshgrid([self] * r)], 1)

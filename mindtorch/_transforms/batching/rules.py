@@ -39,16 +39,19 @@ def each_element(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     def at(i: int, entry: Any) -> Any:
         if isinstance(entry, list):
             return [at(i, one) for one in entry]
-        return entry[1].select(0, i) if entry[0] else entry[1]
+        if not entry[0]:
+            return entry[1]
+        return entry[1].select(0, i) if frame.size else entry[1].new_zeros(entry[1].shape[1:])
 
-    with frame.left():
-        results = [op.call(*[at(i, entry) for entry in whole]) for i in range(frame.size)]
+    with frame.left():  # of an empty batch, an element of zeros shows what the results are like
+        results = [op.call(*[at(i, entry) for entry in whole]) for i in range(frame.size or 1)]
     first = results[0]
     if op.is_inplace:
         return None
     if first.__class__ in TENSOR_TYPES:
-        return stack(results, 0)
-    columns = [None if column[0] is None else stack(list(column), 0) for column in zip(*results, strict=True)]
+        return stack(results, 0)[:frame.size]
+    columns = [None if column[0] is None else stack(list(column), 0)[:frame.size]
+               for column in zip(*results, strict=True)]
     return like(first, columns)
 
 
@@ -138,6 +141,15 @@ def along_dimensions(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     if op.packet == "permute":
         changed[1] = (0, *changed[1])
     return op.call(*changed)
+
+
+def rolled(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
+    """``roll``, which without dimensions rolls the elements as one line."""
+    self, shifts, dims = with_defaults(op, args)
+    if dims or not self.ndim:
+        return along_dimensions(op, frame, args)
+    lines = lowered(self, frame).reshape((frame.size, self.numel()))
+    return op.call(lines, shifts, (1,)).reshape((frame.size, *self.shape))
 
 
 def shifted(dim: Any, ndim: int, empty_is_all: bool = True) -> Any:

@@ -14,7 +14,7 @@ from .networks import (
 from .rules import (
     Rule, added, along_dimensions, along_index, as_it_is, bagged, block_diagonal, by_sample, composed, distance,
     each_element, elementwise, embedded, embedding_gradient, flat, index_written, indexed, joined, loss, masked_fill,
-    masked_scatter, nll, one_hot, over_all, product, put, renormalised, scattered, searched, selected, squeezed,
+    masked_scatter, nll, one_hot, over_all, product, put, renormalised, rolled, scattered, searched, selected, squeezed,
     stacked, strided, taken, trailing, transposed, trilinear, unbatchable, with_size,
 )
 
@@ -29,7 +29,7 @@ RULES: dict[str, Rule] = {
     # views, and what reads dimensions
     **names(along_dimensions, """
         select.int slice.Tensor unsqueeze transpose.int squeeze.dim squeeze.dims permute unbind.int split.Tensor
-        unsafe_split.Tensor split_with_sizes diagonal unfold flip roll
+        unsafe_split.Tensor split_with_sizes diagonal unfold flip
         sum.dim_IntList mean.dim amax amin hash_tensor max.dim min.dim any.dim all.dim any.dims all.dims nansum
         var.correction std.correction var_mean.correction std_mean.correction prod.dim_int logsumexp linalg_vector_norm
         norm.ScalarOpt_dim count_nonzero.dim_IntList median.dim nanmedian.dim mode kthvalue topk sort sort.stable
@@ -40,7 +40,8 @@ RULES: dict[str, Rule] = {
     "all": over_all("all.dims"), "prod": flat("prod.dim_int"), "max": flat("max.dim", True),
     "min": flat("min.dim", True), "median": flat("median.dim", True), "nanmedian": flat("nanmedian.dim", True),
     **names(flat(), "argmax argmin aminmax"),
-    "t": transposed, "squeeze": squeezed, "as_strided": strided, "cat": joined, "stack": composed(stacked),
+    "roll": rolled, "t": transposed, "squeeze": squeezed, "as_strided": strided, "cat": joined,
+    "stack": composed(stacked),
     **names(with_size, "view _unsafe_view _reshape_alias expand new_zeros new_ones new_empty new_full"),
     **names(as_it_is, """
         clone _to_copy detach alias _conj _neg_view zeros_like ones_like empty_like full_like fill_.Scalar zero_

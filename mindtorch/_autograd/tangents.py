@@ -1,0 +1,56 @@
+"""Tangents with formulas of their own, as in ATen's ``derivatives.yaml``; others come from the tables of derivatives.
+
+At ties, zeros and repeated places these differ from what the gradient's formula yields.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi
+from typing import Any
+
+from .._dispatch.aten import complex as complex_of, conj, ones_like, real, where_self as where
+
+#: The part of an output's tangent that comes from one input's, of which the output and all arguments are known.
+Part = Callable[..., Any]
+
+
+def equal_to_extreme(d_self: Any, d_src: Any, out: Any, self: Any, dim: int, index: Any, src: Any,
+                     include_self: bool) -> Any:
+    """Average the tangents of all elements that are equal to the result of a scattered maximum or minimum."""
+    is_src = (src == out.gather(dim, index)).to(self.dtype)
+    if include_self:
+        is_self = (self == out).to(self.dtype)
+        return (is_self * d_self).scatter_add(dim, index, is_src * d_src) / is_self.scatter_add(dim, index, is_src)
+    return (d_self.scatter_reduce(dim, index, is_src * d_src, "sum", include_self=False)
+            / ones_like(self).scatter_reduce(dim, index, is_src, "sum", include_self=False))
+
+
+#: For each differentiable input its part; the parts are added. The arguments: the tangent, the output, the operator's.
+PARTS: dict[str, tuple[Part, ...]] = {
+    "polar": (lambda d, out, abs, angle: complex_of(d * angle.cos(), d * angle.sin()),
+              lambda d, out, abs, angle: complex_of(-d * abs * angle.sin(), d * abs * angle.cos())),
+    "atan2": (lambda d, out, self, other: d * other / (self * self + other * other),
+              lambda d, out, self, other: -d * self / (self * self + other * other)),
+    "clamp.Tensor": (
+        lambda d, out, self, min, max: where(
+            self < max if min is None else self > min if max is None else
+            (min <= max) & (self >= min) & (self <= max), d, 0),
+        lambda d, out, self, min, max: where(self <= min if max is None else (min <= max) & (self < min), d, 0),
+        lambda d, out, self, min, max: where(
+            self >= max if min is None else (min > max) | ((self >= min) & (self > max)), d, 0)),
+    "fmax": (lambda d, out, self, other: where((self > other) | other.isnan(), d, 0),
+             lambda d, out, self, other: where((self > other) | other.isnan(), 0, d)),
+    "_prelu_kernel": (lambda d, out, self, weight: where(self >= 0, d, weight * d),
+                      lambda d, out, self, weight: where(self >= 0, 0, d * self)),
+    "sgn": (lambda d, out, self: where(self == 0, 0, (d - real(conj(out) * d) * out) / self.abs()),),
+    "angle": (lambda d, out, self: where(self == 0, 0, real(conj(self * 1j) * d) / self.abs() ** 2),),
+    "sinc": (lambda d, out, self: where(self == 0, 0, d * ((self * pi).cos() - out) / self),),
+    "pow.Tensor_Tensor": (
+        lambda d, out, self, exponent: where(exponent == 0, 0, d * (exponent * self.pow(exponent - 1))),
+        lambda d, out, self, exponent: where((self == 0) & (real(exponent) >= 0), 0, d * (out * self.log()))),
+}
+#: Operators that are linear in their differentiable inputs together: their tangents are their values of the tangents.
+LINEAR = frozenset({"max_unpool2d", "max_unpool3d", "scatter_add", "scatter.src", "index_add", "index_copy",
+                    "masked_scatter"})
+#: Operators whose tangent is zero where the output is: a norm or a deviation has no derivative there.
+ZERO_AT_ZERO = frozenset({"std.correction", "std_mean.correction", "linalg_vector_norm", "norm.ScalarOpt_dim", "dist"})
