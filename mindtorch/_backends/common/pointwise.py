@@ -125,10 +125,16 @@ class Pointwise:
         self.fast = FAST.get(kind, frozenset()) & self.takes if fast else frozenset()
         if not fast_half:
             self.fast -= {float16}
+        if scaled:  # ATen multiplies complex numbers by the factor 1, too, which makes NaN of infinite ones
+            self.fast = frozenset(dtype for dtype in self.fast if not dtype.is_complex)
 
     def widens(self, args: tuple[Any, ...]) -> bool:
         """Whether float16 and bfloat16 are computed in float32 for these arguments."""
         return self.opmath
+
+    def typed(self, operands: tuple[Any, ...]) -> Any:
+        """Return the operands that take part in promotion."""
+        return [o for i, o in enumerate(operands) if i not in self.unpromoted] if self.unpromoted else operands
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         """The output's specification, and the dtype in which to compute.
@@ -138,8 +144,7 @@ class Pointwise:
             NotImplementedError: if the operator does not take the dtype.
         """
         operands = args[: self.count]
-        typed = [o for i, o in enumerate(operands) if i not in self.unpromoted] if self.unpromoted else operands
-        promoted = result_type(typed)
+        promoted = result_type(self.typed(operands))
         if self.check is not None:
             self.check(promoted, *args)
         shape, stride = self.layout(operands, self.compute(promoted))
@@ -153,8 +158,7 @@ class Pointwise:
     def promised(self, args: tuple[Any, ...]) -> tuple[Ints, DType]:
         """The output's shape and dtype, whether the operator takes the dtypes or not."""
         operands = args[: self.count]
-        typed = [o for i, o in enumerate(operands) if i not in self.unpromoted]
-        return self.layout(operands)[0], self.output(self.compute(result_type(typed)))
+        return self.layout(operands)[0], self.output(self.compute(result_type(self.typed(operands))))
 
     def layout(self, operands: tuple[Any, ...], dtype: DType | None = None) -> tuple[Ints, Ints | None]:
         """The broadcast shape, and the strides (None for contiguous). Operands of another dtype than that of the

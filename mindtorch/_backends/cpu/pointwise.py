@@ -72,8 +72,8 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         spec, dtype = meta.plan(args)
         wide = float32 if (dtype is float16 or dtype is bfloat16) and meta.widens(args) else dtype
         rest: tuple[Any, ...] | None = None
-        if ufunc is not row and args[count:] == (1,):  # a factor that changes nothing
-            rest = ()
+        if ufunc is not row and args[count:] in ((), (1,)):  # a factor that changes nothing but infinities
+            rest = (1,) if dtype.is_complex else ()
         elif meta.scaled and wide is not dtype:
             rest = tuple([number_array(number, dtype) for number in args[count:]])
         if (is_ufunc and ufunc.__name__ in ARITHMETIC and not (args[count:] if rest is None else rest)

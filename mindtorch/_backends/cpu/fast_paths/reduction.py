@@ -109,7 +109,7 @@ def spread(finish: Callable[[ndarray], Any], with_mean: bool = False) -> Callabl
         middle = sums / number(count, x.dtype)
         away = x - middle
         found = np.asarray(add(away * away, over, None, None, keepdim) / number(freedom, x.dtype))
-        if dtype is float32 and not within(found, reduction.TINY, inf):
+        if not (within(found, reduction.TINY, inf) if dtype is float32 else np.isfinite(found).all()):
             return None
         found = np.asarray(finish(found))
         if not with_mean:

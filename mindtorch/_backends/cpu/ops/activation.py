@@ -139,7 +139,16 @@ def gelu(x: Any, approximate: str = "none", out: Any = None) -> Any:
         out *= x
         return out
     out = normal_cdf(x, out)
-    return np.multiply(out, x, out=out)
+    np.multiply(out, x, out=out)
+    if x.dtype == np.float32:
+        lose_infinity(x, out)
+    return out
+
+
+def lose_infinity(x: Any, out: Any) -> None:
+    """Write NaN for infinity among several elements, as oneDNN does, which computes float32 for PyTorch."""
+    if x.size > 1 and not x.max() < np.inf:
+        out[x == np.inf] = np.nan
 
 
 def gelu_backward(grad: Any, x: Any, approximate: str = "none", out: Any = None) -> Any:
@@ -264,7 +273,7 @@ CPU_KERNELS.add(elu_backward, leaky_relu, log_sigmoid_backward, rrelu_with_noise
 CPU_KERNELS.update({
     "relu": relu,
     "hardtanh": lambda x, low=-1, high=1: np.minimum(x.dtype.type(high), np.maximum(x.dtype.type(low), x)),
-    "hardtanh_backward": within,
+    "hardtanh_backward": lambda grad, x, low, high: zeroed(grad, np.less_equal(x, low) | np.greater_equal(x, high)),
     "elu": in_blocks(elu),
     "celu": lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha),
     "gelu": in_blocks(gelu, writes=True, loop=loops.gelu, settings=("none",)),

@@ -35,8 +35,12 @@ def _divisor(x: Any, y: Any) -> Any:
 
 
 def times(x: Any, factor: Any) -> Any:
-    """An array times a number given as ``alpha`` or ``value``, in the array's dtype: integers wrap around."""
-    return x if factor == 1 else x * np.asarray(factor).astype(x.dtype)
+    """Multiply an array by ``alpha`` or ``value`` in the array's dtype: integers wrap around, and the infinities of
+    complex numbers become NaN even with the factor 1.
+    """
+    if factor == 1 and (x.dtype.kind != "c" or np.isfinite(x).all()):
+        return x
+    return x * np.asarray(factor).astype(x.dtype)
 
 
 def scaled(x: Any, factor: Any) -> Any:
@@ -81,13 +85,14 @@ DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": flo
 
 
 def power(x: Any, y: Any) -> Any:
-    """Negative powers of integers are 0, except for those of 1 and -1. Of complex numbers, 0 to the power of 0 is not a
-    number, as that is of ``exp(y * log(x))``.
+    """Raise to a power: negative powers of integers are 0, except for those of 1 and -1; those of complex numbers are
+    ``exp(y * log(x))`` where NumPy's rules differ, at zeros and infinities.
     """
     if not _is_integer(x) or np.all(np.greater_equal(y, 0)):
         raised = np.power(x, y)
         if raised.dtype.kind == "c":
-            raised = np.where(np.equal(x, 0) & np.equal(y, 0), complex(nan, nan), raised)
+            special = np.equal(x, 0) | ~np.isfinite(x) | ~np.isfinite(y)
+            raised = np.where(special, np.exp(np.log(x) * y), raised) if special.any() else raised
         return raised
     of_unit = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0))
     return np.where(y < 0, of_unit, np.power(x, np.maximum(y, 0)))
@@ -114,7 +119,18 @@ def sign(x: Any) -> Any:
 
 
 def sgn(x: Any) -> Any:
-    return np.sign(x) if x.dtype.kind == "c" else sign(x)
+    if x.dtype.kind != "c":
+        return sign(x)
+    return np.where(np.isinf(np.abs(x)), complex(np.nan, np.nan), np.sign(x)).astype(x.dtype, copy=False)
+
+
+def ldexp(x: Any, exponent: Any) -> Any:
+    """Multiply by powers of two, which several exponents round to their own dtype; integers are added to exponents."""
+    if exponent.dtype.kind in "iu" and x.dtype.kind == "f":
+        return np.ldexp(x, exponent)
+    if not exponent.ndim or exponent.dtype.kind in "biu":
+        exponent = exponent.astype(np.result_type(x.dtype, exponent.dtype))
+    return x * np.power(exponent.dtype.type(2), exponent).astype(x.dtype)
 
 
 def sinc(x: Any) -> Any:
@@ -283,7 +299,7 @@ CPU_KERNELS.update({
     "fmod.Scalar": fmod,
     "pow.Tensor_Tensor": power,
     "pow.Tensor_Scalar": in_blocks(power_of_number, writes=True, loop=loops.cube, settings=(3,)),
-    "pow.Scalar": power,
+    "pow.Scalar": lambda x, y: np.ones_like(y) if x == 1 else power(x, y),
     "neg": np.negative,
     "abs": np.absolute,
     "signbit": lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0),
@@ -300,7 +316,7 @@ CPU_KERNELS.update({
     "frac": lambda x: x - np.trunc(x),
     "copysign.Tensor": np.copysign,
     "copysign.Scalar": np.copysign,
-    "ldexp.Tensor": lambda x, exponent: x * np.power(x.dtype.type(2), exponent),
+    "ldexp.Tensor": ldexp,
     "frexp.Tensor": np.frexp,
     "lerp.Tensor": lerp,
     "lerp.Scalar": lerp,

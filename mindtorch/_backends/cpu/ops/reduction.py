@@ -253,6 +253,10 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Callable[..
             spread = finish(wide).astype(np.float32)  # PyTorch always computes so
         else:
             spread = finish(spread)
+        if middle.dtype.kind == "f" and np.isinf(middle).any():  # a running mean is NaN after an infinity
+            lines = np.moveaxis(x, axis, range(len(axis))).reshape(-1, middle.size)
+            early = np.isinf(lines[:-1]).any(0).reshape(middle.shape)
+            middle = np.where(early, middle.dtype.type(np.nan), middle)
         return (spread if x.size else np.full_like(spread, np.nan)), middle
 
     return row

@@ -149,7 +149,10 @@ class Contiguous(Pointwise):
 
 
 class PowersOfTwo(Pointwise):
-    """``ldexp``, which puts the powers of two into memory of their own, in order."""
+    """``ldexp``, which puts the powers of two into memory of their own, in order and in the exponents' own dtype."""
+
+    def typed(self, operands: tuple[Any, ...]) -> Any:
+        return operands
 
     def layout(self, operands: Any, dtype: DType | None = None) -> Any:
         first, powers = (tuple(operand.shape) for operand in operands)
@@ -216,7 +219,7 @@ META_KERNELS.update({
     "copysign.Tensor": Pointwise("float", 2, "bool|real", "copysign_cpu"),
     "copysign.Scalar": Pointwise("float", 2, "bool|real", "copysign_cpu"),
     "nextafter": Pointwise("default", 2, "reduced|floating", "nextafter_cpu", opmath=False),
-    "ldexp.Tensor": PowersOfTwo("float", 2, check=check_ldexp),
+    "ldexp.Tensor": PowersOfTwo("float", 2, unpromoted=(1,), check=check_ldexp, fast=False),
     "frexp.Tensor": frexp,
     "gcd": Pointwise("default", 2, "integral", "gcd_cpu"),
     "lcm": Pointwise("default", 2, "integral", "lcm_cpu"),
