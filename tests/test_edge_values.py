@@ -14,6 +14,7 @@ NAN, INF = float("nan"), float("inf")
 ZEROS = [-0.0, 0.0, -1.0, 7.0, NAN]
 SIGNED = torch.tensor(ZEROS)
 COMPLEX = torch.tensor([1e-19 + 1e-18j, 1e-5 + 1e-3j, -1, 0, 1e30 + 1e30j, complex(INF, 1), -0.5 + 1e-9j, -2])
+ENDLESS = torch.tensor([complex(a, b) for a in (INF, NAN, -1) for b in (-INF, 0, 1)])
 SMALL = torch.tensor([0.0, 0.1, 0.5, 0.999, 1.0])
 
 VALUES: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
@@ -28,6 +29,24 @@ VALUES: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     "std beyond the variance": (lambda lib, x: x.std(), torch.tensor([1e20, -1e20])),
     "std_mean beyond the variance": (lambda lib, x: lib.std_mean(x, 1), torch.tensor([[1e20, -1e20], [1, 2]])),
     "std of infinities": (lambda lib, x: x.std(), torch.tensor([INF, 1.0])),
+    "std_mean of an early infinity": (lambda lib, x: lib.std_mean(x, 1), torch.tensor([[INF, 1.0], [1.0, INF]])),
+    "var_mean of halves": (lambda lib, x: lib.var_mean(x, 1), torch.tensor([[-INF, 1.0], [1.0, INF]]).bfloat16()),
+    "gelu": (lambda lib, x: lib.nn.functional.gelu(x), torch.tensor([INF, -INF, NAN, 1.0] * 9)),
+    "gelu of double": (lambda lib, x: lib.nn.functional.gelu(x), torch.tensor([INF, -INF, NAN, 1.0]).double()),
+    "gelu of many": (lambda lib, x: lib.nn.functional.gelu(x), torch.tensor([INF, -INF, NAN, 1.0] * 9999)),
+    "gelu of one": (lambda lib, x: lib.nn.functional.gelu(x), torch.tensor([INF])),
+    "gradient of hardtanh": (lambda lib, x: slope(lib, lib.nn.functional.hardtanh, x), SIGNED),
+    "complex sum": (lambda lib, x: x[:, None] + x, ENDLESS),
+    "complex difference": (lambda lib, x: x[:, None] - x, ENDLESS),
+    "complex difference in place": (lambda lib, x: x.clone().sub_(x, alpha=2), ENDLESS),
+    "number less complex": (lambda lib, x: INF - x, ENDLESS),
+    "1 ** complex": (lambda lib, x: 1 ** x, ENDLESS),
+    "complex ** number": (lambda lib, x: x ** 0j, ENDLESS),
+    "complex sgn": (lambda lib, x: x.sgn(), ENDLESS),
+    "ldexp far": (lambda lib, x: lib.ldexp(x, lib.tensor(200)), torch.tensor([1e-30, 1.0])),
+    "ldexp beyond half": (lambda lib, x: lib.ldexp(x, x.half() + 100), torch.tensor([0.0, 1.0])),
+    "ldexp by bfloat16": (lambda lib, x: lib.ldexp(x, x.bfloat16()), torch.tensor([3.3, 0.1]).half()),
+    "ldexp of float32 by half": (lambda lib, x: lib.ldexp(x, x.half()), torch.tensor([3.3, 0.1])),
     "lgamma, subnormal": (lambda lib, x: lib.lgamma(x), torch.tensor([5e-39, -5e-39, 0.0, -0.0, -INF, 1e-45])),
     "lgamma, double": (lambda lib, x: lib.lgamma(x), torch.tensor([5e-309, -5e-309, 1e-200], dtype=torch.float64)),
     "airy_ai": (lambda lib, x: lib.special.airy_ai(x), torch.tensor([1e30, 1200.0, 1e3, 50.0, 1.0])),

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tests.both import Program, assert_same_outcome, each_program
 
 
@@ -81,3 +83,32 @@ def _grad(t: Any, *shape: int) -> Any:
 def test_an_input_without_a_derivative_must_not_require_grad(program: Program) -> None:
     assert_same_outcome(program)
     assert_same_outcome(lambda t: t.no_grad()(program)(t))
+
+
+@each_program(
+    *[lambda t, value=value: t.zeros(3).copy_(value) for value in (5, 5.5, True, 1j, np.float32(3))],
+    *[lambda t, value=value: t.zeros(3, dtype=t.uint8).copy_(value) for value in (300, -1, 2.7)],
+    lambda t: t.zeros(3, requires_grad=True).clone().copy_(5).grad_fn.name(), lambda t: t.zeros(3)[::2].copy_(5, True),
+    lambda t: t.zeros(3, requires_grad=True).copy_(5),
+)
+def test_a_number_may_be_copied_by_position(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(
+    lambda t: t.zeros(3, requires_grad=True).logical_not_(),
+    lambda t: t.zeros(3, requires_grad=True)[:2].logical_not_(),
+    *[lambda t, name=name: getattr(t.zeros(3, requires_grad=True), name)(t.ones(3)) for name in (
+        "logical_and_", "logical_or_", "logical_xor_", "eq_", "fill_", "fmod_", "copysign_")],
+)
+def test_a_leaf_that_requires_grad_takes_truth_values_only(program: Program) -> None:
+    assert_same_outcome(program)
+
+
+@each_program(*[
+    lambda t, dims=dims, dtype=dtype, out=out, size=size: getattr(t.nn.functional, f"adaptive_avg_pool{dims}d")(
+        t.ones(size[:dims + 2], dtype=getattr(t, dtype)), out)
+    for dims in (1, 2, 3) for dtype in ("bool", "int32", "float32") for out in (0, 2)
+    for size in ((0, 2, 4, 4, 4), (1, 0, 4, 4, 4), (1, 2, 4, 4, 4))])
+def test_an_empty_average_may_be_of_any_dtype(program: Program) -> None:
+    assert_same_outcome(program)

@@ -37,7 +37,9 @@ def record_in_graph(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], 
     if op.is_out:
         return lambda inner: inner if found is None else _out_form(op, inner)
     if op.is_inplace:
-        return lambda inner: _list_form(op, inner) if op.writes_lists else _inplace_form(op, found, inner)
+        if op.writes_lists:
+            return lambda inner: _list_form(op, inner)
+        return lambda inner: inner if found is None else _inplace_form(op, found, inner)
     if found is None:
         return lambda inner: inner
     stays_out = STAYS_OUT.get(op.name)
@@ -51,14 +53,14 @@ def record_in_graph(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], 
     return wrap
 
 
-def _inplace_form(op: Operator, found: Derivative | None, inner: Callable[..., Any]) -> Callable[..., Any]:
+def _inplace_form(op: Operator, found: Derivative, inner: Callable[..., Any]) -> Callable[..., Any]:
     give_history = views.set_history if "inplace_view" in op.flags else views.rebase
 
     def record(self: Any, *args: Any) -> Any:
         if self._dtype.category < FLOATING or not local.grad_enabled:
             return inner(self, *args)
         views.check_inplace(self)
-        node = None if found is None else found.start((self, *args), inplace=True)
+        node = found.start((self, *args), inplace=True)
         result = inner(self, *args)
         if node is not None:
             views.describe(node, self)

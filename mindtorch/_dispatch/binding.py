@@ -216,8 +216,8 @@ OF_NUMBERS = {"add", "sub", "mul", "multiply", "div", "divide", "true_divide", "
 
 def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
                 method: bool) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """Arguments that no overload takes as those of one: in a deprecated order, of which a warning tells, or a number in
-    the place of the first tensor; None if they are neither.
+    """Rewrite arguments that no overload takes: a deprecated order, with a warning, or a number in the place of the
+    first tensor or of a copy's source. Return None for others.
     """
     for form in DEPRECATED.get(name.removesuffix("_"), ()):
         names = form.split()
@@ -235,6 +235,9 @@ def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
             return (), dict(zip(names, args, strict=True))
     if name in OF_NUMBERS and args and args[0].__class__ in NUMBERS and not method:
         return (registry["full"].call((), args[0], None, None, CPU), *args[1:]), kwargs
+    if name == "copy_" and len(args) > 1 and isinstance(args[1], (*NUMBERS, np.number)):
+        source = args[1].item() if isinstance(args[1], np.number) else args[1]
+        return (args[0], registry["full"].call((), source, None, None, CPU), *args[2:]), kwargs
     return None
 
 

@@ -338,3 +338,19 @@ def test_dropout_behind_a_batch_norm_of_each_element_draws_pytorchs_numbers() ->
         return t.func.vmap(model, randomness="different")(t.randn(5, 4, 2))
 
     assert_same(drawn(mindtorch), drawn(torch))
+
+
+@pytest.mark.parametrize("name", ["roll", "flip", "rot90", "tril", "cummax"])
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 2, 4)], ids=str)
+def test_rearranging_elements_of_a_batch(name: str, shape: tuple[int, ...]) -> None:
+    calls = {"roll": [(1,), (-3,), ((1,),), (100,), (1, 0), ((1, -1), (0, -1)), ((1, 2), (0, 0)), ((1, 2),)],
+             "flip": [((0,),), ((),), ((0, -1),)], "rot90": [(k, d) for k in range(-1, 4) for d in ((0, 1), (-1, -2))],
+             "tril": [(1,)], "cummax": [(0,)]}[name]
+    for args in calls:
+        assert_agree(lambda t, func, x: func.vmap(lambda a: getattr(t, name)(a, *args))(x), shape)  # noqa: B023
+        assert_agree(lambda t, func, x: func.vmap(lambda a: getattr(t, name)(a, *args), 1, -1)(x), shape)  # noqa: B023
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0)], ids=str)
+def test_a_batch_of_no_elements(shape: tuple[int, ...]) -> None:
+    assert_agree(lambda t, func, x: func.vmap(func.vmap(lambda a: (a.cummax(0)[0], a.roll(1), a.std())))(x), shape)

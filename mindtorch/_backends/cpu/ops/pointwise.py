@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
-from math import e, log2, nan
+from math import e, log2
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def times(x: Any, factor: Any) -> Any:
     """Multiply an array by ``alpha`` or ``value`` in the array's dtype: integers wrap around, and the infinities of
     complex numbers become NaN even with the factor 1.
     """
-    if factor == 1 and (x.dtype.kind != "c" or np.isfinite(x).all()):
+    if factor == 1 and (not np.iscomplexobj(x) or np.isfinite(x).all()):
         return x
     return x * np.asarray(factor).astype(x.dtype)
 

@@ -165,8 +165,8 @@ def adaptive_avg_pool(dims: int) -> Callable[..., Spec]:
 
     def meta(self: Any, output_size: Ints) -> Spec:
         shape = check_regions(name, dims, self, output_size)
-        if 0 not in output_size:
-            check_real(name, self)
+        if dims == 3 or 0 not in shape:
+            check_real(f"{name}_cpu" if dims == 3 else name, self)
         return like_format(self, shape) if dims == 2 else Spec(shape, self._dtype)
 
     return meta
