@@ -98,7 +98,7 @@ _LocalStack.default = CPU  # until a thread sets another
 
 
 def get_default_device() -> device:
-    """The device that factory functions use by default (``torch.get_default_device``)."""
+    """Return the device that factory functions use by default (``torch.get_default_device``)."""
     return _local.stack[-1] if _local.stack else _local.default
 
 
@@ -108,7 +108,7 @@ def set_default_device(device_: device | str | None) -> None:
 
 
 def no_backend(kind: str) -> Exception:
-    """PyTorch's error for the use of a device that it was not built for."""
+    """Return PyTorch's error of using a device that it was not built for."""
     named = kind in ("cuda", "xpu")
     error = (AssertionError(f"Torch not compiled with {kind.upper()} enabled") if named
              else RuntimeError(f"PyTorch is not linked with support for {kind} devices"))
@@ -121,7 +121,7 @@ def _named(spelled: str) -> device:
 
 
 def resolve_device(spec: device | str | int | None) -> device:
-    """The device that a ``device=`` argument means; the default device for None."""
+    """Return the device that a ``device=`` argument means; the default device for None."""
     if spec is None:
         found = _local.stack[-1] if _local.stack else _local.default
     elif spec.__class__ is str:

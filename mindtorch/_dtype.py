@@ -60,11 +60,11 @@ class DType:
         return f"{letters}{8 * self.itemsize}"
 
     def to_real(self) -> DType:
-        """The real dtype of the same precision, ``float32`` for ``complex64`` (``torch.dtype.to_real``)."""
+        """Return the real dtype of the same precision, ``float32`` for ``complex64`` (``torch.dtype.to_real``)."""
         return _TO_REAL.get(self, self)
 
     def to_complex(self) -> DType:
-        """The complex dtype of the same precision, ``complex64`` for ``float32`` (``torch.dtype.to_complex``).
+        """Return the complex dtype of the same precision, ``complex64`` for ``float32`` (``torch.dtype.to_complex``).
 
         Raises:
             RuntimeError: for integers and bool.
@@ -75,7 +75,7 @@ class DType:
 
 
 def dtype_named(name: str) -> DType:
-    """The dtype of a name."""
+    """Return the dtype of a name."""
     return DTYPES.get(name) or RARE[name]
 
 
@@ -131,8 +131,8 @@ GROUPS = {"integral": "uint8|int8|int16|int32|int64", "reduced": "float16|bfloat
 
 @cache
 def dtypes(words: str) -> frozenset[DType]:
-    """The dtypes that words such as ``bool|integral|float32`` stand for: groups, and names of dtypes. Raises ValueError
-    if a word is neither.
+    """Return the dtypes that words such as ``bool|integral|float32`` stand for: groups, and names of dtypes. Raises
+    ValueError if a word is neither.
     """
     found: set[DType] = set()
     for word in words.split("|"):
@@ -143,8 +143,8 @@ def dtypes(words: str) -> frozenset[DType]:
 
 
 def from_numpy_dtype(dtype: np.dtype) -> DType:
-    """The dtype that holds a NumPy dtype's elements. Raises TypeError for dtypes that no tensor can hold (objects,
-    strings, ...).
+    """Return the dtype that holds a NumPy dtype's elements. Raises TypeError for dtypes that no tensor can hold
+    (objects, strings, ...).
     """
     found = _FROM_NUMPY.get(dtype)
     if found is not None:
@@ -161,7 +161,7 @@ def from_numpy_dtype(dtype: np.dtype) -> DType:
 
 
 def promote_types(a: DType, b: DType) -> DType:
-    """The smallest dtype that both can be promoted to (``torch.promote_types``).
+    """Return the smallest dtype that both can be promoted to (``torch.promote_types``).
 
     Raises:
         TypeError: for what is no dtype.
@@ -204,10 +204,10 @@ PYTHON_DTYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64, comp
 
 
 def as_dtype(function: str, dtype: Any) -> Any:
-    """What was given to a function as ``dtype``: None, a dtype, or a type of Python's numbers, as a dtype.
+    """Convert a ``dtype`` argument (None, a dtype, or one of Python's number types) to a dtype.
 
     Raises:
-        TypeError: if it is none of these.
+        TypeError: for anything else.
     """
     if dtype is None or dtype.__class__ is DType:
         return dtype
@@ -217,7 +217,7 @@ def as_dtype(function: str, dtype: Any) -> Any:
 
 
 def dtype_of_number(value: Any) -> DType:
-    """The dtype that a Python number has as an operand (default dtypes for float and complex).
+    """Return the dtype that a Python number has as an operand (default dtypes for float and complex).
 
     Raises:
         OverflowError: for an int that neither int64 nor uint64 holds.
@@ -246,8 +246,10 @@ def _check_dtypes(function: str, **given: Any) -> None:
 
 
 def can_cast(from_: DType, to: DType) -> bool:
-    """Whether PyTorch's casting rules allow a conversion: never to a lower category (``torch.can_cast``). Raises
-    TypeError for what is no dtype.
+    """Return True if PyTorch's casting rules allow a conversion: never to a lower category (``torch.can_cast``).
+
+    Raises:
+        TypeError: for anything but dtypes.
     """
     _check_dtypes("can_cast", from_=from_, to=to)
     return from_.category <= to.category
@@ -257,7 +259,7 @@ _default = float32
 
 
 def get_default_dtype() -> DType:
-    """The dtype that Python floats get (``torch.get_default_dtype``)."""
+    """Return the dtype that Python floats get (``torch.get_default_dtype``)."""
     return _default
 
 

@@ -46,7 +46,7 @@ loading = _Loading()
 
 
 def _rebuild_tensor(storage: TypedStorage, storage_offset: int, size: Any, stride: Any) -> Tensor:
-    """A tensor on a storage.
+    """Return a tensor on a storage.
 
     Raises:
         TypeError: if that is none.
@@ -58,8 +58,11 @@ def _rebuild_tensor(storage: TypedStorage, storage_offset: int, size: Any, strid
 
 
 def _on(storage: UntypedStorage, dtype: DType, offset: int, size: Any, stride: Any, cls: Any = Tensor) -> Any:
-    """A tensor, made without operators, since a pipeline would put them off. Raises TypeError for sizes and strides of
-    anything but ints, RuntimeError for those that leave the storage.
+    """Make a tensor without operators, which a pipeline would put off.
+
+    Raises:
+        TypeError: for sizes and strides that are not ints.
+        RuntimeError: for a layout that leaves the storage.
     """
     if not isinstance(dtype, DType):
         raise TypeError(f"expected a dtype, but got {type(dtype).__name__}")
@@ -73,12 +76,12 @@ def _on(storage: UntypedStorage, dtype: DType, offset: int, size: Any, stride: A
 
 def rebuild(cls: Any, storage: UntypedStorage, dtype: DType, shape: Any, stride: Any, offset: int,
             requires_grad: bool) -> Any:
-    """A leaf of a class on a storage."""
+    """Return a leaf of a class on a storage."""
     return _on(storage, dtype, offset, shape, stride, cls).requires_grad_(requires_grad)
 
 
 def _finished(tensor: Tensor, requires_grad: bool, hooks: Any, metadata: Any) -> Tensor:
-    """A rebuilt tensor with what else there is to it: whether it is conjugated or negated, and old files' hooks."""
+    """Restore a rebuilt tensor's conjugate and negative bits, ``requires_grad``, and the hooks of old files."""
     for name, bit in (("conj", CONJUGATE), ("neg", NEGATIVE)):
         if metadata and metadata.get(name):
             tensor._keys ^= bit
@@ -89,8 +92,8 @@ def _finished(tensor: Tensor, requires_grad: bool, hooks: Any, metadata: Any) ->
 
 
 def _mapped(tensor: Tensor, what: Any, function: Callable[[Tensor], Tensor]) -> Tensor:
-    """A tensor of this layout, on a storage whose elements are those of this one's, mapped. The memory that it takes is
-    that of the storage, however large the tensor was expanded, and taken once in a load.
+    """Make a tensor of this layout on a storage whose elements are mapped. It needs the memory of the storage, however
+    large the tensor was expanded, once in a load.
     """
     storage, known = tensor.untyped_storage(), {} if loading.resolved is None else loading.resolved
     key = (storage, tensor._dtype, what)
@@ -101,14 +104,14 @@ def _mapped(tensor: Tensor, what: Any, function: Callable[[Tensor], Tensor]) -> 
 
 def _rebuild_tensor_v2(storage: TypedStorage, storage_offset: int, size: Any, stride: Any, requires_grad: bool,
                        backward_hooks: Any, metadata: Any = None) -> Tensor:
-    """A tensor of a storage's dtype."""
+    """Return a tensor of a storage's dtype."""
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
     return _finished(tensor, requires_grad, backward_hooks, metadata)
 
 
 def _rebuild_tensor_v3(storage: Any, storage_offset: int, size: Any, stride: Any, requires_grad: bool,
                        backward_hooks: Any, dtype: DType, metadata: Any = None) -> Tensor:
-    """A tensor of a dtype on an untyped storage."""
+    """Return a tensor of a dtype on an untyped storage."""
     if not isinstance(storage, (TypedStorage, UntypedStorage)):
         raise TypeError(f"a tensor needs a storage, but got {type(storage).__name__}")
     tensor = _on(storage.untyped(), dtype, storage_offset, size, stride)
@@ -116,25 +119,25 @@ def _rebuild_tensor_v3(storage: Any, storage_offset: int, size: Any, stride: Any
 
 
 def _rebuild_meta_tensor_no_storage(dtype: DType, size: Any, stride: Any, requires_grad: bool) -> Tensor:
-    """A meta tensor."""
+    """Return a meta tensor."""
     return empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
 
 
 def _rebuild_device_tensor_from_cpu_tensor(data: Tensor, dtype: DType, device: Any, requires_grad: bool) -> Tensor:
-    """A tensor whose values were saved as another tensor's, on the CPU."""
+    """Return a tensor whose values were saved as another tensor's, on the CPU."""
     where = restore_device(device)
     moved = _mapped(data, (where, dtype), lambda flat: to_device(flat, where, dtype))
     return moved.requires_grad_(requires_grad)
 
 
 def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: DType, device: Any, requires_grad: bool) -> Tensor:
-    """A tensor whose values were saved as a NumPy array."""
+    """Return a tensor whose values were saved as a NumPy array."""
     flat = Tensor(np.asarray(data))
     return to_device(flat, restore_device(device), dtype).requires_grad_(requires_grad)
 
 
 def restore_device(device: Any) -> Any:
-    """The device that ``map_location`` gives a tensor in place of the one that it was saved from.
+    """Return the device that ``map_location`` gives a tensor in place of the one that it was saved from.
 
     Raises:
         RuntimeError: if ``map_location`` is a function, which maps storages only.
@@ -149,7 +152,7 @@ def restore_device(device: Any) -> Any:
 
 
 def _rebuild_from_type_v2(func: Callable[..., Tensor], new_type: Any, args: Any, state: Any) -> Tensor:
-    """A tensor of a subclass, with the attributes that it had."""
+    """Return a tensor of a subclass, with the attributes that it had."""
     out = func(*args)
     if type(out) is not new_type:
         out = as_subclass(out, new_type)
@@ -160,10 +163,10 @@ def _rebuild_from_type_v2(func: Callable[..., Tensor], new_type: Any, args: Any,
 
 
 def _set_obj_state(obj: Any, state: Any) -> Any:
-    """A tensor with the attributes of a state: a dictionary, or two, of which the second is for slots.
+    """Set a tensor's attributes from a state: a dictionary, or two, the second for slots.
 
     Raises:
-        RuntimeError: if the state is neither, or would change what every tensor has.
+        RuntimeError: if the state is neither, or would change an attribute that every tensor has.
     """
     parts = state if isinstance(state, tuple) else (state,)
     if len(parts) > 2 or not all(part is None or isinstance(part, dict) for part in parts):
@@ -180,7 +183,7 @@ def _set_obj_state(obj: Any, state: Any) -> Any:
 
 
 def is_own(name: str) -> bool:
-    """Whether every tensor has an attribute of this name."""
+    """Return True if every tensor has an attribute of this name."""
     return hasattr(Tensor, name) or name in Tensor.__annotations__
 
 
@@ -189,7 +192,7 @@ def _attributes(self: Tensor) -> dict[str, Any]:
 
 
 def get_obj_state(self: Tensor) -> Any:
-    """What users added to a tensor, as ``object.__getstate__`` gives it: attributes and slots."""
+    """Return the attributes and slots that users added to a tensor, as ``object.__getstate__`` does."""
     cls: Any = type(self)
     if cls.__getstate__ is not object.__getstate__:
         return self.__getstate__()
@@ -201,7 +204,7 @@ def get_obj_state(self: Tensor) -> Any:
 
 @tensor_method("__reduce_ex__")
 def _reduce_ex(self: Tensor, protocol: Any) -> Any:
-    """How pickle and ``copy.copy`` make the tensor again: from its storage and layout."""
+    """Describe for pickle and ``copy.copy`` how to rebuild the tensor: from its storage and layout."""
     for hook in (self._hooks or {}).values():
         if not getattr(hook, "__torch_unserializable__", False):
             warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
@@ -231,8 +234,11 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
 
 
 def set_within(self: Tensor, source: Any, offset: int, size: Any, stride: Any) -> None:
-    """``set_`` for layouts that files have. Raises RuntimeError for those that leave their storage, which ``set_`` lets
-    grow, and TypeError if there is no storage.
+    """Apply ``set_`` to a layout from a file.
+
+    Raises:
+        RuntimeError: for a layout that leaves its storage, which ``set_`` would grow.
+        TypeError: if there is no storage.
     """
     if not isinstance(source, (TypedStorage, UntypedStorage)):
         raise TypeError(f"a tensor needs a storage, but got {type(source).__name__}")
@@ -260,7 +266,7 @@ def _setstate(self: Tensor, state: Any) -> None:
 
 @tensor_method("__deepcopy__")
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf with a storage of its own; tensors that share a storage still do after being copied together.
+    """Return a leaf with a storage of its own; tensors that share a storage still do after being copied together.
 
     Raises:
         RuntimeError: for a tensor with history.
@@ -287,8 +293,10 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _copied_wrapper(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """The copy of a subclass without elements: what its ``clone`` makes. Raises RuntimeError if that is of another
-    class.
+    """Copy a subclass without elements by its ``clone``.
+
+    Raises:
+        RuntimeError: if the clone is of another class.
     """
     with no_grad():
         out = memo[id(self)] = self.clone()
@@ -302,7 +310,7 @@ def _copied_wrapper(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _with_attributes(out: Tensor, self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A copy, with copies of the gradient and of what a program put on the tensor."""
+    """Copy the gradient and a program's attributes to a copy."""
     if self._grad is not None:
         out._grad = _deepcopy(self._grad, memo)
     for name in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]
@@ -367,5 +375,5 @@ class ExceptionWrapper:
 
 
 def _element_size(dtype: Any) -> int:
-    """The size of one element in bytes (``torch._utils._element_size``), which programs ask of dtypes."""
+    """Return the size of one element in bytes (``torch._utils._element_size``); programs call it with dtypes."""
     return dtype.itemsize

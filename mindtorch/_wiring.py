@@ -1,7 +1,6 @@
-"""Where the dispatcher, which stands below them, learns of kernels, derivatives and the meanings of its keys.
+"""The wiring of the dispatcher, which imports nothing above it, with kernels, derivatives and dispatch keys.
 
-What is said here is said nowhere else: in which order the kernel of an operator is looked for, and what each dispatch
-key wraps around it.
+It is the only place that defines in which order kernels are looked up, and what each dispatch key does.
 """
 from __future__ import annotations
 
@@ -49,10 +48,10 @@ forward.is_pointwise = lambda op: isinstance(registry.meta_rows.get(op.name), Po
 
 
 def find_kernel(op: Operator, key: int) -> Kernel | None:
-    """The kernel of an operator for a backend's dispatch key; what a user registered has been looked at before.
+    """Find the kernel of an operator for a backend's dispatch key, after those that users registered.
 
-    The device's own comes first; then a composite, written in other operators; the in-place or ``out=`` form of an
-    operator that has a kernel; copies and views, which are the same everywhere; last what the device falls back on.
+    The order is: the device's own kernel; a composite, written in other operators; the in-place or ``out=`` form of an
+    operator that has a kernel; copies and views, which are the same on all devices; the device's fallback.
     """
     backend = by_key[key]
     return (backend.kernel(op) or composite(op, key) or form(op, key)
@@ -61,20 +60,20 @@ def find_kernel(op: Operator, key: int) -> Kernel | None:
 
 
 def composite(op: Operator, key: int) -> Kernel | None:
-    """A composite; an ``out=`` form, which has a row of its own where it draws random numbers into ``out``, keeps
+    """Return the composite of an operator. An ``out=`` form with a row of its own, as random operators have, keeps
     autograd's check.
     """
     return common(op, key, COMPOSITES.get(op.name), composite=not op.is_out)
 
 
 def form(op: Operator, key: int) -> Kernel | None:
-    """The in-place or ``out=`` form of an operator that has a kernel; on the CPU, some have a fast path."""
+    """Return the in-place or ``out=`` form of an operator that has a kernel; on the CPU, some have a fast path."""
     kernel = inplace_and_out.kernel_of_form(op, key)
     return kernel if kernel is None or key != CPU else with_fast_form(op, kernel)
 
 
 def common(op: Operator, key: int, function: Callable[..., Any] | None, **traits: bool) -> Kernel | None:
-    """A function that is the kernel on every backend; on the CPU, some have a fast path."""
+    """Return a kernel from a function that serves all backends; on the CPU, some have a fast path."""
     if function is None:
         return None
     general, fast = with_fast_path(op, function) if key == CPU else (function, None)

@@ -1,9 +1,8 @@
-"""What errors are about: the facts that they arose from, and the calls that they went through.
+"""The facts of an error: its kind, its details, and the calls that it passed through.
 
-An error of the library is raised as ``about(error, kind, **facts)``; on its way out, the calls that led there are noted
-on it with ``note``. What explains errors, ``mindtorch.introspect.why``, reads these, and neither messages nor the
-library's frames. What is nested, a module in a module, a node of the graph, a transform, tells who sees the traceback
-only where the error arose, with ``tell``: in notes below the message (PEP 678).
+The library raises errors as ``about(error, kind, **facts)``; ``note`` records the calls that an error passes on its way
+out. ``mindtorch.introspect.why`` explains errors from these facts, and reads neither messages nor the library's frames.
+``tell`` adds a sentence to an error's notes (PEP 678): the module, node or transform in which it arose.
 """
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ E = TypeVar("E", bound=BaseException)
 
 
 class Call(NamedTuple):
-    """A call that an error went through: of an operator, of a module, or of a function by its name."""
+    """A call that an error passed through: of an operator, of a module, or of a function by its name."""
 
     function: Any
     args: tuple[Any, ...]
@@ -29,8 +28,9 @@ class Call(NamedTuple):
 
 @dataclass
 class About:
-    """What an error is about: its kind, the facts that it arose from, and the calls that it went through, the innermost
-    first. Objects are referred to weakly, so that an error keeps no tensor alive longer than its traceback does.
+    """The facts of an error: its kind, its details, and the calls that it passed through, innermost first.
+
+    Objects are referred to weakly, so an error keeps no tensor alive longer than its traceback does.
     """
 
     kind: str = ""
@@ -39,26 +39,24 @@ class About:
     told: dict[Any, str] = field(default_factory=dict)  #: the error's notes, by what they are about
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """An error that is copied or sent to another process leaves behind what it refers to weakly."""
+        """Leave weak references behind when the error is copied or sent to another process."""
         return About, (self.kind,)
 
 
 def about(error: E, kind: str, **facts: Any) -> E:
-    """The error, which now tells what it is about."""
+    """Attach a kind and facts to an error, and return it."""
     error.__dict__["_about"] = About(kind, weakly(facts))  # also of an error whose attributes cannot be set
     return error
 
 
 def kind_of(error: BaseException) -> str:
-    """What kind of error it was raised as; nothing for one that the library has not described."""
+    """Return the kind that an error was raised with; "" if the library did not describe it."""
     found = error.__dict__.get("_about")
     return found.kind if found is not None else ""
 
 
 def wrong_argument(function: str, name: str, wanted: str, value: Any, position: int | None = None) -> TypeError:
-    """PyTorch's error of an argument of another type than a function takes; ``position`` is where it was given, from 1,
-    if not by name.
-    """
+    """Build PyTorch's error of an argument of the wrong type; ``position`` counts from 1, and is None for keywords."""
     where, given = "" if position is None else f" (position {position})", type(value).__name__
     return about(TypeError(f"{function}(): argument '{name}'{where} must be {wanted}, not {given}"),
                  "no tensor" if wanted == "Tensor" else "", function=function, argument=name, given=given)
@@ -66,8 +64,8 @@ def wrong_argument(function: str, name: str, wanted: str, value: Any, position: 
 
 def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None,
          site: tuple[str, int, str] | None = None) -> None:
-    """Note a call that an error goes through. It is called where the error passes, in an ``except`` clause, so that a
-    call without an error costs nothing.
+    """Record a call that an error passes through. Called in ``except`` clauses, so a call without an error costs
+    nothing.
     """
     found = error.__dict__.setdefault("_about", About())
     depth, trace = -1, error.__traceback__
@@ -80,14 +78,13 @@ def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Map
 
 
 def tell(error: BaseException, subject: Any, sentence: str) -> None:
-    """Add a sentence to the error's notes, in the place of what they say of this subject, and before it the operators.
-    """
+    """Add a sentence to the error's notes after its operators, replacing an earlier sentence about this subject."""
     _add(error, tell_operators(error), subject, sentence)
 
 
 def tell_operators(error: BaseException) -> About:
-    """Add to the error's notes, for each line of the program that it passed, the innermost operator that the line
-    called. Returns what the error is about.
+    """Add to the error's notes, for each line of the program that it passed, the innermost operator which the line
+    called; return the error's facts.
     """
     found = error.__dict__.setdefault("_about", About())
     for call in found.calls:
@@ -107,20 +104,20 @@ def _add(error: BaseException, found: About, subject: Any, sentence: str) -> Non
 
 
 def sketch_operator(op: Any, args: tuple[Any, ...]) -> str:
-    """A call of an operator in a few words: ``aten::sum.dim_IntList(self=float32[2, 3], dim=[1])``."""
+    """Describe a call of an operator briefly: ``aten::sum.dim_IntList(self=float32[2, 3], dim=[1])``."""
     given = {parameter.name: value for parameter, value in zip(op.schema.parameters, args, strict=False)
              if value is not parameter.default}
     return f"aten::{op.name}{sketch_call((), given)}"
 
 
 def place(site: tuple[str, int, str]) -> str:
-    """A line of a program in words: ``train.py:12 in forward``, ``cell 3, line 2``."""
+    """Describe a line of a program: ``train.py:12 in forward``, ``cell 3, line 2``."""
     where = place_of(*site[:2])
     return where if where.startswith("cell ") and site[2] == "<module>" else f"{where} in {site[2]}"
 
 
 def sketch(value: Any) -> str:
-    """A value in a few words: of a tensor its dtype, shape and, off the CPU, its device, as ``float32[2, 3]``."""
+    """Describe a value briefly; a tensor by dtype, shape and, off the CPU, its device: ``float32[2, 3]``."""
     if hasattr(type(value), "_grad_edge"):
         device = "" if value._device.type == "cpu" else f" on {value._device}"
         return f"{value._dtype.name}{list(value.shape)}{device}"
@@ -139,7 +136,7 @@ SKETCHED = 4  #: items of a list at most that a sketch has
 
 
 def sketch_call(args: Iterable[Any], kwargs: Mapping[str, Any]) -> str:
-    """The arguments of a call in a few words: ``(float32[2, 3], dim=1)``."""
+    """Describe the arguments of a call briefly: ``(float32[2, 3], dim=1)``."""
     return f"({', '.join([*map(sketch, args), *(f'{name}={sketch(value)}' for name, value in kwargs.items())])})"
 
 
@@ -148,7 +145,7 @@ _PLAIN = {int, float, complex, bool, str, bytes, type(None), type}
 
 
 def weakly(value: Any) -> Any:
-    """A value in which objects are replaced by weak references to them, also inside of lists, tuples and dicts."""
+    """Replace objects in a value by weak references, also inside lists, tuples and dicts."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -165,7 +162,7 @@ def weakly(value: Any) -> Any:
 
 
 def strongly(value: Any) -> Any:
-    """What ``weakly`` was given, with None for what is gone."""
+    """Undo ``weakly``, with None for objects that are gone."""
     if isinstance(value, (list, tuple)):
         return [strongly(item) for item in value] if isinstance(value, list) else tuple(map(strongly, value))
     if type(value) is dict:

@@ -26,13 +26,13 @@ class DeviceMemory(Protocol):
     address: int
 
     def grown(self, nbytes: int) -> DeviceMemory:
-        """Other memory of ``nbytes`` bytes, with as many of these bytes as fit; the rest is zero."""
+        """Return new memory of ``nbytes`` bytes: as many of these bytes as fit, then zeros."""
 
     def copy_from(self, source: DeviceMemory | np.ndarray, nbytes: int) -> None:
         """Copy ``nbytes`` bytes of other memory, or of the host's, to the start of this."""
 
     def read(self, nbytes: int) -> np.ndarray:
-        """The first ``nbytes`` bytes as a host array; waits for what is pending."""
+        """Return the first ``nbytes`` bytes as a host array, after pending work."""
 
 
 class Backend:
@@ -42,16 +42,17 @@ class Backend:
     key: int  #: the dispatch key of its tensors
 
     def kernel(self, op: Operator) -> Kernel | None:
-        """The device's own kernel of an operator; None if it has none."""
+        """Return the device's own kernel of an operator; None if it has none."""
 
     def fallback(self, op: Operator) -> Kernel | None:
-        """What runs an operator for which there is no kernel anywhere; None if nothing does."""
+        """Return a kernel for an operator that has none on any device; None if there is no fallback."""
 
     def allocate(self, nbytes: int, where: device) -> DeviceMemory | np.ndarray | None:
-        """Uninitialised memory for a storage: of the device, or a byte array of the host; None for no memory at all."""
+        """Allocate uninitialised memory for a storage: the device's, a byte array of the host, or None for no memory.
+        """
 
     def read(self, tensor: Tensor, operation: str) -> np.ndarray:
-        """The values of a tensor that has no host array, as a fresh one, for ``operation``; waits for them."""
+        """Return the values of a tensor without a host array as a fresh one, for ``operation``, after pending work."""
         raise NotImplementedError(f"{operation}: no kernel reads from the device {tensor.device}")
 
     def write(self, target: Tensor, source: Tensor, non_blocking: bool) -> None:
@@ -59,34 +60,34 @@ class Backend:
         raise NotImplementedError(f"copy_: no kernel writes to the device {target.device}")
 
     def pin_memory(self, tensor: Tensor) -> Tensor:
-        """A copy of a CPU tensor in host memory from which this device copies by itself."""
+        """Copy a CPU tensor to host memory from which this device copies by itself."""
         raise NotImplementedError(f"pin_memory: {self.name} devices do not copy from page-locked memory")
 
     def current_index(self) -> int | None:
-        """The index that a device of this kind without one stands for; None where there is one device only."""
+        """Return the index of the current device of this kind; None if there is only one."""
 
     def selected(self, where: device) -> AbstractContextManager[Any]:
-        """A block in which operators without a tensor argument run on this device of the kind."""
+        """Return a block in which operators without a tensor argument run on this device of the kind."""
         return nullcontext()
 
     def accelerates(self) -> bool:
-        """Whether programs that take an accelerator where there is one are to take this device."""
+        """Return True if programs that ask for any accelerator get this device."""
         return False
 
     def attention_kernel(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> int:
-        """Which kernel of attention the device has for tensors that kernels in blocks take (ATen's
+        """Return the device's attention kernel for tensors that fit blocked kernels (ATen's
         ``_fused_sdp_choice_stub``).
         """
         return MATH
 
     def stream_type(self) -> type[Any] | None:
-        """The class of the device's streams; None where operators run as they are called."""
+        """Return the class of the device's streams; None where operators run as they are called."""
 
     def event_type(self) -> type[Any] | None:
-        """The class of the device's events; None where there are no streams."""
+        """Return the class of the device's events; None where there are no streams."""
 
     def stream_name(self) -> str | None:
-        """What to call the calling thread's current stream; None where there are no streams."""
+        """Return a name of the calling thread's current stream; None where there are no streams."""
 
 
 #: The backends by device type, and by dispatch key.

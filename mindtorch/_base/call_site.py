@@ -8,7 +8,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def call_site() -> tuple[str, int, str]:
-    """File, line and function of the innermost frame outside this package."""
+    """Return file, line and function of the innermost frame outside this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
@@ -16,7 +16,7 @@ def call_site() -> tuple[str, int, str]:
 
 
 def cell_of(file: str) -> int | None:
-    """The number of the notebook's cell that IPython compiled under this file's name; None for any other file."""
+    """Return the number of the notebook's cell that IPython compiled under this file's name; None for other files."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     label = None if shell is None else shell.compile.format_code_name(file)  # ("Cell", "In[3]")
@@ -24,13 +24,13 @@ def cell_of(file: str) -> int | None:
 
 
 def place_of(file: str, line: int) -> str:
-    """Where a line is: ``cell 3, line 10`` of a notebook, ``/folder/script.py:10`` elsewhere."""
+    """Describe a line's place: ``cell 3, line 10`` of a notebook, ``/folder/script.py:10`` elsewhere."""
     cell = cell_of(file)
     return f"{file}:{line}" if cell is None else f"cell {cell}, line {line}"
 
 
 def outside() -> int:
-    """The ``stacklevel`` with which a warning of the calling function names the line outside this package."""
+    """Return the ``stacklevel`` with which the calling function warns about the line outside this package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back

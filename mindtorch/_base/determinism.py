@@ -1,4 +1,4 @@
-"""Whether operators are to give the same results each time, for which new memory is filled."""
+"""The setting of deterministic algorithms, and of filling uninitialised memory."""
 from __future__ import annotations
 
 import warnings
@@ -19,8 +19,7 @@ class Determinism:
 
 
 def alert_not_deterministic(function: str) -> None:
-    """Say that a function's result may differ from one call to the next, if determinism is asked for
-    (``at::globalContext().alertNotDeterministic``).
+    """Report that a function may differ between calls, if determinism is asked for (``alertNotDeterministic`` of ATen).
 
     Raises:
         RuntimeError: unless a warning is enough.
@@ -39,8 +38,8 @@ def alert_not_deterministic(function: str) -> None:
 
 
 def filled(tensor: Any, start: int = 0) -> Any:
-    """A tensor whose storage is new from its element ``start`` on; if determinism is asked for, these elements become
-    what is easily noticed: NaN, True, or the largest integer.
+    """Fill the new storage of a tensor, from its element ``start`` on, with NaN, True or the largest integer if
+    determinism is asked for; return the tensor.
     """
     if Determinism.enabled and Determinism.fill_uninitialized and not tensor.is_meta:
         dtype, new = tensor._dtype, tensor.data

@@ -7,7 +7,9 @@ UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))  #: with how many n
 
 
 def time_text(nanoseconds: float, digits: int = 3) -> str:
-    """A time in the unit that suits it, with so many significant digits: ``139 ns``, ``6.07 µs``, ``12.4 ms``."""
+    """Format a time in the unit that suits it, with ``digits`` significant digits: ``139 ns``, ``6.07 µs``, ``12.4
+    ms``.
+    """
     rounded = float(f"{nanoseconds:.{digits}g}")  # before the unit is chosen: 999.9 ns are 1 µs
     unit, size = next((unit for unit in UNITS if abs(rounded) >= unit[1]), UNITS[-1])
     number = rounded / size
@@ -15,12 +17,12 @@ def time_text(nanoseconds: float, digits: int = 3) -> str:
 
 
 def period_text(start: float, end: float) -> str:
-    """From when to when something lasted, with so many digits that both times differ: ``5.00123 s to 5.00125 s``."""
+    """Format a period with enough digits that both ends differ: ``5.00123 s to 5.00125 s``."""
     digits = digits_of(end, end - start)
     return f"{time_text(start, digits)} to {time_text(end, digits)}"
 
 
 def digits_of(nanoseconds: float, step: float) -> int:
-    """How many significant digits tell a time from the one a ``step`` later; three at least."""
+    """Return the number of significant digits that distinguish a time from one a ``step`` later; at least three."""
     lengths = [math.floor(math.log10(max(1.0, abs(time)))) for time in (nanoseconds, step)]
     return max(3, lengths[0] - lengths[1] + 1)

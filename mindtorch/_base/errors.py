@@ -30,7 +30,7 @@ _LEGACY = {"Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"}
 
 
 def type_string(tensor: Any) -> str:
-    """A tensor's type as PyTorch's messages spell it: ``torch.FloatTensor``, ``CPUBoolType``."""
+    """Return a tensor's type as PyTorch's messages spell it: ``torch.FloatTensor``, ``CPUBoolType``."""
     device = tensor._device.type
     if device == "cpu":
         return cpu_type(tensor._dtype)
@@ -38,7 +38,7 @@ def type_string(tensor: Any) -> str:
 
 
 def cpu_type(dtype: DType) -> str:
-    """The type of a CPU tensor of a dtype, so spelled."""
+    """Return the type of a CPU tensor of a dtype, in that spelling."""
     name = NAMES[dtype.name]
     return f"torch.{name}Tensor" if name in _LEGACY else f"CPU{name}Type"
 
@@ -47,9 +47,8 @@ def check(condition: Any, message: str | Callable[[], str | Exception], error: t
           kind: str = "") -> None:
     """Raise ``error(message)`` unless the condition holds.
 
-    A message that has to be composed is given as a function of no arguments, as ``torch._check`` takes one, and called
-    only if there is something to say. It may return the error itself, with its facts; ``kind`` is for an error of which
-    the calls that it went through say all else.
+    A message that has to be composed is a function without arguments, as ``torch._check`` takes one, and is called only
+    on failure. It may return the error itself, with its facts. ``kind`` is for errors without other facts.
     """
     if not condition:
         raise _made(message if isinstance(message, str) else message(), error, kind)
@@ -61,19 +60,19 @@ def _made(said: str | Exception, error: type[Exception], kind: str) -> Exception
 
 
 def check_takes(takes: Any, kernel: str, dtype: DType) -> None:
-    """Raise PyTorch's error of a kernel that does not take a dtype, unless it does."""
+    """Raise PyTorch's error of a kernel that is not implemented for a dtype, unless ``takes``."""
     if not takes:
         raise about(NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[dtype.name]}'"),
                     "not for this dtype", kernel=kernel, dtype=dtype.name)
 
 
 def check_real(kernel: str, self: Any) -> None:
-    """Refuse a tensor whose dtype is not a real floating point one, in the name of ATen's kernel."""
+    """Refuse a tensor whose dtype is not real floating-point, in the name of ATen's kernel."""
     check_takes(self._dtype.category == FLOATING, kernel, self._dtype)
 
 
 def check_broadcast(common: Any, shape: Any) -> None:
-    """Refuse to write what has a common shape into a tensor that has another one."""
+    """Refuse to write a result of shape ``common`` into a tensor of another shape."""
     if common != shape:
         raise about(RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}"),
                     "in-place broadcast")
@@ -81,16 +80,16 @@ def check_broadcast(common: Any, shape: Any) -> None:
 
 @cache
 def limits(dtype: DType) -> tuple[Any, Any]:
-    """The least and the greatest finite number of a dtype of integers, or of real or complex floating point ones. They
-    are kept, since NumPy looks them up anew.
-    """
+    """Return the least and the greatest finite number of a dtype; cached, since NumPy computes them at each call."""
     facts: Any = iinfo(dtype) if dtype.category == INTEGER else finfo(dtype.to_real())
     return facts.min, facts.max
 
 
 def check_fits(dtype: DType, *numbers: Any) -> None:
-    """Refuse integers that a dtype of integers cannot hold. Negative ones may wrap around in an unsigned dtype. Raises
-    PyTorch's RuntimeError.
+    """Refuse integers that an integer dtype cannot hold; negative ones may wrap around in an unsigned dtype.
+
+    Raises:
+        RuntimeError: as PyTorch does.
     """
     if dtype.category == INTEGER:
         least, most = limits(dtype)
@@ -101,8 +100,11 @@ def check_fits(dtype: DType, *numbers: Any) -> None:
 
 
 def check_number(dtype: DType, number: Any) -> None:
-    """Refuse a number that a dtype cannot hold: too large, not finite where it must be, or complex where it must not
-    be. Raises PyTorch's RuntimeError, and its OverflowError for an integer that has more than 64 bits.
+    """Refuse a number that a dtype cannot hold: too large, not finite, or complex.
+
+    Raises:
+        RuntimeError: as PyTorch does.
+        OverflowError: for an integer of more than 64 bits.
     """
     if isinstance(number, int) and not -(1 << 63) <= number < 1 << 64:
         raise OverflowError("int too big to convert" if number > 0 else "can't convert negative int to unsigned")
@@ -121,9 +123,10 @@ def check_number(dtype: DType, number: Any) -> None:
 
 
 def check_fill(dtype: DType, number: Any, count: int) -> None:
-    """Refuse a number that so many elements of a dtype cannot be filled with. What is too large for half precision
-    becomes infinite where PyTorch converts it by way of a wider dtype: in a single real element, and in several complex
-    ones. Raises PyTorch's errors.
+    """Refuse a number with which ``count`` elements of a dtype cannot be filled.
+
+    A number too large for half precision becomes infinite where PyTorch converts it by way of a wider dtype: in a
+    single real element, and in several complex ones.
     """
     if dtype.itemsize == 2 and dtype.category == FLOATING and count == 1:
         dtype = float64

@@ -1,8 +1,8 @@
-"""What a fork must not catch half way, since a child has of the threads only the one that forked.
+"""Locks and imports across forks: a child process has only the thread that forked.
 
-A fork waits until it has the locks, so that what they guard is whole in the child: the state of a random generator from
-which another thread draws. Of those that it did not get in time, the child has new ones. A fork also waits for imports
-that other threads have begun, because Python's own locks on modules would never be given back in the child.
+A fork waits for the locks, so that the state they guard is whole in the child, such as a random generator that another
+thread draws from. The child gets new locks for those that were not free in time. A fork also waits for imports that
+other threads have begun, because Python's module locks would never be released in the child.
 """
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _taken = threading.local()  #: the locks that a fork of this thread has
 
 
 def lock() -> Any:
-    """A reentrant lock that is free in a forked process."""
+    """Return a reentrant lock that is free in a forked process."""
     return include(threading.RLock())
 
 
 def include(made: Any) -> Any:
-    """Have a reentrant lock that another library has made be free in a forked process, too. Returns it."""
+    """Have another library's reentrant lock be free in a forked process, too; return it."""
     _locks.add(made)
     return made
 
 
 def load_module(name: str, package: str | None = None) -> Any:
-    """Import a module when it is needed first; no fork of another thread comes in between, and no handler of a signal,
-    which would find the module half done.
+    """Import a module on first use. Forks of other threads and signal handlers wait, since they would find it half
+    done.
     """
     found = sys.modules.get(resolve_name(name, package))
     if found is not None and is_complete(found):
@@ -56,7 +56,7 @@ def load_module(name: str, package: str | None = None) -> Any:
 
 
 def is_complete(module: ModuleType) -> bool:
-    """Whether a module's import has come to its end."""
+    """Return True if a module's import is complete."""
     return not getattr(module.__spec__, "_initializing", False)
 
 

@@ -36,20 +36,22 @@ class Groups:
 
 @lru_cache(KEPT)
 def by_channel(shape: Ints) -> Groups:
-    """Batch normalisation: dimension 1 has the channels, each with its moments and its weight."""
+    """Group for batch normalisation: each channel (dimension 1) has its moments and its weight."""
     others = tuple(axis for axis in range(len(shape)) if axis != 1)
     return Groups(tuple(shape), others, (1, shape[1], *(1,) * (len(shape) - 2)), others)
 
 
 @lru_cache(KEPT)
 def by_row(shape: Ints, dims: int) -> Groups:
-    """Layer normalisation: each run of the last ``dims`` dimensions has its moments, each position in it its weight."""
+    """Group for layer normalisation: each run of the last ``dims`` dimensions has its moments, each position its
+    weight.
+    """
     outer, inner = prod(shape[:len(shape) - dims]), prod(shape[len(shape) - dims:])
     return Groups((outer, inner), (1,), (1, inner), (0,))
 
 
 @lru_cache(KEPT)
 def by_group(batch: int, channels: int, pixels: int, groups: int) -> Groups:
-    """Group normalisation: each group of channels of a sample has its moments, each channel its weight."""
+    """Group for group normalisation: each group of channels of a sample has its moments, each channel its weight."""
     each = channels // groups
     return Groups((batch, groups, each, pixels), (2, 3), (1, groups, each, 1), (0, 3))

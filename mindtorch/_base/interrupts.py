@@ -1,14 +1,15 @@
-"""Interrupts (Ctrl-C) that wait: what must not stop half way is done in a block ``with uninterrupted():``.
+"""Interrupts (Ctrl-C) that wait for the end of a block.
 
-Python calls the handler of a signal between two instructions of the main thread, wherever that is. Inside such a block
-the handlers of signals that commonly raise an exception only take note; at the end of the outermost block the true ones
-are called. Other threads are never interrupted by signals; for them a block does nothing.
+Python calls a signal's handler between any two instructions of the main thread. Code that must not stop half way runs
+in a block ``with uninterrupted():``. There, the handlers of signals that commonly raise only take note, and the true
+handlers are called at the end of the outermost block. Other threads are never interrupted by signals; for them a block
+does nothing.
 
-What must not even be seen half way, by a handler that computes, is done in a block ``with signals_wait():``, which has
-the handlers of all signals wait. It takes longer to begin and to end.
+A block ``with signals_wait():`` makes all signals wait, for state that even a handler must not observe half done. It
+takes longer to begin and to end.
 
-Blocks for programs, as ``no_grad``, cannot have interrupts wait. Their ``__exit__`` is decorated with ``leaving``, so
-that they are left wherever an interrupt comes.
+Blocks of programs, such as ``no_grad``, cannot make interrupts wait. Their ``__exit__`` is decorated with ``leaving``,
+so that they are left wherever an interrupt arrives.
 """
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def in_main_thread() -> bool:
 
 
 def _after_fork() -> None:
-    """In a forked process, the thread that forked is the main one."""
+    """Make the thread that forked the main thread of the child."""
     global _main
     _main = get_ident()
 
@@ -58,12 +59,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def is_uninterrupted() -> bool:
-    """Whether this thread is in such a block, or the main thread is: then one more does nothing."""
+    """Return True if a further block would do nothing: inside a block, or off the main thread."""
     return _keeping or get_ident() != _main
 
 
 def forget_blocks() -> None:
-    """Handle signals as outside of all blocks: in a process that was forked inside one, of which it sees no end."""
+    """Reset signal handling in a child forked inside a protected block."""
     global _keeping
     _keeping = False
     _kept.clear()
@@ -73,8 +74,8 @@ def forget_blocks() -> None:
 
 
 class uninterrupted(AbstractContextManager[None]):
-    """A block at whose end interrupts are handled that came meanwhile; even its first and its last instruction are kept
-    from them, since the handlers are exchanged before and after. An inner block does nothing.
+    """A block at whose end the interrupts that arrived in it are handled. Even its first and last instructions are
+    protected, since the handlers are exchanged before and after. An inner block does nothing.
     """
 
     __slots__ = ("numbers", "outermost")
@@ -90,7 +91,7 @@ class uninterrupted(AbstractContextManager[None]):
             self.outermost = _keeping = True
 
     def _exchange(self) -> list[int]:
-        """Have handlers take note only; return of which signals."""
+        """Replace the handlers by one that takes note; return their signals."""
         exchanged = []
         for number in self.numbers:
             handler = getsignal(number)
@@ -111,7 +112,7 @@ class uninterrupted(AbstractContextManager[None]):
 
 
 class signals_wait(uninterrupted):
-    """The same of all signals; inside a block of the other kind, those that came wait for its end."""
+    """A block in which all signals wait. Inside an ``uninterrupted`` block, they wait for its end."""
 
     __slots__ = ()
 
@@ -134,7 +135,7 @@ class signals_wait(uninterrupted):
 
 
 def give_way() -> None:
-    """Handle signals that wait for the end of this thread's block: called where what takes long may be left."""
+    """Handle the signals that wait for the end of this thread's block: a place where long work may be left."""
     if _kept and in_main_thread():
         waiting = list(_kept.items())
         _kept.clear()
@@ -146,17 +147,17 @@ def give_way() -> None:
 # -- blocks that are left wherever an interrupt comes -----------------------------------------------------------------
 
 def leaving(undo_of: Callable[[Any], Undo]) -> Callable[[Leave], Leave]:
-    """Decorate the ``__exit__`` of a block. Handlers are called before the first instruction of a function, too: an
-    exception that is raised there leaves the ``with`` statement, but nothing of ``__exit__`` was done.
+    """Decorate the ``__exit__`` of a block, so that the block is left even if an interrupt precedes its first
+    instruction.
 
-    ``undo_of(block)`` is called before the block is entered; what it returns puts back what is so then. It is called
-    where ``__exit__`` has not come to its end.
+    ``undo_of(block)`` is called before the block is entered. It returns a function that restores the present state, and
+    is called if ``__exit__`` does not reach its end.
     """
     return lambda leave: _Leaving(undo_of, leave)  # type: ignore[return-value]
 
 
 def attributes(holder: Any, *names: str, put: Callable[[Any, str, Any], None] = setattr) -> Callable[[Any], Undo]:
-    """For ``leaving``: what puts back these attributes of an object, as they were before the block."""
+    """Make an ``undo_of`` for ``leaving`` that restores these attributes of an object."""
 
     def undo_of(block: Any) -> Undo:
         before = [(name, getattr(holder, name)) for name in names]
@@ -171,10 +172,11 @@ def attributes(holder: Any, *names: str, put: Callable[[Any, str, Any], None] = 
 
 
 class _Leaving:
-    """The ``__exit__`` of a class of blocks. Python looks for it before it calls ``__enter__``, and lets go of what it
-    found when the ``with`` statement has been left, whatever happened. What it finds here is known to nobody else: not
-    even a traceback, which keeps the frames that were left and so the block itself, has it. So when it goes and has not
-    been called to the end, the block is left late.
+    """The ``__exit__`` of a class of blocks.
+
+    Python looks ``__exit__`` up before it calls ``__enter__``, and drops the result when the ``with`` statement has
+    been left by any way. Nothing else refers to the object that it finds here, not even a traceback. If that object is
+    freed before its call has completed, the block is left then.
     """
 
     def __init__(self, undo_of: Callable[[Any], Undo], leave: Callable[..., Any]):
@@ -197,7 +199,7 @@ class _Leaving:
 
 
 class _Block(_GeneratorContextManager[Yielded]):
-    """A block made of a generator. Interrupts wait while it tidies up; where one comes before, it is closed."""
+    """A block made of a generator. Interrupts wait while it tidies up; one that arrives earlier closes it."""
 
     def _closing(self) -> Undo:
         generator: Any = self.gen
@@ -216,7 +218,7 @@ class _Block(_GeneratorContextManager[Yielded]):
 
 
 def contextmanager(function: Callable[Given, Iterator[Yielded]]) -> Callable[Given, _Block[Yielded]]:
-    """``contextlib.contextmanager``, whose blocks are left wherever an interrupt comes."""
+    """Decorate a generator as ``contextlib.contextmanager`` does; the block is left wherever an interrupt arrives."""
 
     @wraps(function)
     def made(*args: Given.args, **kwargs: Given.kwargs) -> _Block[Yielded]:

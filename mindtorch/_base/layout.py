@@ -62,7 +62,7 @@ remembered = lru_cache(4096)
 
 @remembered
 def contiguous_strides(shape: Ints) -> Ints:
-    """The strides of a fresh contiguous tensor."""
+    """Return the strides of a fresh contiguous tensor."""
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -71,20 +71,20 @@ def contiguous_strides(shape: Ints) -> Ints:
 
 
 def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether elements lie in row-major order without gaps; dimensions of size 1 do not count."""
+    """Return True if elements lie in row-major order without gaps; dimensions of size 1 do not count."""
     return 0 in shape or _follow(shape, stride, range(len(shape)))
 
 
 def is_channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether the elements of images (N, C, H, W) or volumes lie in channels-last order without gaps. As in PyTorch
-    that is asked of the strides also where there is no element.
+    """Return True if images (N, C, H, W) or volumes lie in channels-last order without gaps. As in PyTorch, the strides
+    are checked even if there are no elements.
     """
     order = CHANNELS_LAST.get(len(shape))
     return order is not None and _follow(shape, stride, order)
 
 
 def _follow(shape: Sequence[int], stride: Sequence[int], order: Sequence[int]) -> bool:
-    """Whether strides are those without gaps for dimensions in an order; those of size 1 do not count."""
+    """Return True if strides have no gaps for dimensions in this order; dimensions of size 1 do not count."""
     expected = 1
     for dim in reversed(order):
         if shape[dim] != 1:
@@ -95,7 +95,7 @@ def _follow(shape: Sequence[int], stride: Sequence[int], order: Sequence[int]) -
 
 
 def is_non_overlapping_and_dense(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether some permutation of the dimensions is contiguous; those of size 1 do not count."""
+    """Return True if some permutation of the dimensions is contiguous; dimensions of size 1 do not count."""
     if 0 in shape:
         return True
     expected = 1
@@ -107,15 +107,13 @@ def is_non_overlapping_and_dense(shape: Sequence[int], stride: Sequence[int]) ->
 
 
 def overlaps_itself(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether two indices are sure to mean the same element: a dimension longer than 1 of stride 0."""
+    """Return True if two indices are sure to mean the same element: a dimension longer than 1 of stride 0."""
     return 0 not in shape and any(size > 1 and step == 0 for size, step in zip(shape, stride, strict=True))
 
 
 @remembered
 def never_overlaps(shape: Ints, stride: Ints) -> bool:
-    """Whether it is sure that two indices never mean the same element: each stride is longer than what those before it
-    reach.
-    """
+    """Return True if no two indices can mean the same element: each stride exceeds the reach of the smaller ones."""
     reach = 0
     for step, size in sorted(zip(stride, shape, strict=True)):
         if size > 1:
@@ -126,7 +124,7 @@ def never_overlaps(shape: Ints, stride: Ints) -> bool:
 
 
 def storage_size(shape: Sequence[int], stride: Sequence[int], offset: int = 0) -> int:
-    """How many elements a storage needs to hold this layout."""
+    """Return the number of elements that a storage needs to hold this layout."""
     if 0 in shape:
         return 0
     end = offset + 1
@@ -147,8 +145,11 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
-    """Dimensions of a reduction, in order: all of them for None or an empty sequence. Raises IndexError if one is out
-    of range, RuntimeError if one appears twice.
+    """Return the dimensions of a reduction, in order; all of them for None or an empty sequence.
+
+    Raises:
+        IndexError: if a dimension is out of range.
+        RuntimeError: if a dimension appears twice.
     """
     return _wrapped(dims if dims is None or isinstance(dims, int) else tuple(dims), ndim)
 
@@ -185,15 +186,15 @@ def broadcast_shapes(*shapes: Ints) -> Ints:
 
 
 def expand_strides(shape: Sequence[int], stride: Sequence[int], to: Sequence[int]) -> Ints:
-    """The strides of a tensor seen in a larger shape that its own broadcasts to."""
+    """Return the strides of a tensor expanded to a larger shape."""
     extra = len(to) - len(shape)
     kept = (0 if size == 1 and wide != 1 else step for size, step, wide in zip(shape, stride, to[extra:], strict=True))
     return (*(0 for _ in range(extra)), *kept)
 
 
 def stride_order(shape: Ints, layouts: Sequence[Ints]) -> list[int]:
-    """The dimensions from the innermost out, as the operands' strides have them: earlier operands first, ambiguous
-    cases as they are (ATen's ``reorder_dimensions``).
+    """Return the dimensions from the innermost out by the operands' strides; earlier operands win, ties keep their
+    order (ATen's ``reorder_dimensions``).
     """
     order = list(range(len(shape)))[::-1]
 
@@ -222,10 +223,10 @@ def stride_order(shape: Ints, layouts: Sequence[Ints]) -> list[int]:
 
 @remembered
 def iterator_strides(shape: Ints, layouts: tuple[tuple[Ints, Ints], ...], numbers: bool = False) -> Ints | None:
-    """The output strides of a pointwise operator, as PyTorch's TensorIterator decides them; None for contiguous.
+    """Return a pointwise operator's output strides, as PyTorch's TensorIterator decides them; None for contiguous.
 
-    ``layouts`` holds the (shape, stride) of every operand; ``numbers`` says that there are numbers besides. If all are
-    of one shape and dense in the same way, so is the output; else it is dense in the order of the operands' strides.
+    ``layouts`` holds the (shape, stride) of every operand; ``numbers`` is True if there are numbers as well. Operands
+    of one shape and one dense layout pass it on; otherwise the output is dense in the order of the operands' strides.
     """
     if not numbers and all(layout[0] == shape for layout in layouts):
         if all(is_contiguous(*layout) for layout in layouts):
@@ -246,14 +247,18 @@ def iterator_strides(shape: Ints, layouts: tuple[tuple[Ints, Ints], ...], number
 
 
 def like_strides(shape: Ints, stride: Ints) -> Ints | None:
-    """The strides of ``empty_like``: kept if dense, else dense in the same order; None for contiguous."""
+    """Return the strides of ``empty_like``: kept if dense, else dense in the same order; None for contiguous."""
     if not is_non_overlapping_and_dense(shape, stride):
         stride = ordered_strides(shape, stride_order(shape, [stride])[::-1])
     return None if stride == contiguous_strides(shape) else stride
 
 
 def infer_size(shape: Sequence[int], numel: int) -> Ints:
-    """A shape with its -1 replaced. Raises PyTorch's RuntimeError if it cannot hold ``numel`` elements."""
+    """Replace the -1 in a shape.
+
+    Raises:
+        RuntimeError: PyTorch's, if the shape cannot hold ``numel`` elements.
+    """
     unknown, known = None, 1
     for i, size in enumerate(shape):
         if size == -1:
@@ -278,7 +283,7 @@ def infer_size(shape: Sequence[int], numel: int) -> Ints:
 
 
 def view_strides(shape: Ints, stride: Ints, new_shape: Ints) -> Ints | None:
-    """The strides with which a layout can be seen in a new shape, or None if only a copy can."""
+    """Return the strides with which a layout can be viewed in a new shape; None if it needs a copy."""
     if not shape:
         return (1,) * len(new_shape)
     if prod(shape) == 0:
@@ -301,8 +306,10 @@ def view_strides(shape: Ints, stride: Ints, new_shape: Ints) -> Ints | None:
 
 
 def check_sizes(shape: Sequence[int], itemsize: int = 1) -> Ints:
-    """A shape for a new tensor. Raises RuntimeError for a negative size, or more bytes than can be counted; without
-    the size of an element, more elements.
+    """Return the shape of a new tensor as a tuple.
+
+    Raises:
+        RuntimeError: for a negative size, or if its bytes (elements, without ``itemsize``) exceed 63 bits.
     """
     for size in shape:
         if size < 0:
@@ -314,7 +321,7 @@ def check_sizes(shape: Sequence[int], itemsize: int = 1) -> Ints:
 
 
 def ordered_strides(shape: Sequence[int], order: Sequence[int]) -> Ints:
-    """The strides of a dense tensor whose dimensions lie in this order, outermost first."""
+    """Return the strides of a dense tensor whose dimensions lie in this order, outermost first."""
     strides = [0] * len(order)
     for dim, step in zip(order, contiguous_strides(tuple([shape[d] for d in order])), strict=True):
         strides[dim] = step
@@ -322,8 +329,8 @@ def ordered_strides(shape: Sequence[int], order: Sequence[int]) -> Ints:
 
 
 def channels_last_strides(shape: Sequence[int]) -> Ints:
-    """The strides of new images or volumes in channels-last order. Unlike row-major ones, PyTorch's are 0 outside of a
-    dimension without elements.
+    """Return the strides of new images or volumes in channels-last order. Unlike row-major strides, PyTorch's are 0
+    outside a dimension without elements.
     """
     strides, step = [0] * len(shape), 1
     for dim in reversed(CHANNELS_LAST[len(shape)]):
@@ -333,7 +340,7 @@ def channels_last_strides(shape: Sequence[int]) -> Ints:
 
 
 def suggested_order(shape: Ints, stride: Ints) -> Ints | None:
-    """The order of the channels-last format that strides suggest (ATen's ``suggest_memory_format``), or None."""
+    """Return the order of the channels-last format that strides suggest (ATen's ``suggest_memory_format``), or None."""
     order = CHANNELS_LAST.get(len(shape))
     if order is None or stride[1] == 0 or 0 in shape:
         return None
@@ -346,7 +353,7 @@ def suggested_order(shape: Ints, stride: Ints) -> Ints | None:
 
 
 def suggested_strides(shape: Ints, order: Ints | None) -> Ints | None:
-    """The strides of a new tensor in a suggested order; None for contiguous."""
+    """Return the strides of a new tensor in a suggested order; None for contiguous."""
     if order is None:
         return None
     strides = ordered_strides(shape, order)

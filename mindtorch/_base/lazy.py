@@ -1,4 +1,4 @@
-"""Packages with many names, of which a program uses few: a module is loaded when one of its names is first used."""
+"""Packages with many names: a module is loaded when one of its names is first used."""
 from __future__ import annotations
 
 import ast
@@ -12,16 +12,16 @@ from .left_out import reason
 
 
 def has_module(folder: Path, name: str) -> bool:
-    """Whether a package's folder has a module, or a package, of that name."""
+    """Return True if a package's folder has a module or package of that name."""
     return (folder / f"{name}.py").exists() or (folder / name / "__init__.py").exists()
 
 
 def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package, some of whose imports stand under ``if TYPE_CHECKING``.
+    """Return ``__getattr__`` and ``__dir__`` of a package that imports names under ``if TYPE_CHECKING``.
 
-    There readers and type checkers find them, and so does this function: no second list of names is kept. A module of
-    the package is an attribute also where no import names it, as it is in PyTorch, which loads all at once. ``hint``
-    ends the message of the error for a name that the package does not have.
+    Readers and type checkers find the names there, and so does this function: there is no second list. A module of the
+    package is an attribute even if no import names it, as in PyTorch, which loads all modules at once. ``hint`` ends
+    the message of the error for a missing name.
     """
     module_of: dict[str, str] = {}
     modules: set[str] = set()  # names that are modules themselves: ``from . import fft``

@@ -22,7 +22,7 @@ LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}
 
 
 def reason(name: str) -> str | None:
-    """The sentence for a name below ``torch`` that is left out, or for one above it."""
+    """Return the sentence for a name below ``torch`` that is left out, or whose parent is; else None."""
     found = LEFT_OUT.get(name)
     if found is None:
         return reason(name.rpartition(".")[0]) if "." in name else None

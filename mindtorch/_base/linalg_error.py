@@ -16,7 +16,9 @@ LinAlgError.__module__, LinAlgError.__qualname__ = "mindtorch.linalg", "LinAlgEr
 
 
 def first_failure(info: Any) -> tuple[str, int] | None:
-    """The first batch element whose LAPACK status is not 0, in PyTorch's words, and the status; None if all are 0."""
+    """Return the first batch element whose LAPACK status is not 0, in PyTorch's words, and the status; None if all are
+    0.
+    """
     if not info.any():
         return None
     bad = np.flatnonzero(info)

@@ -31,7 +31,7 @@ class Size(tuple[int, ...]):
         return tuple.__new__(cls, numbers)
 
     def numel(self) -> int:
-        """The number of elements of a tensor of this shape (``torch.Size.numel``)."""
+        """Return the number of elements of a tensor of this shape (``torch.Size.numel``)."""
         return prod(self)
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ class Stride(tuple[int, ...]):
     __slots__ = ()
 
     def __call__(self, dim: int | None = None) -> Any:
-        """All strides, or the one of ``dim``.
+        """Return all strides, or the one of ``dim``.
 
         Raises:
             IndexError: if ``dim`` is out of range.

@@ -10,7 +10,7 @@ from .backend import backends
 
 
 def _kind_of(device: Any) -> str:
-    """The device type that an argument means: None and an index mean the accelerator, or without one the CPU."""
+    """Return the device type that an argument means: for None and an index the accelerator, or the CPU without one."""
     if device is None or isinstance(device, int):
         return next((name for name, backend in backends.items() if backend.accelerates()), "cpu")
     return resolve_device(device).type
@@ -70,7 +70,7 @@ class Stream(metaclass=_OfAnyDevice):
         return Device(self._kind)
 
     def query(self) -> bool:
-        """Whether all that was put into the stream has run, without waiting (``torch.Stream.query``)."""
+        """Return True if all that was put into the stream has run, without waiting (``torch.Stream.query``)."""
         return True
 
     def synchronize(self) -> None:
@@ -155,17 +155,17 @@ class Event(metaclass=_OfAnyDevice):
         """Let what is put into a stream, by default the current one, wait for the event (``torch.Event.wait``)."""
 
     def query(self) -> bool:
-        """Whether the event has been passed, without waiting (``torch.Event.query``)."""
+        """Return True if the event has been passed, without waiting (``torch.Event.query``)."""
         return True
 
     def synchronize(self) -> None:
         """Wait until the event is passed (``torch.Event.synchronize``)."""
 
     def elapsed_time(self, end_event: Any) -> float:
-        """The time between this event and a later one in milliseconds (``torch.Event.elapsed_time``).
+        """Return the milliseconds between this event and a later one (``torch.Event.elapsed_time``).
 
         Raises:
-            ValueError: if one was not made with ``enable_timing``, or not recorded.
+            ValueError: if either was not made with ``enable_timing``, or not recorded.
         """
         if not self.enable_timing or not end_event.enable_timing:
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")

@@ -27,8 +27,10 @@ CONVERSIONS = {"bool": bool_, "byte": uint8, "char": int8, "bfloat16": bfloat16}
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, Any]:
-    """The device, dtype, ``non_blocking``, ``copy`` and memory format that the arguments of ``to`` mean. Raises
-    TypeError if they are none of ``to(dtype)``, ``to(device, dtype)``, ``to(other)`` with their options.
+    """Return the device, dtype, ``non_blocking``, ``copy`` and memory format that the arguments of ``to`` mean.
+
+    Raises:
+        TypeError: if they are none of ``to(dtype)``, ``to(device, dtype)``, ``to(other)`` with their options.
     """
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
     flags = {"non_blocking": kwargs.pop("non_blocking", False), "copy": kwargs.pop("copy", False)}
@@ -65,13 +67,13 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
 
 def _as_shown(self: Tensor, device: Any = None, dtype: DType | None = None, non_blocking: bool = False,
               copy: bool = False, *, other: Tensor | None = None, memory_format: Any = None) -> Tensor:
-    """All that ``to`` takes; a dtype or a tensor may come first, too."""
+    """Show the arguments of ``to``; a dtype or a tensor may come first, too."""
     raise NotImplementedError
 
 
 @tensor_method("to")
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """This tensor on another device or in another dtype, or itself if nothing changes (``torch.Tensor.to``).
+    """Return this tensor on another device or in another dtype, or itself if nothing changes (``torch.Tensor.to``).
 
     Forms: ``to(dtype)``, ``to(device, dtype=None)``, ``to(other)``, each with ``non_blocking``, ``copy``,
     ``memory_format``.
@@ -105,7 +107,7 @@ def _to_dtype(name: str, dtype: DType) -> Callable[..., Tensor]:
 
 @tensor_method("type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the legacy type, or the tensor converted to a dtype or to a type of that name
+    """Return the name of the legacy type, or the tensor converted to a dtype or to a type of that name
     (``torch.Tensor.type``).
 
     Raises:
@@ -133,27 +135,27 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 @tensor_method("to_dense")
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """This tensor, which is dense, in a dtype, or itself if it has it (``torch.Tensor.to_dense``). ``masked_grad`` is
-    about sparse tensors.
+    """Return this dense tensor, converted to ``dtype`` if given (``torch.Tensor.to_dense``). ``masked_grad`` is for
+    sparse tensors.
     """
     return self if dtype is None else self.to(dtype)
 
 
 @tensor_method("cpu")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """This tensor in host memory, which is itself on the CPU (``torch.Tensor.cpu``)."""
+    """Return this tensor in host memory; itself if it is there (``torch.Tensor.cpu``)."""
     return to_device(self, "cpu")
 
 
 @tensor_method("npu")
 def npu(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """This tensor on an NPU, by default the current one, as ``torch.Tensor.cuda`` does for a GPU."""
+    """Return this tensor on an NPU, by default the current one, as ``torch.Tensor.cuda`` does for a GPU."""
     return to_device(self, "npu" if device is None else device, non_blocking=non_blocking)
 
 
 @tensor_method("cuda")
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """Raises the error of a PyTorch without CUDA (``torch.Tensor.cuda``); see ``npu``.
+    """Raise the error of a PyTorch without CUDA (``torch.Tensor.cuda``); see ``npu``.
 
     Raises:
         AssertionError: always.
@@ -163,19 +165,19 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor
 
 @tensor_method("type_as")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the dtype of another (``torch.Tensor.type_as``)."""
+    """Convert this tensor to the dtype of another (``torch.Tensor.type_as``)."""
     return to(self, other._dtype)
 
 
 @tensor_method("storage_type")
 def storage_type(self: Tensor) -> Any:
-    """The class of the storage's elements (``torch.Tensor.storage_type``)."""
+    """Return the class of the storage's elements (``torch.Tensor.storage_type``)."""
     return LEGACY_STORAGES[STORAGE_NAMES[self._dtype]]
 
 
 @tensor_method("pin_memory")
 def pin_memory(self: Tensor, device: Any = "npu") -> Tensor:
-    """A copy in page-locked host memory, or the tensor itself if it is there (``torch.Tensor.pin_memory``).
+    """Return a copy in page-locked host memory, or the tensor itself if it is there (``torch.Tensor.pin_memory``).
 
     Raises:
         RuntimeError: if it is not a CPU tensor.
@@ -185,13 +187,13 @@ def pin_memory(self: Tensor, device: Any = "npu") -> Tensor:
 
 @tensor_method("new")
 def _new(self: Any, *sizes: Any, size: Any = None, device: Any = None) -> Any:
-    """A tensor of this one's class and dtype, from sizes or from values (``torch.Tensor.new``)."""
+    """Return a tensor of this one's class and dtype, from sizes or from values (``torch.Tensor.new``)."""
     return type(self)(*(sizes if size is None else size), dtype=self._dtype, device=device or self._device)
 
 
 @tensor_method("contiguous")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """This tensor if its elements lie in order, else a copy in which they do (``torch.Tensor.contiguous``)."""
+    """Return this tensor if its elements lie in order, else an ordered copy (``torch.Tensor.contiguous``)."""
     if getattr(memory_format, "name", memory_format) == "preserve_format":
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     return self if self.is_contiguous(memory_format) else clone(self, memory_format or "contiguous_format")
@@ -206,7 +208,7 @@ def _format(self: Tensor, spec: str) -> str:
 
 @tensor_method("__repr__")
 def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
-    """PyTorch's text of a tensor."""
+    """Return PyTorch's text of a tensor."""
     return _str(self, tensor_contents=tensor_contents)
 
 

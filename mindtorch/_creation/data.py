@@ -29,7 +29,7 @@ _SEQUENCES = (list, tuple, range)
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
-    """The shape of nested sequences, from their first elements, among which a tensor counts as a number.
+    """Return the shape of nested sequences, from their first elements, among which a tensor counts as a number.
 
     Raises:
         ValueError: if they are nested too deep (or contain themselves), or begin with a string.
@@ -86,7 +86,7 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
 
 
 def _number(tensor: Tensor) -> Any:
-    """The number in a tensor that stands among numbers.
+    """Return the number in a tensor that stands among numbers.
 
     Raises:
         ValueError, TypeError: PyTorch's, of floats and of integers, if it has several elements or none.
@@ -100,7 +100,7 @@ def _number(tensor: Tensor) -> Any:
 
 
 def _lengths(data: Any) -> list[tuple[str, int | None]]:
-    """The lengths of nested sequences, by their places, in the first level in which they differ: a dozen at most."""
+    """Return the lengths of nested sequences, by place, in the first level in which they differ; at most a dozen."""
     level = [("data", data)]
     while True:
         lengths = [(place, len(item) if isinstance(item, _SEQUENCES) else None) for place, item in level]
@@ -112,7 +112,7 @@ def _lengths(data: Any) -> list[tuple[str, int | None]]:
 
 
 def _own_dtypes(data: Any) -> set[DType]:
-    """The dtypes of all that nested sequences hold, if a tensor, an array or a number of NumPy's is among it."""
+    """Return the dtypes in nested sequences that hold a tensor, an array or a NumPy number."""
     if isinstance(data, (Tensor, np.ndarray, np.generic)):
         return {data._dtype if isinstance(data, Tensor) else from_numpy_dtype(data.dtype)}
     if not isinstance(data, _SEQUENCES):
@@ -130,7 +130,7 @@ _QUICK = {bool, int, float, list, tuple}
 
 
 def _infer_dtype(flat: list[Any]) -> DType:
-    """The dtype of Python's numbers: that of the highest category among them."""
+    """Return the dtype of Python numbers: that of their highest category."""
     category = BOOL if flat else FLOATING
     for value in flat:
         kind = value.__class__
@@ -141,7 +141,7 @@ def _infer_dtype(flat: list[Any]) -> DType:
 
 
 def _items(data: Any) -> list[Any]:
-    """What a sequence of another class holds."""
+    """List the items of a sequence of another class."""
     try:
         return [data[i] for i in range(len(data))]
     except Exception as error:
@@ -155,7 +155,7 @@ _TAKES = {bool: (BOOL, INTEGER, FLOATING), int: (BOOL, INTEGER, FLOATING), float
 
 
 def _type_of_all(data: Any) -> type | None:
-    """The type of all numbers in nested lists or tuples, if they have one; else another one, or None."""
+    """Return the type of all numbers in nested lists or tuples, if they share one; else another type, or None."""
     kinds = {data.__class__}
     for _ in range(_DEEP):
         if not kinds <= {list, tuple}:
@@ -167,7 +167,9 @@ def _type_of_all(data: Any) -> type | None:
 
 
 def _array_of_one_type(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType] | None:
-    """Numbers of one type, or nested lists of them, as a fresh array; None for others, and for what is refused."""
+    """Convert numbers of one type, or nested lists of them, to a fresh array; return None for others, or if it is
+    refused.
+    """
     kind: Any = _type_of_all(data)
     if kind not in _TAKES:
         return None
@@ -184,7 +186,7 @@ def _array_of_one_type(data: Any, dtype: DType | None) -> tuple[np.ndarray, DTyp
 
 
 def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
-    """Numbers or nested sequences as a fresh array."""
+    """Convert numbers or nested sequences to a fresh array."""
     shape = _shape_of(data)
     flat: list[Any] = []
     _flatten(data, shape, flat, data)
@@ -202,7 +204,7 @@ def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
 
 
 def _converted(data: Any, dtype: DType) -> np.ndarray:
-    """Numbers as a fresh array of a dtype. What does not fit becomes what C makes of it, without a warning."""
+    """Convert numbers to a fresh array of a dtype. Numbers out of range wrap as in C, without a warning."""
     before = None if isinstance(data, np.ndarray) else WIDER.get(dtype.name) or dtype.np
     return quietly(lambda: np.array(data, before, order="C").astype(dtype.np, copy=False))
 
@@ -229,7 +231,8 @@ def _to_integer(value: Any, dtype: DType) -> int:
 
 def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
-    """A new tensor from numbers, nested sequences, an array or a tensor, whose data it copies (``torch.tensor``).
+    """Return a new tensor from numbers, nested sequences, an array or a tensor, whose data it copies
+    (``torch.tensor``).
 
     Raises:
         ValueError: if sequences are ragged or nested without end, or NaN is to become an integer.
@@ -283,11 +286,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
 
 
 def of_storage(storage: Any, dtype: DType) -> Tensor:
-    """All of a storage, as a vector over the same memory.
-
-    Raises:
-        RuntimeError: if it is a storage of elements of another dtype.
-    """
+    """Return all elements of a storage, as a vector over the same memory."""
     return empty_tensor(Spec((0,), dtype), storage.device).set_(storage)
 
 
@@ -301,7 +300,7 @@ def _copy_of(tensor: Tensor, dtype: DType | None, device: Any, requires_grad: bo
 
 def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A 0-d tensor of a number, of the default dtype unless given (``torch.scalar_tensor``)."""
+    """Return a 0-d tensor of a number, of the default dtype unless given (``torch.scalar_tensor``)."""
     made = _scalar_tensor(value, as_dtype("scalar_tensor", dtype), layout, _device.resolve_device(device), pin_memory)
     return finish(made, None, requires_grad, layout)
 
@@ -309,7 +308,7 @@ def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None,
 @tensor_method("new_tensor")
 def new_tensor(self: Tensor, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,
                layout: Any = None, pin_memory: bool = False) -> Tensor:
-    """``torch.tensor`` with this tensor's dtype and device (``torch.Tensor.new_tensor``)."""
+    """Make a tensor as ``torch.tensor`` does, with this tensor's dtype and device (``torch.Tensor.new_tensor``)."""
     device = self._device if device is None else device
     if isinstance(data, Tensor):
         return _copy_of(data, dtype or self._dtype, device, requires_grad, "tensor.new_tensor")

@@ -26,7 +26,7 @@ from .._tensor import Method, Tensor, tensor_method
 
 
 def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
-    """The size arguments of a factory: ``zeros(2, 3)``, ``zeros((2, 3))`` or ``zeros(size=(2, 3))``.
+    """Return the size arguments of a factory: ``zeros(2, 3)``, ``zeros((2, 3))`` or ``zeros(size=(2, 3))``.
 
     Raises:
         TypeError: if there is no size, or one is not an integer, or more than 64 bits hold.
@@ -67,7 +67,7 @@ def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any 
 
 
 def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType | None:
-    """The dtype that a factory computes in, given ``dtype=`` and ``out=``.
+    """Return the dtype that a factory computes in, given ``dtype=`` and ``out=``.
 
     Raises:
         RuntimeError: if the two differ.
@@ -85,7 +85,7 @@ def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType |
 def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
           memory_format: Any = None) -> Tensor:
-    """An uninitialised tensor, of the default dtype unless given (``torch.empty``).
+    """Return an uninitialised tensor, of the default dtype unless given (``torch.empty``).
 
     Raises:
         RuntimeError: if a size is negative.
@@ -97,7 +97,7 @@ def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType
 
 def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """An uninitialised tensor with the given strides in elements (``torch.empty_strided``)."""
+    """Return an uninitialised tensor with the given strides in elements (``torch.empty_strided``)."""
     _check_ranks(size, stride)
     made = _empty_strided(tuple(size), tuple(stride), as_dtype("empty_strided", dtype), layout,
                           _device.resolve_device(device), pin_memory)
@@ -112,7 +112,7 @@ def _check_ranks(size: Any, stride: Any) -> None:
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = None, layout: Any = None,
                    device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """An uninitialised tensor whose dimensions lie in memory in a given order (``torch.empty_permuted``)."""
+    """Return an uninitialised tensor whose dimensions lie in memory in a given order (``torch.empty_permuted``)."""
     made = _empty_permuted(tuple(size), tuple(physical_layout), as_dtype("empty_permuted", dtype), layout,
                            _device.resolve_device(device), pin_memory)
     return finish(made, None, requires_grad, layout)
@@ -120,7 +120,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = Non
 
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
+    """Return a tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
     if isinstance(fill_value, Tensor) and not fill_value.requires_grad:
         fill_value = fill_value.item()
     elif not isinstance(fill_value, (int, float, complex, np.number, np.bool_)):
@@ -133,7 +133,7 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
 
 def zeros(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor of zeros, of the default dtype unless given (``torch.zeros``)."""
+    """Return a tensor of zeros, of the default dtype unless given (``torch.zeros``)."""
     made = _zeros(sizes_of("zeros", sizes, size), dtype_for("zeros", dtype, out), layout,
                   _device.resolve_device(device), pin_memory)
     return finish(made, out, requires_grad, layout)
@@ -141,20 +141,20 @@ def zeros(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType
 
 def ones(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor of ones, of the default dtype unless given (``torch.ones``)."""
+    """Return a tensor of ones, of the default dtype unless given (``torch.ones``)."""
     made = _ones(sizes_of("ones", sizes, size), dtype_for("ones", dtype, out), layout,
                  _device.resolve_device(device), pin_memory)
     return finish(made, out, requires_grad, layout)
 
 
 def _options(function: str, dtype: DType | None, layout: Any, device: Any, pin_memory: bool) -> tuple[Any, ...]:
-    """The options of a factory that takes from a tensor what is not given."""
+    """Return the options of a factory that takes missing ones from a tensor."""
     return as_dtype(function, dtype), layout, None if device is None else _device.resolve_device(device), pin_memory
 
 
 def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
-    """An uninitialised tensor like another one, its strides kept if dense (``torch.empty_like``)."""
+    """Return an uninitialised tensor like another one, its strides kept if dense (``torch.empty_like``)."""
     return like("empty_like", _empty_like, input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory,
                 memory_format=memory_format, requires_grad=requires_grad)
 
@@ -162,7 +162,11 @@ def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None,
 def like(function: str, operator: Callable[..., Tensor], input: Tensor, *values: Any, dtype: DType | None = None,
          layout: Any = None, device: Any = None, pin_memory: bool = False, memory_format: Any = None,
          requires_grad: bool = False) -> Tensor:
-    """What an operator makes like a tensor. Raises PyTorch's error if that is none, or has no shape yet."""
+    """Call a factory that makes a tensor like ``input``.
+
+    Raises:
+        TypeError: PyTorch's, if ``input`` is not a tensor; also for one without a shape yet.
+    """
     if input.__class__ not in TENSOR_TYPES:
         raise wrong_argument(function, "input", "Tensor", input, 1)
     if input._keys & UNINITIALIZED:
@@ -172,7 +176,7 @@ def like(function: str, operator: Callable[..., Tensor], input: Tensor, *values:
 
 
 def options_of(factory: Callable[..., Any]) -> Callable[[Method], Method]:
-    """A decorator: show a function's ``**options`` as what the factory takes by keyword."""
+    """Decorate a function to show its ``**options`` as the keywords of ``factory``."""
 
     def show(function: Method) -> Method:
         signature, more = inspect.signature(function), inspect.signature(factory).parameters.values()
@@ -186,19 +190,19 @@ def options_of(factory: Callable[..., Any]) -> Callable[[Method], Method]:
 
 @options_of(empty_like)
 def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
-    """A tensor like another one, filled with a number (``torch.full_like``)."""
+    """Return a tensor like another one, filled with a number (``torch.full_like``)."""
     return like("full_like", _full_like, input, fill_value, **options)
 
 
 @options_of(empty_like)
 def zeros_like(input: Tensor, **options: Any) -> Tensor:
-    """A tensor of zeros like another tensor (``torch.zeros_like``)."""
+    """Return a tensor of zeros like another tensor (``torch.zeros_like``)."""
     return like("zeros_like", _zeros_like, input, **options)
 
 
 @options_of(empty_like)
 def ones_like(input: Tensor, **options: Any) -> Tensor:
-    """A tensor of ones like another tensor (``torch.ones_like``)."""
+    """Return a tensor of ones like another tensor (``torch.ones_like``)."""
     return like("ones_like", _ones_like, input, **options)
 
 
@@ -208,7 +212,7 @@ def ones_like(input: Tensor, **options: Any) -> Tensor:
 @tensor_method("new_empty")
 def new_empty(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None = None, layout: Any = None,
               device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """An uninitialised tensor with this tensor's dtype and device unless given (``torch.Tensor.new_empty``)."""
+    """Return an uninitialised tensor with this tensor's dtype and device unless given (``torch.Tensor.new_empty``)."""
     made = _new_empty(self, sizes_of("new_empty", sizes, size),
                       *_options("new_empty", dtype, layout, device, pin_memory))
     return finish(made, None, requires_grad, layout)
@@ -217,7 +221,7 @@ def new_empty(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None =
 @tensor_method("new_zeros")
 def new_zeros(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None = None, layout: Any = None,
               device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor of zeros with this tensor's dtype and device unless given (``torch.Tensor.new_zeros``)."""
+    """Return a tensor of zeros with this tensor's dtype and device unless given (``torch.Tensor.new_zeros``)."""
     made = _new_zeros(self, sizes_of("new_zeros", sizes, size),
                       *_options("new_zeros", dtype, layout, device, pin_memory))
     return finish(made, None, requires_grad, layout)
@@ -226,7 +230,7 @@ def new_zeros(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None =
 @tensor_method("new_ones")
 def new_ones(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor of ones with this tensor's dtype and device unless given (``torch.Tensor.new_ones``)."""
+    """Return a tensor of ones with this tensor's dtype and device unless given (``torch.Tensor.new_ones``)."""
     made = _new_ones(self, sizes_of("new_ones", sizes, size), *_options("new_ones", dtype, layout, device, pin_memory))
     return finish(made, None, requires_grad, layout)
 
@@ -234,7 +238,9 @@ def new_ones(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None = 
 @tensor_method("new_full")
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor filled with a number, with this tensor's dtype and device unless given (``torch.Tensor.new_full``)."""
+    """Return a tensor filled with a number, with this tensor's dtype and device unless given
+    (``torch.Tensor.new_full``).
+    """
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     made = _new_full(self, sizes_of("new_full", (size,)), fill_value,
@@ -245,8 +251,8 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = 
 @tensor_method("new_empty_strided")
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None,
                       device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """An uninitialised tensor with the given strides in elements, and with this tensor's dtype and device unless given
-    (``torch.Tensor.new_empty_strided``).
+    """Return an uninitialised tensor with the given strides in elements, and with this tensor's dtype and device unless
+    given (``torch.Tensor.new_empty_strided``).
     """
     _check_ranks(size, stride)
     made = _new_empty_strided(self, tuple(size), tuple(stride),

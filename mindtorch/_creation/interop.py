@@ -20,7 +20,7 @@ from .data import tensor
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor over a NumPy array's memory (``torch.from_numpy``).
+    """Return a tensor over a NumPy array's memory (``torch.from_numpy``).
 
     Raises:
         TypeError: if it is no array, or of a dtype that no tensor has.
@@ -41,7 +41,7 @@ def _warn_not_writable(what: str) -> None:
 
 
 def _from_array(array: np.ndarray) -> Tensor:
-    """A tensor over an array's memory, which may be read-only."""
+    """Return a tensor over an array's memory, which may be read-only."""
     dtype = from_numpy_dtype(array.dtype)
     size = dtype.itemsize
     strides = tuple(step // size for step in array.strides)
@@ -68,7 +68,7 @@ def _from_array(array: np.ndarray) -> Tensor:
 
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """A tensor over the same data where that is possible, else a copy (``torch.as_tensor``)."""
+    """Return a tensor over the same data where that is possible, else a copy (``torch.as_tensor``)."""
     dtype = as_dtype("as_tensor", dtype)
     if isinstance(data, np.ndarray):
         out = from_numpy(data)
@@ -82,7 +82,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 
 def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None,
             requires_grad: bool = False) -> Tensor:
-    """A tensor from anything that holds data, over the same memory where ``copy`` permits (``torch.asarray``).
+    """Return a tensor from anything that holds data, over the same memory where ``copy`` permits (``torch.asarray``).
 
     Raises:
         ValueError, RuntimeError: if ``copy=False`` and a copy is needed.
@@ -113,7 +113,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A 1-d tensor over a buffer's memory; ``count`` is in elements, ``offset`` in bytes (``torch.frombuffer``).
+    """Return a 1-d tensor over a buffer's memory; ``count`` is in elements, ``offset`` in bytes (``torch.frombuffer``).
 
     Raises:
         ValueError: if the buffer is too short, or its length is no multiple of the element size.
@@ -142,7 +142,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
 
 def from_file(filename: str, shared: bool | None = None, size: int | None = 0, *, dtype: DType | None = None,
               layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
-    """A vector of the first ``size`` elements of a file, which writes go to if ``shared`` (``torch.from_file``).
+    """Return a vector of the first ``size`` elements of a file, which writes go to if ``shared`` (``torch.from_file``).
 
     Raises:
         RuntimeError: if the file is shorter and not ``shared``.
@@ -202,11 +202,8 @@ class _Exported:
 
 
 def _code_of(capsule: Any) -> Any:
-    """The code of a capsule's dtype, to be read and written in place: NumPy does not know DLPack's bfloat16, and takes
-    it for integers in between.
-
-    Raises:
-        RuntimeError: if it is no capsule of DLPack's, or used up.
+    """Return the code of a capsule's dtype, to be read and written in place: NumPy does not support DLPack's bfloat16,
+    and is given integers instead.
     """
     python = ctypes.pythonapi
     python.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -219,7 +216,7 @@ def _code_of(capsule: Any) -> Any:
 
 
 def _capsule_of(exporter: Any, copy: bool | None) -> Any:
-    """An exporter's capsule, by the newest form of the protocol that it knows."""
+    """Return an exporter's capsule, by the newest form of the protocol that it knows."""
     exporter.__dlpack_device__()  # raises for what is nowhere
     asked = {} if copy is None else {"copy": copy}
     for options in ({"max_version": (1, 0), **asked}, asked):
@@ -231,8 +228,8 @@ def _capsule_of(exporter: Any, copy: bool | None) -> Any:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of another library's array, or of a DLPack capsule (``torch.from_dlpack``). ``copy``
-    True makes a copy, False forbids one.
+    """Return a tensor over the memory of another library's array, or of a DLPack capsule (``torch.from_dlpack``).
+    ``copy`` True makes a copy, False forbids one.
 
     Raises:
         RuntimeError: if it is neither, or the capsule was used before.
@@ -256,18 +253,18 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule over a tensor's memory (``torch.utils.dlpack.to_dlpack``)."""
+    """Return a DLPack capsule over a tensor's memory (``torch.utils.dlpack.to_dlpack``)."""
     return _dlpack(tensor)
 
 
 @tensor_method("__dlpack__")
 def _dlpack(self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None,
             copy: bool | None = None) -> Any:
-    """The protocol by which other libraries see this tensor's memory.
+    """Export this tensor's memory to other libraries by DLPack.
 
     Raises:
         BufferError: if the tensor requires grad, or has no host memory.
-        TypeError: if ``stream`` is no number.
+        TypeError: if ``stream`` is not a number.
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
@@ -293,10 +290,7 @@ def _dlpack(self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_devic
 
 @tensor_method("__dlpack_device__")
 def _dlpack_device(self: Tensor) -> tuple[int, int]:
-    """The kind and the number of the device, as DLPack counts: 1 is the CPU, 12 another, as an NPU.
-
-    Raises:
-        ValueError: for the meta device.
+    """Return the kind and the number of the device by DLPack's numbering: 1 is the CPU, 12 any other, such as an NPU.
     """
     if self.is_meta:
         raise ValueError(f"Unknown device type {self._device.type} for Dlpack")
@@ -305,5 +299,5 @@ def _dlpack_device(self: Tensor) -> tuple[int, int]:
 
 @tensor_method("__array_wrap__")
 def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
-    """What NumPy's functions make of a tensor, as a tensor again; truth values are uint8, as in PyTorch."""
+    """Convert a NumPy function's result back to a tensor; truth values are uint8, as in PyTorch."""
     return from_numpy(array.astype(np.uint8) if array.dtype == bool else array)

@@ -24,7 +24,7 @@ from .factories import empty
 
 
 def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device: Any = None) -> Any:
-    """``torch.Tensor(2, 3)`` (uninitialised) and ``torch.Tensor([1, 2])`` (float32, whatever the numbers)."""
+    """Construct ``torch.Tensor(2, 3)`` (uninitialised) or ``torch.Tensor([1, 2])`` (float32, whatever the numbers)."""
     if len(data) == 1 and isinstance(data[0], Tensor):
         if dtype is not None and data[0]._dtype is not dtype:
             raise TypeError(f"expected {_options(dtype, _device.CPU)} "
@@ -42,13 +42,13 @@ def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device:
 
 
 def _options(dtype: DType, device: Any) -> str:
-    """What a tensor is made with, as a message has it."""
+    """Format a tensor's options for a message."""
     return (f"TensorOptions(dtype={CPP_NAMES[dtype.name]}, device={device}, layout=Strided, "
             "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt))")
 
 
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
-    """A leaf on a tensor's data, as an instance of a subclass (``torch.Tensor._make_subclass``)."""
+    """Return a leaf on a tensor's data, as an instance of a subclass (``torch.Tensor._make_subclass``)."""
     return as_subclass(data._shallow_copy_and_detach(), cls).requires_grad_(require_grad)
 
 
@@ -57,8 +57,8 @@ def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_off
                            device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                            dispatch_sizes_strides_policy: str | None = None, dispatch_device: bool = False,
                            dispatch_layout: bool = False, **unknown: Any) -> Any:
-    """A tensor of a subclass that has a shape, strides, a dtype and a device, but no elements: the class's
-    ``__torch_dispatch__`` says what operators do with it (``torch.Tensor._make_wrapper_subclass``).
+    """Make a tensor of a subclass that has a shape, strides, a dtype and a device, but no elements: the class's
+    ``__torch_dispatch__`` runs its operators (``torch.Tensor._make_wrapper_subclass``).
 
     Raises:
         RuntimeError: if the class has no ``__torch_dispatch__``, or it is to require grad and cannot.
@@ -85,7 +85,7 @@ def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_off
 
 @tensor_method("as_subclass")
 def as_subclass(self: Tensor, cls: Any) -> Any:
-    """This tensor's data as an instance of a subclass (``torch.Tensor.as_subclass``)."""
+    """Return this tensor's data as an instance of a subclass (``torch.Tensor.as_subclass``)."""
     if self._keys & AUTOGRAD and self._grad_fn is None and local.grad_enabled:
         self = alias(self)  # a leaf stays the leaf
     out = new(cls)
@@ -121,7 +121,7 @@ class TypedTensor(type):
 
 
 def typed_constructor(name: str, dtype: DType) -> TypedTensor:
-    """``torch.LongTensor`` and the like."""
+    """Make a class such as ``torch.LongTensor``."""
     doc = f"An uninitialised {dtype.name} tensor of these sizes, or one of these values (``torch.{name}``)."
     return TypedTensor(name, (), {"__doc__": doc, "dtype": dtype, "__module__": __name__.partition(".")[0]})
 

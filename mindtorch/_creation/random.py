@@ -74,7 +74,7 @@ def _integer(function: str, name: str, value: Any) -> int:
 def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
          dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
          pin_memory: bool = False) -> Tensor:
-    """Uniform numbers in [0, 1), of the default dtype unless given (``torch.rand``).
+    """Draw uniform numbers in [0, 1), of the default dtype unless given (``torch.rand``).
 
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
@@ -87,7 +87,7 @@ def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, out:
 def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
           dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
           pin_memory: bool = False) -> Tensor:
-    """Normal numbers of mean 0 and variance 1, of the default dtype unless given (``torch.randn``).
+    """Draw normal numbers of mean 0 and variance 1, of the default dtype unless given (``torch.randn``).
 
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
@@ -100,7 +100,7 @@ def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, out
 def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
             out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
             requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """Integers in [low, high), int64 unless given, by ``randint(high, size)`` or ``randint(low, high, size)``
+    """Draw integers in [low, high), int64 unless given, by ``randint(high, size)`` or ``randint(low, high, size)``
     (``torch.randint``).
 
     Raises:
@@ -122,7 +122,7 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
 
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """The integers from 0 to ``n - 1`` in random order, of dtype int64 unless given (``torch.randperm``).
+    """Return the integers from 0 to ``n - 1`` in random order, of dtype int64 unless given (``torch.randperm``).
 
     Raises:
         RuntimeError: if ``n`` is negative, or more than the dtype counts to.
@@ -136,7 +136,7 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
            out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
            requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """Normal numbers of given means and deviations: tensors, or two numbers and a size (``torch.normal``).
+    """Draw normal numbers of given means and deviations: tensors, or two numbers and a size (``torch.normal``).
 
     Raises:
         RuntimeError: for a negative or complex deviation.
@@ -161,20 +161,20 @@ def _drawn_like(function: str, operator: Operator, operator_generator: Operator,
 
 @options_of(empty_like)
 def rand_like(input: Tensor, *, generator: Generator | None = None, **options: Any) -> Tensor:
-    """``torch.rand`` of a tensor's shape, strides, dtype and device (``torch.rand_like``)."""
+    """Draw as ``torch.rand`` with a tensor's shape, strides, dtype and device (``torch.rand_like``)."""
     return _drawn_like("rand_like", _rand_like, _rand_like_generator, input, generator=generator, **options)
 
 
 @options_of(empty_like)
 def randn_like(input: Tensor, *, generator: Generator | None = None, **options: Any) -> Tensor:
-    """``torch.randn`` of a tensor's shape, strides, dtype and device (``torch.randn_like``)."""
+    """Draw as ``torch.randn`` with a tensor's shape, strides, dtype and device (``torch.randn_like``)."""
     return _drawn_like("randn_like", _randn_like, _randn_like_generator, input, generator=generator, **options)
 
 
 @options_of(empty_like)
 def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None,
                  **options: Any) -> Tensor:
-    """``torch.randint`` of a tensor's shape, strides, dtype and device (``torch.randint_like``)."""
+    """Draw as ``torch.randint`` with a tensor's shape, strides, dtype and device (``torch.randint_like``)."""
     if high is None:
         high = _integer("randint_like", "high", low)
         return _drawn_like("randint_like", _randint_like, _randint_like_generator, input, high, generator=generator,

@@ -31,8 +31,8 @@ def _number(value: Any) -> Any:
 
 def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
            requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
-    """The values in [start, end) in steps of ``step``, int64 if all are ints: ``arange(end)``, ``arange(start, end,
-    step)`` (``torch.arange``).
+    """Return the values in [start, end) in steps of ``step``, int64 if all are ints: ``arange(end)``, ``arange(start,
+    end, step)`` (``torch.arange``).
 
     Raises:
         RuntimeError: if the step is zero or leads away from the end.
@@ -72,13 +72,13 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
 
 
 def _as_given(made: Tensor, out: Tensor | None) -> Tensor:
-    """A sequence in the shape of ``out``, if that holds as many elements."""
+    """Return a sequence in the shape of ``out``, if that holds as many elements."""
     return made if out is None or made.ndim != 1 or made.numel() != out.numel() else made.view(out.shape)
 
 
 @options_of(arange)
 def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
-    """The values in [start, end] with the end, in floating point; ``arange`` is preferred (``torch.range``)."""
+    """Return the values in [start, end] with the end, in floating point; ``arange`` is preferred (``torch.range``)."""
     options.setdefault("dtype", get_default_dtype())
     if options["dtype"].category < FLOATING:
         start, end, step = int(start), int(end), int(step)
@@ -104,7 +104,7 @@ def _spaced(function: str, operator: Callable[..., Tensor], *args: Any, out: Ten
 
 def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: DType | None = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """``steps`` evenly spaced values from ``start`` to ``end``, both included (``torch.linspace``)."""
+    """Return ``steps`` evenly spaced values from ``start`` to ``end``, both included (``torch.linspace``)."""
     return _spaced("linspace", _linspace, start, end, steps, out=out, dtype=dtype, layout=layout, device=device,
                    requires_grad=requires_grad, pin_memory=pin_memory)
 
@@ -112,14 +112,14 @@ def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dty
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None,
              dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
              pin_memory: bool = False) -> Tensor:
-    """Powers of ``base`` whose exponents are those of ``linspace`` (``torch.logspace``)."""
+    """Return powers of ``base`` with exponents as in ``linspace`` (``torch.logspace``)."""
     return _spaced("logspace", _logspace, start, end, steps, base, out=out, dtype=dtype, layout=layout, device=device,
                    requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
         device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A matrix of ones on the diagonal and zeros elsewhere (``torch.eye``)."""
+    """Return a matrix of ones on the diagonal and zeros elsewhere (``torch.eye``)."""
     operator, sizes = (_eye, (n,)) if m is None else (eye_m, (n, m))
     return _spaced("eye", operator, *sizes, out=out, dtype=dtype, layout=layout, device=device,
                    requires_grad=requires_grad, pin_memory=pin_memory)

@@ -13,11 +13,7 @@ from .sequences import arange
 
 
 def _window(name: str, length: int, periodic: bool, options: dict[str, Any], formula: Callable[[Any, int], Any]) -> Any:
-    """The window of ``length`` points that ``formula`` makes of the numbers from 0 and the last of them.
-
-    Raises:
-        RuntimeError: if the length is negative, or the dtype neither floating point nor complex.
-    """
+    """Build the window of ``length`` points from ``formula``, a function of the numbers from 0 and the last one."""
     requires_grad = options.pop("requires_grad", False)
     options["dtype"] = options.get("dtype") or get_default_dtype()
     if options["dtype"].category < FLOATING:
@@ -35,7 +31,7 @@ def _window(name: str, length: int, periodic: bool, options: dict[str, Any], for
 
 @options_of(empty)
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """A triangle (``torch.bartlett_window``)."""
+    """Return a triangle (``torch.bartlett_window``)."""
     def triangle(n: Any, last: int) -> Any:
         n.mul_(2 / last).narrow(0, last // 2 + 1, last - last // 2).mul_(-1).add_(2)
         return n
@@ -45,7 +41,7 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -
 
 @options_of(empty)
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """0.42 - 0.5 cos(2π n / N) + 0.08 cos(4π n / N) (``torch.blackman_window``)."""
+    """Return 0.42 - 0.5 cos(2π n / N) + 0.08 cos(4π n / N) (``torch.blackman_window``)."""
     def cosines(n: Any, last: int) -> Any:
         n = n.mul_(math.pi / last)
         return n.mul(4).cos_().mul_(0.08) - n.mul(2).cos_().mul_(0.5) + 0.42
@@ -56,13 +52,13 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Any) -
 @options_of(empty)
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46,
                    **options: Any) -> Tensor:
-    """alpha - beta cos(2π n / N) (``torch.hamming_window``)."""
+    """Return alpha - beta cos(2π n / N) (``torch.hamming_window``)."""
     return _window("hamming_window", window_length, periodic, options, _raised_cosine(alpha, beta))
 
 
 @options_of(empty)
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """½ - ½ cos(2π n / N), a raised cosine (``torch.hann_window``)."""
+    """Return ½ - ½ cos(2π n / N), a raised cosine (``torch.hann_window``)."""
     return _window("hann_window", window_length, periodic, options, _raised_cosine(0.5, 0.5))
 
 
@@ -72,7 +68,7 @@ def _raised_cosine(alpha: float, beta: float) -> Callable[[Any, int], Any]:
 
 @options_of(empty)
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
-    """I₀(beta √(1 - x²)) / I₀(beta), where x goes from -1 to 1 (``torch.kaiser_window``)."""
+    """Return I₀(beta √(1 - x²)) / I₀(beta) for x from -1 to 1 (``torch.kaiser_window``)."""
     def bessel(n: Any, last: int) -> Any:
         center: Any = ones((), dtype=n._dtype, device=n._device) * beta
         return i0((1 - (n * (2 / last) - 1) ** 2).clamp_min(0).sqrt() * beta) / i0(center)

@@ -40,20 +40,21 @@ registry.on_define.append(attach)
 
 
 def _number(value: Any) -> Any:
-    """A value beside a tensor in an operator as a Python number, or None: NumPy's scalars are numbers, arrays not."""
+    """Return the Python number of a value beside a tensor, or None; NumPy's scalars are numbers, its arrays are not."""
     if isinstance(value, np.generic):
         return value.item() if isinstance(value, (np.number, np.bool_)) else None
     return value if isinstance(value, (int, float, complex)) else None
 
 
 def asking(name: str, operator: str) -> Callable[..., Any]:
-    """The entry of an operator whose calls are calls of ``Tensor.name``, which ask ``__torch_function__`` first."""
+    """Return the entry of an operator whose calls are calls of ``Tensor.name``, which ask ``__torch_function__`` first.
+    """
     return make_entry(registry[operator], offered(name, lambda: getattr(Tensor, name)))
 
 
 def beside_other(name: str, self: Any, other: Any) -> Any:
-    """An operator of Python beside what is neither a tensor nor a number, but may have a ``__torch_function__``. If it
-    has none, tensors are asked only for methods that PyTorch has in Python: its bindings refuse the call before.
+    """Call the ``__torch_function__`` of an operand that is neither a tensor nor a number. If it has none, tensors are
+    asked only for methods that PyTorch has in Python: its bindings refuse the call earlier.
     """
     found = asked((self, other), {})
     if found is None or not (name.startswith("__") or overrides(other.__class__)):
@@ -65,7 +66,7 @@ def beside_other(name: str, self: Any, other: Any) -> Any:
 
 
 def binary(name: str, with_tensor: str, with_number: str | None = None) -> Callable[[Any, Any], Any]:
-    """``self op other``, by these operators, as the method ``name``."""
+    """Make the method ``name``, ``self op other``, from these operators."""
     call = asking(name, with_tensor)
     call_number = asking(name, with_number or with_tensor)
 
@@ -80,8 +81,7 @@ def binary(name: str, with_tensor: str, with_number: str | None = None) -> Calla
 
 
 def equal_to(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """``self == other``, where ``other`` may be an array as well: of all operators, PyTorch lets this one take it.
-    """
+    """Make ``self == other`` accept arrays: of all operators, PyTorch accepts them only here."""
 
     def equality(self: Any, other: Any) -> Any:
         return method(self, from_numpy(other) if other.__class__ is np.ndarray else other)
@@ -90,7 +90,7 @@ def equal_to(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def commuted(name: str, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """``other op self`` where that is ``self op other``."""
+    """Make ``other op self`` of a commutative ``self op other``."""
 
     def reflection(self: Any, other: Any) -> Any:
         if self.__class__ not in TENSOR_TYPES:
@@ -102,7 +102,7 @@ def commuted(name: str, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any
 
 
 def reflected(name: str, with_tensor: str, with_number: str) -> Callable[[Any, Any], Any]:
-    """``other op self``, by these operators, which take ``other`` first."""
+    """Make ``other op self`` from operators that take ``other`` first."""
     offer = offered(name, lambda: getattr(Tensor, name), swapped=True)
     call, call_number = make_entry(registry[with_tensor], offer), make_entry(registry[with_number], offer)
 
@@ -116,7 +116,7 @@ def reflected(name: str, with_tensor: str, with_number: str) -> Callable[[Any, A
 
 
 def among_tensors(name: str, operator: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
-    """``self op other`` (or ``other op self``) of tensors only, as the method ``name``."""
+    """Make the method ``name``, ``self op other`` (or ``other op self``) for tensors only."""
     call = make_entry(registry[operator], offered(name, lambda: getattr(Tensor, name), swapped))
 
     def method(self: Any, other: Any) -> Any:
@@ -129,14 +129,14 @@ def among_tensors(name: str, operator: str, swapped: bool = False) -> Callable[[
 
 @overridable
 def invert(self: Any) -> Any:
-    """``~self``."""
+    """Compute ``~self``."""
     if self._dtype.category >= FLOATING:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(self)
 
 
 def reflected_division(self: Any, other: Any) -> Any:
-    """``other / self``."""
+    """Compute ``other / self``."""
     if _number(other) is None and not isinstance(other, np.ndarray) and other.__class__ not in TENSOR_TYPES:
         return beside_other("__rdiv__", self, other)
     found = asked((self, other), {})
@@ -186,7 +186,7 @@ for _name, _method in METHODS.items():
 
 
 def view_property(name: str, operator: str, what: str) -> property:
-    """An attribute that is a view; assigning to the real or imaginary part writes into it."""
+    """Return an attribute that is a view; assigning to the real or imaginary part writes into it."""
     call = registry[operator].call
 
     def read(self: Tensor) -> Tensor:
@@ -211,7 +211,7 @@ for _name, (_operator, _what) in VIEWS.items():
 
 
 def result_type(tensor1: Any, tensor2: Any) -> DType:
-    """The dtype of an operation on two tensors or numbers (``torch.result_type``).
+    """Return the dtype of an operation on two tensors or numbers (``torch.result_type``).
 
     Raises:
         TypeError: if an operand is neither.

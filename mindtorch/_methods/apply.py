@@ -53,5 +53,5 @@ def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
 
 @tensor_method("map2_")
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
-    """``map_`` with the elements of two other tensors (``torch.Tensor.map2_``)."""
+    """Apply ``callable`` to the elements of three tensors and write the results in place (``torch.Tensor.map2_``)."""
     return _write_each("map2_", self, (x, y), callable)

@@ -22,7 +22,7 @@ class StreamContext:
 
 
 def refusing(error: Callable[[str], Exception], names: Iterable[str], namespace: str) -> dict[str, Callable[..., Any]]:
-    """Functions of these names that raise an error, which is made of the name."""
+    """Make functions of these names that raise ``error(name)``."""
 
     def make(name: str) -> Callable[..., Any]:
         def refuse(*args: Any, **kwargs: Any) -> Any:
@@ -51,39 +51,39 @@ NEEDS_A_DEVICE = (
 
 
 def namespace_of(kind: str) -> dict[str, Any]:
-    """The names of ``torch.cuda`` or ``torch.xpu`` in a PyTorch without it: there is no device, no memory in use, and
-    seeding does nothing; all else raises.
+    """Return the names of ``torch.cuda`` or ``torch.xpu`` in a PyTorch without it: no device, no memory in use, seeding
+    does nothing, everything else raises.
     """
 
     def is_available() -> bool:
-        """Whether there is such a device: no."""
+        """Return False: there is no such device."""
         return False
 
     def device_count() -> int:
-        """The number of such devices: 0."""
+        """Return 0: there is no such device."""
         return 0
 
     def number_of_bytes(device: Any = None) -> int:
-        """The bytes in use: 0."""
+        """Return 0: no memory is in use."""
         return 0
 
     def memory_stats(device: Any = None) -> dict[str, Any]:
-        """The allocator's counts: none."""
+        """Return an empty dictionary: there is no allocator."""
         return {}
 
     def manual_seed(seed: int) -> None:
-        """Seed the device's generator, of which there is none."""
+        """Do nothing: there is no such device."""
         int(seed)
 
     def nothing() -> None:
-        """Do what there is nothing to do for."""
+        """Do nothing: there is no such device."""
 
     def empty_list() -> list[Any]:
-        """What there is of each device: nothing."""
+        """Return an empty list: there is no such device."""
         return []
 
     def unsupported(including_emulation: bool = True) -> bool:
-        """Whether the device can do that: there is none."""
+        """Return False: there is no such device."""
         return False
 
     class device:

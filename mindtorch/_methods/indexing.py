@@ -36,7 +36,8 @@ PLAIN = CPU | NONCONTIGUOUS
 
 @tensor_method("__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
-    """``self[index]``: a view for ints, slices, None and ``...``; a copy as soon as a tensor, list or array indexes.
+    """Compute ``self[index]``: a view for ints, slices, None and ``...``; a copy as soon as a tensor, list or array
+    indexes.
 
     Raises:
         IndexError: if an index is out of range, there are too many, or an object cannot index.
@@ -68,7 +69,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 @tensor_method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
-    """``self[index] = value``: write a tensor or a number, broadcast, into what ``index`` chooses.
+    """Write a tensor or a number, broadcast, to the elements that ``index`` chooses: ``self[index] = value``.
 
     Raises:
         IndexError, ValueError: as for reading.
@@ -94,14 +95,14 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def is_basic(index: Any) -> bool:
-    """Whether an index is made of ints and of slices without a step."""
+    """Return True if an index is made of ints and of slices without a step."""
     if index.__class__ is tuple:
         return all(item.__class__ is int or (item.__class__ is slice and item.step is None) for item in index)
     return index.__class__ is int or (index.__class__ is slice and index.step is None)
 
 
 def is_safe(value: Any, dtype: DType) -> bool:
-    """Whether NumPy writes a number into an array of this dtype as PyTorch does."""
+    """Return True if NumPy writes a number into an array of this dtype as PyTorch does."""
     kind = value.__class__
     if kind is float:
         return dtype.category == FLOATING and dtype.itemsize >= 4 and -3e38 < value < 3e38
@@ -112,7 +113,7 @@ def is_safe(value: Any, dtype: DType) -> bool:
 # -- the general path --------------------------------------------------------------------------------------------------
 
 def get_general(self: Tensor, index: Any) -> Tensor:
-    """Reading, in PyTorch's order of cases."""
+    """Read, in PyTorch's order of cases."""
     if found := asked(as_items(index), {}):
         return handle(Tensor.__getitem__, found, (self, index), {})
     if index is None:
@@ -134,7 +135,7 @@ get_basic = fast_path(basic_view)(get_general)
 
 
 def set_general(self: Tensor, index: Any, value: Any) -> None:
-    """Writing, in PyTorch's order of cases."""
+    """Write, in PyTorch's order of cases."""
     value = as_value(self, value)
     if index is False:
         return
@@ -156,7 +157,11 @@ def set_general(self: Tensor, index: Any, value: Any) -> None:
 
 
 def as_value(self: Tensor, value: Any) -> Any:
-    """What is assigned: a tensor or a number, as a tensor where autograd sees it. Raises TypeError for neither."""
+    """Convert an assigned tensor or number to a tensor, as autograd sees it.
+
+    Raises:
+        TypeError: for any other value.
+    """
     if value.__class__ in TENSOR_TYPES:
         return value
     if isinstance(value, (bool, int, float, complex, np.integer)):
@@ -173,7 +178,7 @@ def as_value(self: Tensor, value: Any) -> Any:
 
 
 def type_name(value: Any) -> str:
-    """A value's type as Python's C functions name it."""
+    """Return a value's type as Python's C functions name it."""
     kind = type(value)
     return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
@@ -194,14 +199,14 @@ def copy_to(part: Tensor, value: Any) -> None:
 
 
 def without_leading_ones(value: Tensor) -> Tensor:
-    """A view without the leading dimensions of size 1."""
+    """Return a view without the leading dimensions of size 1."""
     shape = value.shape
     first = next((d for d, size in enumerate(shape) if size != 1), len(shape))
     return view(value, shape[first:]) if first else value
 
 
 def as_items(index: Any) -> tuple[Any, ...]:
-    """What an index is made of, of which each may have a ``__torch_function__``."""
+    """Return the parts of an index, each of which may have a ``__torch_function__``."""
     return index if index.__class__ is tuple else (index,)
 
 
@@ -210,7 +215,9 @@ def is_int(index: Any) -> bool:
 
 
 def as_tuple(index: Any) -> tuple[Any, ...]:
-    """An index as one item per dimension. A list of tensors, sequences, slices, None or ``...`` counts as a tuple."""
+    """Return an index as one item per dimension. A list of tensors, sequences, slices, None or ``...`` counts as a
+    tuple.
+    """
     if isinstance(index, tuple):
         return index
     if index.__class__ in TENSOR_TYPES or isinstance(index, np.ndarray) or not isinstance(index, Sequence):
@@ -226,7 +233,7 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
 
 
 def dims_of(item: Any) -> int:
-    """How many dimensions an item stands for."""
+    """Return the number of dimensions that an item stands for."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     if item.__class__ in TENSOR_TYPES and item._dtype in (bool_, uint8):
@@ -235,7 +242,8 @@ def dims_of(item: Any) -> int:
 
 
 def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
-    """The view that ints, slices, None and ``...`` make, and the tensors still to index it, one per dimension."""
+    """Return the view that ints, slices, None and ``...`` make, and the tensors still to index it, one per dimension.
+    """
     if all(item.__class__ in TENSOR_TYPES and item._dtype is int64 and item.ndim for item in items) and (
             len(items) <= self.ndim):
         return self, list(items)
@@ -274,7 +282,12 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
 
 
 def index_of(self: Tensor, item: Any) -> Tensor:
-    """Anything else that can index, as a tensor. Raises IndexError if it cannot, TypeError for complex numbers."""
+    """Convert any other index to a tensor.
+
+    Raises:
+        IndexError: if it cannot index.
+        TypeError: for complex numbers.
+    """
     if item.__class__ in TENSOR_TYPES:
         return item
     if isinstance(item, bool):
@@ -293,12 +306,12 @@ def index_of(self: Tensor, item: Any) -> Tensor:
 
 
 def truth(self: Tensor, value: bool) -> Tensor:
-    """The index into a new dimension of size 1 that keeps it (True) or leaves nothing of it (False)."""
+    """Return the index into a new dimension of size 1 that keeps it (True) or leaves nothing of it (False)."""
     return make_tensor([0] if value else [], dtype=int64, device=self._device)
 
 
 def apply_select(part: Tensor, dim: int, index: int, position: int) -> Tensor:
-    """``select``, with errors that name the dimension of the tensor indexed."""
+    """Apply ``select``, with errors that name the dimension of the indexed tensor."""
     if index not in LONG:
         raise ValueError("Overflow when unpacking long long")
     shape = part.shape
@@ -313,7 +326,7 @@ def apply_select(part: Tensor, dim: int, index: int, position: int) -> Tensor:
 
 
 def apply_slice(part: Tensor, dim: int, index: slice, skip_whole: bool = False) -> Tensor:
-    """``slice``, with Python's errors; nothing is done for all of a dimension where that is asked for."""
+    """Apply ``slice``, with Python's errors; return ``part`` itself for a whole dimension if ``skip_whole``."""
     start, stop, step = index.start, index.stop, index.step
     if step is None:
         step = 1
@@ -341,5 +354,5 @@ def slice_end(value: Any) -> int:
 
 @tensor_method("__delitem__")
 def delitem(self: Tensor, index: Any) -> None:
-    """Elements cannot be deleted."""
+    """Raise TypeError: elements cannot be deleted."""
     raise TypeError("Tensor does not support deleting items")

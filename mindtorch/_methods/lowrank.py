@@ -7,7 +7,7 @@ from .._tensor import Tensor
 
 
 def get_approximate_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = None) -> Tensor:
-    """An orthonormal basis, ``(..., m, q)``, of nearly the range of ``A - M``, both ``(..., m, n)``."""
+    """Return an orthonormal basis, ``(..., m, q)``, of nearly the range of ``A - M``, both ``(..., m, n)``."""
     dtype = A.dtype if A.dtype.is_floating_point or A.dtype.is_complex else None
     matrix = A if M is None else A - M
     basis = _qr(matrix @ randn(A.shape[-1], q, dtype=dtype, device=A.device))[0]
@@ -19,7 +19,8 @@ def get_approximate_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = 
 
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2,
                 M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """U (..., m, q), S (..., q) and V (..., n, q) that approximate ``A - M`` in rank q (``torch.svd_lowrank``)."""
+    """Return U (..., m, q), S (..., q) and V (..., n, q) that approximate ``A - M`` in rank q (``torch.svd_lowrank``).
+    """
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     wide = A.shape[-2] < A.shape[-1]
     if M is not None:

@@ -9,12 +9,12 @@ from .._tensor import Tensor, tensor_method
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether an object is a tensor (``torch.is_tensor``)."""
+    """Return True if an object is a tensor (``torch.is_tensor``)."""
     return isinstance(obj, Tensor)
 
 
 def is_storage(obj: Any) -> bool:
-    """Whether an object is a storage (``torch.is_storage``)."""
+    """Return True if an object is a storage (``torch.is_storage``)."""
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
@@ -25,38 +25,38 @@ def _asked(name: str, input: Any) -> Tensor:
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a floating point one (``torch.is_floating_point``)."""
+    """Return True if the dtype is a floating point one (``torch.is_floating_point``)."""
     return _asked("is_floating_point", input).is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is a complex one (``torch.is_complex``)."""
+    """Return True if the dtype is a complex one (``torch.is_complex``)."""
     return _asked("is_complex", input).is_complex()
 
 
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype can hold negative numbers (``torch.is_signed``)."""
+    """Return True if the dtype can hold negative numbers (``torch.is_signed``)."""
     return _asked("is_signed", input).is_signed()
 
 
 def is_conj(input: Tensor) -> bool:
-    """Whether the tensor's elements are the conjugates of what is in memory (``torch.is_conj``)."""
+    """Return True if the elements are the conjugates of the memory's (``torch.is_conj``)."""
     return _asked("is_conj", input).is_conj()
 
 
 def is_neg(input: Tensor) -> bool:
-    """Whether the tensor's elements are the negatives of what is in memory (``torch.is_neg``)."""
+    """Return True if the elements are the negatives of the memory's (``torch.is_neg``)."""
     return _asked("is_neg", input).is_neg()
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode (``torch.is_inference``)."""
+    """Return True if the tensor was made in inference mode (``torch.is_inference``)."""
     return _asked("is_inference", input).is_inference()
 
 
 @tensor_method("is_nonzero")
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element is not zero (``torch.is_nonzero``).
+    """Return True if the only element is not zero (``torch.is_nonzero``).
 
     Raises:
         RuntimeError: if the number of elements is not 1.
@@ -66,13 +66,13 @@ def is_nonzero(input: Tensor) -> bool:
 
 @tensor_method("is_same_size")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape (``torch.is_same_size``)."""
+    """Return True if two tensors have the same shape (``torch.is_same_size``)."""
     return _asked("is_same_size", input).shape == other.shape
 
 
 @tensor_method("dim_order")
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions from that with the largest stride to that with the smallest (``torch.Tensor.dim_order``).
+    """Return the dimensions from that with the largest stride to that with the smallest (``torch.Tensor.dim_order``).
 
     Raises:
         RuntimeError: where ``ambiguity_check`` asks for it, if the strides fit other orders as well, and not just one
@@ -93,17 +93,17 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 
 def numel(input: Tensor) -> int:
-    """The number of elements (``torch.numel``)."""
+    """Return the number of elements (``torch.numel``)."""
     return _asked("numel", input).numel()
 
 
 def get_device(input: Tensor) -> int:
-    """The index of the tensor's device, -1 for the CPU (``torch.get_device``)."""
+    """Return the index of the tensor's device, -1 for the CPU (``torch.get_device``)."""
     return _asked("get_device", input).get_device()
 
 
 def typename(obj: Any) -> str:
-    """The name of a tensor's legacy type, or of an object's type, a class or a function with its module
+    """Return the name of a tensor's legacy type, or of an object's type, a class or a function with its module
     (``torch.typename``).
     """
     if isinstance(obj, Tensor):

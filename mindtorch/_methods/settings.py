@@ -24,7 +24,7 @@ class _State:
 
 
 def get_num_threads() -> int:
-    """How many threads operators use on the CPU (``torch.get_num_threads``)."""
+    """Return the number of threads that operators use on the CPU (``torch.get_num_threads``)."""
     return threads().count
 
 
@@ -38,7 +38,7 @@ def set_num_threads(num: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """How many threads would run operators beside each other (``torch.get_num_interop_threads``)."""
+    """Return the number of threads that would run operators beside each other (``torch.get_num_interop_threads``)."""
     return _State.interop_threads or processors()
 
 
@@ -78,17 +78,17 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic operators were asked for (``torch.are_deterministic_algorithms_enabled``)."""
+    """Return True if deterministic operators were asked for (``torch.are_deterministic_algorithms_enabled``)."""
     return Determinism.enabled
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether others should only warn (``torch.is_deterministic_algorithms_warn_only_enabled``)."""
+    """Return True if nondeterministic operators only warn (``torch.is_deterministic_algorithms_warn_only_enabled``)."""
     return Determinism.warn_only
 
 
 def get_deterministic_debug_mode() -> int:
-    """0 for ``default``, 1 for ``warn``, 2 for ``error`` (``torch.get_deterministic_debug_mode``)."""
+    """Return 0 for ``default``, 1 for ``warn``, 2 for ``error`` (``torch.get_deterministic_debug_mode``)."""
     return (1 if Determinism.warn_only else 2) if Determinism.enabled else 0
 
 
@@ -115,7 +115,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """How precisely float32 matrices are multiplied (``torch.get_float32_matmul_precision``)."""
+    """Return the precision of float32 matrix products (``torch.get_float32_matmul_precision``)."""
     return _State.precision
 
 
@@ -143,7 +143,7 @@ def set_warn_always(b: bool) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """Whether every occasion of a warning should be told (``torch.is_warn_always_enabled``)."""
+    """Return True if every occasion of a warning is reported (``torch.is_warn_always_enabled``)."""
     return Told.always
 
 

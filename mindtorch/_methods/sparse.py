@@ -60,19 +60,19 @@ def _add_method(name: str, method: Callable[..., Any], what: str) -> None:
 
 @tensor_method("sparse_dim")
 def sparse_dim(self: Tensor) -> int:
-    """The number of sparse dimensions: 0, since the tensor is strided (``torch.Tensor.sparse_dim``)."""
+    """Return the number of sparse dimensions: 0, since the tensor is strided (``torch.Tensor.sparse_dim``)."""
     return 0
 
 
 @tensor_method("dense_dim")
 def dense_dim(self: Tensor) -> int:
-    """The number of dense dimensions: all, since the tensor is strided (``torch.Tensor.dense_dim``)."""
+    """Return the number of dense dimensions: all, since the tensor is strided (``torch.Tensor.dense_dim``)."""
     return self.dim()
 
 
 @tensor_method("sspaddmm")
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """A sparse matrix plus the product of a sparse and a dense one (``torch.sspaddmm``).
+    """Return a sparse matrix plus the product of a sparse and a dense one (``torch.sspaddmm``).
 
     Raises:
         RuntimeError: always, since tensors are strided.
@@ -82,7 +82,7 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
 
 @tensor_method("smm")
 def smm(input: Tensor, mat: Tensor) -> Tensor:
-    """The product of a sparse and a dense matrix, which is sparse (``torch.smm``).
+    """Return the product of a sparse and a dense matrix, which is sparse (``torch.smm``).
 
     Raises:
         RuntimeError: always, since tensors are strided.

@@ -24,7 +24,7 @@ MAX_DIMS = 64  #: NumPy's
 
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An uninitialised array. Raises PyTorch's RuntimeError if there is not that much memory."""
+    """Return an uninitialised array. Raises PyTorch's RuntimeError if there is not that much memory."""
     size = prod(shape) * dtype.itemsize
     try:
         if size < LARGE:
@@ -36,8 +36,8 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def out_of_host_memory(shape: tuple[int, ...], dtype: np.dtype) -> RuntimeError:
-    """PyTorch's error where the host has no memory for an array, or its bytes cannot be counted, or NumPy's limit where
-    it has too many dimensions.
+    """Return PyTorch's error of an array that the host has no memory for, or whose bytes cannot be counted; or NumPy's
+    limit for too many dimensions.
     """
     if len(shape) > MAX_DIMS:
         return RuntimeError(f"a tensor of {len(shape)} dimensions: NumPy has at most {MAX_DIMS}")
@@ -50,12 +50,12 @@ def out_of_host_memory(shape: tuple[int, ...], dtype: np.dtype) -> RuntimeError:
 
 
 def can_be(shape: tuple[int, ...], dtype: np.dtype) -> bool:
-    """Whether NumPy has arrays of a shape, were there memory for them. It counts bytes as if no size were 0."""
+    """Return True if NumPy supports an array of this shape, memory aside. NumPy counts bytes as if no size were 0."""
     return len(shape) <= MAX_DIMS and prod([max(size, 1) for size in shape]) * dtype.itemsize < 2**63
 
 
 def _libc() -> Any:
-    """The C library where it is glibc, whose ``malloc`` has settings; else None."""
+    """Return the C library if it is glibc, whose ``malloc`` has settings; else None."""
     library = ctypes.CDLL(None) if sys.platform == "linux" else None
     return library if hasattr(library, "malloc_trim") else None
 

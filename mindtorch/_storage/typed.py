@@ -53,7 +53,7 @@ class TypedStorage(StorageBase):
         return self
 
     def untyped(self) -> UntypedStorage:
-        """The same storage as bytes (``torch.TypedStorage.untyped``)."""
+        """Return the same storage as bytes (``torch.TypedStorage.untyped``)."""
         return self._untyped
 
     _untyped_storage = property(untyped)
@@ -76,23 +76,23 @@ class TypedStorage(StorageBase):
         return self.data
 
     def size(self) -> int:
-        """The number of elements (``torch.TypedStorage.size``)."""
+        """Return the number of elements (``torch.TypedStorage.size``)."""
         return self._untyped.nbytes() // self.dtype.itemsize
 
     __len__ = size
 
     def element_size(self) -> int:
-        """The size of one element in bytes (``torch.TypedStorage.element_size``)."""
+        """Return the size of one element in bytes (``torch.TypedStorage.element_size``)."""
         return self.dtype.itemsize
 
     def type(self) -> str:
-        """The name of the class of storages of this dtype (``torch.TypedStorage.type``)."""
+        """Return the name of the class of storages of this dtype (``torch.TypedStorage.type``)."""
         if self.device.type in ("cpu", "npu"):
             return f"torch.{'npu.' * (self.device.type == 'npu')}{self.pickle_storage_type()}"
         return "torch.storage.TypedStorage"
 
     def pickle_storage_type(self) -> str:
-        """The name under which PyTorch's files know storages of this dtype
+        """Return the name under which PyTorch's files know storages of this dtype
         (``torch.TypedStorage.pickle_storage_type``).
         """
         return NAMES[self.dtype]
@@ -119,7 +119,7 @@ class TypedStorage(StorageBase):
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> TypedStorage:
-        """A storage over the first ``size`` elements of a file, as ``torch.FloatStorage.from_file``.
+        """Return a storage over the first ``size`` elements of a file, as ``torch.FloatStorage.from_file``.
 
         Raises:
             RuntimeError: for ``TypedStorage`` itself, which has no dtype.
@@ -131,8 +131,8 @@ class TypedStorage(StorageBase):
     @classmethod
     def from_buffer(cls, buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0, *,
                     dtype: DType | None = None) -> TypedStorage:
-        """A storage with a copy of the elements in a buffer from byte ``offset`` on, whose bytes are in ``byte_order``
-        'little', 'big' or 'native' (``torch.FloatStorage.from_buffer``).
+        """Return a storage with a copy of the elements in a buffer from byte ``offset`` on, whose bytes are in
+        ``byte_order`` 'little', 'big' or 'native' (``torch.FloatStorage.from_buffer``).
 
         Raises:
             ValueError: for another byte order, and for a buffer that is too short.
@@ -172,7 +172,7 @@ class Removal:
 
 
 def _warn_of_removal() -> None:
-    """PyTorch's warning to who makes a typed storage."""
+    """Issue PyTorch's deprecation warning of typed storages."""
     warn_once("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
               "storage class. This should only matter to you if you are using storages directly.  To access "
               "UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
@@ -180,7 +180,7 @@ def _warn_of_removal() -> None:
 
 
 def _made(data: Any, dtype: DType, device: Any) -> UntypedStorage:
-    """An untyped storage of a number of elements, or with these.
+    """Make an untyped storage of a number of elements, or with these elements.
 
     Raises:
         TypeError: if ``data`` is neither.
@@ -195,7 +195,7 @@ def _made(data: Any, dtype: DType, device: Any) -> UntypedStorage:
 
 
 def typed(self: UntypedStorage, dtype: DType) -> TypedStorage:
-    """This storage as elements of ``dtype``: always the same object for the same dtype."""
+    """Return this storage as elements of ``dtype``: always the same object for one dtype."""
     found = self._typed.get(dtype)
     if found is None:
         found = self._typed[dtype] = TypedStorage(wrap_storage=self, dtype=dtype, _internal=True)

@@ -31,15 +31,15 @@ class StorageBase:
     device: _device.device
 
     def untyped(self) -> UntypedStorage:
-        """The same storage as bytes (``torch.TypedStorage.untyped``)."""
+        """Return the same storage as bytes (``torch.TypedStorage.untyped``)."""
         raise NotImplementedError
 
     def _like(self, storage: UntypedStorage) -> Any:
-        """Another storage as elements of the same kind."""
+        """Return another storage as elements of the same kind."""
         raise NotImplementedError
 
     def _elements(self) -> np.ndarray:
-        """The elements of a CPU storage as a flat array over the same memory.
+        """Return the elements of a CPU storage as a flat array over the same memory.
 
         Raises:
             NotImplementedError: for a storage on another device.
@@ -56,31 +56,31 @@ class StorageBase:
         return self.untyped()._filename
 
     def data_ptr(self) -> int:
-        """The address of the first byte, 0 where there is no memory (``torch.UntypedStorage.data_ptr``)."""
+        """Return the address of the first byte, 0 if there is no memory (``torch.UntypedStorage.data_ptr``)."""
         return self.untyped().data_ptr()
 
     def nbytes(self) -> int:
-        """The size in bytes (``torch.UntypedStorage.nbytes``)."""
+        """Return the size in bytes (``torch.UntypedStorage.nbytes``)."""
         return self.untyped()._nbytes
 
     def resizable(self) -> bool:
-        """Whether ``resize_`` can change the size (``torch.UntypedStorage.resizable``)."""
+        """Return True if ``resize_`` can change the size (``torch.UntypedStorage.resizable``)."""
         return self.untyped()._resizable
 
     def is_shared(self) -> bool:
-        """Whether the storage is in memory that other processes can see (``torch.UntypedStorage.is_shared``)."""
+        """Return True if the storage is in memory that other processes can see (``torch.UntypedStorage.is_shared``)."""
         return self.untyped()._memory_map is not None
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether the bytes lie in page-locked host memory (``torch.UntypedStorage.is_pinned``)."""
+        """Return True if the bytes lie in page-locked host memory (``torch.UntypedStorage.is_pinned``)."""
         return self.untyped()._pinned is not None
 
     def get_device(self) -> int:
-        """The index of the device, -1 for the CPU (``torch.UntypedStorage.get_device``)."""
+        """Return the index of the device, -1 for the CPU (``torch.UntypedStorage.get_device``)."""
         return -1 if self.device.index is None else self.device.index
 
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
-        """The storage on a device, which is itself if it is there (``torch.UntypedStorage.to``)."""
+        """Return the storage on a device, which is itself if it is there (``torch.UntypedStorage.to``)."""
         where, source = _device.resolve_device(_device.device(device)), self.untyped()
         if where == self.device:
             return self
@@ -88,15 +88,15 @@ class StorageBase:
                           else UntypedStorage(source._nbytes, device=where).copy_(source))
 
     def cpu(self) -> Any:
-        """The storage in host memory, which is itself on the CPU (``torch.UntypedStorage.cpu``)."""
+        """Return the storage in host memory, which is itself on the CPU (``torch.UntypedStorage.cpu``)."""
         return self.to(device="cpu")
 
     def npu(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """The storage on an NPU, by default the current one, as ``torch.UntypedStorage.cuda`` does for a GPU."""
+        """Return the storage on an NPU, by default the current one, as ``torch.UntypedStorage.cuda`` does for a GPU."""
         return self.to(device="npu" if device is None else _device.device(device))
 
     def clone(self) -> Any:
-        """A copy on the same device (``torch.UntypedStorage.clone``)."""
+        """Return a copy on the same device (``torch.UntypedStorage.clone``)."""
         source = self.untyped()
         if source._memory is not None:
             return self._like(UntypedStorage(source._nbytes, device=self.device).copy_(source))
@@ -105,7 +105,7 @@ class StorageBase:
         return self._like(UntypedStorage(data=source._host_bytes().copy()))
 
     def tolist(self) -> list[Any]:
-        """The elements as a list of Python numbers (``torch.UntypedStorage.tolist``)."""
+        """Return the elements as a list of Python numbers (``torch.UntypedStorage.tolist``)."""
         return self.cpu()._elements().tolist()
 
     def __iter__(self) -> Iterator[Any]:
@@ -176,7 +176,7 @@ class UntypedStorage(StorageBase):
             self.copy_(UntypedStorage(data=values))
 
     def add_alias(self, tensor: Tensor) -> None:
-        """Remember a tensor that sees this storage, for as long as it lives."""
+        """Register a tensor that uses this storage, for as long as it lives."""
         aliases = self._aliases
         aliases.append(ref(tensor))
         if len(aliases) > self._prune_at:
@@ -184,28 +184,28 @@ class UntypedStorage(StorageBase):
             self._prune_at = max(16, 2 * len(self._aliases))
 
     def aliases(self) -> list[Tensor]:
-        """The live tensors that see this storage, oldest first."""
+        """Return the live tensors that see this storage, oldest first."""
         return [tensor for alias in self._aliases if (tensor := alias()) is not None and tensor._storage is self]
 
     def untyped(self) -> UntypedStorage:
-        """The storage itself (``torch.UntypedStorage.untyped``)."""
+        """Return the storage itself (``torch.UntypedStorage.untyped``)."""
         return self
 
     def _like(self, storage: UntypedStorage) -> UntypedStorage:
         return storage
 
     def nbytes(self) -> int:
-        """The size in bytes (``torch.UntypedStorage.nbytes``)."""
+        """Return the size in bytes (``torch.UntypedStorage.nbytes``)."""
         return self._nbytes
 
     size = nbytes
     __len__ = nbytes
 
     def data_ptr(self) -> int:
-        """The address of the first byte, 0 where there is no memory (``torch.UntypedStorage.data_ptr``).
+        """Return the address of the first byte, 0 if there is no memory (``torch.UntypedStorage.data_ptr``).
 
         Raises:
-            RuntimeError: for the storage of a tensor of a wrapper subclass.
+            RuntimeError: for the storage of a wrapper subclass.
         """
         if self._memory is not None:
             return self._memory.address
@@ -214,7 +214,7 @@ class UntypedStorage(StorageBase):
         return 0 if self._bytes is None or not self._nbytes else self._bytes.__array_interface__["data"][0]
 
     def element_size(self) -> int:
-        """The size of one element in bytes, which is 1 (``torch.UntypedStorage.element_size``)."""
+        """Return the size of one element in bytes, which is 1 (``torch.UntypedStorage.element_size``)."""
         return 1
 
     typed: Callable[[DType], TypedStorage]  #: see ``typed.py``
@@ -289,7 +289,7 @@ class UntypedStorage(StorageBase):
         return self
 
     def type(self) -> str:
-        """The name of the class (``torch.UntypedStorage.type``)."""
+        """Return the name of the class (``torch.UntypedStorage.type``)."""
         return "torch.storage.UntypedStorage"
 
     def byteswap(self, dtype: DType) -> None:
@@ -321,12 +321,12 @@ class UntypedStorage(StorageBase):
         return self
 
     def descriptor(self) -> int:
-        """The file descriptor of shared memory, which is open for as long as this storage lives."""
+        """Return the file descriptor of shared memory, which is open for as long as this storage lives."""
         return self._shared_file.fileno()
 
     @classmethod
     def _over_descriptor(cls, descriptor: int, nbytes: int) -> UntypedStorage:
-        """A storage over another process's shared memory. The descriptor belongs to it from now on."""
+        """Return a storage over another process's shared memory. The descriptor belongs to it from now on."""
         storage = cls()
         storage._rebind(storage._map_file(os.fdopen(descriptor, "r+b", buffering=0), nbytes))
         return storage
@@ -338,8 +338,8 @@ class UntypedStorage(StorageBase):
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """A storage over the first bytes of a file, which are read when they are first looked at
-        (``torch.UntypedStorage.from_file``). With ``shared``, writes go to the file, which is made or grown as needed.
+        """Map the first bytes of a file as a storage, read on first access (``torch.UntypedStorage.from_file``). With
+        ``shared``, writes go to the file, which is made or grown as needed.
 
         Raises:
             RuntimeError: if the file is shorter than ``nbytes`` and not ``shared``.
@@ -377,7 +377,7 @@ def _nameless_file() -> Any:
 
 
 def storage_of_array(array: np.ndarray, resizable: bool = True) -> UntypedStorage:
-    """A CPU storage over the memory of a C-contiguous array."""
+    """Return a CPU storage over the memory of a C-contiguous array."""
     storage = object.__new__(UntypedStorage)  # whose __init__ would look for what this is not
     storage._bytes = data = array.reshape(-1).view(_BYTE) if array.size else np.empty(0, _BYTE)
     storage._nbytes, storage._aliases, storage._typed = data.nbytes, [], {}

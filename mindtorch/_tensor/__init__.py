@@ -64,11 +64,11 @@ class _TensorType(type):
     """
 
     def mro(cls) -> list[type]:
-        """The order of the bases: a subclass with a ``__torch_function__`` has ``Overridable`` in it."""
+        """Return the order of the bases: a subclass with a ``__torch_function__`` has ``Overridable`` in it."""
         return order_of_bases(cls, type.mro(cls))
 
     def __getattribute__(cls, name: str) -> Any:
-        """An attribute of a class; of tensors' methods, those that ask ``__torch_function__``."""
+        """Return an attribute of a class; methods of tensors in the form that asks ``__torch_function__``."""
         value = type.__getattribute__(cls, name)
         if value.__class__ is FunctionType and type.__getattribute__(cls, "__base__") is object:  # not of a subclass
             return of_class(name, value)
@@ -189,13 +189,13 @@ class Tensor(Methods, metaclass=_TensorType):
         return len(self._array.shape) if self._array is not None else len(self.shape)
 
     def dim(self) -> int:
-        """The number of dimensions (``torch.Tensor.dim``)."""
+        """Return the number of dimensions (``torch.Tensor.dim``)."""
         return self.ndim
 
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension (``torch.Tensor.size``).
+        """Return the shape, or the size of one dimension (``torch.Tensor.size``).
 
         Raises:
             IndexError: if ``dim`` is out of range.
@@ -212,17 +212,17 @@ class Tensor(Methods, metaclass=_TensorType):
         return shape[dim]
 
     def numel(self) -> int:
-        """The number of elements (``torch.Tensor.numel``)."""
+        """Return the number of elements (``torch.Tensor.numel``)."""
         return self._array.size if self._array is not None else prod(self.shape)
 
     nelement = numel
 
     def storage_offset(self) -> int:
-        """The place of the first element in the storage, in elements (``torch.Tensor.storage_offset``)."""
+        """Return the place of the first element in the storage, in elements (``torch.Tensor.storage_offset``)."""
         return self._offset
 
     def element_size(self) -> int:
-        """The size of one element in bytes (``torch.Tensor.element_size``)."""
+        """Return the size of one element in bytes (``torch.Tensor.element_size``)."""
         return self._dtype.itemsize
 
     @property
@@ -236,7 +236,9 @@ class Tensor(Methods, metaclass=_TensorType):
         return self.numel() * self._dtype.itemsize
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie without gaps in row-major order, or a format's (``torch.Tensor.is_contiguous``)."""
+        """Return True if the elements lie without gaps in row-major order, or a format's
+        (``torch.Tensor.is_contiguous``).
+        """
         if memory_format is not None and memory_format.name in ("channels_last", "channels_last_3d"):
             ndim = 4 if memory_format.name == "channels_last" else 5
             return self.dim() == ndim and is_channels_last(self.shape, self._strides())
@@ -246,23 +248,24 @@ class Tensor(Methods, metaclass=_TensorType):
         return not self._keys & NONCONTIGUOUS or is_non_overlapping_and_dense(self.shape, self._strides())
 
     def is_floating_point(self) -> bool:
-        """Whether the dtype is a floating point one (``torch.Tensor.is_floating_point``)."""
+        """Return True if the dtype is a floating point one (``torch.Tensor.is_floating_point``)."""
         return self._dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether the dtype is a complex one (``torch.Tensor.is_complex``)."""
+        """Return True if the dtype is a complex one (``torch.Tensor.is_complex``)."""
         return self._dtype.is_complex
 
     def is_signed(self) -> bool:
-        """Whether the dtype can hold negative numbers (``torch.Tensor.is_signed``)."""
+        """Return True if the dtype can hold negative numbers (``torch.Tensor.is_signed``)."""
         return self._dtype.is_signed
 
     def is_conj(self) -> bool:
-        """Whether the elements are the conjugates of those in memory, as after ``conj`` (``torch.Tensor.is_conj``)."""
+        """Return True if the elements are the conjugates of the memory's, as after ``conj`` (``torch.Tensor.is_conj``).
+        """
         return bool(self._keys & CONJUGATE)
 
     def is_neg(self) -> bool:
-        """Whether the elements are the negatives of those in memory: ``conj().imag`` (``torch.Tensor.is_neg``)."""
+        """Return True if the elements are the negatives of the memory's: ``conj().imag`` (``torch.Tensor.is_neg``)."""
         return bool(self._keys & NEGATIVE)
 
     @property
@@ -289,13 +292,13 @@ class Tensor(Methods, metaclass=_TensorType):
         return strided
 
     def get_device(self) -> int:
-        """The index of the device, -1 for the CPU (``torch.Tensor.get_device``)."""
+        """Return the index of the device, -1 for the CPU (``torch.Tensor.get_device``)."""
         return -1 if self._device.index is None else self._device.index
 
     # -- storage ---------------------------------------------------------------------------------------------------
 
     def untyped_storage(self) -> UntypedStorage:
-        """The storage, the same object for all tensors that share it (``torch.Tensor.untyped_storage``)."""
+        """Return the storage, the same object for all tensors that share it (``torch.Tensor.untyped_storage``)."""
         storage = self._storage
         if storage is None:
             if self._keys & PIPELINE:
@@ -319,7 +322,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return self.untyped_storage().typed(self._dtype)
 
     def data_ptr(self) -> int:
-        """The address of the first element, 0 where there is none (``torch.Tensor.data_ptr``).
+        """Return the address of the first element, 0 where there is none (``torch.Tensor.data_ptr``).
 
         Raises:
             RuntimeError: inside of ``vmap``, where a tensor has no memory of its own.
@@ -334,18 +337,19 @@ class Tensor(Methods, metaclass=_TensorType):
         return pointer + self._offset * self._dtype.itemsize if pointer and self.numel() else 0
 
     def is_set_to(self, tensor: Tensor) -> bool:
-        """Whether another tensor has the same storage, shape, strides and offset (``torch.Tensor.is_set_to``)."""
+        """Return True if another tensor has the same storage, shape, strides and offset (``torch.Tensor.is_set_to``).
+        """
         return (self.untyped_storage() is tensor.untyped_storage() and self._offset == tensor._offset
                 and self.shape == tensor.shape and self._strides() == tensor._strides()
                 and not (self._keys ^ tensor._keys) & MATH_BITS)
 
     def is_shared(self) -> bool:
-        """Whether the storage is in memory that other processes can see (``torch.Tensor.is_shared``)."""
+        """Return True if the storage is in memory that other processes can see (``torch.Tensor.is_shared``)."""
         return self.untyped_storage().is_shared()
 
     def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
-        """What takes this tensor's place when a module loads ``other`` for it, with ``assign`` other itself
-        (``torch.Tensor.module_load``); called where modules swap parameters, see ``torch.__future__``.
+        """Return the replacement of this tensor when a module loads ``other``, or ``other`` itself with ``assign``
+        (``torch.Tensor.module_load``). Called where modules swap parameters, see ``torch.__future__``.
         """
         return other.detach() if assign else self.detach().copy_(other)
 
@@ -355,7 +359,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return self
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether the elements lie in page-locked host memory (``torch.Tensor.is_pinned``)."""
+        """Return True if the elements lie in page-locked host memory (``torch.Tensor.is_pinned``)."""
         return self._device.type == "cpu" and self.untyped_storage().is_pinned()
 
     def record_stream(self, stream: Any) -> None:
@@ -389,7 +393,7 @@ class Tensor(Methods, metaclass=_TensorType):
     # -- aliases ---------------------------------------------------------------------------------------------------
 
     def _alias(self, shape: Ints, stride: Ints | None, offset: int, dtype: DType | None = None) -> Tensor:
-        """Another tensor on the same storage and version counter, without a place in the graph."""
+        """Return another tensor on the same storage and version counter, without a place in the graph."""
         out, storage = new(Tensor), self._storage
         if storage is None:
             storage = self.untyped_storage()
@@ -413,13 +417,13 @@ class Tensor(Methods, metaclass=_TensorType):
         return out
 
     def _view(self, shape: Ints, stride: Ints | None, offset: int, dtype: DType | None = None) -> Tensor:
-        """A view: an alias that knows its base."""
+        """Return a view: an alias that knows its base."""
         out = self._alias(shape, stride, offset, dtype)
         views.mark_view(out, self)
         return out
 
     def _shallow_copy_and_detach(self) -> Tensor:
-        """An alias with the same layout that is no view: what ``detach`` returns and what saved outputs are."""
+        """Return an alias with the same layout that is not a view, as ``detach`` and saved outputs need."""
         if self._keys & PYTHON:  # the class, and what its methods put there, is what the tensor is
             out = new(type(self))
             out.__dict__.update({name: value for name, value in self.__dict__.items() if name not in OF_GRAPH})
@@ -473,7 +477,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return out
 
     def _saved_alias(self) -> Tensor:
-        """The same tensor outside the graph, for a node to keep: without a reference back to it, and cheap."""
+        """Return the same tensor outside the graph, for a node to keep: without a reference back to it, and cheap."""
         if self._keys & (PIPELINE | PYTHON):
             return self._shallow_copy_and_detach()  # which learns of the values when they come
         out = new(Tensor)
@@ -489,7 +493,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return out
 
     def _transposed_alias(self) -> Tensor:
-        """An alias of this CPU matrix, transposed, for formulas whose temporaries nothing else refers to."""
+        """Return an alias of this CPU matrix, transposed, for formulas whose temporaries nothing else refers to."""
         out, cell = new(Tensor), self._version_counter
         array: Any = self._array
         rows, columns = array.shape
@@ -506,8 +510,8 @@ class Tensor(Methods, metaclass=_TensorType):
         return out
 
     def _product(self, other: Tensor, turned: bool, other_turned: bool, result_turned: bool) -> Tensor:
-        """The product of two CPU matrices of one dtype, each of them transposed if it is ``turned``, and so the result,
-        which has several rows and columns then. For formulas.
+        """Return the product of two CPU matrices of one dtype, for formulas. Each of the operands, and so the result,
+        is transposed if it is ``turned``.
         """
         left: Any = self._array
         right: Any = other._array
@@ -520,7 +524,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return out
 
     def _expanded_alias(self, shape: Ints) -> Tensor:
-        """A twin of this CPU tensor of no dimensions, expanded to a shape, for the same formulas."""
+        """Return an alias of this 0-d CPU tensor, expanded to a shape, for formulas."""
         out, stride, array = new(Tensor), (0,) * len(shape), self._array
         cell = self._version_counter
         if cell is None:
@@ -553,7 +557,7 @@ class Tensor(Methods, metaclass=_TensorType):
             self._version_counter[0] += 1
 
     def _forget_writes(self) -> Tensor:
-        """This new tensor, in whose version the writes that filled it do not count."""
+        """Return this new tensor with a version counter that ignores the writes that filled it."""
         cell = self._version_counter
         self._version_counter = None if cell is None or len(cell) == 2 else [0, *cell[1:]]  # which knows the memory
         return self
@@ -726,16 +730,16 @@ class Tensor(Methods, metaclass=_TensorType):
         return RemovableHandle(self._post_accumulate_hooks, hook)
 
     def is_inference(self) -> bool:
-        """Whether this tensor was made in inference mode (``torch.Tensor.is_inference``)."""
+        """Return True if this tensor was made in inference mode (``torch.Tensor.is_inference``)."""
         return bool(self._keys & INFERENCE)
 
     def _grad_edge(self) -> tuple[Node, int] | None:
-        """Where this tensor's gradient goes: its node and output number, or its accumulator."""
+        """Return the destination of this tensor's gradient: its node and output number, or its accumulator."""
         node = self._grad_fn if self._base is None else self.grad_fn
         return self._leaf_edge() if node is None else (node, self._output_nr)
 
     def _leaf_edge(self) -> tuple[Node, int] | None:
-        """The accumulator of a leaf; None for a view that requires grad only because its base does now."""
+        """Return the accumulator of a leaf; None for a view that requires grad only because its base does now."""
         return None if self._base is not None and not self._own_grad else (grad_accumulator(self), 0)
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -745,7 +749,7 @@ class Tensor(Methods, metaclass=_TensorType):
         flush_for(self)
 
     def _host(self, operation: str) -> np.ndarray:
-        """The values as an array, for ``operation``, which looks at them. Waits; copies from other devices."""
+        """Return the values as an array for ``operation``, after pending work; copy them from other devices."""
         if self._keys & BATCHED:
             if operation == "check":  # what is wrong with one element is wrong
                 return self._batched[0]._host(operation)
@@ -794,12 +798,12 @@ UNWRAPPED: set[Any] = {Tensor.__dict__["grad"].__get__}
 
 
 def keys_of_class(cls: type) -> int:
-    """The keys that tensors have because of their class."""
+    """Return the keys that tensors have because of their class."""
     return (FUNCTION if overrides(cls) and cls is not Tensor else 0) | (PYTHON if dispatches(cls) else 0)
 
 
 def wrapped(value: Any, cls: Any) -> Any:
-    """A tensor, and those in a list or tuple, as a subclass."""
+    """Convert a tensor, or the tensors in a list or tuple, to a subclass."""
     if cls is Tensor:
         return value
     if isinstance(value, Tensor):
@@ -811,7 +815,7 @@ def wrapped(value: Any, cls: Any) -> Any:
 
 
 def tensor_method(name: str) -> Callable[[Method], Method]:
-    """A decorator: make a function a method of tensors. The stub has those that are named so."""
+    """Decorate a function to make it a method of tensors. The stub lists methods by this decorator."""
 
     def attach(function: Method) -> Method:
         if name.startswith("__"):  # which no function is called by itself; tracebacks and explanations show the name
@@ -827,7 +831,7 @@ BYTE = np.dtype(np.uint8)
 
 
 def view_of_bytes(data: np.ndarray, shape: Ints, dtype: DType, offset: int, stride: Ints, size: int) -> np.ndarray:
-    """An array over part of a flat byte array, whose bounds NumPy checks.
+    """Return an array over part of a flat byte array, whose bounds NumPy checks.
 
     Raises:
         RuntimeError: PyTorch's, if the view has more elements or dimensions than an array can have.
@@ -846,14 +850,14 @@ def view_of_bytes(data: np.ndarray, shape: Ints, dtype: DType, offset: int, stri
 
 
 def from_array(array: np.ndarray, dtype: DType) -> Tensor:
-    """A fresh CPU tensor over a C-contiguous array of the dtype's NumPy dtype, which nothing else refers to."""
+    """Return a fresh CPU tensor over a C-contiguous array of the dtype's NumPy dtype, which nothing else refers to."""
     out = new(Tensor)
     out._array, out._dtype, out._keys = array, dtype, CPU
     return out
 
 
 def empty_tensor(spec: Spec, device: _device.device = _device.CPU) -> Tensor:
-    """An uninitialised CPU tensor, or a meta tensor, of a specification."""
+    """Return an uninitialised CPU tensor, or a meta tensor, of a specification."""
     shape, dtype, stride = spec
     if shape is None:
         raise NotImplementedError("the output's shape depends on data, which a meta tensor does not have")

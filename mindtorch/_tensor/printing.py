@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def type_text(tensor: Any) -> str:
-    """The dtype and the shape of a tensor, or of a description of one: ``float32[2, 3]``."""
+    """Return the dtype and the shape of a tensor, or of a description of one: ``float32[2, 3]``."""
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape or ())}"
 
 
@@ -71,7 +71,7 @@ def set_printoptions(precision: int | None = None, threshold: float | None = Non
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The present settings, as keyword arguments for ``set_printoptions`` (``torch.get_printoptions``)."""
+    """Return the present settings, as keyword arguments for ``set_printoptions`` (``torch.get_printoptions``)."""
     return dataclasses.asdict(PRINT_OPTS)
 
 
@@ -87,7 +87,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 def _str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
-    """The text of `repr(tensor)`; `tensor_contents` stands in for the values if given."""
+    """Return the text of `repr(tensor)`; `tensor_contents` stands in for the values if given."""
     if tensor._keys & BATCHED:
         whole, dim, frame = tensor._batched
         return f"BatchedTensor(lvl={frame.level}, bdim={dim}, value=\n{indent(_str(whole), '    ')}\n)"
@@ -124,7 +124,7 @@ def _contents(tensor: Tensor, indent: int) -> str:
 
 
 def _cells(values: np.ndarray, dtype: DType) -> tuple[list[str], int]:
-    """The aligned text of each element, and the width that a line allows for one."""
+    """Return the aligned text of each element, and the width that a line allows for one."""
     if dtype.is_complex:
         values = values.astype(np.complex128)  # complex32 does not know its parts
         real, real_width = _float_cells(values.real)
@@ -141,7 +141,7 @@ def _cells(values: np.ndarray, dtype: DType) -> tuple[list[str], int]:
 
 
 def _float_cells(values: np.ndarray) -> tuple[list[str], int]:
-    """The text of each element in one common format, and the width of the widest.
+    """Return the text of each element in one common format, and the width of the widest.
 
     Only finite, non-zero elements decide the format and the width, so that a NaN or -0.0 may stand out of its column.
     """
@@ -153,7 +153,7 @@ def _float_cells(values: np.ndarray) -> tuple[list[str], int]:
 
 
 def _float_format(values: np.ndarray) -> str:
-    """The format specification that suits all the values: scientific, whole or fixed-point."""
+    """Return the format specification that suits all the values: scientific, whole or fixed-point."""
     whole = "#.0f"  # a point, and nothing behind it
     if not values.size:
         return whole
@@ -168,7 +168,7 @@ def _float_format(values: np.ndarray) -> str:
 
 
 def _brackets(cells: np.ndarray, elided: list[bool], indent: int, width: int) -> str:
-    """Nested brackets around `cells`; an elided dimension gets dots between its two ends."""
+    """Nest brackets around `cells`; an elided dimension gets dots between its two ends."""
     if cells.ndim == 1:
         parts, dots = cells.tolist(), " ..."
     else:
@@ -186,7 +186,7 @@ def _brackets(cells: np.ndarray, elided: list[bool], indent: int, width: int) ->
 
 
 def _suffixes(tensor: Tensor) -> list[str]:
-    """What a reader could not tell from the values alone."""
+    """Return the facts that the values alone do not show."""
     default = get_default_dtype()
     implied = {default}
     if tensor.is_meta:
@@ -223,7 +223,7 @@ def _grad_fn_name(tensor: Tensor) -> str | None:
 
 
 def _append(text: str, suffixes: list[str], indent: int) -> str:
-    """`text` with the suffixes behind it, each on a new line where the present one is full."""
+    """Append suffixes to `text`, each on a new line if the current one is full."""
     column = len(text.rsplit("\n", 1)[-1]) + 2
     for suffix in suffixes:
         if column + len(suffix) + 2 > PRINT_OPTS.linewidth:

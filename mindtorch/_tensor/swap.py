@@ -16,29 +16,29 @@ class _State:
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:
-    """Whether ``Module.to`` and its like put new Parameters in the place of the old, in place of changing their data
+    """Set whether ``Module.to`` and its like make new Parameters instead of changing the data of the old ones
     (``torch.__future__.set_overwrite_module_params_on_conversion``).
     """
     _State.overwrite = value
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
-    """Whether converting a module makes new Parameters
+    """Return True if converting a module makes new Parameters
     (``torch.__future__.get_overwrite_module_params_on_conversion``).
     """
     return _State.overwrite
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
-    """Whether ``Module.to`` and its like, and ``load_state_dict``, exchange all that a Parameter is with a new one
-    (``torch.utils.swap_tensors``), in place of changing its data
+    """Set whether ``Module.to``, its like and ``load_state_dict`` swap Parameters with new ones
+    (``torch.utils.swap_tensors``) instead of changing their data
     (``torch.__future__.set_swap_module_params_on_conversion``).
     """
     _State.swap = value
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """Whether converting or loading a module exchanges what its Parameters are
+    """Return True if converting or loading a module swaps its Parameters
     (``torch.__future__.get_swap_module_params_on_conversion``).
     """
     return _State.swap
@@ -54,7 +54,7 @@ def _refuse_backward(grads: Any) -> NoReturn:
 
 
 def _aliases(tensor: Tensor) -> list[tuple[list[weakref.ref[Tensor]], int]]:
-    """Where the tensor's storage notes, by a weak reference, that the tensor is one of those that use it."""
+    """Return the places in the storage's list of aliases that refer to the tensor."""
     aliases = [] if tensor._storage is None else tensor._storage._aliases
     return [(aliases, i) for i, alias in enumerate(aliases) if alias() is tensor]
 

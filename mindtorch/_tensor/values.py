@@ -20,7 +20,7 @@ ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of a tensor whose values ar
 
 @tensor_method("item")
 def item(self: Tensor) -> Any:
-    """The only element as a Python number (``torch.Tensor.item``).
+    """Return the only element as a Python number (``torch.Tensor.item``).
 
     Raises:
         RuntimeError: if the number of elements is not 1.
@@ -35,14 +35,14 @@ def item(self: Tensor) -> Any:
 
 @tensor_method("tolist")
 def tolist(self: Tensor) -> Any:
-    """The elements as nested lists of Python numbers (``torch.Tensor.tolist``)."""
+    """Return the elements as nested lists of Python numbers (``torch.Tensor.tolist``)."""
     array = self._host("tolist")
     return (array if (wider := WIDER.get(self._dtype.name)) is None else array.astype(wider)).tolist()
 
 
 @tensor_method("numpy")
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """The elements as an array over the same memory, or by ``force`` as a copy (``torch.Tensor.numpy``).
+    """Return the elements as an array over the same memory, or by ``force`` as a copy (``torch.Tensor.numpy``).
 
     Raises:
         RuntimeError: if the tensor requires grad, derivatives are recorded and ``force`` is not set.
@@ -85,7 +85,7 @@ def truth(self: Tensor) -> bool:
 
 
 def without_imaginary_part(number: Any, kind: str) -> Any:
-    """A number, without its imaginary part if that is zero. Raises RuntimeError if it is not."""
+    """Return a number, without its imaginary part if that is zero. Raises RuntimeError if it is not."""
     if isinstance(number, complex):
         if number.imag:
             raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
@@ -94,7 +94,7 @@ def without_imaginary_part(number: Any, kind: str) -> Any:
 
 
 def number(self: Tensor) -> Any:
-    """The only element, for Python's own conversions. Raises ValueError if there is not one."""
+    """Return the only element, for Python's own conversions. Raises ValueError if there is not one."""
     if self.numel() != 1:
         raise about(ValueError("only one element tensors can be converted to Python scalars"), "number of many",
                     self=self)
@@ -102,7 +102,7 @@ def number(self: Tensor) -> Any:
 
 
 def scalar(self: Tensor) -> Any:
-    """The only element as a floating point or complex number, whose gradient is lost."""
+    """Return the only element as a floating point or complex number, whose gradient is lost."""
     if self._keys & AUTOGRAD and local.grad_enabled:
         warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                   "Consider using tensor.detach() first.")
@@ -148,7 +148,7 @@ def iterator(self: Tensor) -> Iterator[Tensor]:
 
 @tensor_method("__reversed__")
 def backwards(self: Tensor) -> Tensor:
-    """This tensor with its first dimension flipped (``torch.Tensor.__reversed__``)."""
+    """Flip the first dimension (``torch.Tensor.__reversed__``)."""
     return self.flip(0) if self.ndim else self
 
 

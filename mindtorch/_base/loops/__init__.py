@@ -1,16 +1,16 @@
-"""Loops over elements that NumPy lacks, or that take it many passes, compiled by numba where that is installed
-(``pip install numba``).
+"""Loops that NumPy lacks, or takes many passes for, compiled by numba where it is installed (``pip install numba``).
 
-``bodies`` is the table: a loop is a function of arrays. Its caller has a way by NumPy, too, and goes it where
-``Loop.compiled`` returns None: without numba, and for arrays that would not repay the compilation, which is the import
-of numba (half a second in each process) and, until it is on the disk, a tenth of a second a loop. Of loops that compute
-the same bits as NumPy's way, that is so until NumPy has computed ``REPAID`` elements, or ``SOON`` of them where numba
-is there already; a loop that rounds otherwise
-computes all arrays from ``LARGE`` elements on and no smaller ones, so that results do not depend on what ran before.
-In programs of ``torch.compile``, which are compiled to be called often, such loops begin at ``FEW`` elements.
+``bodies`` is the table; a loop is a function of arrays. Every caller can compute with NumPy as well, and does so if
+``Loop.compiled`` returns None: without numba, or for arrays too small to repay the compilation. Importing numba takes
+half a second in each process, and compiling a loop a tenth of a second until it is cached on disk.
 
-Loops let go of Python's lock, so that ``blocks`` may run them on several threads, and they write to given arrays alone.
-A signal waits until a loop is compiled; if that fails, a warning says so, and NumPy computes.
+A loop that computes the same bits as NumPy is compiled once NumPy has computed ``REPAID`` elements, or ``SOON`` of them
+if numba is imported already. A loop that rounds differently computes all arrays of at least ``LARGE`` elements and no
+smaller ones, so that results do not depend on earlier calls. In programs of ``torch.compile`` such loops begin at
+``FEW`` elements.
+
+Loops release Python's lock, so ``blocks`` may run them on several threads; they write only to given arrays. A signal
+waits until a loop is compiled. If compilation fails, a warning says so, and NumPy computes.
 """
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _compiling = forks.lock()
 
 
 class State(threading.local):
-    """What a thread computes by loops that round otherwise than NumPy: arrays from so many elements on."""
+    """The smallest array that this thread computes by loops that round differently from NumPy."""
 
     least = LARGE
 
@@ -48,7 +48,7 @@ state = State()
 
 @cache
 def numba() -> Any:
-    """The module, where it is installed and takes this NumPy."""
+    """Import numba; return None if it is not installed or does not support this NumPy."""
     try:
         return forks.load_module("numba")
     except ImportError:
@@ -56,7 +56,7 @@ def numba() -> Any:
 
 
 class Loop:
-    """A loop of ``bodies``. If it is ``exact``, NumPy computes the same bits, but for those of NaN."""
+    """A loop of ``bodies``. If ``exact``, NumPy computes the same bits, except for those of NaN."""
 
     def __init__(self, name: str, exact: bool = False):
         self.name, self.exact = name, exact
@@ -64,7 +64,7 @@ class Loop:
         self._left: float = REPAID if exact else 0  # elements until it is compiled
 
     def compiled(self, size: int) -> Callable[..., Any] | None:
-        """The function of arrays, to compute so many elements in all; None where that is left to NumPy."""
+        """Return the compiled function for a call over ``size`` elements; None if NumPy is to compute it."""
         if not self.exact and size < state.least:
             return None
         if self._function is None:
@@ -74,14 +74,15 @@ class Loop:
         return self._function
 
     def if_imported(self) -> Callable[..., Any] | None:
-        """The function, where numba has been imported; it alone would not repay that."""
+        """Return the compiled function if numba has been imported already: this loop alone would not repay the import.
+        """
         if self._function is None and self._left != inf and "numba" in sys.modules:
             self._compile_once()
         return self._function
 
     def taking(self, x: np.ndarray, *others: np.ndarray) -> Callable[..., Any] | None:
-        """The function, to compute as many elements as the first of these arrays has; None where that is left to NumPy,
-        or not all of them are contiguous and of float32, as most loops take them.
+        """Return the compiled function for these arrays; None if NumPy is to compute it, or if an array is not
+        contiguous float32.
         """
         for array in (x, *others):
             if array.dtype is not SINGLE or not array.flags.c_contiguous:
@@ -109,8 +110,7 @@ class Loop:
 
 
 def of_any_memory(loop: Callable[..., Any]) -> Callable[..., Any]:
-    """A loop that takes copies of arrays that it refuses before it begins: those that may not be written to, and those
-    that are not aligned. What it writes to are neither.
+    """Wrap a loop so that arrays which it refuses (read-only or unaligned ones) are copied first. Outputs are neither.
     """
     def call(*args: Any) -> Any:
         try:

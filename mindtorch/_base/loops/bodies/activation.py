@@ -60,9 +60,9 @@ def silu(x: Any, out: Any) -> None:
 
 @loop("float32[::1]", "float32[::1]")
 def gelu(x: Any, out: Any) -> None:
-    """``x`` times the area under the normal density left of it, which is ``sigmoid`` of twice what its tanh is of.
+    """Compute ``x`` times the normal distribution's cumulative density, as a ``sigmoid`` of a polynomial.
 
-    The difference added is 0, and NaN for infinities, as PyTorch has it.
+    The added difference is 0, or NaN for infinities, as PyTorch has it.
     """
     for i in range(len(x)):
         out[i] = x[i] / (f32(1) + exp(f32(-2) * x[i] * polynomial(x[i] * x[i], ARTANH_ERF))) + (x[i] - x[i])

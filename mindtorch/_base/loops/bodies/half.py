@@ -25,7 +25,7 @@ def from_bfloat16(bits: Any) -> Any:
 
 @njit
 def to_bfloat16(x: Any) -> Any:
-    """The nearest, and of two as near the even one; NaN has its sign and one bit, as ml_dtypes makes it."""
+    """Round to the nearest bfloat16, ties to even; NaN keeps its sign and one bit, as in ml_dtypes."""
     bits = u32(bits_of(x))
     upper = u32(bits >> u32(16))
     rounded = u32(bits + u32(0x7FFF) + (upper & u32(1))) >> u32(16)
@@ -58,7 +58,7 @@ def narrow_bfloat16(x: Any, out: Any) -> None:
 
 @loop("uint16[::1]", "uint16[::1]", "uint16[::1]", "int64")
 def arithmetic_float16(x: Any, y: Any, out: Any, operation: Any) -> None:
-    """By the place of the operation in ``ARITHMETIC``."""
+    """Compute the operation that ``operation`` numbers in ``ARITHMETIC``, in float16."""
     if operation == 0:
         for i in range(len(x)):
             out[i] = to_float16(from_float16(x[i]) + from_float16(y[i]))
@@ -75,7 +75,7 @@ def arithmetic_float16(x: Any, y: Any, out: Any, operation: Any) -> None:
 
 @loop("uint16[::1]", "uint16[::1]", "uint16[::1]", "int64")
 def arithmetic_bfloat16(x: Any, y: Any, out: Any, operation: Any) -> None:
-    """By the place of the operation in ``ARITHMETIC``."""
+    """Compute the operation that ``operation`` numbers in ``ARITHMETIC``, in bfloat16."""
     if operation == 0:
         for i in range(len(x)):
             out[i] = to_bfloat16(from_bfloat16(x[i]) + from_bfloat16(y[i]))

@@ -9,8 +9,7 @@ from .writing import loop
 
 
 def of_lines(name: str, operation: Callable[[Any, Any], Any], lines_first: bool) -> None:
-    """The loop of arithmetic of lines and another line, which is that of all, or a column, which has a number of each.
-    """
+    """Build the loop of arithmetic between rows and another row, or a column. A single row is broadcast to all."""
 
     def body(x: Any, y: Any, out: Any) -> None:
         for row in range(len(x)):

@@ -8,7 +8,9 @@ from .writing import f32, loop
 
 @loop("float32[:,::1]", "int64[::1]", "int64", 'Array(float32, 0, "C")', 'Array(float32, 0, "C")', result="bool_")
 def nll_loss(x: Any, target: Any, ignored: Any, total: Any, count: Any) -> Any:
-    """Minus the sum of the elements of the classes, and how many are not ignored; False if one is no class."""
+    """Sum the negated elements of the classes, and count the targets that are not ignored; return False for an invalid
+    class.
+    """
     found, counted = 0.0, 0
     for row in range(len(x)):
         place = target[row]

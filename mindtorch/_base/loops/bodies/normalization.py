@@ -11,7 +11,7 @@ from .writing import SUMS, f32, loop
 @loop("float32[:,::1]", "float32[::1]", "float32[::1]", "float32", "float32[:,::1]", "float32[::1]", "float32[::1]",
       fastmath=SUMS)
 def layer_norm(x: Any, weight: Any, bias: Any, eps: Any, out: Any, means: Any, scales: Any) -> None:
-    """Each line less its mean and by its standard deviation, of which the reciprocals are ``scales``."""
+    """Normalise each row; store the means, and the reciprocal standard deviations as ``scales``."""
     part = f32(1) / f32(x.shape[1])
     for row in range(len(x)):
         line, result = x[row], out[row]
@@ -31,8 +31,8 @@ def layer_norm(x: Any, weight: Any, bias: Any, eps: Any, out: Any, means: Any, s
       "float32[::1]", "float32[::1]", fastmath=SUMS)
 def layer_norm_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any, of_x: Any, of_weight: Any,
                         of_bias: Any) -> None:
-    """The gradient of the input; to those of weight and bias the lines' are added. A single line of ``grad`` is that of
-    all.
+    """Compute the input's gradient, and add the rows' parts to the gradients of weight and bias. A single row of
+    ``grad`` is broadcast to all.
     """
     part = f32(1) / f32(x.shape[1])
     for row in range(len(x)):

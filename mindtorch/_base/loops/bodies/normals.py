@@ -12,7 +12,7 @@ from .writing import bits_of, f32, float_of, fma, i32, loop, polynomial
 
 @njit
 def log(x: Any) -> Any:
-    """Cephes' logf of a normal number, rounded where PyTorch's is."""
+    """Compute Cephes' ``logf`` of a normal number, rounded as in PyTorch."""
     bits = bits_of(x)
     x = float_of(i32((bits & i32(0x7FFFFF)) | i32(0x3F000000)))
     small = x < SQRT_HALF
@@ -25,7 +25,7 @@ def log(x: Any) -> Any:
 
 @loop("float32[::1]")
 def box_muller(u: Any) -> None:
-    """Normal numbers from uniform ones, over which they are written, as ``_random.box_muller.blocks`` computes them."""
+    """Write normal numbers over uniform ones, as ``random.box_muller.blocks`` computes them."""
     high, middle, low = PI_OVER_4
     for block in range(len(u) // 16):
         for i in range(8):

@@ -10,7 +10,7 @@ from .writing import SUMS, bits_of, f32, f64, float_of, i32, loop, ordered
 
 @loop("float32[:,::1]", "float32[::1]", fastmath=SUMS)
 def sum_lines(x: Any, out: Any) -> None:
-    """The sums of 2048 elements each are added up in float64, so that rounding errors stay small."""
+    """Sum each row in pieces of 2048 elements; the pieces are added in float64, so that rounding errors stay small."""
     for row in range(len(x)):
         total = f64(0)
         for start in range(0, x.shape[1], 2048):
@@ -23,9 +23,7 @@ def sum_lines(x: Any, out: Any) -> None:
 
 @loop("float32[:,::1]", "float32[:,::1]", "float32[::1]", "int64", "int64")
 def sum_rows(x: Any, out: Any, rest: Any, rows: Any, step: Any) -> None:
-    """For so many rows each the sum of the sums of ``step`` rows, a multiple of four, and the sum of the rows that are
-    over; all are added up one after the other.
-    """
+    """Sum rows in blocks of ``step`` (a multiple of four), then the remainder."""
     line = np.empty(out.shape[1], f32)
     for k in range(len(out)):
         part, target = x[k * rows:(k + 1) * rows], out[k]
@@ -50,7 +48,7 @@ def sum_rows(x: Any, out: Any, rest: Any, rows: Any, step: Any) -> None:
 
 @loop("float32[:,::1]", "float32[::1]", "bool_")
 def extreme_of_lines(x: Any, out: Any, lowest: Any) -> None:
-    """The largest number of each line, or the lowest; NaN, if it has one."""
+    """Find the largest number of each row, or the smallest; NaN if it has one."""
     flip = i32(-1) if lowest else i32(0)
     for row in range(len(x)):
         line, top, magnitude = x[row], i32(-2147483648), i32(0)
@@ -63,7 +61,7 @@ def extreme_of_lines(x: Any, out: Any, lowest: Any) -> None:
 
 @loop("float32[:,::1]", "int64[::1]", "bool_", "int64")
 def extreme_in_columns(x: Any, out: Any, lowest: Any, start: Any) -> None:
-    """The first row in which the largest number of some of the columns stands, or the lowest, or NaN."""
+    """Find, for some of the columns, the first row that holds the largest number, the smallest, or NaN."""
     flip = i32(-1) if lowest else i32(0)
     tops, rows = np.full(len(out), -2147483648, i32), np.zeros(len(out), i32)
     for row in range(len(x)):

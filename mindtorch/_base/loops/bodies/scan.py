@@ -10,7 +10,7 @@ from .writing import f32, f64, loop
 
 @loop("float32[:,::1]", "float32[:,::1]")
 def cumsum(x: Any, out: Any) -> None:
-    """The sums up to each element of each line, kept in float64, as PyTorch keeps them."""
+    """Sum up to each element of each row; the running sum is float64, as in PyTorch."""
     for row in range(len(x)):
         total = f64(0)
         for i in range(x.shape[1]):
@@ -20,7 +20,7 @@ def cumsum(x: Any, out: Any) -> None:
 
 @loop("float32[:,::1]", "float32[:,::1]", "int64", "int64")
 def cumsum_down(x: Any, out: Any, start: Any, stop: Any) -> None:
-    """The same down some of the columns."""
+    """Sum down some of the columns as ``cumsum`` does."""
     totals = np.zeros(stop - start)
     for row in range(len(x)):
         for i in range(len(totals)):

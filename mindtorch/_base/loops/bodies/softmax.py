@@ -13,8 +13,8 @@ from .writing import SUMS, bits_of, f32, float_of, i32, loop, ordered
 
 @njit
 def largest(x: Any) -> Any:
-    """The largest number, by integers of the same order, of which LLVM makes vectors; whatever comes of NaN, which all
-    exponentials of its line are.
+    """Return the maximum, compared as order-preserving integers so that LLVM vectorises it. NaN gives an arbitrary
+    value: the exponentials of its row are NaN in any case.
     """
     top = i32(-2147483648)
     for i in range(len(x)):
@@ -24,7 +24,7 @@ def largest(x: Any) -> Any:
 
 @njit
 def largest_down(x: Any, start: Any, stop: Any) -> Any:
-    """The same of some of the columns."""
+    """Return the maxima of some of the columns, as ``largest`` does."""
     tops = np.full(stop - start, -2147483648, i32)
     for row in range(len(x)):
         line = x[row, start:stop]

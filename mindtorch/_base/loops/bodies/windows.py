@@ -11,8 +11,8 @@ from .writing import i32, loop, u64
 @loop("int32[::1]", "int32[::1]", *["int64"] * 11)
 def columns(x: Any, out: Any, height: Any, width: Any, top: Any, left: Any, room: Any, room_width: Any, kernel: Any,
             kernel_width: Any, down: Any, across: Any, count: Any) -> None:
-    """For each plane, with zeros around it that make it ``room`` elements in rows of ``room_width``, ``count`` elements
-    from each of those on that the window finds at its first place, which are ``down`` and ``across`` apart.
+    """Write im2col: for each plane, padded to ``room`` elements in rows of ``room_width``, and each window offset, copy
+    ``count`` consecutive elements. Offsets are ``down`` and ``across`` apart.
     """
     wide, target = np.zeros(room, i32), 0
     for plane in range(len(x) // (height * width)):
@@ -30,7 +30,7 @@ def columns(x: Any, out: Any, height: Any, width: Any, top: Any, left: Any, room
 
 @loop("float32[::1]", "float32[::1]", "float32[::1]", "int64", "int64", "int64")
 def real_places(x: Any, bias: Any, out: Any, rows: Any, width: Any, line: Any) -> None:
-    """Of the lines that the places of each channel are, the real ones, with which they begin, and a bias."""
+    """Copy the first ``width`` elements of each line of a channel, without the padding, and add the channel's bias."""
     source, target = 0, 0
     for channel in range(len(out) // (rows * width)):
         added = bias[u64(channel % len(bias))]
@@ -43,7 +43,7 @@ def real_places(x: Any, bias: Any, out: Any, rows: Any, width: Any, line: Any) -
 
 @loop("int32[::1]", "int32[::1]", "int64", "int64", "int64")
 def all_places(x: Any, out: Any, rows: Any, width: Any, line: Any) -> None:
-    """The same back, with zeros at places that are no real ones."""
+    """Undo ``real_places``, with zeros in the padding."""
     source, target = 0, 0
     while source < len(x):
         for row in range(rows):

@@ -17,7 +17,7 @@ SUMS = {"reassoc"}
 
 
 def loop(*arrays: str, fastmath: Any = False, result: str = "void") -> Callable[[Any], Any]:
-    """A function of arrays, and numbers, of these types."""
+    """Register a function of arrays and numbers of these types as a loop."""
 
     def decorate(function: Any) -> Any:
         LOOPS[function.__name__] = lambda cache: njit(
@@ -28,7 +28,7 @@ def loop(*arrays: str, fastmath: Any = False, result: str = "void") -> Callable[
 
 
 def unary(result: Any, operand: Any, write: Callable[..., Any]) -> Any:
-    """A function of one number, which ``write`` makes by LLVM's builder."""
+    """Make a function of one number from ``write``, which calls LLVM's builder."""
     return intrinsic(lambda typing, value: (
         result(operand), lambda context, builder, signature, values: write(builder, values[0])))
 
@@ -57,5 +57,5 @@ def polynomial(x: Any, coefficients: Any) -> Any:
 
 @njit
 def ordered(bits: Any) -> Any:
-    """The integer that has the place of a number of these bits among integers, and the bits of such an integer."""
+    """Map the bits of a float to an integer with the same order, and back."""
     return i32(bits ^ (i32(bits >> i32(31)) & i32(0x7FFFFFFF)))
