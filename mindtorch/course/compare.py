@@ -1,4 +1,4 @@
-"""Whether two values are the same, and in one sentence how they differ."""
+"""Comparison of a reader's value with the right one, and their difference in one sentence."""
 from __future__ import annotations
 
 import math
@@ -12,13 +12,13 @@ from .._dispatch.dispatcher import TENSOR_TYPES
 from .._tensor.printing import type_text
 
 #: Relative and absolute tolerance, by the size of a float in bytes. PyTorch's own fused attention is 1.5e-6 from the
-#: formula in a gradient of which most cancels.
+#: formula in a gradient whose terms nearly cancel.
 TOLERANCES = {2: (1e-2, 1e-3), 4: (1e-5, 3e-6), 8: (1e-9, 1e-12)}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How a reader's value differs: a sentence, and where both are tensors of one shape, these two for a picture."""
+    """The difference of a reader's value: a sentence, and for tensors of one shape both of them, for a picture."""
 
     text: str
     expected: Any = None
@@ -26,8 +26,8 @@ class Difference:
 
 
 def difference(expected: Any, got: Any) -> Difference | None:
-    """How ``got`` differs from ``expected``; None if it does not. Lists are as good as tuples, and NumPy's numbers as
-    Python's; tensors have to agree in shape and dtype, and in values but for rounding.
+    """Return how ``got`` differs from ``expected``, or None if it does not. Lists equal tuples, and NumPy's numbers
+    Python's; tensors must agree in shape and dtype, and in values up to rounding.
     """
     if got is None and expected is not None:
         return Difference(f"it returned nothing, where {shown(expected)} is right")
@@ -40,7 +40,7 @@ def difference(expected: Any, got: Any) -> Difference | None:
     if isinstance(expected, dict):
         return _of_dicts(expected, got)
     if isinstance(expected, bool) and not isinstance(got, bool):
-        return Difference(f"it returned {shown(got)}, where True or False is asked for")
+        return Difference(f"it returned {shown(got)}, where True or False is right")
     if isinstance(expected, Number):
         got = got.item() if _is_tensor(got) and got.numel() == 1 else got
         if not isinstance(got, Number) or not _close(expected, got):
@@ -90,7 +90,7 @@ def _of_tensors(expected: Any, got: Any) -> Difference | None:
 
 def _of_sequences(expected: Any, got: Any) -> Difference | None:
     if not isinstance(got, tuple | list):
-        return Difference(f"it returned {shown(got)}, where a tuple or a list is asked for: {shown(expected)}")
+        return Difference(f"it returned {shown(got)}, where a tuple or a list is right: {shown(expected)}")
     if len(got) != len(expected):
         return Difference(f"it returned {shown(got)}, with {len(got)} entries where {len(expected)} are right")
     for i, (right, mine) in enumerate(zip(expected, got, strict=True)):
@@ -103,13 +103,13 @@ def _of_sequences(expected: Any, got: Any) -> Difference | None:
 
 
 def _of_dicts(expected: dict[str, Any], got: Any) -> Difference | None:
-    """Dictionaries of observations, whose keys say what was observed."""
+    """Compare dictionaries of observations by name."""
     if not isinstance(got, dict):
         return Difference(f"it returned {shown(got)}, where {shown(expected)} is right")
     for name, right in expected.items():
-        if name not in got:  # it did not come to that, since something else was observed
+        if name not in got:  # something else was observed instead
             return Difference("; ".join(f"{other}: {shown(got[other])}" for other in got if other not in expected)
-                              or f"{name}: nothing was seen")
+                              or f"{name}: nothing was observed")
         found = difference(right, got[name])
         if found is not None:
             return Difference(f"{name}: {_observed(right, got[name], found.text)}", found.expected, found.got)
@@ -117,7 +117,7 @@ def _of_dicts(expected: dict[str, Any], got: Any) -> Difference | None:
 
 
 def _observed(expected: Any, got: Any, text: str) -> str:
-    """A difference of what was observed, which no function has returned."""
+    """Return the sentence for an observed value, which no function returned."""
     if got is None:
         return f"none, where {shown(expected)} is right"
     if isinstance(expected, tuple | list) and not len(expected):
@@ -130,7 +130,7 @@ def _number(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value in a sentence."""
+    """Return a value's text for a sentence."""
     if _is_tensor(value):
         return f"a tensor {type_text(value)}"
     text = repr(tuple(value) if isinstance(value, list | tuple) else value)

@@ -1,4 +1,4 @@
-"""The instructor's guide: a page for each lesson, from what the lessons and their notebooks say themselves."""
+"""The instructor's guide: a page for each lesson, made from the lessons and their notebooks."""
 from __future__ import annotations
 
 import json
@@ -51,8 +51,8 @@ negative or repeated values: the check shows the call that fails.
 
 
 def guide(masters: Path) -> str:
-    """The guide as Markdown: how to hold a session, and for each lesson its parts with minutes, predictions, labs,
-    usual mistakes, and the answer.
+    """Return the guide as Markdown: how to hold a session, and for each lesson its parts with minutes, predictions,
+    labs, usual mistakes, and the answer.
 
     Raises:
         FileNotFoundError: if a lesson's notebook is not in the folder.
@@ -84,7 +84,7 @@ def _page(lesson: Lesson, masters: Path) -> str:
 
 
 def _heading(text: str) -> str:
-    """The heading of a cell, without its number."""
+    """Return the heading of a cell, without its number."""
     return re.sub(r"^#+ (\d+\. )?", "", text.partition("\n")[0])
 
 

@@ -1,4 +1,4 @@
-"""Readers' code runs with a limit of time, and what it raises becomes a value."""
+"""Limits of time for readers' code, whose errors become values."""
 from __future__ import annotations
 
 import ctypes
@@ -18,13 +18,13 @@ PACKAGE = str(Path(__file__).parents[1])
 
 
 class TimeIsUp(BaseException):
-    """Raised in the thread whose time is up; no Exception, so that ``except Exception`` does not catch it."""
+    """Raised in the thread whose time is up. It is not an Exception, so ``except Exception`` does not catch it."""
 
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """A block that is interrupted after so many seconds, between two instructions of Python; again and again, should
-    it catch that. What a function in C does is not interrupted.
+    """Interrupt a block after so many seconds, between two instructions of Python, and again if it catches the
+    interruption. A function in C is not interrupted.
 
     Raises:
         TimeIsUp: in the block, when its time is up.
@@ -50,9 +50,9 @@ def limited(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        # One that is on its way has to arrive. To take it back, by sending None, would leave CPython 3.11 looking for
-        # it for ever: every instruction gets slower, and a function that is traced or profiled does not get beyond
-        # its first. So another is sent, which takes its place, and is waited for.
+        # An interruption on its way must arrive. Taking it back, by sending None, leaves CPython 3.11 looking for it
+        # for ever: every instruction gets slower, and a traced or profiled function does not get beyond its first. So
+        # another one is sent, which takes its place, and this thread waits for it.
         received = False
         while not received:
             try:
@@ -78,7 +78,7 @@ class Outcome:
 
 
 def attempt(function: Callable[..., Any], *args: Any, seconds: float = SECONDS) -> Outcome:
-    """Call a reader's function; what it raises is told in one sentence, with the line of the reader's that did it."""
+    """Call a reader's function; an error becomes one sentence, with the reader's line that raised it."""
     try:
         with limited(seconds):
             return Outcome(function(*args))
@@ -90,7 +90,7 @@ def attempt(function: Callable[..., Any], *args: Any, seconds: float = SECONDS) 
     except NotImplementedError as error:
         return Outcome(failure=UNWRITTEN if not str(error) else _told(error))
     except RecursionError as error:
-        return Outcome(failure=f"it calls itself without an end{_line_of(error)}")
+        return Outcome(failure=f"it calls itself without end{_line_of(error)}")
     except (Exception, SystemExit) as error:
         return Outcome(failure=_told(error))
 
@@ -101,6 +101,6 @@ def _told(error: BaseException) -> str:
 
 
 def _line_of(error: BaseException) -> str:
-    """The last line outside the library that led to an error."""
+    """Return the last line outside the library that led to an error."""
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(PACKAGE)]
     return f" (in its line `{lines[-1].line}`)" if lines and lines[-1].line else ""

@@ -1,9 +1,9 @@
 """A reader's parts in the running library: kernels, a backward engine, an allocator's policy, a dispatch key.
 
-Each is put in by a context manager, and gone after its block, whatever happens in it. A part serves the thread that put
-it in; other threads keep the library's own. Blocks may be nested and may end in any order: the last part that was put
-in runs first, and what it calls itself reaches the one below it, and the library's own at last, so that a part may use
-what it replaces. Where no part is in place the library's own functions stand as they stood, and nothing is asked.
+Each is put in by a context manager, and taken out after its block, whatever happens in it. A part serves the thread
+that put it in; other threads keep the library's own. Blocks may be nested and may end in any order. The last part that
+was put in runs first; its own calls reach the part below it, and finally the library's own, so a part may use the
+function that it replaces. Without parts the library's functions are untouched, and cost nothing more.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _lock = threading.RLock()
 
 
 class Layer:
-    """A reader's function, for one thread, and whether it runs: then what it calls goes to the layer below."""
+    """A reader's function, for one thread. While it runs, its calls go to the layer below."""
 
     def __init__(self, run: Callable[..., Any], function: Callable[..., Any]):
         self.run, self.function = run, function
@@ -46,7 +46,7 @@ class Layer:
 
 
 class Seam:
-    """A place of the library where readers' functions stand before its own; ``undo`` takes it out."""
+    """A place of the library where readers' functions come before its own; ``undo`` takes it out."""
 
     def __init__(self, own: Callable[..., Any]):
         self.own = own
@@ -62,7 +62,7 @@ class Seam:
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
-        """What traces show as the place's function, with its file and line."""
+        """The function that traces show for the place, with its file and line."""
         return self.layers[-1].function if self.layers else self.own
 
     @property
@@ -76,8 +76,8 @@ _seams: dict[Any, Seam] = {}
 @contextmanager
 def _layered(place: Any, own: Callable[[], Callable[..., Any]], put: Callable[[Seam], Callable[[], None]],
              run: Callable[..., Any], function: Callable[..., Any]) -> Iterator[None]:
-    """A block with one function more at a place. The first there has the seam ``put`` into the library, which returns
-    what takes it out again when the last one goes.
+    """Add a function at a place, for a block. The first one has the seam ``put`` into the library; the last one calls
+    the function that ``put`` returned, which takes it out.
     """
     layer = Layer(run, function)
     with _lock:
@@ -98,19 +98,19 @@ def _layered(place: Any, own: Callable[[], Callable[..., Any]], put: Callable[[S
 
 
 def _check_callable(what: str, function: Any, fewest: int, most: int, example: str) -> None:
-    """Refuse what cannot be called with so many arguments."""
+    """Refuse a value that cannot be called with ``fewest`` to ``most`` arguments."""
     if not callable(function):
-        raise Refused(f"{what} needs a function, and {function!r} cannot be called")
+        raise Refused(f"{what} needs a function, but {function!r} cannot be called")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some functions in C do not tell their parameters
+    except (TypeError, ValueError):  # some functions in C have no signature
         return
     for count in (fewest, most):
         try:
             signature.bind(*range(count))
         except TypeError:
             counts = f"{fewest} to {most}" if fewest != most else str(fewest)
-            raise Refused(f"{what} passes {counts} arguments, and {getattr(function, '__name__', 'the function')}"
+            raise Refused(f"{what} passes {counts} arguments, but {getattr(function, '__name__', 'the function')}"
                           f"{signature} does not take {count}: begin it with {example}") from None
 
 
@@ -118,7 +118,7 @@ def _check_callable(what: str, function: Any, fewest: int, most: int, example: s
 
 
 def replace(operator: str, device: str, function: Callable[..., Any]) -> AbstractContextManager[None]:
-    """Have ``function`` compute an operator on 'cpu', 'meta' or 'npu', as long as the block lasts and in this thread.
+    """Let ``function`` compute an operator on 'cpu', 'meta' or 'npu', in this thread and for the block.
 
     It is called with the operator's arguments in the order of its schema, tensors for tensors (a number may stand where
     Python's operators were given one, as in ``a + 1``), and returns new tensors. Autograd records around it. The
@@ -167,27 +167,27 @@ def replace(operator: str, device: str, function: Callable[..., Any]) -> Abstrac
 
 
 def _replaceable(op: Operator, key: int, what: str) -> Kernel:
-    """The kernel that is replaced, the library's own or a reader's; refuse where a function cannot stand for it."""
+    """Return the kernel to replace, the library's own or a reader's. Refuse it if a function cannot replace it."""
     if op.functional is not None or op.is_inplace:
         of = op.functional.name if op.functional is not None else op.name.replace("_.", ".").removesuffix("_")
-        raise Refused(f"{what}: {op.name} is a form of {of}, which writes its result elsewhere: replace {of}")
+        raise Refused(f"{what}: {op.name} is a form of {of}, which only writes its result elsewhere: replace {of}")
     kernel = op.kernel(key)
     if kernel is None:
         raise Refused(f"{what}: {op.name} has no kernel there to replace")
     if kernel.makes_view:
-        raise Refused(f"{what}: {op.name} only makes a view, and the library has to know which: it cannot be replaced")
+        raise Refused(f"{what}: {op.name} only makes a view, which the library must know: it cannot be replaced")
     if kernel.composite and not has_derivative(op):
         raise Refused(f"{what}: {op.name} is written in other operators, which %%dispatch shows: replace one of those")
     return kernel
 
 
 def _expected(op: Operator, key: int, own: Kernel, args: tuple[Any, ...]) -> list[Any]:
-    """What the meta kernel says of the outputs: for a kernel, the one in force; for a meta kernel, the one below it.
-    The library's own is asked without a call of the dispatcher, which observers would see.
+    """Return the outputs that the meta kernel describes: for a kernel, the one in force; for a meta kernel, the one
+    below. The library's own is called without the dispatcher, so that observers do not see it.
     """
     meta = own if key == META else op.kernel(META)
     if meta is None:
-        raise Refused(f"{op.name} has no meta kernel, which would say what its outputs are: replace that first")
+        raise Refused(f"{op.name} has no meta kernel to describe its outputs: replace that first")
     if not meta.registered and op.name in registry.meta_rows:
         said = op.meta(*args)
         return [said] if isinstance(said, Spec) else list(said)
@@ -202,21 +202,21 @@ def _on_meta(value: Any) -> Any:
 
 
 def _check_result(what: str, result: Any, expected: list[Any], args: tuple[Any, ...]) -> None:
-    """Refuse a result that other operators could not go on with."""
+    """Refuse a result that would break later operators."""
     outputs = tensors_of((result,))
     if len(outputs) != len(expected) or not (isinstance(result, list | tuple) or outputs):
         wanted = "a tensor" if len(expected) == 1 else f"{len(expected)} tensors"
         hint = ": write return" if result is None else (
             ": torch.from_numpy makes a tensor of it" if type(result).__name__ == "ndarray" else "")
-        raise Refused(f"{what} has to return {wanted}, and returned {_a(result)}{hint}")
+        raise Refused(f"{what} must return {wanted}, but returned {_a(result)}{hint}")
     inputs = tensors_of(args)
     device = inputs[0].device if inputs else None
     for got, wanted in zip(outputs, expected, strict=True):
         if got.dtype != wanted.dtype or (wanted.shape is not None and tuple(got.shape) != tuple(wanted.shape)):
-            raise Refused(f"{what} returned {_type(got)}, and the meta kernel says {_type(wanted)} for "
+            raise Refused(f"{what} returned {_type(got)}, but the meta kernel says {_type(wanted)} for "
                           f"{', '.join(map(_type, args))}")
         if keys_of((got,)) & BACKENDS & ~keys_of(args):
-            raise Refused(f"{what} returned a tensor on {got.device}, and its arguments are on {device}")
+            raise Refused(f"{what} returned a tensor on {got.device}, but its arguments are on {device}")
         if any(got is given or got._storage is given._storage for given in inputs):
             raise Refused(f"{what} returned an argument, or a view of one: this operator makes a new tensor")
 
@@ -228,7 +228,7 @@ def _type(value: Any) -> str:
 
 
 def _a(value: Any) -> str:
-    """Name a value that is not what was wanted."""
+    """Return the name of a wrong value for a sentence."""
     if value is None:
         return "nothing"
     tensors = len(tensors_of((value,)))
@@ -242,13 +242,13 @@ def _a(value: Any) -> str:
 
 
 def replace_engine(function: Callable[[Sequence[Any], Sequence[Any]], None]) -> AbstractContextManager[None]:
-    """Have ``function(roots, gradients)`` run the backward passes of this thread, as long as the block lasts.
+    """Let ``function(roots, gradients)`` run the backward passes of this thread, for the block.
 
     ``roots`` are pairs (node, number of output), as in ``next_functions``, and ``gradients`` the gradients to start
-    from. The function calls nodes, ``node(gradient)``, which return the gradients of their inputs, those of leaves
-    included, which add what they are called with to ``.grad``. It records nothing. What the nodes saved is freed after
-    it, unless ``retain_graph``. ``autograd.grad``, ``backward(inputs=...)`` and ``create_graph=True`` stay with the
-    library's engine, since they need more than this.
+    from. The function calls nodes, ``node(gradient)``, which return the gradients of their inputs; the nodes of leaves
+    add the gradient to ``.grad``. It records nothing. Saved tensors are freed after it, unless ``retain_graph``.
+    ``autograd.grad``, ``backward(inputs=...)`` and ``create_graph=True`` stay with the library's engine, since they
+    need more than this.
 
     Raises:
         Refused: at once, if it does not take two arguments; after a pass, if no leaf got a gradient, or one got a
@@ -291,7 +291,7 @@ def replace_engine(function: Callable[[Sequence[Any], Sequence[Any]], None]) -> 
 
 
 def _below(roots: Sequence[tuple[Node, int]]) -> list[Node]:
-    """All nodes of the graph below some."""
+    """Return all nodes of the graph below some."""
     found = dict.fromkeys(node for node, _ in roots)
     nodes = list(found)
     for node in nodes:
@@ -303,28 +303,28 @@ def _below(roots: Sequence[tuple[Node, int]]) -> list[Node]:
 
 
 def _check_gradients(leaves: list[Any], before: list[Any], versions: list[int | None]) -> None:
-    """Refuse a pass that gave no leaf a gradient, or one a gradient that is not its own."""
+    """Refuse a pass that gave no leaf a gradient, or one a gradient of the wrong shape or dtype."""
     untouched = 0
     for leaf, old, version in zip(leaves, before, versions, strict=True):
         gradient = leaf._grad
         if gradient is old and (old is None or old._version == version):
             untouched += 1
         elif tuple(gradient.shape) != tuple(leaf.shape) or gradient.dtype != leaf.dtype:
-            raise Refused(f"the engine gave a leaf {_type(leaf)} a gradient {_type(gradient)}: the gradient of what "
-                          "was broadcast has to be summed to the leaf's shape")
+            raise Refused(f"the engine gave a leaf {_type(leaf)} a gradient {_type(gradient)}: sum the gradient of a "
+                          "broadcast tensor to the leaf's shape")
     if leaves and untouched == len(leaves):
-        raise Refused("the engine came back, and no leaf has got a gradient: the nodes of leaves are to be called, too")
+        raise Refused("the engine has returned, but no leaf has a gradient: call the nodes of leaves, too")
 
 
 # -- the allocator -----------------------------------------------------------------------------------------------------
 
 
 def replace_allocator(policy: Callable[[Sequence[tuple[int, int]], int], int | None]) -> AbstractContextManager[None]:
-    """Have ``policy(free, size)`` pick the NPU's memory for this thread's tensors, as long as the block lasts.
+    """Let ``policy(free, size)`` pick the NPU's memory for this thread's tensors, for the block.
 
     ``free`` lists the free blocks that are large enough, as pairs (address, bytes) in the order of their addresses;
-    ``size`` is what is needed, in bytes. The policy returns which of them is taken, by its place in the list, or None
-    to have new memory from the device. What is left of a block stays free.
+    ``size`` is the number of bytes needed. The policy returns the position in the list of the block to take, or None
+    for new memory from the device. The rest of a block stays free.
 
     Raises:
         Refused: at once, if it does not take two arguments; when memory is needed, if it returns anything else.
@@ -338,8 +338,8 @@ def replace_allocator(policy: Callable[[Sequence[tuple[int, int]], int], int | N
         if picked is None:
             return None
         if type(picked) is not int or not 0 <= picked < len(free):
-            raise Refused(f"{name} has to return None, or the place of a block in the list, from 0 to {len(free) - 1}, "
-                          f"and returned {picked!r}")
+            raise Refused(f"{name} must return None, or the position of a block in the list, 0 to {len(free) - 1}, "
+                          f"but returned {picked!r}")
         return free[picked]
 
     def put(seam: Seam) -> Callable[[], None]:
@@ -358,7 +358,7 @@ def replace_allocator(policy: Callable[[Sequence[tuple[int, int]], int], int | N
 
 
 class AddedKey:
-    """A dispatch key of a reader's: its name, and the kernel that runs for every operator that is called."""
+    """A reader's dispatch key: its name, and the kernel that runs for every operator."""
 
     def __init__(self, name: str, kernel: Callable[..., Any]):
         self.name, self.kernel, self.running = name, kernel, False
@@ -366,7 +366,7 @@ class AddedKey:
     def __call__(self, op: Operator, *args: Any) -> Any:
         if self.running:
             raise Refused(f"the kernel of the key {self.name!r} called {op.name}, which came back to the same kernel, "
-                          f"and would for ever: call operators inside `with excluded({self.name!r}):`")
+                          f"and would for ever. Call operators inside `with excluded({self.name!r}):`")
         self.running = True
         try:
             return self.kernel(op, *args)
@@ -379,11 +379,11 @@ _threads_with_keys: list[int] = []
 
 @contextmanager
 def add_key(name: str, kernel: Callable[..., Any]) -> Iterator[None]:
-    """Have the dispatcher call ``kernel(op, *args)`` first, for every operator that this thread calls in the block.
+    """Let the dispatcher call ``kernel(op, *args)`` first, for every operator that this thread calls in the block.
 
-    The key stands where PyTorch's autocast keys stand: before Autograd, so that what the kernel calls is recorded.
+    The key stands where PyTorch's autocast keys stand: before Autograd, so that autograd records the kernel's calls.
     ``op.name`` is the operator's name, such as 'mm', and ``op(*args)`` calls it again, from the top: inside
-    ``with excluded(name):`` that goes past this key to the next. A key that is added inside the block of another comes
+    ``with excluded(name):`` that call skips this key. A key that is added inside the block of another comes
     before it.
 
     Raises:
@@ -391,11 +391,11 @@ def add_key(name: str, kernel: Callable[..., Any]) -> Iterator[None]:
             operator without excluding its key.
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise Refused(f"add_key: {name!r} is no name for a key")
+        raise Refused(f"add_key: {name!r} is not a name for a key")
     if name in DispatchKey.__members__ or any(key.name == name for key in local.added):
         raise Refused(f"add_key: there is a key {name!r} already")
     if not callable(kernel):
-        raise Refused(f"add_key needs a function, and {kernel!r} cannot be called")
+        raise Refused(f"add_key needs a function, but {kernel!r} cannot be called")
     try:
         inspect.signature(kernel).bind(None, *range(9))
     except TypeError:
@@ -412,7 +412,7 @@ def add_key(name: str, kernel: Callable[..., Any]) -> Iterator[None]:
 
 
 def _hold(step: int) -> None:
-    """Count the blocks with keys: while there is one, every call looks at its thread."""
+    """Count the blocks with keys: while there is one, every call checks its thread."""
     with _lock:
         if step > 0:
             _threads_with_keys.append(threading.get_ident())
@@ -423,14 +423,14 @@ def _hold(step: int) -> None:
 
 @contextmanager
 def excluded(name: str) -> Iterator[None]:
-    """A block in which calls of this thread go past a key (PyTorch's ``ExcludeDispatchKeyGuard``).
+    """Skip a key in calls of this thread, for a block (PyTorch's ``ExcludeDispatchKeyGuard``).
 
     Raises:
         Refused: if no key of that name was added.
     """
     before = local.added
     if not any(key.name == name for key in before):
-        raise Refused(f"excluded({name!r}): no key of that name is there to exclude")
+        raise Refused(f"excluded({name!r}): there is no key of that name to exclude")
     local.added = tuple(key for key in before if key.name != name)
     try:
         yield

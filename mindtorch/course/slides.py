@@ -1,4 +1,4 @@
-"""The lessons as slides: a page of HTML for each, with what the cells show, and without solutions."""
+"""The lessons as slides: a page of HTML for each, with the cells' outputs, and without solutions."""
 from __future__ import annotations
 
 import shutil
@@ -10,7 +10,7 @@ from .teaching import STUB, notebooks
 
 SECONDS = 300  #: that a cell may take
 NETWORK = "https://unpkg.com/reveal.js@4.6.1"
-#: nbconvert's page of slides, which loads nothing but reveal.js: a lecture room may have no network.
+#: nbconvert's page of slides, loading nothing but reveal.js: a lecture room may have no network.
 TEMPLATE = """
 {%- extends 'index.html.j2' -%}
 {%- block html_head_js -%}{%- endblock html_head_js -%}
@@ -39,7 +39,7 @@ def slides(masters: Path, target: Path, run: bool = True, reveal: str = "") -> l
     notebooks first, so that pictures are in them.
 
     The pages load reveal.js, and nothing else, from the network; or from ``reveal``, which is an address, or a folder
-    that has it (what ``npm pack reveal.js`` downloads, unpacked). A folder is copied beside the pages, which then need
+    that has it (the unpacked download of ``npm pack reveal.js``). A folder is copied beside the pages, which then need
     no network.
 
     Raises:
@@ -76,19 +76,19 @@ def slides(masters: Path, target: Path, run: bool = True, reveal: str = "") -> l
 
 
 def _reveal(given: str, target: Path) -> str:
-    """The address of reveal.js for pages in a folder. Raises ValueError if it is to be in a folder that lacks it."""
+    """Return the address of reveal.js for pages in a folder. Raise ValueError if the given folder lacks it."""
     if not given or "://" in given:
         return given or NETWORK
     source = Path(given)
     if not (source / "dist" / "reveal.js").is_file():
-        raise ValueError(f"{source} has no dist/reveal.js: unpack there what `npm pack reveal.js` downloads")
+        raise ValueError(f"{source} has no dist/reveal.js: unpack the download of `npm pack reveal.js` there")
     for part in ("dist", "plugin"):
         shutil.copytree(source / part, target / "reveal.js" / part, dirs_exist_ok=True)
     return "reveal.js"
 
 
 def _kind(cell: Any) -> str:
-    """Where a cell stands: on a slide to the right of the last or below it, on the same one, or there after a key."""
+    """Return where a cell stands: on a slide to the right of the last or below, on the same slide, or after a key."""
     if cell.source == "course.progress()" or cell.source.startswith("Next: "):
         return "skip"
     if cell.cell_type == "markdown":

@@ -1,4 +1,4 @@
-"""Pictures of the course: predictions, verdicts, what differs, hints, progress."""
+"""Pictures of the course: predictions, verdicts, differences, hints, progress."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from .palette import mono, soft
 
 
 def _mark(right: bool) -> Markup:
-    """A sign that is not told by its colour alone."""
+    """Draw a sign that differs in more than its colour."""
     return tag("b", "✓" if right else "✗", class_="mt-right" if right else "mt-alert")
 
 
@@ -34,7 +34,7 @@ def prediction_page(question: str, given: str, is_right: bool, answer: str, reas
 
 
 def passed_page(said: str) -> Markup:
-    """Draw that a part is right."""
+    """Draw the line of a part that is right."""
     return _page(tag("div", _mark(True), " ", said))
 
 
@@ -48,7 +48,7 @@ def difference_page(expected: Any, got: Any, call: str) -> Markup:
 
 
 def hints_page(task: str, hints: Sequence[str], count: int) -> Markup:
-    """Draw the hints to a lab that were asked for, the last one in bold."""
+    """Draw the hints to a lab so far, the last one in bold."""
     lines = [tag("li", tag("b", _code(text)) if text is hints[-1] else _code(text)) for text in hints]
     more = "" if len(hints) == count else f", {count - len(hints)} more"
     return _page(tag("div", f"hint {len(hints)} to {task}{more}", class_="mt-soft"), tag("ol", *lines))
@@ -56,13 +56,13 @@ def hints_page(task: str, hints: Sequence[str], count: int) -> Markup:
 
 def solution_page(task: str, source: str) -> Markup:
     """Draw a lab's solution."""
-    return _page(tag("div", f"a solution of {task}; others are as good", class_="mt-soft"),
+    return _page(tag("div", f"a solution of {task}; others are equally good", class_="mt-soft"),
                  tag("pre", source, class_="mt-source"))
 
 
 def progress_page(lessons: Sequence[tuple[int, str, int, int, int, Sequence[tuple[str, bool, int]]]]) -> Markup:
-    """Draw what was predicted and passed: for each lesson its number, its question, how many predictions were right, of
-    how many made, of how many there are, and of each lab the name, whether it passed, and the number of tries.
+    """Draw the progress: for each lesson its number, its question, how many predictions were right, made and possible,
+    and for each lab the name, whether it passed, and the number of tries.
     """
     rows = [row(number, _code(question), ", ".join([f"{right} of {made} right"] * bool(made)
                                                    + [f"{total - made} to make"] * (made < total)),
@@ -74,7 +74,7 @@ def progress_page(lessons: Sequence[tuple[int, str, int, int, int, Sequence[tupl
 
 
 def _code(text: str) -> Markup:
-    """A text with what stands between backticks in the letters of code."""
+    """Draw a text, with parts between backticks in the letters of code."""
     return join([mono(part) if i % 2 else part for i, part in enumerate(text.split("`"))])
 
 

@@ -17,7 +17,7 @@ LABS = {f"{lesson.name}.{lab.name}": lab for lesson in LESSONS for lab in lesson
 
 
 def cells(lesson: Any) -> list[dict[str, Any]]:
-    """The cells of a lesson's master."""
+    """Return the cells of a lesson's master."""
     return json.loads((MASTERS / f"{lesson.notebook}.ipynb").read_text())["cells"]
 
 
@@ -47,5 +47,5 @@ def run(notebook: Path, seconds: float = 120.0, before: str = "") -> list[CellRe
 
 
 def source(cell: dict[str, Any]) -> str:
-    """What is written in a cell."""
+    """Return the text of a cell."""
     return "".join(cell["source"])

@@ -202,12 +202,12 @@ def test_a_notebook_shows_the_sentence_alone() -> None:
     (torch.ones(2, 2), torch.tensor([[1., 1], [0, 1]]), "1 of 4 values are wrong, the first at [1, 0]: 0, where 1"),
     ((1, 2), [1, 3], "(1, 3), where (1, 2) is right"),
     ((1, 2), (1,), "with 1 entries where 2"),
-    (True, 1, "where True or False is asked for"),
+    (True, 1, "where True or False is right"),
     (3, 4, "it returned 4, where 3 is right"),
     (0.5, None, "returned nothing"),
     ({"a": 1}, {"a": 2}, "a: 2, where 1 is right"), ({"a": 1}, {"b": 2}, "b: 2"), ({"a": 1}, 2, "it returned 2"),
     ({"waits": []}, {"waits": [(1, 2), (3, 4)]}, "waits: (1, 2), (3, 4)"), ({"a": 1}, {"a": None}, "a: none, where 1"),
-    ((1, 2), "1, 2", "where a tuple or a list is asked for"),
+    ((1, 2), "1, 2", "where a tuple or a list is right"),
 ])
 def test_differences_are_told_in_a_sentence(expected: object, got: object, said: str) -> None:
     found = difference(expected, got)

@@ -126,12 +126,12 @@ def test_what_cannot_stand_in_a_kernels_place_is_refused_at_once(operator, devic
 @pytest.mark.parametrize(("function", "said"), [
     (lambda x, y, alpha=1: None, "returned nothing: write return"),
     (lambda x, y, alpha=1: x.numpy() + 1, "an ndarray: torch.from_numpy"),
-    (lambda x, y, alpha=1: (x + y).double(), "returned float64[2, 3], and the meta kernel says float32[2, 3]"),
-    (lambda x, y, alpha=1: (x + y).sum(0), "returned float32[3], and the meta kernel says float32[2, 3]"),
-    (lambda x, y, alpha=1: (x, y), "has to return a tensor, and returned 2 tensors"),
+    (lambda x, y, alpha=1: (x + y).double(), "returned float64[2, 3], but the meta kernel says float32[2, 3]"),
+    (lambda x, y, alpha=1: (x + y).sum(0), "returned float32[3], but the meta kernel says float32[2, 3]"),
+    (lambda x, y, alpha=1: (x, y), "must return a tensor, but returned 2 tensors"),
     (lambda x, y, alpha=1: x, "returned an argument, or a view of one"),
     (lambda x, y, alpha=1: x[:], "returned an argument, or a view of one"),
-    (lambda x, y, alpha=1: (x + y).to("meta"), "a tensor on meta, and its arguments are on cpu"),
+    (lambda x, y, alpha=1: (x + y).to("meta"), "a tensor on meta, but its arguments are on cpu"),
 ])
 def test_a_result_that_others_cannot_go_on_with_is_refused(function, said) -> None:
     with pytest.raises(course.Refused) as refused, course.replace("add.Tensor", "cpu", function):
@@ -199,7 +199,7 @@ def test_what_needs_more_stays_with_the_librarys_engine() -> None:
 
 
 @pytest.mark.parametrize(("function", "said"), [
-    (lambda roots, gradients: None, "no leaf has got a gradient"),
+    (lambda roots, gradients: None, "no leaf has a gradient"),
     (lambda roots, gradients: roots[0][0].next_functions[0][0].next_functions[0][0](torch.ones(2, 3)),
      "gave a leaf float32[3] a gradient float32[2, 3]"),
 ])
@@ -236,7 +236,7 @@ def test_a_policy_picks_the_npus_memory() -> None:
 @pytest.mark.parametrize("answer", [99, "first", True, -1])
 def test_an_answer_that_is_no_block_is_refused(answer) -> None:
     kept = torch.ones(1, device="npu")
-    with pytest.raises(course.Refused, match="has to return None"), course.replace_allocator(lambda free, size: answer):
+    with pytest.raises(course.Refused, match="must return None"), course.replace_allocator(lambda free, size: answer):
         torch.ones(4, device="npu")
     assert (kept + 1).tolist() == [2]
 
@@ -285,7 +285,7 @@ def test_a_key_that_does_not_exclude_itself_is_refused() -> None:
 
 @pytest.mark.parametrize(("name", "kernel", "said"), [
     ("Autograd", lambda op, *args: None, "there is a key 'Autograd' already"),
-    ("", lambda op, *args: None, "is no name for a key"),
+    ("", lambda op, *args: None, "is not a name for a key"),
     ("Mine", lambda op: None, "def kernel(op, *args)"),
     ("Mine", 1, "cannot be called"),
 ])

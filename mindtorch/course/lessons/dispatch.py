@@ -44,14 +44,14 @@ CASES = _tensors(
 
 
 def _run_meta(function, self, other):
-    """What a meta kernel says; where the shapes do not fit, whether it raises an error."""
+    """Return the result of a meta kernel; for shapes that do not match, whether it raises an error."""
     try:
         torch.broadcast_shapes(self.shape, _shape(other))
     except RuntimeError:
         try:
-            return {"shapes that do not fit together": called(function, self, other)}
+            return {"shapes that do not match": called(function, self, other)}
         except Exception:
-            return {"shapes that do not fit together": "an error"}
+            return {"shapes that do not match": "an error"}
     return called(function, self, other)
 
 

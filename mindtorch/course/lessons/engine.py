@@ -21,7 +21,7 @@ PREDICTIONS = (
 
 
 class Counted(torch.autograd.Function):
-    """The identity, whose node counts how often it runs."""
+    """The identity; its node counts its runs."""
 
     runs = 0
 
@@ -73,7 +73,7 @@ PROGRAMS = {
 
 
 def _run(function, program, times, weight):
-    """The gradient of w, and how often a node ran that has several paths above it."""
+    """Return the gradient of w, and how often the node ran on which several paths meet."""
     w = torch.arange(6.).div(4).requires_grad_()
     losses = PROGRAMS[program](w)
     losses = losses if isinstance(losses, tuple) else (losses,)
@@ -82,7 +82,7 @@ def _run(function, program, times, weight):
         for i in range(times):
             torch.autograd.backward(losses, [torch.full(loss.shape, weight) for loss in losses],
                                     retain_graph=i < times - 1)
-    return {"w.grad": w.grad, "how often a node ran on which several paths meet": Counted.runs}
+    return {"w.grad": w.grad, "the runs of a node on which several paths meet": Counted.runs}
 
 
 LESSON = Lesson(

@@ -30,11 +30,11 @@ PREDICTIONS = (
 
 
 class Stuck(RuntimeError):
-    """All ranks that have not ended wait for a message, and none is on its way."""
+    """Raised when every rank that has not ended waits for a message, and none is on its way."""
 
 
 class Post:
-    """What ranks have sent each other, and who waits for whom."""
+    """The messages between ranks, and which rank waits for which."""
 
     def __init__(self, size: int):
         self.size = size
@@ -44,19 +44,19 @@ class Post:
         self.changed = threading.Condition()
 
     def stuck(self) -> bool:
-        """Whether nobody will send any more."""
+        """Return True if no rank will send any more."""
         return len(self.waiting) + len(self.ended) == self.size and not any(
             self.letters[source, rank] for rank, source in self.waiting.items())
 
     def end(self, rank: int) -> None:
-        """A rank sends nothing more."""
+        """Note that a rank has ended."""
         with self.changed:
             self.ended.add(rank)
             self.changed.notify_all()
 
 
 class Group:
-    """What one rank of a group knows: its number, how many there are, and how to send and receive.
+    """A group as one of its ranks sees it: the rank's number, the size, and how to send and receive.
 
     A rank is a thread here, and a process for ``torch.distributed``, whose ``isend`` and ``recv`` these two are.
     """
@@ -66,15 +66,15 @@ class Group:
         self.sent: list[tuple[int, int]] = []  #: to whom a message went, and how many numbers were in it
 
     def rank(self) -> int:
-        """The number of this rank, from 0."""
+        """Return the number of this rank, from 0."""
         return self._rank
 
     def size(self) -> int:
-        """The number of ranks."""
+        """Return the number of ranks."""
         return self._post.size
 
     def send(self, tensor: Any, dst: int) -> None:
-        """Send a copy of a tensor to a rank, and go on at once. Raises ValueError if there is no such rank."""
+        """Send a copy of a tensor to a rank, and return at once. Raise ValueError if there is no such rank."""
         self._check(dst)
         with self._post.changed:
             self._post.letters[self._rank, dst].append(tensor.detach().clone())
@@ -94,8 +94,8 @@ class Group:
             post.waiting[self._rank] = src
             try:
                 while not post.letters[src, self._rank]:
-                    if post.stuck():  # who is told of it ends, and so tells the next one
-                        raise Stuck(f"rank {self._rank} waits for rank {src}, and all others wait, too, or have ended")
+                    if post.stuck():  # this rank ends with an error, and then the next one sees it
+                        raise Stuck(f"rank {self._rank} waits for rank {src}, and all others wait too, or have ended")
                     post.changed.wait(0.2)
                 return post.letters[src, self._rank].popleft()
             finally:
@@ -103,14 +103,14 @@ class Group:
 
     def _check(self, rank: int) -> None:
         if not isinstance(rank, int) or not 0 <= rank < self.size() or rank == self._rank:
-            raise ValueError(f"rank {self._rank} of {self.size()} can exchange nothing with rank {rank!r}")
+            raise ValueError(f"rank {self._rank} of {self.size()} cannot exchange a message with rank {rank!r}")
 
 
 def on_ranks(size: int, function: Callable[[Group], Any]) -> list[Any]:
-    """Call ``function(group)`` in as many threads, each of which is a rank, and return what they return.
+    """Call ``function(group)`` in ``size`` threads, each of them a rank, and return their results.
 
     Raises:
-        What a rank raised, that of the first by number; Stuck only if nothing else was.
+        the error of the lowest rank that raised one; Stuck only if there is no other.
     """
     post = Post(size)
     values: list[Any] = [None] * size
@@ -176,7 +176,7 @@ def replace_all_reduce(function: Callable[[Any, Group], None]) -> Iterator[None]
 
 
 def _run(function, size, numbers):
-    """What the ranks have in the end, and what was sent."""
+    """Return the ranks' tensors at the end, and facts about their messages."""
 
     def rank(group):
         x = torch.arange(numbers, dtype=torch.float32) + 100.0 * group.rank() + 1
@@ -187,10 +187,10 @@ def _run(function, size, numbers):
     seen = {f"x on rank {number}": x for number, (x, _) in enumerate(ended)}
     groups = [group for _, group in ended]
     return seen | {
-        "messages that nobody received": sum(map(len, groups[0]._post.letters.values())),
+        "messages that no rank received": sum(map(len, groups[0]._post.letters.values())),
         "the most numbers that one rank sends": max(sum(count for _, count in group.sent) for group in groups),
-        "numbers that all ranks send together": sum(count for group in groups for _, count in group.sent),
-        "the most others that one rank sends to": max(len({dst for dst, _ in group.sent}) for group in groups)}
+        "the numbers that all ranks send together": sum(count for group in groups for _, count in group.sent),
+        "the most ranks that one rank sends to": max(len({dst for dst, _ in group.sent}) for group in groups)}
 
 
 LESSON = Lesson(

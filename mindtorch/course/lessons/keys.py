@@ -35,7 +35,7 @@ PROGRAMS: dict[str, Callable] = {
 
 
 def _run(function, program, factor=1.0):
-    """What a program gives with the key, and the gradient of w."""
+    """Return the result of a program with the key, and the gradient of w."""
     x = torch.tensor([[1., 2.004, 3], [4, 5, 6.02]]) * factor
     w = torch.tensor([[1., 2], [3, 4.01], [5, 6]], requires_grad=True)
     with course.add_key("Autocast", function):

@@ -26,8 +26,8 @@ POINTWISE = frozenset(("add", "sub", "mul", "div", "exp", "relu", "tanh", "neg",
 
 @dataclass(frozen=True)
 class Step:
-    """One operator of a program: its name, its arguments (names of tensors, and numbers), what it writes, in which
-    shape.
+    """One operator of a program: its name, its arguments (names of tensors, and numbers), the name and the shape of the
+    tensor that it writes.
     """
 
     op: str
@@ -42,12 +42,12 @@ class Step:
 
     @property
     def pointwise(self) -> bool:
-        """Whether it treats each element by itself."""
+        """True if it treats each element by itself."""
         return self.op.removesuffix("_") in POINTWISE
 
 
 def record(pipeline, names):
-    """What a pipeline has written down, as steps; ``names`` are the tensors that were there before."""
+    """Return the calls that a pipeline has recorded, as steps; ``names`` are the tensors that existed before."""
     known = {id(tensor.untyped_storage()): name for name, tensor in names.items()}
     steps = []
     for entry in pipeline.pending:
@@ -59,7 +59,7 @@ def record(pipeline, names):
 
 
 def run_groups(steps, groups, memory, rows=1):
-    """Run groups of steps on the tensors in ``memory``, by name, so many rows at a time; the last step's result."""
+    """Run groups of steps on named tensors in ``memory``, ``rows`` at a time, and return the last step's result."""
     for group in groups:
         whole = steps[group[0]].shape
         fused = [steps[i] for i in group]
@@ -124,7 +124,7 @@ def _start():
 
 
 def _run(function, program):
-    """Whether the groups are groups, what they compute, and how many there are."""
+    """Check that the groups are groups, run them, and count them."""
     steps = [Step(*row) for row in (PROGRAMS[program] if isinstance(program, str) else program)]
     groups = function(list(steps))
     if not isinstance(groups, list | tuple) or not all(isinstance(group, list | tuple) for group in groups):
@@ -133,8 +133,8 @@ def _run(function, program):
     flat = [i for group in groups for i in group]
     if not all(type(i) is int for i in flat):
         return {"the groups": [[getattr(i, "op", i) for i in group] for group in groups]}
-    seen = {"how often each step is run": [flat.count(i) for i in range(len(steps))]}
-    if seen["how often each step is run"] != [1] * len(steps):
+    seen = {"how often each step runs": [flat.count(i) for i in range(len(steps))]}
+    if seen["how often each step runs"] != [1] * len(steps):
         return seen
     seen["groups with steps that cannot be run together"] = [
         group for group in groups if len(group) > 1 and (
@@ -145,10 +145,10 @@ def _run(function, program):
     try:
         run_groups(steps, groups, memory)
     except KeyError as missing:
-        return {**seen, "what is read before it is written": str(missing).strip("'")}
+        return {**seen, "a tensor that is read before it is written": str(missing).strip("'")}
     expected = _start()
     run_groups(steps, [[i] for i in range(len(steps))], expected, rows=99)
-    return {**seen, "tensors that are not what they should be": [
+    return {**seen, "tensors with wrong values": [
         name for name in expected if not torch.allclose(memory[name], expected[name])],
         "the number of groups": len(groups)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from ..tasks import Lab, Lesson, Prediction
 from . import torch
 
-#: First names, as they are common in several countries.
+#: First names that are common in several countries.
 TEXT = """
 aaron abigail ada adam adele adrian agnes aisha alan albert alexander alice alina alma amanda amelia amina amir amy
 ana andrea andrew angela anita anna anne anton antonia aria ariel arthur astrid aurora ava barbara beatrice bella ben
@@ -50,7 +50,7 @@ PREDICTIONS = (
 
 
 def _run(function, names, heads, positions, length):
-    """The result, and the gradients for the three arguments."""
+    """Return the result, and the gradients with respect to the three arguments."""
     source = torch.Generator().manual_seed(7)
     given = [torch.randn(names, heads, positions, length, generator=source) for _ in range(3)]
     given[0] = given[0] * 2

@@ -26,7 +26,7 @@ REFUSED = 161002  #: CANN's code for a parameter that is not valid
 
 
 class Acl:
-    """The C functions of CANN with which an operator is called, and a log of how they were used.
+    """CANN's C functions that call an operator, and a log of their use.
 
     Handles are numbers. ``plan`` and ``run`` return CANN's code first, which is 0 where all went well.
     """
@@ -38,11 +38,11 @@ class Acl:
         self.live: dict[int, str] = {}  #: the handles that were made and not destroyed, with their kinds
         #: Executors that were not run yet, with the bytes of workspace that they need, and their descriptors.
         self.planned: dict[int, tuple[int, tuple[int, ...]]] = {}
-        self.wrong: list[str] = []  #: what was done that must not be done
+        self.wrong: list[str] = []  #: mistakes in the calls
         self._workspaces: dict[int, Any] = {}
 
     def create_tensor(self, tensor: Any) -> int:
-        """A descriptor of a tensor on the device: shape, strides, offset, dtype, and where its memory begins."""
+        """Make a descriptor of a tensor on the device: shape, strides, offset, dtype, and where its memory begins."""
         storage = tensor.untyped_storage()
         sizes, strides, room = map(_int64s, (tensor.shape, tensor.stride(),
                                              [storage.nbytes() // tensor.element_size()]))
@@ -54,7 +54,7 @@ class Acl:
         return handle
 
     def create_scalar(self, number: float) -> int:
-        """A descriptor of a number."""
+        """Make a descriptor of a number."""
         value = ctypes.c_float(number)
         handle = self._aclnn.functions["aclCreateScalar"](ctypes.addressof(value),
                                                           self._constants.DATA_TYPES["float32"])
@@ -62,26 +62,26 @@ class Acl:
         return handle
 
     def destroy(self, handle: int) -> None:
-        """Destroy a descriptor; each exactly once."""
+        """Destroy a descriptor, exactly once."""
         kind = self.live.pop(handle, None)
         if kind is None:
-            self.wrong.append("something is destroyed that is no descriptor, or not any more")
+            self.wrong.append("a handle is destroyed that is not a descriptor, or no longer one")
         else:
             self._aclnn.functions["aclDestroyTensor" if kind == "tensor" else "aclDestroyScalar"](handle)
 
     def plan(self, name: str, *handles: int) -> tuple[int, int, int]:
-        """Phase one, ``<name>GetWorkspaceSize``: a code, the bytes of scratch memory, and the planned operator, which
-        is called an executor.
+        """Call phase one, ``<name>GetWorkspaceSize``, and return its code, the bytes of scratch memory, and the planned
+        operator, which is called an executor.
         """
         if not all(isinstance(handle, int) for handle in handles):
-            self.wrong.append("an operator is planned with something that is no handle of a descriptor")
+            self.wrong.append("an operator is planned with a value that is not a descriptor's handle")
             return REFUSED, 0, 0
         if any(handle not in self.live for handle in handles):
-            self.wrong.append("an operator is planned with a descriptor that does not exist, or not any more")
+            self.wrong.append("an operator is planned with a descriptor that does not exist, or no longer")
             return REFUSED, 0, 0
         missing = len(self._bindings.binding(name).parameters) - len(handles)
         if missing and name != "aclnnMatmul":
-            self.wrong.append("an operator is planned with another number of operands than it has")
+            self.wrong.append("an operator is planned with the wrong number of operands")
             return REFUSED, 0, 0
         size, executor = ctypes.c_uint64(), ctypes.c_void_p()
         code = self._aclnn.function(name).plan(*handles, *[0] * missing, ctypes.addressof(size),
@@ -91,17 +91,17 @@ class Acl:
         return code, size.value, executor.value or 0
 
     def workspace(self, size: int) -> int:
-        """The address of so many bytes of scratch memory on the device."""
+        """Return the address of ``size`` bytes of scratch memory on the device."""
         if not size:
-            self.wrong.append("scratch memory is asked for where none is needed")
+            self.wrong.append("scratch memory is requested although none is needed")
         memory = torch.empty(size, dtype=torch.uint8, device="npu")
         self._workspaces[memory.data_ptr()] = memory
         return memory.data_ptr()
 
     def run(self, name: str, workspace: int | None, size: int, executor: int, stream: int) -> int:
-        """Phase two: put the planned operator into a stream. It returns a code."""
+        """Call phase two, which puts the planned operator into a stream, and return its code."""
         if executor not in self.planned:
-            self.wrong.append("an operator is run that was not planned, or a second time")
+            self.wrong.append("an operator is run that was not planned, or is run a second time")
             return REFUSED
         need, handles = self.planned[executor]
         if need != size or (size and workspace not in self._workspaces):
@@ -109,7 +109,7 @@ class Acl:
             return REFUSED
         del self.planned[executor]
         if any(handle not in self.live for handle in handles):
-            self.wrong.append("an operator is run whose descriptors do not exist any more")
+            self.wrong.append("an operator is run whose descriptors no longer exist")
             return REFUSED
         if not stream:
             self.wrong.append("an operator is run without its stream")
@@ -122,7 +122,7 @@ def _int64s(values: Sequence[int]) -> Any:
 
 
 def current_stream() -> int:
-    """The handle of the current stream."""
+    """Return the handle of the current stream."""
     from ..._backends.npu import runtime
 
     return runtime.current_queue(0).handle
@@ -133,7 +133,7 @@ PROGRAMS = ("aclnnRelu", "aclnnAdd with alpha 2", "aclnnAdd of views", "aclnnMat
 
 
 def _run(function, program, factor=1.0):
-    """The result, whether there was an error, and how the functions were used."""
+    """Return the result, whether there was an error, and how the functions were used."""
     name = program.partition(" ")[0].removesuffix(",")
     acl = Acl()
     a = torch.tensor([[1.0, -2.0], [3.0, 4.0]], device="npu") * factor
@@ -156,10 +156,10 @@ def _run(function, program, factor=1.0):
     finally:
         faults.clear()
     torch.npu.synchronize()
-    seen = {"what is done that must not be": sorted(set(acl.wrong)), "whether it raises an error": raised}
+    seen = {"mistakes in the calls": sorted(set(acl.wrong)), "whether it raises an error": raised}
     if name not in ("aclnnTanh", "aclnnSqrt"):
         seen["the result"] = out.cpu()
-    return seen | {"descriptors that are left": len(acl.live), "operators that were planned and not run":
+    return seen | {"descriptors that are left behind": len(acl.live), "operators that were planned but not run":
                    len(acl.planned)}
 
 

@@ -17,7 +17,7 @@ PREDICTIONS = (
 
 
 def _run(function, start, gradients, lr, betas, eps):
-    """Two parameters in turns, the second of them with the gradients turned round; and what is left of a gradient."""
+    """Update two parameters in turns, the second with flipped gradients; return both, and the gradients afterwards."""
     parameters = [torch.tensor(start, requires_grad=True), torch.tensor(start, requires_grad=True)]
     states = [{}, {}]
     seen = {}

@@ -25,8 +25,7 @@ PREDICTIONS = (
 
 
 class Part:
-    """A part of a network with a parameter. It counts how often it is run, and knows what is still in memory of what
-    it computed inside the first time.
+    """A part of a network with a parameter. It counts its runs, and which results of its first run are still in memory.
     """
 
     def __init__(self):
@@ -47,7 +46,7 @@ class Part:
 
 
 def _run(function, program, factor=1.0):
-    """The gradients of a program with a checkpoint in it, and what it cost."""
+    """Return the gradients of a program with a checkpoint in it, and its cost."""
     parts = [Part(), Part()]
     x = (torch.tensor([0.1, 0.2, 0.3]) * factor).requires_grad_()
     start = torch.ones(3)
@@ -64,9 +63,9 @@ def _run(function, program, factor=1.0):
     else:
         y = function(parts[0], x)
     if not isinstance(y, torch.Tensor):
-        return {"what checkpoint returns": y}
-    seen = {"what checkpoint returns": y.detach().clone(), "whether it requires grad": y.requires_grad,
-            "results inside that are kept": sum(part.kept() for part in parts)}
+        return {"the result of checkpoint": y}
+    seen = {"the result of checkpoint": y.detach().clone(), "whether it requires grad": y.requires_grad,
+            "results inside that are saved": sum(part.kept() for part in parts)}
     if not y.requires_grad:
         return seen
     try:
@@ -74,9 +73,9 @@ def _run(function, program, factor=1.0):
     except RuntimeError as error:
         if "modified by an inplace operation" not in str(error):
             raise
-        return {**seen, "the way back": "refused"}
-    return {**seen, "the way back": "taken", "x.grad": x.grad, "the parameter's gradient": parts[0].weight.grad,
-            "how often the function was run": parts[0].runs}
+        return {**seen, "the backward pass": "refused"}
+    return {**seen, "the backward pass": "done", "x.grad": x.grad, "the parameter's gradient": parts[0].weight.grad,
+            "the runs of the function": parts[0].runs}
 
 
 PROGRAMS = ("checkpoint(part, x)", "checkpoint(part, x * 2)", "checkpoint(part, x).backward((1, -2, 3))",

@@ -22,7 +22,7 @@ PREDICTIONS = (
 
 @dataclass(frozen=True)
 class Work:
-    """An operator: its stream, the tensors that it reads, and the one that it writes, by name."""
+    """An operator: its stream, and the names of the tensors that it reads and of the one that it writes."""
 
     stream: str
     reads: tuple[str, ...]
@@ -46,7 +46,7 @@ def _conflict(a, b):
 
 
 def _work(text):
-    """A program from lines such as 'A: x = f(y)'."""
+    """Read a program from lines such as 'A: x = f(y)'."""
     rows = []
     for line in text.split("; "):
         stream, _, rest = line.partition(": ")
@@ -73,7 +73,7 @@ PROGRAMS = (
 
 
 def _run(function, program):
-    """What is wrong with the waits."""
+    """Check the waits: their order, races, superfluous waits, their number."""
     program = _work(program)
     waits = function(list(program))
     if not isinstance(waits, list | tuple | set) or not all(isinstance(w, list | tuple) and len(w) == 2 for w in waits):
@@ -81,8 +81,8 @@ def _run(function, program):
     waits = [tuple(w) for w in waits]
     if not all(type(i) is int for w in waits for i in w):
         return {"the waits": sorted(map(str, waits))}
-    seen = {"waits of an operator for a later one": [w for w in waits if not 0 <= w[0] < w[1] < len(program)]}
-    if seen["waits of an operator for a later one"]:
+    seen = {"pairs (i, j) in which i is not before j": [w for w in waits if not 0 <= w[0] < w[1] < len(program)]}
+    if seen["pairs (i, j) in which i is not before j"]:
         return seen
     done, needed = [], []  # for each operator: what is done when it begins, and what has to be
     for i, work in enumerate(program):
@@ -91,8 +91,9 @@ def _run(function, program):
         must = set(before) | {j for j in range(i) if _conflict(program[j], work)}
         done.append(found.union(*(done[j] for j in found)))
         needed.append(must.union(*(needed[j] for j in must)))
-    return {**seen, "operators that race": [(j, i) for i in range(len(program)) for j in sorted(needed[i] - done[i])],
-            "operators that one waits for without need":
+    return {**seen, "pairs of operators that race":
+                [(j, i) for i in range(len(program)) for j in sorted(needed[i] - done[i])],
+            "pairs (i, j) in which j waits for i without need":
                 [(j, i) for i in range(len(program)) for j in sorted(done[i] - needed[i])],
             "the number of waits": len(waits)}
 

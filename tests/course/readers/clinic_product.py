@@ -87,7 +87,7 @@ def wrong_transposes_mixed_up(a, b):
 
 
 def wrong_text(a, b):
-    """it returned '3 is not 4', where a tuple or a list is asked for: (3, 4, ['a @ b.t()'])"""
+    """it returned '3 is not 4', where a tuple or a list is right: (3, 4, ['a @ b.t()'])"""
     return None if fits(a, b) else f"{a[1]} is not {b[0]}"
 
 

@@ -127,7 +127,7 @@ def wrong_any_divisor(shape, stride, new_shape):
 
 
 def wrong_returns_the_strides(shape, stride, new_shape):
-    """it returned (1,), where True or False is asked for"""
+    """it returned (1,), where True or False is right"""
     if not right_by_runs(shape, stride, new_shape):
         return None
     step, found = 1, []
