@@ -21,7 +21,7 @@ from .keys import (
     NONCONTIGUOUS, OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
 )
 from .local import local
-from .registry import Operator, OpRegistry
+from .registry import Operator, registry
 
 #: Keys that hold for every call: ``THREAD_STATE`` while some thread has a pipeline or is in inference mode,
 #: ``OBSERVED`` while there is an observer, ``FUNCTION`` while some thread has a ``TorchFunctionMode``, ``ADDED`` while
@@ -258,7 +258,7 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
     return call_any
 
 
-registry = OpRegistry(make_entry)
+registry.make_entry = make_entry
 
 
 def resolve(op: Operator, keys: int, offer: Callable[..., Any] | None = None) -> Callable[..., Any]:

@@ -177,9 +177,10 @@ class OpRegistry:
 
     #: The kernel of an operator for a backend's key: looked up in the order that ``_backends`` writes down.
     find_kernel: Callable[[Operator, int], Kernel | None]
+    #: The function that callers of an operator call: made by ``dispatcher``.
+    make_entry: Callable[[Operator], Callable[..., Any]]
 
-    def __init__(self, make_entry: Callable[[Operator], Callable[..., Any]]):
-        self.make_entry = make_entry
+    def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.packets: dict[str, list[Operator]] = {}
         self.meta_rows = FamilyTable(self)
@@ -299,3 +300,6 @@ def _schema_of(name: str, fn: Callable[..., Any]) -> str:
         default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
         parts.append(f"{kind} {parameter.name}{default}")
     return f"{name}({', '.join(parts)}) -> Tensor"
+
+
+registry = OpRegistry()

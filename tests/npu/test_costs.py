@@ -36,6 +36,8 @@ def test_large_operators_fill_the_device_and_are_bound_by_memory_or_arithmetic()
     assert product[:3] == ("cube", 24, 24)
     work = 2 * 4096**3 / (costs.cube_operations * costs.frequency * 24)
     assert product.seconds == pytest.approx(costs.launch + work)
+    single = costs.of("aclnnMatmul", [("float32", (4096, 4096))] * 3)
+    assert single.seconds == pytest.approx(costs.launch + 4 * work)
 
 
 @pytest.mark.parametrize(("name", "shapes", "products"), [

@@ -166,3 +166,9 @@ def test_the_parts_of_the_backend_are_under_the_chip_s_name() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         ascend.nothing
     assert {"Stream", "Event", "synchronize", "simulator"} <= set(torch.npu.__all__)
+
+
+def test_the_registry_is_where_it_was_promised() -> None:
+    from mindtorch._dispatch import dispatcher, registry
+
+    assert registry.registry is dispatcher.registry and "add.Tensor" in registry.registry.operators

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from typing import Any
 
 import pytest
 
@@ -119,3 +120,40 @@ def test_a_trace_names_the_aclnn_operator_its_row_and_the_stream() -> None:
         with open(event.file, encoding="utf-8") as file:
             assert event.op in file.read().splitlines()[event.line - 1]
         assert event.stream == "npu:0 stream 0"
+
+
+@pytest.mark.parametrize("copied", [
+    lambda source: torch.zeros(4).copy_(source), lambda source: torch.zeros(6)[1:5].copy_(source),
+    lambda source: torch.zeros(4, dtype=torch.int64).copy_(source), lambda source: torch.zeros(2, 4).copy_(source)[1],
+    lambda source: torch._foreach_copy_([torch.zeros(4)], [source])[0],
+])
+def test_a_cpu_tensor_takes_the_values_of_an_npu_tensor(copied: Any) -> None:
+    assert copied(torch.arange(4.0, device="npu")).tolist() == [0, 1, 2, 3]
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+        copied(torch.arange(4.0, device="meta"))
+
+
+def test_a_state_goes_into_a_module_on_another_device() -> None:
+    for devices in (("cpu", "npu"), ("npu", "cpu")):
+        target, source = (torch.nn.Linear(2, 3).to(device) for device in devices)
+        target.load_state_dict(source.state_dict())
+        assert target.weight.device.type == devices[0] and target.weight.tolist() == source.weight.tolist()
+
+
+def test_indices_are_on_the_cpu_or_with_the_tensor() -> None:
+    host, rows = torch.arange(6.0).reshape(2, 3), torch.tensor([1, 0])
+    device = host.npu()
+    assert device[rows].tolist() == device[rows.npu()].tolist() == host[rows].tolist()
+    for index in (rows.npu(), (host > 2).npu(), rows.to("meta")):
+        for use in (torch.Tensor.__getitem__, lambda x, i: x.index_put_((i,), torch.tensor(1.0)),
+                    lambda x, i: x.__setitem__(i, 1.0)):
+            with pytest.raises(RuntimeError, match="on cpu or on the same device as the indexed tensor \\(cpu\\)"):
+                use(host.clone(), index)
+
+
+def test_values_that_are_put_are_with_the_tensor_unless_they_are_one_number() -> None:
+    host = torch.arange(6.0).reshape(2, 3)
+    host[host > 2] = torch.tensor(9.0, device="npu")
+    assert host.tolist() == [[0, 1, 2], [9, 9, 9]]
+    with pytest.raises(RuntimeError, match="two devices, cpu and npu:0"):
+        host.index_put_((torch.tensor([1]),), torch.ones(3, device="npu"))

@@ -34,7 +34,7 @@ def copy_(general: Row) -> Row:
 
     def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
         target, source, storage = self._array, src._array, src._storage
-        if source.shape == target.shape and (storage is None or storage is not self._storage):
+        if source is not None and source.shape == target.shape and (storage is None or storage is not self._storage):
             try:
                 if src._dtype is self._dtype:
                     copy(target, source)

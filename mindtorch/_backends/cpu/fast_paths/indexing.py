@@ -33,7 +33,8 @@ def key_of(self: Any, indices: Any) -> Any:
         return at._array if at is not None and at._dtype is int64 and not shares(self, at) else None
     key = []
     for at in indices:
-        if at is None or at._dtype is not int64 or not at._array.flags.c_contiguous or shares(self, at):
+        if (at is None or at._dtype is not int64 or at._array is None or not at._array.flags.c_contiguous
+                or shares(self, at)):
             return None
         key.append(at._array)
     return tuple(key) or None
@@ -47,6 +48,8 @@ def index(self: Any, indices: Any) -> ndarray | None:
         array = rows_at(self._array, key)
     elif key is not None:
         array = self._array[key]
+    elif last is not None and last._array is None:  # it is on another device
+        return None
     elif len(indices) == 1 and last is not None and last._dtype is bool_ and last._array.ndim:
         array = where_true(self._array, last._array)
     elif last is not None and last._dtype is int64 and last._array.ndim and indices[:-1] == [None] * (len(indices) - 1):
@@ -64,10 +67,12 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     if accumulate or values._dtype is not self._dtype or shares(self, values):
         return None
     key, array, given = key_of(self, indices), self._array, values._array
+    if given is None:  # it is on another device
+        return None
     if key is None:
         mask = indices[0]
-        if (len(indices) > 1 or given.ndim or mask is None or mask._dtype is not bool_ or not mask._array.ndim
-                or shares(self, mask)):
+        if (len(indices) > 1 or given.ndim or mask is None or mask._dtype is not bool_ or mask._array is None
+                or not mask._array.ndim or shares(self, mask)):
             return None
         array[mask._array] = given
         return self

@@ -27,6 +27,7 @@ CONSTANTS: dict[str, tuple[float, str, str, str]] = {
     "frequency": (1.8e9, "1/s", "documented", "cube_freq there"),
     "cube_operations": (8192, "a cycle and core", "documented", "products and sums of cube_m_size, cube_n_size and "
                         "cube_k_size there, 16 each, in float16"),
+    "cube_float32": (4, "times", "model", "as long as in float16: a cube core multiplies 16 x 4 by 4 x 16 in a cycle"),
     "vector_bytes": (128, "a cycle and core", "documented", "vec_calc_size there"),
     "memory_bandwidth": (1.3824e12, "bytes/s", "documented", "ddr_rate there: 32 bytes a cycle for each cube core"),
     "aicpu_elements": (2e8, "elements/s and core", "model", "a scalar loop"),
@@ -138,7 +139,8 @@ class Costs:
             rows, columns = (out[-2:] if len(out) > 1 else (1, prod(out)))
             blocks = ceil(rows / self.cube_block) * ceil(columns / self.cube_block) * max(1, prod(out[:-2]))
             cores = min(self.total("cube"), max(1, blocks))
-            computing = work_of(name, shapes) / (self.cube_operations * self.frequency * cores)
+            slower = self.cube_float32 if "float32" in dtypes else 1
+            computing = slower * work_of(name, shapes) / (self.cube_operations * self.frequency * cores)
             return Cost("cube", cores, self.total("cube"), max(moving, computing), self.launch)
         cores = min(self.total("vector"), max(1, ceil(largest / self.vector_block)))
         computing = nbytes / (self.vector_bytes * self.frequency * cores)
