@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from ..introspect import BroadcastFacts, Dimension
 from .html import Markup, in_text, join, page, tag
-from .palette import COLOURS, mono, soft, tuple_text
+from .palette import mono, soft, storage_class, tuple_text
 
 EDGE = 8  #: cells at most in a row or column of a drawn shape
 
@@ -38,7 +38,7 @@ def _table(facts: BroadcastFacts) -> Markup:
     rows = []
     for i, shape in enumerate(facts.shapes):
         side = tag("th", tag("b", shape_name(i)), " ", mono(tuple_text(shape)), scope="row")
-        rows.append(tag("tr", side, *(_size(d, i) for d in facts.dimensions), class_=f"mt-s{i % COLOURS}"))
+        rows.append(tag("tr", side, *(_size(d, i) for d in facts.dimensions), class_=storage_class(i)))
     found = "✗ none" if facts.result is None else tuple_text(facts.result)
     side = tag("th", tag("b", "result"), " ", mono(found), scope="row")
     results = (tag("td", tag("b", "✗"), class_="wrong") if d.result is None else tag("td", tag("b", d.result))
@@ -70,7 +70,7 @@ def _drawings(facts: BroadcastFacts) -> Markup | None:
     for i, shape in enumerate(facts.shapes):
         name = tag("figcaption", tag("b", shape_name(i)), soft(f" read as {tuple_text(size)}"))
         parts += [soft("with")] if i else []
-        parts.append(tag("figure", name, _cells(_last_two(shape), size), class_=f"mt-s{i % COLOURS}"))
+        parts.append(tag("figure", name, _cells(_last_two(shape), size), class_=storage_class(i)))
     note = "the last two dimensions; filled: elements that exist; dashed: the same elements, read again (stride 0)"
     return join([tag("div", *parts, plain="", class_="mt-stretch"), tag("div", soft(note), plain="")])
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..introspect import Fold, GraphFacts, NodeFacts, modules_of
 from .html import Markup, tag
 from .layered import Layout, Placed, layout
-from .palette import count_text, shape_text, storage_class
+from .palette import BLUE, GREEN, INK, PANEL, PAPER, QUIET, WARN, count_text, shape_text, storage_class, storage_colour
 
 HEIGHT, PADDING = 38.0, 22.0
 LOW = 22.0  #: the height of a box that stands for what is outside
@@ -24,7 +24,10 @@ WORD = re.compile(r"(?<!\.)\b[a-z_]\w*")
 LAYOUT = re.compile(r", \w+_(shape|stride|dtype|device|offset)\b")  #: what a box leaves to the table
 NARROW, WIDE = set("fijlrtI1.,:;'|()[]· "), set("mwMWADGOQ%@—⚠×")
 ARROW = tag("defs", tag("marker", tag("path", d="M0,0 L8,4 L0,8 z"), id="mt-arrow", viewBox="0 0 8 8", refX="7",
-                        refY="4", markerWidth="7", markerHeight="7", orient="auto"))
+                        refY="4", markerWidth="7", markerHeight="7", orient="auto", fill=QUIET, stroke="none"))
+#: A frame's colour and width by the look of its box, the first that fits.
+FRAMES = {"stale": (WARN, "2.5"), "fold": (INK, "1.5"), "leaf": (GREEN, "2"), "root": (BLUE, "2.5"),
+          "port": ("none", "0")}
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,10 @@ class Picture:
         drawn += [_draw(box, placed.boxes[key]) for key, box in boxes.items()]
         width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
         told = f"{label}. {_told(boxes, edges)}"
-        return tag("svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=told, width=width, height=height,
-                   style=f"--width:{width}", viewBox=f"0 0 {width} {height}")
+        paper = tag("polygon", points=f"0,0 {width},0 {width},{height} 0,{height}", fill=PAPER, stroke="none")
+        return tag("svg", ARROW, paper, *drawn, class_="mt-graph", role="img", aria_label=told, width=width,
+                   height=height, style=f"--width:{width}", viewBox=f"0 0 {width} {height}", fill="none", stroke=QUIET,
+                   stroke_width="1.2", text_anchor="middle", font_family="system-ui, sans-serif", font_size="12")
 
     def _modules(self, placed: Layout, heights: dict[object, float]) -> Iterator[Markup]:
         """What belongs to one module, on ground of one colour: its boxes, and the lines between them."""
@@ -101,16 +106,19 @@ class Picture:
             ground = [tag("rect", x=f"{at.x - at.width / 2 - AROUND:.1f}", y=f"{at.y - at.height / 2 - AROUND:.1f}",
                           width=f"{at.width + 2 * AROUND:.1f}", height=f"{at.height + 2 * AROUND:.1f}", rx=2 * AROUND)
                       for at in inside.values()]
-            ground += [tag("path", d=_curve(line, heights[start], heights[goal]))
+            ground += [tag("path", d=_curve(line, heights[start], heights[goal]), fill="none", stroke_width="22")
                        for (start, goal), line in placed.paths.items() if start in inside and goal in inside]
             first, top = min(inside.items(), key=lambda one: (one[1].y, one[1].x))
             length = BESIDE + LETTER * len(name)
             from_right = any(line[-2][0] > top.x for (_, goal), line in placed.paths.items() if goal == first)
             is_left = top.x + length > placed.width or (from_right and top.x > length)  # of the arrow from above
+            colour = storage_colour(number)
             label = tag("text", name, class_="module left" if is_left else "module",
                         x=f"{top.x + (-BESIDE if is_left else BESIDE):.1f}",
-                        y=f"{top.y - top.height / 2 - AROUND - 3:.1f}")
-            yield tag("g", tag("title", f"module {name}"), tag("g", *ground, class_="ground"), label,
+                        y=f"{top.y - top.height / 2 - AROUND - 3:.1f}", fill=colour, stroke="none", font_size="11",
+                        font_weight="650", text_anchor="end" if is_left else "start")
+            grounds = tag("g", *ground, class_="ground", fill=colour, stroke=colour, opacity="0.16")
+            yield tag("g", tag("title", f"module {name}"), grounds, label,
                       class_=f"in {storage_class(number)}")
 
     def _edges(self, owner: dict[int, object], boxes: dict[object, Box],
@@ -272,15 +280,19 @@ def _draw(box: Box, at: Placed) -> Markup:
     size = {"width": width, "height": f"{at.height:.0f}", "rx": "14" if "leaf" in box.look else "5"}
     behind = None
     if box.look.startswith("fold"):  # as a stack of cards
-        behind = tag("rect", class_="behind", x=f"{left + 4:.1f}", y=f"{top + 4:.1f}", **size)
+        behind = tag("rect", class_="behind", fill=PANEL, x=f"{left + 4:.1f}", y=f"{top + 4:.1f}", **size)
     x, clips = f"{at.x:.1f}", max(len(box.first), len(box.second)) > WIDEST
     middle = at.y - LINE * len(box.formulas) / 2
+    frame, thick = next((FRAMES[look] for look in FRAMES if look in box.look.split()), (None, None))
+    first = tag("text", _clipped(box.first), x=x, y=f"{middle + (-3 if box.second else 4):.1f}")
+    second = tag("text", _clipped(box.second), class_="soft", x=x, y=f"{middle + 12:.1f}", font_size="10.5",
+                 fill=WARN if "stale" in box.look else QUIET) if box.second else None
+    formulas = (tag("text", line, class_="formula", x=x, y=f"{middle + 12 + LINE * (i + 1):.1f}", font_size="10.5",
+                    font_family="monospace") for i, line in enumerate(box.formulas))
     return tag("g", tag("title", "\n".join([box.first, box.second, box.title]) if clips else box.title), behind,
-               tag("rect", x=f"{left:.1f}", y=f"{top:.1f}", **size),
-               tag("text", _clipped(box.first), x=x, y=f"{middle + (-3 if box.second else 4):.1f}"),
-               tag("text", _clipped(box.second), class_="soft", x=x, y=f"{middle + 12:.1f}") if box.second else None,
-               *(tag("text", line, class_="formula", x=x, y=f"{middle + 12 + LINE * (i + 1):.1f}")
-                 for i, line in enumerate(box.formulas)), class_=box.look or None)
+               tag("rect", x=f"{left:.1f}", y=f"{top:.1f}", fill="none" if box.look == "port" else PANEL, stroke=frame,
+                   stroke_width=thick, stroke_dasharray="4 3" if "freed" in box.look else None, **size),
+               tag("g", first, second, *formulas, fill=INK, stroke="none"), class_=box.look or None)
 
 
 def _curve(points: list[tuple[float, float]], above: float, below: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .._base.durations import time_text
 from ..introspect import Series, TrainingFacts
 from .html import Markup, join, page, tag
-from .palette import COLOURS, number_text
+from .palette import QUIET, RULE, number_text, storage_class, storage_colour
 
 WIDTH, HEIGHT = 330.0, 100.0
 LEFT, BOTTOM = 64.0, 18.0  #: room for the numbers at the axes
@@ -88,8 +88,9 @@ def plot(title: str, lines: Sequence[Series]) -> Markup:
     names = [_name(series, i, len(chosen) > 1) for i, series in enumerate(chosen)]
     names += [tag("span", f"and {len(lines) - LINES} smaller", class_="mt-soft")] if len(lines) > LINES else []
     said = "; ".join([title, *map(_told, chosen), *([f"and {len(lines) - LINES} smaller"] * (len(lines) > LINES))])
-    svg = tag("svg", *_axes(frame), *drawn, class_="mt-plot", role="img", aria_label=said,
-              viewBox=f"0 0 {WIDTH + LEFT + 6:.0f} {HEIGHT + BOTTOM + 10:.0f}")
+    width, height = f"{WIDTH + LEFT + 6:.0f}", f"{HEIGHT + BOTTOM + 10:.0f}"
+    svg = tag("svg", *_axes(frame), *drawn, class_="mt-plot", role="img", aria_label=said, font_size="11.5",
+              font_family="system-ui, sans-serif", width=width, height=height, viewBox=f"0 0 {width} {height}")
     return tag("figure", tag("figcaption", tag("b", title), " ", *names), svg)
 
 
@@ -116,11 +117,12 @@ def _name(series: Series, i: int, several: bool) -> Markup:
     sample = None
     if several:
         line = tag("line", x1="0", x2="26", y1="5", y2="5", stroke_dasharray=DASHES[i % len(DASHES)] or None)
-        sample = tag("svg", line, class_="mt-sample", viewBox="0 0 26 10", aria_hidden="true")
+        sample = tag("svg", line, class_="mt-sample", viewBox="0 0 26 10", aria_hidden="true",
+                     width="26", height="10", stroke=storage_colour(i), stroke_width="2")
     broken = sum(not math.isfinite(value) for _, value in series.points)
     alert = tag("span", f"⚠ {broken} not finite", class_="mt-alert") if broken else None
     text = f"{series.name} {number_text(last)}" if several else number_text(last)
-    return tag("span", join([sample, text, alert], " "), class_=f"mt-s{i % COLOURS}")
+    return tag("span", join([sample, text, alert], " "), class_=storage_class(i))
 
 
 def _at(step: float, value: float, frame: tuple[float, float, float, float]) -> tuple[float, float]:
@@ -140,8 +142,10 @@ def _line(series: Series, i: int, frame: tuple[float, float, float, float]) -> M
     parts = [tag("path", d=" ".join(path), stroke_dasharray=DASHES[i % len(DASHES)] or None)]
     if path and math.isfinite(series.points[-1][1]):
         x, y = _at(*series.points[-1], frame)
-        parts.append(tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3"))
-    return tag("g", tag("title", series.name), *parts, class_=f"mt-s{i % COLOURS}")
+        parts.append(tag("circle", fill=storage_colour(i), cx=f"{x:.1f}", cy=f"{y:.1f}", r="3"))
+    colour = storage_colour(i)
+    return tag("g", tag("title", series.name), *parts, fill="none", stroke=colour, stroke_width="2",
+               class_=storage_class(i))
 
 
 def _axes(frame: tuple[float, float, float, float]) -> list[Markup]:
@@ -149,9 +153,11 @@ def _axes(frame: tuple[float, float, float, float]) -> list[Markup]:
     parts = []
     for value in dict.fromkeys((low, (low + high) / 2, high)):
         y = _at(first, value, frame)[1]
-        parts.append(tag("line", class_="rule", x1=LEFT, x2=LEFT + WIDTH, y1=f"{y:.1f}", y2=f"{y:.1f}"))
-        parts.append(tag("text", f"{value:.3g}", class_="value", x=LEFT - 6, y=f"{y + 4:.1f}"))
+        parts.append(tag("line", class_="rule", stroke=RULE, x1=LEFT, x2=LEFT + WIDTH, y1=f"{y:.1f}", y2=f"{y:.1f}"))
+        parts.append(tag("text", f"{value:.3g}", class_="value", text_anchor="end", fill=QUIET, x=LEFT - 6,
+                         y=f"{y + 4:.1f}"))
     for step, anchor in {first: "first", last: "last"}.items():
         x = _at(step, low, frame)[0]
-        parts.append(tag("text", f"step {step:g}", class_=anchor, x=f"{x:.1f}", y=HEIGHT + BOTTOM + 4))
+        parts.append(tag("text", f"step {step:g}", class_=anchor, fill=QUIET,
+                         text_anchor="end" if anchor == "last" else None, x=f"{x:.1f}", y=HEIGHT + BOTTOM + 4))
     return parts

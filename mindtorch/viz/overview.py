@@ -11,7 +11,7 @@ import numpy as np
 from ..introspect import Overview, Statistics, TensorFacts, brightness, picture_layout, pictures, tensor_overview
 from ..introspect.overview import SAMPLES
 from .html import Markup, join, tag
-from .palette import count_text, number_text, shape_text
+from .palette import QUIET, count_text, number_text, shape_text
 from .png import png
 
 POSITIVE, NEGATIVE = (217, 115, 13), (61, 125, 230)  #: on white and on black; how opaque tells how large
@@ -85,7 +85,7 @@ def _histogram(s: Statistics) -> Markup:
     near = number_text(s.minimum * (1 - part) + s.maximum * part)
     said = f"how often each value occurs, from {low} to {high}; most often, {count_text(highest, 'time')}, near {near}"
     svg = tag("svg", tag("title", said), *bars, class_="mt-bars", role="img", aria_label=said,
-              viewBox=f"0 0 {width} {height}", width=width, height=height)
+              viewBox=f"0 0 {width} {height}", width=width, height=height, fill=QUIET)
     ends = tag("div", tag("span", low), tag("span", high), class_="mt-ends")
     of = "" if s.sampled == s.total else f", of {s.sampled:,} sampled"
     return tag("figure", svg, ends, tag("figcaption", f"how often each value occurs{of}"), class_="mt-figure")

@@ -12,9 +12,13 @@ from .html import Markup, join, tag
 DEVICES = ("cpu", "meta", "npu")
 NPUS = 4  #: colours of NPUs in the style sheet; their numbers go on beyond
 LETTERS = 120  #: of a name that are written
-COLOURS = 8  #: storage colours in the style sheet; letters go on beyond
 WORD = re.compile(r"[a-z.](?=[A-Z:])|[._](?=[a-z_]{4})")  #: the end of a word in a name, where a line may end
-HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10", aria_hidden="true")
+#: Colours on white, as attributes of SVGs: where a viewer strips styles, these remain; style sheets override them.
+INK, QUIET, RULE, PANEL, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#f6f8fa", "#ffffff"
+GREEN, BLUE, WARN, AMBER = "#1a7f37", "#0b5cad", "#9a3412", "#7a4d00"
+STORAGES = ("#0b6bcb", "#b4480f", "#1a7f37", "#8250df", "#0f7b83", "#bf3989", "#7d6300", "#5b5fc7")
+HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10", aria_hidden="true",
+                width="7", height="9", fill=AMBER)
 
 
 def storage_letter(number: int) -> str:
@@ -29,7 +33,12 @@ def storage_letter(number: int) -> str:
 
 def storage_class(number: int) -> str:
     """The style sheet's class with the storage's colour."""
-    return f"mt-s{number % COLOURS}"
+    return f"mt-s{number % len(STORAGES)}"
+
+
+def storage_colour(number: int) -> str:
+    """Return the storage's colour on white."""
+    return STORAGES[number % len(STORAGES)]
 
 
 def storage_chip(number: int) -> Markup:

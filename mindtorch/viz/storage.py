@@ -8,8 +8,8 @@ from itertools import groupby, pairwise
 from ..introspect import Sharer, StorageFacts
 from .html import Markup, join, page, tag
 from .palette import (
-    chip, count_text, device_badge, mono, name_text, shape_text, size_text, storage_chip, storage_class, storage_letter,
-    tensor_name, tuple_text, type_text,
+    PANEL, PAPER, RULE, chip, count_text, device_badge, mono, name_text, shape_text, size_text, storage_chip,
+    storage_class, storage_colour, storage_letter, tensor_name, tuple_text, type_text,
 )
 from .places import places
 
@@ -29,15 +29,15 @@ def strip(facts: StorageFacts, sharer: Sharer) -> Markup:
         if part:
             opacity = None if part == 1 else f"{0.25 + 0.75 * part:.2f}"
             size = {"x": f"{x:.1f}", "y": "1", "width": f"{width:.1f}", "height": "14"}
-            runs.append(tag("rect", class_="run", opacity=opacity, **size))
+            runs.append(tag("rect", class_="run", opacity=opacity, fill=storage_colour(facts.number), **size))
     marks = edges[1:-1] if facts.segments <= 64 else []
-    ticks = [tag("line", class_="tick", x1=f"{x:.1f}", x2=f"{x:.1f}", y1="1", y2="15") for x in marks]
-    bed = tag("rect", class_="bed", x="0", y="0.5", width=WIDTH, height="15")
+    ticks = [tag("line", class_="tick", x1=f"{x:.1f}", x2=f"{x:.1f}", y1="1", y2="15", stroke=PAPER) for x in marks]
+    bed = tag("rect", class_="bed", x="0", y="0.5", width=WIDTH, height="15", fill=PANEL, stroke=RULE)
     layout = f"{type_text(sharer.dtype, sharer.shape)}, stride {tuple_text(sharer.stride)}, offset {sharer.offset}"
     of = f"{size_text(facts.bytes)} of storage {storage_letter(facts.number)}"
     text = f"{_name(sharer)}: {layout}, covers {covered:.0%} of the {of}{_where(sharer)}"
     return tag("svg", tag("title", text), bed, *runs, *ticks, class_="mt-strip", role="img", aria_label=text,
-               viewBox=f"0 0 {WIDTH:.0f} 16", preserveAspectRatio="none")
+               viewBox=f"0 0 {WIDTH:.0f} 16", preserveAspectRatio="none", width="320", height="16")
 
 
 def _where(sharer: Sharer) -> str:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from .._base.durations import digits_of, period_text, time_text
 from ..introspect import Access, Arrow, OperatorPath, Race, RankShare, Span, Timeline, rank_and_lane, rank_shares
 from .html import Markup, join, page, row, table, tag
-from .palette import count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter
+from .palette import INK, WARN, count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter
 
 MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕", "exchange": "⇅"}
 MEANINGS = {"enqueue": "enqueue: the host puts an operator into a stream", "run": "run", "copy": "copy",
@@ -109,8 +109,9 @@ def _axis(start: int, end: int, zero: int) -> Markup:
     step *= next((factor for factor in (1, 2, 5) if factor * step >= rough), 10)
     first = math.ceil((start - zero) / step)
     times = (i * step for i in range(first, math.floor((end - zero) / step) + 1))
-    return tag("div", *(tag("span", time_text(time, digits_of(time, step)),
-                            style=f"left:{_part(zero + time, start, end):.2f}%") for time in times), class_="mt-axis")
+    marks = (tag("span", time_text(time, digits_of(time, step)), style=f"left:{_part(zero + time, start, end):.2f}%")
+             for time in times)
+    return tag("div", join(marks, " "), class_="mt-axis")
 
 
 def _part(time: float, start: int, end: int) -> float:
@@ -132,7 +133,7 @@ def _arrows(timeline: Timeline, heights: Mapping[str, int], start: int, end: int
         y2 = top[target] + (0 if is_down else heights[target])
         x1, x2 = _part(begin, start, end), _part(until, start, end)
         bend = (y1 + y2) / 2
-        lines.append(tag("path", tag("title", said), class_=kind,
+        lines.append(tag("path", tag("title", said), class_=kind, stroke=WARN if kind == "race" else INK,
                          d=f"M{x1:.2f},{y1} C{x1:.2f},{bend} {x2:.2f},{bend} {x2:.2f},{y2}"))
         head = (x2, y2, "▾", "down") if is_down else (x2, y2, "▴", "up")
         x, y, sign, side = head if kind != "race" else ((x1 + x2) / 2, bend, "✗", "between")
@@ -148,6 +149,7 @@ def _arrows(timeline: Timeline, heights: Mapping[str, int], start: int, end: int
         return None
     told = [f"{count_text(len(shown), 'arrow')}: {'; '.join(_arrow_text(a, timeline.start) for a in shown[:TOLD])}"]
     drawn = tag("svg", *lines, viewBox=f"0 0 100 {below - GAP}", preserveAspectRatio="none", role="img",
+                fill="none", width="0", height="0",  # which the style sheet overrides
                 aria_label=". ".join([*map(_race_text, races), *told]))
     return tag("div", drawn, *heads, class_="mt-arrows", style=f"grid-row:2 / span {len(heights)}")
 
@@ -247,7 +249,7 @@ def _lane(lane: str, line: int, spans: Sequence[Span], start: int, end: int, at:
     label = tag("span", tag("span", lane if lane == rank else name, class_="mt-mono mt-clip", title=lane), busy,
                 class_=f"mt-lane {look}", style=f"grid-row:{line}")
     count = max(1, len(rows))
-    track = tag("div", *drawn, cursor, class_=f"mt-track {look}", style=f"grid-row:{line};--rows:{count}")
+    track = tag("div", join(drawn, " "), cursor, class_=f"mt-track {look}", style=f"grid-row:{line};--rows:{count}")
     return label, track, ROW * count + 2
 
 
@@ -256,10 +258,13 @@ def _span(span: Span, level: int, start: int, end: int, more: Sequence[str], zer
     kind = span.kind if span.kind in MARKS else "run"
     name, room = span.name.removeprefix("aclnn"), (right - left) / 100 * TRACK  # the title has it in full
     is_line = bool(span.line) and span.line == span.name  # of the program: its beginning says something, if cut off
-    text = f"{MARKS[kind]} {name}" if is_line and room > 6 * LETTER + EDGE else _label(kind, name, room)
+    whole = f"{MARKS[kind]} {name}"
+    text = whole if is_line and room > 6 * LETTER + EDGE else _label(kind, name, room)
     looks = ["span", kind, "slim" if right - left < 2 else "", "late" if left > 50 else "", *more]
     style = f"left:min({left:.2f}%, 100% - 4px);width:{right - left:.2f}%;--row:{level}"
-    return tag("span", text, class_=" ".join(filter(None, looks)), style=style, title=_told(span, zero), tabindex="0")
+    unseen = tag("span", whole, class_="unseen", plain="") if text is None else None  # but where styles are stripped
+    return tag("span", text, unseen, class_=" ".join(filter(None, looks)), style=style, title=_told(span, zero),
+               tabindex="0")
 
 
 def _label(kind: str, name: str, room: float) -> str | None:

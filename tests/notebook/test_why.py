@@ -567,3 +567,13 @@ def test_the_last_error_is_the_one_that_was_shown(monkeypatch):
     error = ValueError("shown")
     monkeypatch.setattr(sys, "last_value", error, raising=False)
     assert introspect.last_error() is error
+
+
+def test_floats_as_indices_are_marked_and_the_table_is_not() -> None:
+    table, ids = nn.Embedding(10, 4), torch.tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError) as raised:
+        table(ids)
+    facts = introspect.explain(raised.value)
+    groups, = facts.pictures
+    assert [(group.members, group.mark) for group in groups.groups] == [
+        (("ids [2]: float32",), "clash"), (("int64", "int32"), "good")]

@@ -142,7 +142,8 @@ def expected_index(failure: Failure, f: Fields) -> Diagnosis:
                  next((t for t in f.tensors if t.dtype not in INTEGERS), f.tensors[-1]))
     return Diagnosis(f"{index} is {index.dtype}: indices are whole numbers",
                      "Places and classes are counted: int64, or int32 where the operator takes it.",
-                     (Fix("convert them", f"{index}.long()"),), (by_dtype(f.tensors, index.dtype),))
+                     (Fix("convert them", f"{index}.long()"),),
+                     (given([f"{index} {index.size}: {index.dtype}"], "int64", "int32"),))
 
 
 # -- what is no tensor ---------------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Why a number is not taken: indices and classes out of range or of a wrong type, probabilities, steps of a range."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..tensor import values_without_waiting
 from .explanation import (
-    CLASH, GOOD, Diagnosis, Fields, Fix, Ruler, ShapeRow, Shapes, Step, Steps, cells, numbered, text,
+    CLASH, GOOD, Diagnosis, Fields, Fix, Picture, Ruler, ShapeRow, Shapes, Step, Steps, cells, numbered, text,
 )
 from .failure import Failure
 from .wrote import is_tensor
@@ -18,34 +20,63 @@ FROM_ZERO = ("gather", "scatter", "scatter_", "scatter_add_", "index_select", "e
 def out_of_range(failure: Failure, f: Fields) -> Diagnosis:
     tensor, dim, size = f.indexed, f.dim, f.size
     low = 0 if failure.called(*FROM_ZERO) else -size
-    asked = _outside(failure, size, low) if f.kind == "index in self" else (f.index,)
+    given = _indices(failure, f)
+    outside = given[(given < low) | (given >= size)]
+    asked = tuple(np.unique(outside).tolist()) or ((f.index,) if hasattr(f, "index") else ())
+    involved = (tensor, *(t for t in failure.of_call(failure.innermost) if t.role.startswith("ind")))
     if asked and not low and all(-size <= index < 0 for index in asked):  # where negative ones are not counted
         return Diagnosis(
-            f"{', '.join(map(str, asked))} is no index of {tensor}: here none counts from the end",
+            f"{_listed(asked)} is no index of {tensor}: here none counts from the end",
             f"{tensor} {tensor.size} has indices 0 to {size - 1}. A tensor of indices is taken as it is; -1 often "
             "marks what is missing, such as the padding of a sequence.",
             (Fix("give what is missing a row of its own, and its number", "ids.masked_fill(ids < 0, 0)"),
              Fix("or count from the end before", "ids % size")),
-            (Ruler(f"indices of dimension {dim}", 0, size - 1, asked),),
-            (tensor, *(t for t in failure.of_call(failure.innermost) if t.role.startswith("ind"))))
+            (Ruler(f"indices of dimension {dim}", 0, size - 1, asked[:ASKED]),), involved)
+    from_end = f", or {low} to -1 from the end" if low else ""
+    bounds = f"{tensor} {tensor.size} has indices 0 to {size - 1} there{from_end}."
+    if given.size > 1:
+        bounds += (f" The indices given are {given.min()} to {given.max()}, and {outside.size:,} of {given.size:,} lie "
+                   "outside.")
+    shapes: list[Picture] = [numbered(tensor, dim)] if tensor.shape[dim:dim + 1] == (size,) else []
+    marked = (asked[0], asked[-1]) if _is_run(asked) else asked[:ASKED]
+    pictures = (*shapes, Ruler(f"indices of dimension {dim}", low, size - 1, marked))
+    count = given.shape[-1] if given.ndim else 0
+    if count > max(size, 1) and (given == np.arange(count)).all():
+        return Diagnosis(
+            f"{count} positions into a table of {size}: {tensor} ends at index {size - 1}", bounds,
+            (Fix("make the table as long as the longest sequence", f"nn.Embedding({count}, …)")
+             if failure.called("embedding") else None,
+             Fix(f"or cut the sequence to {size}", f"ids[..., :{size}]")), pictures, involved)
     return Diagnosis(
-        f"{', '.join(map(str, asked)) or 'an index'} is no index of dimension {dim} of {tensor}: there are {size}",
-        f"{tensor} {tensor.size} has indices 0 to {size - 1} there{f', or {low} to -1 from the end' if low else ''}.",
+        f"{_listed(asked) or 'an index'} is no index of dimension {dim} of {tensor}: there are {size}", bounds,
         (Fix("the last one is", f"{size - 1}" + (" or -1" if low else "")),
+         Fix(f"or make the table large enough for index {asked[-1]}", f"nn.Embedding({asked[-1] + 1}, …)")
+         if asked and asked[-1] >= size and failure.called("embedding") else None,
          Fix("look where the index comes from: counting from 1 instead of 0, a table that is too small for its "
-             "indices, a dimension confused with another")),
-        (*[numbered(tensor, dim)] * (tensor.shape[dim:dim + 1] == (size,)),
-         Ruler(f"indices of dimension {dim}", low, size - 1, asked)),
-        (tensor, *(t for t in failure.of_call(failure.innermost) if t.role.startswith("ind"))))
+             "indices, a dimension confused with another")), pictures, involved)
 
 
-def _outside(failure: Failure, size: int, low: int) -> tuple[int, ...]:
-    """The first wrong values in the index tensor of the call, if they can be read now."""
+def _indices(failure: Failure, f: Fields) -> np.ndarray:
+    """Return the integers of the call's index tensor, the one with the wrong index of several, if they can be read."""
     call = failure.innermost
-    for role, tensor in call.tensors() if call else ():
-        if role.startswith(("index", "indices")) and (values := values_without_waiting(tensor)) is not None:
-            return tuple(values[(values < low) | (values >= size)].ravel()[:ASKED].tolist())
-    return ()
+    found = [values for role, tensor in (call.tensors() if call else ()) if role.startswith(("index", "indices"))
+             and (values := values_without_waiting(tensor)) is not None and values.dtype.kind in "iu"]
+    wrong = getattr(f, "index", None)
+    return next((values for values in found if wrong is None or wrong in values), np.empty(0, np.int64))
+
+
+def _is_run(numbers: Sequence[int]) -> bool:
+    """Return True for consecutive numbers."""
+    return len(numbers) > 1 and list(numbers) == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """List numbers: a run by its ends, many by the first few and the last."""
+    if len(numbers) > 2 and _is_run(numbers):
+        return f"{numbers[0]} to {numbers[-1]}"
+    if len(numbers) > ASKED:
+        return f"{', '.join(map(str, numbers[:ASKED]))}, … {numbers[-1]}"
+    return ", ".join(map(str, numbers))
 
 
 def wrong_type(failure: Failure, f: Fields) -> Diagnosis:
