@@ -1,7 +1,7 @@
-"""The build; and what it adds to the package: stubs (``.pyi``) of the names that are made when mindtorch is imported.
+"""The build, which adds stubs (``.pyi``) of the names that are made when mindtorch is imported.
 
-Type checkers and editors read them. They are made of the operators' schemas and of the sources, which are not imported:
-a build has none of mindtorch's dependencies.
+Type checkers and editors read the stubs. They are made from the operators' schemas and from the sources, without
+importing those: a build has none of mindtorch's dependencies.
 """
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ UNARY = {"neg", "pos", "abs", "invert"}
 
 
 def load(name: str) -> Any:
-    """A module of ``mindtorch._dispatch``, without the package's own ``__init__`` and its dependencies."""
+    """Import a module of ``mindtorch._dispatch`` without the package's own ``__init__`` and its dependencies."""
     if "mindtorch" not in sys.modules:
         package = sys.modules["mindtorch"] = ModuleType("mindtorch")
         package.__path__ = [str(ROOT)]
@@ -56,7 +56,7 @@ def load(name: str) -> Any:
 
 
 def annotation(parameter: Any, numbers: bool) -> str:
-    """A parameter's type."""
+    """Return a parameter's type."""
     one = TYPES.get(parameter.base, "Any")
     if numbers and one == "Tensor":
         one = "Tensor | _Number"
@@ -67,7 +67,7 @@ def annotation(parameter: Any, numbers: bool) -> str:
 
 
 def definitions(name: str, packet: list[Any], method: bool, spelling: str = "") -> str:
-    """A packet's function, or method: one definition an overload."""
+    """Write a packet's function or method: one definition per overload."""
     signature, required = load("signature"), load("schema").REQUIRED
     texts = []
     ops = [op for op in packet if not op.is_out and (not method or "self" in op.schema.positions)]
@@ -102,7 +102,7 @@ def definitions(name: str, packet: list[Any], method: bool, spelling: str = "") 
 
 
 def canonical(name: str, op: Any) -> str:
-    """An operator of ``_dispatch.aten``, whose arguments are the schema's, by position."""
+    """Write an operator of ``_dispatch.aten``, which takes the schema's arguments by position."""
     required, signature = load("schema").REQUIRED, load("signature")
     parts, later = [], False
     for parameter in op.schema.parameters:
@@ -121,7 +121,7 @@ def tree(path: str) -> ast.Module:
 
 
 def table(path: str, name: str) -> Any:
-    """A module's table, as it is written."""
+    """Return the syntax tree of a module's table."""
     for node in tree(path).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
@@ -130,13 +130,13 @@ def table(path: str, name: str) -> Any:
 
 
 def keys(path: str, name: str) -> list[str]:
-    """The strings in a module's table: the keys of a dictionary, the elements of a set or a tuple."""
+    """Return the strings in a module's table: the keys of a dictionary, the elements of a set or a tuple."""
     found = table(path, name)
     return [entry.value for entry in (found.keys if isinstance(found, ast.Dict) else found.elts)]
 
 
 def stub_of(function: ast.FunctionDef, name: str, indent: str = "") -> str:
-    """The definition of a function without its body."""
+    """Write the definition of a function without its body."""
     arguments = function.args
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "options_of":
@@ -159,19 +159,19 @@ def stub_of(function: ast.FunctionDef, name: str, indent: str = "") -> str:
 
 
 def made_by(name: str) -> ast.FunctionDef:
-    """The definition of a factory."""
+    """Return the definition of a factory."""
     return next(node for path in sorted((ROOT / "_creation").glob("*.py"))
                 for node in tree(f"_creation/{path.name}").body
                 if isinstance(node, ast.FunctionDef) and node.name == name)
 
 
 def prefixed(annotation: str) -> str:
-    """An annotation in which the names of Python's types do not mean methods or dtypes of those names."""
+    """Prefix the names of Python's types in an annotation, which could otherwise mean methods or dtypes."""
     return re.sub(r"\b(bool|int|float|complex|str)\b", r"_\1", annotation)
 
 
 def attached() -> str:
-    """The methods that functions are made by ``@tensor_method("name")``."""
+    """Write the methods that ``@tensor_method("name")`` makes."""
     made = ""
     for path in sorted(ROOT.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -185,7 +185,7 @@ def attached() -> str:
 
 
 def reexported(path: str) -> str:
-    """What a module imports to show it: ``from .x import name as name``."""
+    """Write a module's re-exports: ``from .x import name as name``."""
     shown = ""
     for node in [part for block in tree(path).body for part in (block.body if isinstance(block, ast.If) else [block])]:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
@@ -196,7 +196,7 @@ def reexported(path: str) -> str:
 
 
 def defined(path: str) -> str:
-    """The public functions that a module defines."""
+    """Write the public functions that a module defines."""
     return "".join(stub_of(node, node.name) for node in tree(path).body
                    if isinstance(node, ast.FunctionDef) and node.name[0] != "_")
 
@@ -205,7 +205,7 @@ def defined(path: str) -> str:
 
 
 def methods(registry: Any) -> str:
-    """The base class of the tensor that has what is attached to it."""
+    """Write the base class of the tensor with the attached methods."""
     own = {node.name for statement in tree("_tensor/__init__.py").body if isinstance(statement, ast.ClassDef)
            for node in statement.body if isinstance(node, ast.FunctionDef)}
     made = ('class Methods:\n    """What is attached to tensors when mindtorch is imported."""\n'
@@ -235,7 +235,7 @@ def methods(registry: Any) -> str:
 
 
 def attached_names(registry: Any, flag: str) -> list[str]:
-    """The packets that are functions, or methods, by this flag."""
+    """Return the packets that the flag makes functions or methods."""
     names = load("signature").attached_names
     return [*dict.fromkeys(name for packet in registry.packets for name in names(registry, packet, flag))]
 
@@ -245,7 +245,7 @@ def functions(registry: Any) -> str:
 
 
 def namespace(registry: Any, prefix: str) -> str:
-    """The functions of ``torch.linalg`` and the like."""
+    """Write the functions of ``torch.linalg`` and the like."""
     made = "".join(definitions(name, packet, False, name.removeprefix(prefix))
                    for name, packet in registry.packets.items() if name.startswith(prefix))
     path = f"{prefix[:-1]}.py"
@@ -259,7 +259,7 @@ def special(registry: Any) -> str:
 
 
 def torch(registry: Any) -> str:
-    """The package itself: what it shows of its modules, functions, dtypes and types of tensors."""
+    """Write the package itself: its modules, functions, dtypes and tensor types."""
     dtypes = [*keys("_dtype.py", "DTYPE_ALIASES"), *(
         ast.literal_eval(node.value.args[0]) for node in tree("_dtype.py").body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
@@ -276,7 +276,7 @@ def torch(registry: Any) -> str:
 
 
 def operators(registry: Any) -> str:
-    """``mindtorch._dispatch.aten``."""
+    """Write ``mindtorch._dispatch.aten``."""
     found = {name: ops[0] for name, ops in registry.packets.items()}
     found |= {name.replace(".", "_"): op for name, op in registry.operators.items()}
     return "".join(canonical(name, op) for name, op in found.items())

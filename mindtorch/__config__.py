@@ -11,7 +11,7 @@ from .torch_version import __version__
 
 
 def show() -> str:
-    """The versions of Python and of the libraries that compute, one in each line (``torch.__config__.show``)."""
+    """Return the versions of Python and of the libraries that compute, one in each line (``torch.__config__.show``)."""
     lines = [f"Python {platform.python_version()} ({platform.machine()})", f"NumPy {np.__version__}"]
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     lines.append(f"BLAS {blas['name']} {blas['version']}")
@@ -24,7 +24,7 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    """On how many threads operators run (``torch.__config__.parallel_info``)."""
+    """Describe the threads that operators run on (``torch.__config__.parallel_info``)."""
     return (f"mindtorch runs blocks of large arrays on threads of its own:\n"
             f"\ttorch.get_num_threads() : {get_num_threads()}\n"
             f"\ttorch.get_num_interop_threads() : {get_num_interop_threads()}\n")

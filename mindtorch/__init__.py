@@ -160,14 +160,14 @@ _conversion.draw = _draw
 
 
 def load_ipython_extension(ip: Any) -> None:
-    """``%load_ext mindtorch``: cards for tensors, and the magics."""
+    """Load cards for tensors and the magics: ``%load_ext mindtorch``."""
     from ._run.ipython import load
 
     load(ip)
 
 
 def unload_ipython_extension(ip: Any) -> None:
-    """``%unload_ext mindtorch``: takes every trace away."""
+    """Remove every trace of the extension: ``%unload_ext mindtorch``."""
     from ._run.ipython import unload
 
     unload(ip)

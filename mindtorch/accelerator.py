@@ -18,24 +18,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_available() -> bool:
-    """Whether there is an accelerator (``torch.accelerator.is_available``)."""
+    """Return True if there is an accelerator (``torch.accelerator.is_available``)."""
     return backends["npu"].accelerates()
 
 
 def device_count() -> int:
-    """The number of accelerators, 0 if there is none (``torch.accelerator.device_count``)."""
+    """Return the number of accelerators, 0 if there is none (``torch.accelerator.device_count``)."""
     return api.device_count() if is_available() else 0
 
 
 def current_accelerator(check_available: bool = False) -> device | None:
-    """The kind of the accelerator as a device without an index; None if there is none
+    """Return the kind of the accelerator as a device without an index; None if there is none
     (``torch.accelerator.current_accelerator``).
     """
     return device("npu") if is_available() else None
 
 
 def _required(function: F) -> F:
-    """A function that needs an accelerator."""
+    """Wrap a function that needs an accelerator."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

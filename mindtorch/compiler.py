@@ -19,23 +19,23 @@ Function = TypeVar("Function", bound=Callable)
 
 
 def is_compiling() -> bool:
-    """Whether the program runs to be recorded by ``torch.compile`` (``torch.compiler.is_compiling``)."""
+    """Return True if the program runs to be recorded by ``torch.compile`` (``torch.compiler.is_compiling``)."""
     return _is_recording()
 
 
 def is_dynamo_compiling() -> bool:
-    """Whether the program runs to be recorded by ``torch.compile`` (``torch.compiler.is_dynamo_compiling``)."""
+    """Return True if the program runs to be recorded by ``torch.compile`` (``torch.compiler.is_dynamo_compiling``)."""
     return _is_recording()
 
 
 def is_exporting() -> bool:
-    """Whether the program is being exported, which is never so (``torch.compiler.is_exporting``)."""
+    """Return True if the program is being exported, which is never so (``torch.compiler.is_exporting``)."""
     return False
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """The names of the compilers (``torch.compiler.list_backends``): those for debugging make the same programs here,
-    and are left out by default, as there.
+    """List the compilers' names (``torch.compiler.list_backends``). Debugging backends make the same programs here, and
+    are left out by default, as in PyTorch.
     """
     return [*BACKENDS[:1]] if "debug" in (exclude_tags or ()) else sorted(BACKENDS)
 
@@ -47,7 +47,7 @@ def cudagraph_mark_step_begin() -> None:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """A function that is not compiled: a compiled function that calls it runs as it is written; without one, a
+    """Exclude a function from compilation: a compiled function that calls it runs uncompiled. Without ``fn``, return a
     decorator (``torch.compiler.disable``).
     """
     if fn is None:
@@ -79,7 +79,7 @@ def assume_constant_result(fn: Function) -> Function:
 
 
 def substitute_in_graph(original_fn: Callable[..., Any], **options: Any) -> Callable[[Function], Function]:
-    """A decorator of what a compiler would read in place of ``original_fn``
+    """Decorate a function that a compiler would read in place of ``original_fn``
     (``torch.compiler.substitute_in_graph``).
     """
     return lambda function: function

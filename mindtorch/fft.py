@@ -32,7 +32,7 @@ def _frequencies(function: str, n: int, d: float, positive: bool, dtype: DType |
 
 @options_of(arange)
 def fftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: Any) -> Tensor:
-    """The frequencies of ``fft`` of ``n`` points that are ``d`` apart (``torch.fft.fftfreq``).
+    """Return the frequencies of ``fft`` of ``n`` points that are ``d`` apart (``torch.fft.fftfreq``).
 
     Raises:
         RuntimeError: for a dtype that is neither floating point nor complex.
@@ -42,7 +42,7 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: An
 
 @options_of(arange)
 def rfftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: Any) -> Tensor:
-    """The frequencies of ``rfft`` of ``n`` points that are ``d`` apart (``torch.fft.rfftfreq``).
+    """Return the frequencies of ``rfft`` of ``n`` points that are ``d`` apart (``torch.fft.rfftfreq``).
 
     Raises:
         RuntimeError: for a dtype that is neither floating point nor complex.

@@ -28,7 +28,11 @@ __dir__ = __all__.copy
 
 
 def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
-    """Tensors given one by one, or in one list, as a list. Raises TypeError if a value is no tensor."""
+    """Return tensors given one by one, or in one list, as a list.
+
+    Raises:
+        TypeError: if a value is not a tensor.
+    """
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
     for i, tensor in enumerate(tensors):
@@ -39,7 +43,7 @@ def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors expanded to their common shape (``torch.broadcast_tensors``).
+    """Return the tensors expanded to their common shape (``torch.broadcast_tensors``).
 
     Raises:
         RuntimeError: if they have no common shape.
@@ -48,7 +52,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The common shape of several shapes, each a tuple or a number (``torch.broadcast_shapes``).
+    """Return the common shape of several shapes, each a tuple or a number (``torch.broadcast_shapes``).
 
     Raises:
         RuntimeError: if they have no common shape.
@@ -68,7 +72,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Vectors (n1,), (n2,), ... expanded over their grid (n1, n2, ...); ``indexing='xy'`` swaps the first two
+    """Expand vectors (n1,), (n2,), ... over their grid (n1, n2, ...); ``indexing='xy'`` swaps the first two
     (``torch.meshgrid``).
 
     Raises:
@@ -81,12 +85,12 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """All combinations of one element of each vector, as the rows of a matrix (``torch.cartesian_prod``)."""
+    """Return all combinations of one element of each vector, as the rows of a matrix (``torch.cartesian_prod``)."""
     return _cartesian_prod(_listed(tensors))
 
 
 def block_diag(*tensors: Any) -> Tensor:
-    """Matrices placed along the diagonal of a larger one, which is zero elsewhere (``torch.block_diag``)."""
+    """Place matrices along the diagonal of a larger one, which is zero elsewhere (``torch.block_diag``)."""
     return _block_diag(_listed(tensors))
 
 
@@ -98,27 +102,27 @@ def _atleast(name: str, tensors: tuple[Any, ...]) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """A tensor, or each of several, with at least one dimension (``torch.atleast_1d``)."""
+    """Return a tensor, or each of several, with at least one dimension (``torch.atleast_1d``)."""
     return _atleast("atleast_1d", tensors)
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """A tensor, or each of several, with at least two dimensions (``torch.atleast_2d``)."""
+    """Return a tensor, or each of several, with at least two dimensions (``torch.atleast_2d``)."""
     return _atleast("atleast_2d", tensors)
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """A tensor, or each of several, with at least three dimensions (``torch.atleast_3d``)."""
+    """Return a tensor, or each of several, with at least three dimensions (``torch.atleast_3d``)."""
     return _atleast("atleast_3d", tensors)
 
 
 def split(tensor: Tensor, split_size_or_sections: int | Ints, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of a dimension, which have one size or the sizes of a list; they are views (``torch.split``)."""
+    """Split a dimension into views of one size, or the sizes of a list (``torch.split``)."""
     return tensor.split(split_size_or_sections, dim)
 
 
 def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
-    """Flat positions in a tensor of a shape, as one tensor of indices for each dimension (``torch.unravel_index``).
+    """Convert flat positions in a tensor of a shape to one tensor of indices per dimension (``torch.unravel_index``).
 
     Raises:
         TypeError: unless the positions are integers and the shape is made of ints.
@@ -140,13 +144,15 @@ def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
                  layout: Any = None) -> Tensor:
-    """Row and column indices of a matrix on the diagonal ``offset`` and below, (2, n) (``torch.tril_indices``)."""
+    """Return row and column indices of a matrix on the diagonal ``offset`` and below, (2, n) (``torch.tril_indices``).
+    """
     return _tril_indices(row, col, offset, dtype, layout, resolve_device(device), False)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
                  layout: Any = None) -> Tensor:
-    """Row and column indices of a matrix on the diagonal ``offset`` and above, (2, n) (``torch.triu_indices``)."""
+    """Return row and column indices of a matrix on the diagonal ``offset`` and above, (2, n) (``torch.triu_indices``).
+    """
     return _triu_indices(row, col, offset, dtype, layout, resolve_device(device), False)
 
 
@@ -209,14 +215,14 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """The product of matrices in the cheapest order (``torch.chain_matmul``)."""
+    """Return the product of matrices in the cheapest order (``torch.chain_matmul``)."""
     return _chain_matmul(_listed(matrices)) if out is None else _chain_matmul_out(_listed(matrices), out)
 
 
 @tensor_method("lu")
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
-    """The LU factorization of matrices (..., m, n), its pivots and, with ``get_infos``, LAPACK's status, which is not 0
-    for a singular matrix (``torch.lu``).
+    """Return the LU factorization of matrices (..., m, n), its pivots and, with ``get_infos``, LAPACK's status, which
+    is not 0 for a singular matrix (``torch.lu``).
     """
     warn_once("torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be "
               "removed in a future PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with"

@@ -10,13 +10,13 @@ _folder: str | None = None
 
 
 def get_dir() -> str:
-    """The folder in which PyTorch keeps what it fetched (``torch.hub.get_dir``)."""
+    """Return the folder of PyTorch's downloads (``torch.hub.get_dir``)."""
     home = os.environ.get("TORCH_HOME") or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "torch"
     return _folder or str(Path(home).expanduser() / "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Set that folder (``torch.hub.set_dir``)."""
+    """Set the folder of PyTorch's downloads (``torch.hub.set_dir``)."""
     global _folder
     _folder = os.path.expanduser(d)
 

@@ -8,12 +8,12 @@ Function = Callable[..., Any]
 
 
 def is_scripting() -> bool:
-    """Whether TorchScript compiles the program (``torch.jit.is_scripting``): no."""
+    """Return False: TorchScript does not compile the program (``torch.jit.is_scripting``)."""
     return False
 
 
 def is_tracing() -> bool:
-    """Whether the program is traced into TorchScript (``torch.jit.is_tracing``): no."""
+    """Return False: the program is not traced into TorchScript (``torch.jit.is_tracing``)."""
     return False
 
 

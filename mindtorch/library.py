@@ -120,7 +120,7 @@ def _register(op: Operator, device: str, function: Callable[..., Any]) -> None:
 
 
 def _below_autograd(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel, whose calls record no derivatives: that is done around it."""
+    """Wrap a kernel so that its calls record no derivatives; autograd surrounds it."""
 
     @wraps(function)
     def call(*args: Any) -> Any:
@@ -224,7 +224,7 @@ class Library:
 
 @contextmanager
 def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
-    """A library that is taken back at the end of the block."""
+    """Run a block with a library that is removed at its end."""
     lib = Library(*args, **kwargs)
     try:
         yield lib
@@ -238,7 +238,11 @@ _TYPES: dict[Any, str] = {Tensor: "Tensor", int: "SymInt", float: "float", bool:
 
 
 def _type_of(annotation: Any) -> str:
-    """ATen's type for an annotation. Raises ValueError if there is none."""
+    """Return ATen's type of an annotation.
+
+    Raises:
+        ValueError: if there is none.
+    """
     if annotation in _TYPES:
         return _TYPES[annotation]
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
@@ -253,8 +257,8 @@ def _type_of(annotation: Any) -> str:
 
 
 def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any, op_name: str | None = None) -> str:
-    """A schema from a function's annotations (``torch.library.infer_schema``): ``(Tensor x, *, float y=1.) -> Tensor``.
-    ``mutates_args`` names the arguments that are written.
+    """Return a schema from a function's annotations (``torch.library.infer_schema``): ``(Tensor x, *, float y=1.) ->
+    Tensor``. ``mutates_args`` names the arguments that are written.
 
     Raises:
         ValueError: if an annotation is missing, or of a type that schemas do not have; if ``mutates_args`` names no
@@ -356,7 +360,7 @@ _made: dict[str, CustomOpDef] = {}
 
 
 def _without_aliases(function: Callable[..., Any], op: Operator) -> Callable[..., Any]:
-    """A function whose results must not share memory with its arguments, nor with one another."""
+    """Return a function whose results must not share memory with its arguments, nor with one another."""
 
     @wraps(function)
     def call(*args: Any) -> Any:
@@ -397,7 +401,7 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
 
 
 def _operator(op: Any) -> Operator:
-    """The operator that a name, an overload or a ``CustomOpDef`` stands for."""
+    """Return the operator that a name, an overload or a ``CustomOpDef`` stands for."""
     if isinstance(op, CustomOpDef):
         op = op._opoverload
     return op._operator if isinstance(op, OpOverload) else registry[op.removeprefix("aten::")]
@@ -513,7 +517,7 @@ def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
 
 
 def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """Arguments with each tensor, also in lists, replaced by what a function makes of it."""
+    """Apply a function to each tensor among arguments, also in lists."""
     if value.__class__ in TENSOR_TYPES:
         return function(value)
     return value.__class__(_mapped(function, item) for item in value) if value.__class__ in (list, tuple) else value

@@ -20,19 +20,19 @@ __dir__ = __all__.copy
 
 
 def _canonical(mask: Any, input: Any) -> Any:
-    """The mask as bools in the input's shape. Raises IndexError if it has more dimensions than the input."""
+    """Return the mask as bools in the input's shape. Raises IndexError if it has more dimensions than the input."""
     if mask.ndim > input.ndim:
         raise IndexError("expected broadcastable mask (got mask dimensionality higher than of the input)")
     return mask.expand(input.shape).to(bool_)
 
 
 def _kept(input: Any, mask: Any, value: Any) -> Any:
-    """The input with a value where the mask is False."""
+    """Return the input with a value where the mask is False."""
     return input if mask is None else input.masked_fill(_canonical(mask, input).logical_not(), value)
 
 
 def _extreme(name: str, dtype: DType, largest: bool) -> Any:
-    """The largest or the lowest value of a dtype. Raises NotImplementedError for bools and complex numbers."""
+    """Return the largest or the lowest value of a dtype. Raises NotImplementedError for bools and complex numbers."""
     if dtype.category in (BOOL, COMPLEX):
         raise NotImplementedError(f"identity of {name} on {dtype} input")
     if dtype.category == FLOATING:
@@ -49,12 +49,12 @@ def _summed(input: Any, dtype: DType | None) -> DType:
 
 
 def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The sum of the elements that the mask keeps, 0 where it keeps none (``torch.masked.sum``)."""
+    """Return the sum of the elements that the mask keeps, 0 where it keeps none (``torch.masked.sum``)."""
     return _kept(input, mask, 0).sum(wrap_dims(dim, input.ndim), bool(keepdim), dtype=_summed(input, dtype))
 
 
 def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The product of the elements that the mask keeps, 1 where it keeps none (``torch.masked.prod``)."""
+    """Return the product of the elements that the mask keeps, 1 where it keeps none (``torch.masked.prod``)."""
     result = _kept(input, mask, 1).to(_summed(input, dtype))
     for d in reversed(() if dim == () else wrap_dims(dim, max(input.ndim, dim is not None))):
         result = result.prod(d, bool(keepdim))
@@ -62,49 +62,49 @@ def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
 
 
 def cumsum(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The running sum, to which masked elements add nothing (``torch.masked.cumsum``)."""
+    """Return the running sum, to which masked elements add nothing (``torch.masked.cumsum``)."""
     return _kept(input, mask, 0).cumsum(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
 
 def cumprod(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The running product, which masked elements leave as it is (``torch.masked.cumprod``)."""
+    """Return the running product, which masked elements leave as it is (``torch.masked.cumprod``)."""
     return _kept(input, mask, 1).cumprod(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
 
 def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The maximum, or the dtype's lowest value where the mask keeps nothing (``torch.masked.amax``)."""
+    """Return the maximum, or the dtype's lowest value where the mask keeps nothing (``torch.masked.amax``)."""
     kept = _extreme_of("amax", input, mask, largest=False)
     return kept.amax(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
 
 
 def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The minimum, or the dtype's largest value where the mask keeps nothing (``torch.masked.amin``)."""
+    """Return the minimum, or the dtype's largest value where the mask keeps nothing (``torch.masked.amin``)."""
     kept = _extreme_of("amin", input, mask, largest=True)
     return kept.amin(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
 
 
 def argmax(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
            mask: Any = None) -> Any:
-    """The index of the maximum, in the input's dtype unless another is given (``torch.masked.argmax``)."""
+    """Return the index of the maximum, in the input's dtype unless another is given (``torch.masked.argmax``)."""
     kept = _extreme_of("argmax", input, mask, largest=False)
     return kept.argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 def argmin(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
            mask: Any = None) -> Any:
-    """The index of the minimum, in the input's dtype unless another is given (``torch.masked.argmin``)."""
+    """Return the index of the minimum, in the input's dtype unless another is given (``torch.masked.argmin``)."""
     kept = _extreme_of("argmin", input, mask, largest=True)
     return kept.argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 def _count(input: Any, dim: Dims, keepdim: bool, mask: Any) -> Any:
-    """The number of elements that the mask keeps."""
+    """Return the number of elements that the mask keeps."""
     passed = input.new_ones(input.shape, dtype=bool_) if mask is None else _canonical(mask, input)
     return passed.sum(wrap_dims(dim, input.ndim), bool(keepdim))
 
 
 def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The mean of the elements that the mask keeps, NaN where it keeps none (``torch.masked.mean``).
+    """Return the mean of the elements that the mask keeps, NaN where it keeps none (``torch.masked.mean``).
 
     Raises:
         ValueError: if the output's dtype is neither floating point nor complex.
@@ -117,7 +117,7 @@ def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
 
 
 def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The lower median along one dimension, NaN where the mask keeps nothing (``torch.masked.median``).
+    """Return the lower median along one dimension, NaN where the mask keeps nothing (``torch.masked.median``).
 
     Raises:
         ValueError: if the mask keeps nothing somewhere and the dtype has no NaN.
@@ -150,7 +150,7 @@ def logaddexp(input: Any, other: Any, *, dtype: DType | None = None, input_mask:
 
 def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False,
          dtype: DType | None = None, mask: Any = None) -> Any:
-    """The vector norm, 0 where the mask keeps nothing (inf for the order -inf) (``torch.masked.norm``)."""
+    """Return the vector norm, 0 where the mask keeps nothing (inf for the order -inf) (``torch.masked.norm``)."""
     kept = _kept(input, mask, inf if ord == -inf else 0)
     return _linalg_vector_norm(
         kept, 2 if ord is None else ord, wrap_dims(dim, input.ndim), bool(keepdim), dtype or input.dtype)
@@ -158,7 +158,7 @@ def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool
 
 def var(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
         keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The variance, NaN where the mask keeps nothing (``torch.masked.var``)."""
+    """Return the variance, NaN where the mask keeps nothing (``torch.masked.var``)."""
     correction = correction if correction is not None else 1 if unbiased is None else int(unbiased)
     out = dtype or (input.dtype if input.dtype.category >= FLOATING else float32)
     compute = out if out.category >= FLOATING else float32
@@ -172,7 +172,7 @@ def var(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correctio
 
 def std(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
         keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The standard deviation, NaN where the mask keeps nothing (``torch.masked.std``)."""
+    """Return the standard deviation, NaN where the mask keeps nothing (``torch.masked.std``)."""
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
 
 

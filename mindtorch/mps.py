@@ -5,17 +5,17 @@ from ._methods.elsewhere import refusing
 
 
 def is_available() -> bool:
-    """Whether there is such a device: no (``torch.mps.is_available``)."""
+    """Return False: there is no such device (``torch.mps.is_available``)."""
     return False
 
 
 def device_count() -> int:
-    """The number of such devices, 0 (``torch.mps.device_count``)."""
+    """Return 0: there is no such device (``torch.mps.device_count``)."""
     return 0
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the device's generator, of which there is none (``torch.mps.manual_seed``)."""
+    """Do nothing: there is no such device (``torch.mps.manual_seed``)."""
     int(seed)
 
 

@@ -25,19 +25,21 @@ __dir__ = __all__.copy
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether there is a mode, or one of these values, to ask (``torch.overrides.has_torch_function``)."""
+    """Return True if a mode or one of these values has a ``__torch_function__`` to call
+    (``torch.overrides.has_torch_function``).
+    """
     if not isinstance(relevant_args, Iterable):
         raise TypeError(f"expected a sequence, got {type(relevant_args).__name__}")
     return asked([value for value in relevant_args if not isinstance(value, (list, tuple))], {}) is not None
 
 
 def has_torch_function_unary(obj: Any) -> bool:
-    """The same for one value (``torch.overrides.has_torch_function_unary``)."""
+    """Apply ``has_torch_function`` to one value (``torch.overrides.has_torch_function_unary``)."""
     return asked((obj,), {}) is not None
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """The same for these values (``torch.overrides.has_torch_function_variadic``)."""
+    """Apply ``has_torch_function`` to several values (``torch.overrides.has_torch_function_variadic``)."""
     return has_torch_function(args)
 
 
@@ -52,7 +54,7 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
-    """A decorator: have a function ask the values that ``dispatcher``, called with its arguments, returns
+    """Decorate a function to ask the values that ``dispatcher`` returns for its arguments
     (``torch.overrides.wrap_torch_function``).
     """
 
@@ -79,7 +81,7 @@ class TorchFunctionMode:
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What runs in place of a function."""
+        """Run in place of a function."""
         raise NotImplementedError
 
     def __enter__(self) -> Any:
@@ -95,7 +97,7 @@ class TorchFunctionMode:
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
-        """An instance, to be entered."""
+        """Return an instance, to be entered."""
         warnings.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`", stacklevel=2)
         return cls(*args, **kwargs)
 
@@ -133,7 +135,7 @@ def _pop_mode_temporarily() -> Iterator[TorchFunctionMode]:
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """A block in a ``__torch_dispatch__`` whose calls record derivatives
+    """Run a block of a ``__torch_dispatch__`` whose calls record derivatives
     (``torch.overrides.enable_reentrant_dispatch``).
     """
     with switched(below_autograd=False):
@@ -151,7 +153,7 @@ def _is_overridable(value: Any) -> bool:
 
 
 def _methods() -> list[tuple[str, Any]]:
-    """The methods of tensors that ask, and of their attributes ``__get__``, by name."""
+    """Return the methods of tensors that ask, and of their attributes ``__get__``, by name."""
     asking = attributes(Tensor)
     found = [(name, value) for name, value in own(Tensor).items()
              if name in asking or hasattr(value, "packet")
@@ -160,7 +162,7 @@ def _methods() -> list[tuple[str, Any]]:
 
 
 def _names() -> dict[Any, str]:
-    """The functions that ask, with their names as PyTorch's users know them."""
+    """Return the functions that ask, with their names as PyTorch's users know them."""
     names: dict[Any, str] = {}
     for below in NAMESPACES:
         module = _module(below)
@@ -178,7 +180,7 @@ def _module(below: str) -> Any:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """The functions that ask, by the namespace or class that they are in
+    """Return the functions that ask, by the namespace or class that they are in
     (``torch.overrides.get_overridable_functions``).
     """
     found: dict[Any, list[Callable[..., Any]]] = {}
@@ -192,7 +194,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """The functions of these namespaces that do not ask (``torch.overrides.get_ignored_functions``)."""
+    """Return the functions of these namespaces that do not ask (``torch.overrides.get_ignored_functions``)."""
     names = _names()
     spaces = [*map(_module, NAMESPACES), Tensor]
     return {value for space in spaces for name in dir(space)
@@ -201,7 +203,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 
 @functools.cache
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
-    """For each function that asks, one that takes the same arguments and returns -1
+    """Map each function that asks to one that takes the same arguments and returns -1
     (``torch.overrides.get_testing_overrides``).
     """
     found = {}
@@ -216,28 +218,28 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
-    """The functions whose results are no tensors of a subclass though they are called with one
+    """Return the functions whose results are never converted to a subclass
     (``torch.overrides.get_default_nowrap_functions``).
     """
     return UNWRAPPED
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
-    """The name by which a function that asks is known: 'torch.Tensor.add' (``torch.overrides.resolve_name``)."""
+    """Return the public name of a function that asks: 'torch.Tensor.add' (``torch.overrides.resolve_name``)."""
     if isinstance(f, (OpOverload, OpOverloadPacket)):
         return str(f)
     return _names().get(f)
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether a function is a method of tensors, or the ``__get__`` of an attribute
+    """Return True if a function is a method of tensors, or the ``__get__`` of an attribute
     (``torch.overrides.is_tensor_method_or_property``).
     """
     return getattr(func, "__name__", "") == "__get__" or any(func is value for _, value in _methods())
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether a value is a tensor, or of a class that has a ``__torch_function__``
+    """Return True if a value is a tensor, or of a class that has a ``__torch_function__``
     (``torch.overrides.is_tensor_like``).
     """
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")

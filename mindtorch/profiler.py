@@ -30,8 +30,8 @@ class ProfilerAction(Enum):
 
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
              skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:
-    """A function from the number of a step to what a profiler does in it (``torch.profiler.schedule``): in each cycle,
-    nothing for ``wait`` steps, nothing that counts for ``warmup``, and recording for ``active``.
+    """Return a function from a step's number to a profiler's action (``torch.profiler.schedule``): in each cycle,
+    nothing for ``wait`` steps, a warm-up for ``warmup``, and recording for ``active``.
     """
     length = wait + warmup + active
 
@@ -54,13 +54,13 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be profiled (``torch.profiler.supported_activities``)."""
+    """Return the activities that can be profiled (``torch.profiler.supported_activities``)."""
     return {ProfilerActivity.CPU}
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
                               use_gzip: bool = False) -> Callable[[profile], None]:
-    """A function that writes a profile into a folder as a Chrome trace
+    """Return a function that writes a profile into a folder as a Chrome trace
     (``torch.profiler.tensorboard_trace_handler``).
     """
     def write(profiler: profile) -> None:
@@ -128,7 +128,7 @@ class profile:
         self._continue()
 
     def events(self) -> EventList:
-        """The events of the last record.
+        """Return the events of the last record.
 
         Raises:
             RuntimeError: if nothing was recorded yet.
@@ -138,7 +138,7 @@ class profile:
         return self._last.function_events
 
     def key_averages(self, group_by_input_shape: bool = False, **options: Any) -> EventList:
-        """The events of the last record, summed up by name (``torch.profiler.profile.key_averages``)."""
+        """Return the events of the last record, summed up by name (``torch.profiler.profile.key_averages``)."""
         return self.events().key_averages(group_by_input_shape, **options)
 
     def export_chrome_trace(self, path: str) -> None:

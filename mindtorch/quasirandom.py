@@ -46,7 +46,7 @@ class SobolEngine:
         self.num_generated = 0
 
     def _scrambled(self, directions: np.ndarray, generator: Generator | None) -> np.ndarray:
-        """Direction numbers multiplied by random matrices of bits, lower triangular and with ones on the diagonal."""
+        """Multiply direction numbers by random lower triangular matrices of bits with ones on the diagonal."""
         count = self.MAXBIT
         matrices = np.tril(randint(2, (self.dimension, count, count), generator=generator).numpy())
         matrices[:, range(count), range(count)] = 1
@@ -55,7 +55,7 @@ class SobolEngine:
         return ((matrices @ bits & 1) << places[:, None]).sum(1)
 
     def _points(self, start: int, count: int) -> np.ndarray:
-        """So many points from one on, as integers."""
+        """Return ``count`` points from ``start`` on, as integers."""
         numbers = arange(start, start + count).numpy()
         codes, points = numbers ^ numbers >> 1, np.tile(self.shift.numpy(), (count, 1))
         for bit in range(int(codes.max(initial=0)).bit_length()):
@@ -68,13 +68,13 @@ class SobolEngine:
         return from_numpy(self._points(max(self.num_generated - 1, 0), 1)[0])
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: DType | None = None) -> Tensor:
-        """The next ``n`` points, as the rows of a tensor (``torch.quasirandom.SobolEngine.draw``)."""
+        """Return the next ``n`` points, as the rows of a tensor (``torch.quasirandom.SobolEngine.draw``)."""
         points = from_numpy(self._points(self.num_generated, n) / 2**self.MAXBIT).to(dtype or get_default_dtype())
         self.num_generated += n
         return points if out is None else out.resize_as_(points).copy_(points)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: DType | None = None) -> Tensor:
-        """The next 2 to the power of ``m`` points (``torch.quasirandom.SobolEngine.draw_base2``).
+        """Return the next 2 to the power of ``m`` points (``torch.quasirandom.SobolEngine.draw_base2``).
 
         Raises:
             ValueError: if the number of all points drawn is then no power of 2.

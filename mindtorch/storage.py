@@ -13,12 +13,12 @@ __dir__ = __all__.copy
 
 
 def _load_from_bytes(b: bytes) -> Any:
-    """What a plain pickle of PyTorch's has in the place of a storage."""
+    """Rebuild a storage from a plain pickle of PyTorch's."""
     return load(io.BytesIO(b), weights_only=False)
 
 
 def _dtype_to_storage_type_map() -> dict[Any, str]:
-    """The names of storages in files, by their dtype."""
+    """Return the names of storages in files, by their dtype."""
     return dict(NAMES)
 
 

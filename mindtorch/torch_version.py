@@ -13,7 +13,7 @@ _VERSION = re.compile(r"v?(\d+(?:\.\d+)*)(?:[-_.]?(a|b|c|rc|alpha|beta|pre|previ
 
 
 def _key(version: str) -> tuple[Any, ...]:
-    """What versions are ordered by (PEP 440)."""
+    """Return the key that orders versions (PEP 440)."""
     match = _VERSION.match(version.strip())
     if match is None:
         raise ValueError(f"Invalid version: {version!r}")

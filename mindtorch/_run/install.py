@@ -57,7 +57,7 @@ class _Installed:
 
 
 def _preparation_data(name: str) -> dict[str, Any]:
-    """What ``multiprocessing`` tells a process that it starts by ``spawn`` or ``forkserver``."""
+    """Return the data that ``multiprocessing`` sends to a process started by ``spawn`` or ``forkserver``."""
     return {"mindtorch": _Installed(), **_plain_preparation_data(name)}
 
 

@@ -28,7 +28,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def mpiexec() -> str:
-    """The ``mpiexec`` of this Python's environment, else of the path.
+    """Return the ``mpiexec`` of this Python's environment, else of the path.
 
     Raises:
         RuntimeError: if there is none.
@@ -61,7 +61,7 @@ class Ranks:
         self.dead: dict[int, str] = {}  # in the order in which they died
 
     def attend(self, seconds: float) -> None:
-        """Hear and answer what comes within some seconds."""
+        """Receive and answer messages for some seconds."""
         for key, _ in self.select.select(seconds):
             if key.fileobj is self.server:
                 line, _ = self.server.accept()
@@ -126,7 +126,7 @@ class Ranks:
             line.sendall(encode(message))
 
     def alive(self) -> list[int]:
-        """The ranks whose lines are open."""
+        """Return the ranks whose lines are open."""
         return sorted(self.rank.values())
 
     def kill(self, number: signal.Signals) -> None:

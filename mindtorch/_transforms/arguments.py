@@ -15,7 +15,11 @@ Argnums = int | tuple[int, ...]
 
 
 def chosen(args: tuple[Any, ...], argnums: Argnums) -> list[int]:
-    """The positions that ``argnums`` means. Raises RuntimeError in PyTorch's words if they mean none."""
+    """Return the positions that ``argnums`` means.
+
+    Raises:
+        RuntimeError: in PyTorch's words, for invalid ones.
+    """
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     numbers = (argnums,) if isinstance(argnums, int) else argnums
@@ -33,7 +37,7 @@ def chosen(args: tuple[Any, ...], argnums: Argnums) -> list[int]:
 
 
 def selected(args: tuple[Any, ...], argnums: Argnums | None) -> Any:
-    """The arguments that ``argnums`` means: one, or a tuple of them; all for None."""
+    """Return the arguments that ``argnums`` means: one, or a tuple of them; all for None."""
     if argnums is None:
         return args
     values = tuple(args[i] for i in chosen(args, argnums))
@@ -41,7 +45,7 @@ def selected(args: tuple[Any, ...], argnums: Argnums | None) -> Any:
 
 
 def replaced(args: tuple[Any, ...], values: Any, argnums: Argnums | None) -> tuple[Any, ...]:
-    """The arguments, with other values for those that ``argnums`` means."""
+    """Replace the arguments at ``argnums`` by other values."""
     if argnums is None:
         return tuple(values)
     changed = list(args)
@@ -51,7 +55,7 @@ def replaced(args: tuple[Any, ...], values: Any, argnums: Argnums | None) -> tup
 
 
 def name_of(func: Callable[..., Any]) -> str:
-    """A function's name, as messages have it."""
+    """Return a function's name, as messages have it."""
     if hasattr(func, "__name__"):
         return func.__name__
     return f"functools.partial({name_of(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
@@ -59,7 +63,7 @@ def name_of(func: Callable[..., Any]) -> str:
 
 @contextmanager
 def differentiating() -> Iterator[None]:
-    """What is called in the block is differentiated by a function of functions, of which Functions want to know."""
+    """Run a block whose calls are differentiated by a transform; Functions ask for this."""
     local.transforms += 1
     try:
         yield
@@ -68,7 +72,7 @@ def differentiating() -> Iterator[None]:
 
 
 def called(api: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function returns that a transform calls; an error tells of that."""
+    """Call a transform's function; an error notes the transform."""
     try:
         return func(*args, **kwargs)
     except Exception as error:
@@ -77,7 +81,11 @@ def called(api: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: di
 
 
 def without_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
-    """What a function returned, and what it returned beside it. Raises RuntimeError if it had to and did not."""
+    """Split a function's result from its auxiliary output.
+
+    Raises:
+        RuntimeError: if ``has_aux`` and the result is not a pair.
+    """
     if not has_aux:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:

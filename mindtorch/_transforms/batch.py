@@ -15,7 +15,7 @@ from .pytree import broadcast_to, tree_flatten, tree_leaves, tree_unflatten
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
          chunk_size: int | None = None) -> Callable[..., Any]:
-    """A function that applies ``func`` to every element of a batch at once (``torch.vmap``).
+    """Return a function that applies ``func`` to every element of a batch at once (``torch.vmap``).
 
     ``in_dims`` and ``out_dims`` say along which dimension of each argument and result the elements lie, None for one
     that all share; each is an int for all, or nested as the arguments are. ``randomness`` is what random numbers are in
@@ -60,7 +60,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
 
 def _inputs(func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[Any], list[Any], Any]:
-    """The number of elements, the dimension of each leaf of the arguments, these leaves, and their spec."""
+    """Return the number of elements, the dimension of each leaf of the arguments, these leaves, and their spec."""
     where = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(f"{where}expected `in_dims` to be int or a (potentially nested) tuple matching the structure "
@@ -97,7 +97,7 @@ def _inputs(func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> tu
 
 def _mapped(func: Callable[..., Any], size: int, dims: list[Any], values: list[Any], spec: Any, kwargs: dict[str, Any],
             out_dims: Any, randomness: str) -> Any:
-    """One pass over the elements of these arguments."""
+    """Run ``func`` once over the elements of these arguments."""
     with Frame(size, randomness).entered() as frame:
         inputs = [v if d is None else batched(v, d, frame) for v, d in zip(values, dims, strict=True)]
         raw = called("vmap", func, tree_unflatten(inputs, spec), kwargs)
@@ -113,7 +113,7 @@ def _mapped(func: Callable[..., Any], size: int, dims: list[Any], values: list[A
 
 
 def _output(name: str, output: Any, dim: int | None, frame: Frame) -> Any:
-    """A result for all elements, which lie along ``dim``."""
+    """Return a result for all elements, which lie along ``dim``."""
     if dim is None:
         if isinstance(output, Tensor) and is_batched(output, frame):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")

@@ -20,15 +20,15 @@ API = "jvp(f, primals, tangents)"
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """``func(*primals)``, and the product of its Jacobian with ``tangents`` (``torch.func.jvp``).
+    """Return ``func(*primals)``, and the product of its Jacobian with ``tangents`` (``torch.func.jvp``).
 
-    ``primals`` is a tuple, ``tangents`` has the same structure and shapes; both results have that of the output. An
-    output that does not depend on the primals has a derivative of zeros, or with ``strict`` is an error. With
-    ``has_aux``, ``func`` returns a pair, of which the second item is returned as it is, as a third result.
+    ``primals`` is a tuple, and ``tangents`` has its structure and shapes; both results have those of the output. An
+    output that does not depend on the primals has a derivative of zeros; with ``strict`` it is an error. With
+    ``has_aux``, ``func`` returns a pair, whose second item is returned unchanged as a third result.
 
     Raises:
-        RuntimeError: if primals and tangents do not fit, or are not tensors; for outputs that are no tensors; in strict
-            mode.
+        RuntimeError: if primals and tangents do not fit, or are not tensors; for outputs that are not tensors; in
+            strict mode.
         NotImplementedError: for an operator without a derivative.
     """
     return jvp_with_argnums(func, primals, tangents, None, strict, has_aux)
@@ -36,7 +36,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 def jvp_with_argnums(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Argnums | None,
                      strict: bool = False, has_aux: bool = False) -> Any:
-    """The same, with respect to the arguments at ``argnums`` only."""
+    """Compute ``jvp`` with respect to the arguments at ``argnums`` only."""
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{API}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     values, spec = tree_flatten(selected(primals, argnums))
@@ -77,7 +77,7 @@ def jvp_with_argnums(func: Callable[..., Any], primals: Any, tangents: Any, argn
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """``func(*primals)``, and a function that multiplies the Jacobian there with tangents, as often as it is called
+    """Return ``func(*primals)``, and a function that multiplies the Jacobian there with tangents, any number of times
     (``torch.func.linearize``).
 
     The function is recorded once; a product is the derivative of the recorded vector-Jacobian product in its vector.

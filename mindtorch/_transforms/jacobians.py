@@ -14,7 +14,7 @@ from .reverse import apply_vjp, recorded_vjp
 
 
 def basis_of(tensors: list[Any], start: int = 0, count: int | None = None) -> list[Any]:
-    """Rows of the identity matrix of all elements of these tensors, in the shapes of each."""
+    """Return rows of the identity matrix over all elements of these tensors, in each tensor's shape."""
     sizes = [tensor.numel() for tensor in tensors]
     count = sum(sizes) - start if count is None else count
     parts, before = [], 0
@@ -28,8 +28,8 @@ def basis_of(tensors: list[Any], start: int = 0, count: int | None = None) -> li
 
 def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
            _preallocate_and_copy: bool = False) -> Callable[..., Any]:
-    """A function that returns the Jacobian of ``func`` with respect to the arguments at ``argnums``, in reverse mode
-    (``torch.func.jacrev``).
+    """Return a function that returns the Jacobian of ``func`` with respect to the arguments at ``argnums``, in reverse
+    mode (``torch.func.jacrev``).
 
     For an output of shape (*o) and an input of shape (*i), it has shape (*o, *i), nested as the outputs are, and in
     these as the inputs. ``chunk_size`` rows are computed at a time. With ``has_aux``, ``func`` returns a pair, and the
@@ -73,8 +73,8 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
 
 def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *,
            randomness: str = "error") -> Callable[..., Any]:
-    """A function that returns the Jacobian of ``func`` with respect to the arguments at ``argnums``, in forward mode
-    (``torch.func.jacfwd``).
+    """Return a function that returns the Jacobian of ``func`` with respect to the arguments at ``argnums``, in forward
+    mode (``torch.func.jacfwd``).
 
     Shapes and ``has_aux`` are as for ``jacrev``; ``randomness`` is ``vmap``'s.
 
@@ -106,5 +106,5 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """A function that returns the Hessian of ``func``: ``jacfwd`` of ``jacrev`` (``torch.func.hessian``)."""
+    """Return a function that returns the Hessian of ``func``: ``jacfwd`` of ``jacrev`` (``torch.func.hessian``)."""
     return jacfwd(jacrev(func, argnums), argnums)

@@ -30,7 +30,7 @@ LEAF = TreeSpec(None, None, ())
 
 
 def _items(value: Any) -> tuple[Any, Any, Any] | None:
-    """The type, the keys and the items of a container; None for a leaf."""
+    """Return the type, the keys and the items of a container; None for a leaf."""
     kind = type(value)
     if kind in (tuple, list):
         return kind, None, value
@@ -42,7 +42,7 @@ def _items(value: Any) -> tuple[Any, Any, Any] | None:
 
 
 def tree_flatten(value: Any) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a nested value, and its spec."""
+    """Return the leaves of a nested value, and its spec."""
     found = _items(value)
     if found is None:
         return [value], LEAF
@@ -57,12 +57,12 @@ def tree_flatten(value: Any) -> tuple[list[Any], TreeSpec]:
 
 
 def tree_leaves(value: Any) -> list[Any]:
-    """The leaves of a nested value."""
+    """Return the leaves of a nested value."""
     return tree_flatten(value)[0]
 
 
 def tree_unflatten(leaves: Iterable[Any], spec: TreeSpec) -> Any:
-    """The nested value of these leaves and that spec."""
+    """Return the nested value of these leaves and that spec."""
     return _built(iter(leaves), spec)
 
 
@@ -79,14 +79,14 @@ def _built(leaves: Any, spec: TreeSpec) -> Any:
 
 
 def tree_map(function: Callable[[Any], Any], value: Any) -> Any:
-    """A nested value with ``function`` applied to each leaf."""
+    """Return a nested value with ``function`` applied to each leaf."""
     leaves, spec = tree_flatten(value)
     return tree_unflatten(map(function, leaves), spec)
 
 
 def broadcast_to(value: Any, spec: TreeSpec) -> list[Any] | None:
-    """The leaves of a value whose tree is a beginning of ``spec``, each as often as its place has leaves; None if it is
-    no such beginning.
+    """Return the leaves of a value whose tree is a prefix of ``spec``, each repeated for the leaves at its place; None
+    if it is not a prefix.
     """
     found = _items(value)
     if found is None:

@@ -46,7 +46,7 @@ class Recording:
                             for output in self.results]
 
     def _enter(self, value: Any) -> Any:
-        """A tensor to differentiate by, with the tangents of the one given."""
+        """Return a tensor to differentiate by, with the tangents of the one given."""
         if not isinstance(value, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
         if value._dtype.category < FLOATING:
@@ -58,22 +58,22 @@ class Recording:
         return self.own_leaf(_cut(value))
 
     def _raised(self, value: Any, places: list[int]) -> Any:
-        """One element of an input, or of its gradient."""
+        """Return one element of an input, or of its gradient."""
         return raised_all(value, self._frames, places)
 
     def own_leaf(self, tensor: Any) -> Any:
-        """A tensor made a leaf of this transform."""
+        """Return a tensor made a leaf of this transform."""
         tensor._keys |= AUTOGRAD
         self._leaves.append(grad_accumulator(tensor))
         return tensor
 
     def end(self) -> None:
-        """From now on no other transform has to take the leaves of this one for its concern."""
+        """Mark this transform's leaves as private, so that other transforms ignore them."""
         for leaf in self._leaves:
             leaf.is_private = True
 
     def gradients(self, vectors: list[Any] | None, retain_graph: bool, create_graph: bool = True) -> Any:
-        """The gradients of the outputs, weighted by ``vectors``, with respect to the inputs; zeros where nothing
+        """Return the gradients of the outputs, weighted by ``vectors``, with respect to the inputs; zeros where nothing
         depends on them.
         """
         given = ([ones_like(y) for y in self.outputs] if vectors is None else
@@ -89,7 +89,7 @@ class Recording:
                                in zip(self.inputs, found, self._places, strict=True)], self.inputs_spec)
 
     def left(self, value: Any) -> Any:
-        """A tensor as it leaves the transform."""
+        """Return a tensor as the transform hands it out."""
         if not isinstance(value, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
         if value._batched is not None:
@@ -98,11 +98,11 @@ class Recording:
         return _cut(value) if value._keys & AUTOGRAD and not self._reaches_outside(value) else value
 
     def aux(self) -> Any:
-        """What the function returned beside its output."""
+        """Return the function's auxiliary output."""
         return tree_map(self.left, self._aux)
 
     def _reaches_outside(self, tensor: Any) -> bool:
-        """Whether a tensor's graph leads to a leaf that is neither this transform's nor that of one that has ended."""
+        """Return True if a tensor's graph leads to a leaf of an enclosing transform or of the program."""
         edge = tensor._grad_edge()
         nodes = [] if edge is None else [edge[0]]
         seen = set(nodes)
@@ -119,14 +119,14 @@ class Recording:
 
 
 def _innermost(tensor: Any) -> Any:
-    """The tensor below all frames."""
+    """Return the tensor below all frames."""
     while tensor._batched is not None:
         tensor = tensor._batched[0]
     return tensor
 
 
 def _cut(tensor: Any) -> Any:
-    """A tensor outside the graph, with its tangents."""
+    """Return a tensor outside the graph, with its tangents."""
     out = tensor._shallow_copy_and_detach()
     if tensor._tangents is not None:
         for level, tangent in tensor._tangents.items():
@@ -135,16 +135,16 @@ def _cut(tensor: Any) -> Any:
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """``func(*primals)``, and a function that multiplies a vector with its Jacobian (``torch.func.vjp``).
+    """Return ``func(*primals)``, and a function that multiplies a vector with its Jacobian (``torch.func.vjp``).
 
     ``func`` returns tensors, possibly nested in tuples, lists and dicts. The function takes cotangents in the same
     structure and returns a tuple of tensors in the shapes of ``primals``. With ``has_aux``, ``func`` returns a pair,
-    of which the second item is returned as it is, as a third result.
+    whose second item is returned unchanged as a third result.
 
     Raises:
-        ValueError: for primals that are no tensors.
-        RuntimeError: for integers, and outputs that are no tensors of floating point or complex dtype.
-        TypeError: for cotangents that are no tensors.
+        ValueError: for primals that are not tensors.
+        RuntimeError: for integers, and outputs that are not floating-point or complex tensors.
+        TypeError: for cotangents that are not tensors.
     """
     recording = recorded_vjp(func, primals, None, has_aux)
     results = tree_unflatten(map(recording.left, recording.results), recording.outputs_spec)
@@ -156,7 +156,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def recorded_vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums | None, has_aux: bool) -> Recording:
-    """A function, recorded to be differentiated, and its output checked."""
+    """Return a function, recorded to be differentiated, and its output checked."""
     api = "vjp(f, *primals)"
     recording = Recording(func, args, {}, argnums, has_aux, api)
     check_tensor_output(recording.outputs, api)
@@ -170,7 +170,7 @@ def recorded_vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnu
 
 def apply_vjp(recording: Recording, cotangents: Any, retain_graph: bool = True,
               create_graph: bool | None = None) -> Any:
-    """The product of cotangents and the Jacobian of a recorded function."""
+    """Return the product of cotangents and the Jacobian of a recorded function."""
     vectors, spec = tree_flatten(cotangents)
     if spec != recording.outputs_spec:
         raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to "
@@ -182,7 +182,7 @@ def apply_vjp(recording: Recording, cotangents: Any, retain_graph: bool = True,
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of ``func``, whose output is a scalar, and that output
+    """Return a function that returns the gradient of ``func``, whose output is a scalar, and that output
     (``torch.func.grad_and_value``).
 
     The gradient is with respect to the arguments at ``argnums``, in their structure. With ``has_aux``, ``func`` returns
@@ -214,7 +214,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of ``func``, whose output is a scalar (``torch.func.grad``).
+    """Return a function that returns the gradient of ``func``, whose output is a scalar (``torch.func.grad``).
 
     The gradient is with respect to the arguments at ``argnums``, in their structure. With ``has_aux``, ``func`` returns
     a pair, and the function that of the gradient and the second item.

@@ -10,10 +10,11 @@ from .batching import Frame, batched
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The tensor that a transform has made its own: inside ``vmap`` that of all elements, inside ``grad``, ``vjp`` and
-    ``jvp`` its values, without graph and tangents; with ``recurse`` the one below all nested transforms, else that
-    of the innermost. Outside of transforms it is the tensor itself. It is there to look at while a program is
-    debugged (``torch.func.debug_unwrap``).
+    """Return a transform's tensor from below it, for debugging (``torch.func.debug_unwrap``).
+
+    Inside ``vmap`` it is the tensor of all elements; inside ``grad``, ``vjp`` and ``jvp`` the values, without graph and
+    tangents. With ``recurse`` it is the tensor below all nested transforms, else below the innermost one. Outside
+    transforms it is the tensor itself.
     """
     below = _below(tensor)
     return below if below is tensor or not recurse else debug_unwrap(below)
@@ -28,12 +29,12 @@ def _below(tensor: Any) -> Any:
 
 
 def _differentiates_inside(frame: Frame) -> bool:
-    """Whether a derivative is taken inside of a call of ``vmap``, that is, by a transform that was entered later."""
+    """Return True if a derivative is taken inside a call of ``vmap``: by a transform that was entered later."""
     return frame in local.frames and local.transforms > frame.level - 1 - local.frames.index(frame)
 
 
 def _values(tensor: Any) -> Any:
-    """A tensor, which may be a batch's element, without graph and tangents; itself, if it has none."""
+    """Return a tensor, possibly a batch's element, without graph and tangents; itself if it has neither."""
     if tensor._batched is not None:
         whole, dim, frame = tensor._batched
         values = _values(whole)

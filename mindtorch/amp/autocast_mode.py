@@ -23,12 +23,12 @@ _nesting = 0
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is autocast for a device type (``torch.amp.is_autocast_available``)."""
+    """Return True if there is autocast for a device type (``torch.amp.is_autocast_available``)."""
     return Device(device_type).type in _dtypes
 
 
 def get_autocast_dtype(device_type: str) -> DType:
-    """The dtype to which autocast casts by default (``torch.get_autocast_dtype``).
+    """Return the dtype that autocast casts to by default (``torch.get_autocast_dtype``).
 
     Raises:
         RuntimeError: if there is no autocast for the device type.
@@ -46,7 +46,7 @@ def set_autocast_dtype(device_type: str, dtype: DType) -> None:
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether this thread casts on a device, by default CUDA (``torch.is_autocast_enabled``)."""
+    """Return True if this thread casts on a device, by default CUDA (``torch.is_autocast_enabled``)."""
     return (device_type or "cuda") in (local.autocast or {})
 
 
@@ -57,7 +57,7 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """Whether this thread casts on the CPU (``torch.is_autocast_cpu_enabled``)."""
+    """Return True if this thread casts on the CPU (``torch.is_autocast_cpu_enabled``)."""
     return is_autocast_enabled("cpu")
 
 
@@ -67,7 +67,7 @@ def set_autocast_cpu_enabled(enabled: bool) -> None:
 
 
 def get_autocast_cpu_dtype() -> DType:
-    """The dtype to which autocast casts on the CPU (``torch.get_autocast_cpu_dtype``)."""
+    """Return the dtype that autocast casts to on the CPU (``torch.get_autocast_cpu_dtype``)."""
     return get_autocast_dtype("cpu")
 
 
@@ -77,7 +77,7 @@ def set_autocast_cpu_dtype(dtype: DType) -> None:
 
 
 def get_autocast_gpu_dtype() -> DType:
-    """The dtype to which autocast would cast on CUDA (``torch.get_autocast_gpu_dtype``)."""
+    """Return the dtype that autocast would cast to on CUDA (``torch.get_autocast_gpu_dtype``)."""
     return get_autocast_dtype("cuda")
 
 
@@ -87,7 +87,7 @@ def set_autocast_gpu_dtype(dtype: DType) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether a parameter is cast once a block (``torch.is_autocast_cache_enabled``)."""
+    """Return True if a parameter is cast once a block (``torch.is_autocast_cache_enabled``)."""
     return casting.cache_enabled
 
 
@@ -183,7 +183,7 @@ class autocast(_Mode):
 
 
 def _cast(value: Any, device_type: str, dtype: DType) -> Any:
-    """Floating point tensors in a dtype, also in containers; not those of float64."""
+    """Cast floating-point tensors except float64, also in containers."""
     if isinstance(value, Tensor):
         wanted = value.is_floating_point() and value.device.type == device_type and value.dtype is not float64
         return value.to(dtype) if wanted else value
@@ -198,8 +198,8 @@ def _cast(value: Any, device_type: str, dtype: DType) -> Any:
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: DType | None = None) -> Any:
-    """A decorator for ``forward`` of an autograd function: with ``cast_inputs``, it gets its inputs in that dtype and
-    runs without autocast (``torch.amp.custom_fwd``).
+    """Decorate ``forward`` of an autograd function: with ``cast_inputs``, its inputs are cast and it runs without
+    autocast (``torch.amp.custom_fwd``).
     """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
@@ -220,7 +220,7 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Any:
-    """A decorator for ``backward`` of an autograd function, which runs under autocast if ``forward`` did
+    """Decorate ``backward`` of an autograd function to run under autocast if ``forward`` did
     (``torch.amp.custom_bwd``).
     """
     if not isinstance(device_type, str):

@@ -53,7 +53,7 @@ class GradScaler:
         return self._scale, self._growth_tracker  # type: ignore[return-value]
 
     def scale(self, outputs: Any) -> Any:
-        """Outputs, a tensor or an iterable of such, times the scale (``torch.amp.GradScaler.scale``)."""
+        """Multiply outputs, a tensor or an iterable of tensors, by the scale (``torch.amp.GradScaler.scale``)."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -101,7 +101,7 @@ class GradScaler:
         self._states[id(optimizer)]["found_inf"] = None if found is None else found.float()
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Unscale the gradients, if that was not done, and call ``optimizer.step`` unless one is not finite
+        """Unscale the gradients unless done, and call ``optimizer.step`` unless a gradient is not finite
         (``torch.amp.GradScaler.step``).
 
         Raises:
@@ -133,7 +133,7 @@ class GradScaler:
 
     def _step_that_unscales(self, optimizer: Any, scale: Tensor, state: dict[str, Any], *args: Any,
                             **kwargs: Any) -> Any:
-        """A fused step, which divides by the scale itself."""
+        """Call a fused step, which divides by the scale itself."""
         ready = state["stage"] == _READY
         if ready:
             with no_grad():
@@ -178,17 +178,17 @@ class GradScaler:
             scale.fill_(new_scale)
 
     def is_enabled(self) -> bool:
-        """Whether anything is scaled (``torch.amp.GradScaler.is_enabled``)."""
+        """Return True if anything is scaled (``torch.amp.GradScaler.is_enabled``)."""
         return self._enabled
 
     def get_scale(self) -> float:
-        """The scale, 1.0 if nothing is scaled (``torch.amp.GradScaler.get_scale``)."""
+        """Return the scale, 1.0 if nothing is scaled (``torch.amp.GradScaler.get_scale``)."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
 
     def get_growth_factor(self) -> float:
-        """By what the scale grows (``torch.amp.GradScaler.get_growth_factor``)."""
+        """Return the factor by which the scale grows (``torch.amp.GradScaler.get_growth_factor``)."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
@@ -196,7 +196,7 @@ class GradScaler:
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """By what the scale shrinks (``torch.amp.GradScaler.get_backoff_factor``)."""
+        """Return the factor by which the scale shrinks (``torch.amp.GradScaler.get_backoff_factor``)."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
@@ -204,7 +204,8 @@ class GradScaler:
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """After how many good steps the scale grows (``torch.amp.GradScaler.get_growth_interval``)."""
+        """Return the number of good steps after which the scale grows (``torch.amp.GradScaler.get_growth_interval``).
+        """
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
@@ -217,7 +218,7 @@ class GradScaler:
         return self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker.item())
 
     def state_dict(self) -> dict[str, Any]:
-        """The scale, how it changes, and the good steps since it did (``torch.amp.GradScaler.state_dict``)."""
+        """Return the scale, its settings, and the good steps since it changed (``torch.amp.GradScaler.state_dict``)."""
         if not self._enabled:
             return {}
         return {"scale": self.get_scale(), "growth_factor": self._growth_factor,

@@ -16,5 +16,5 @@ grad = _overridable(grad)
 
 
 def is_multithreading_enabled() -> bool:
-    """Whether backward may use several threads, see ``set_multithreading_enabled``."""
+    """Return True if backward may use several threads, see ``set_multithreading_enabled``."""
     return set_multithreading_enabled.enabled

@@ -63,7 +63,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
-    """A view of ``tensor`` that carries ``tangent``, of the same shape and dtype
+    """Return a view of ``tensor`` that carries ``tangent``, of the same shape and dtype
     (``torch.autograd.forward_ad.make_dual``).
 
     Raises:
@@ -90,7 +90,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value of a tensor, and its tangent or None (``torch.autograd.forward_ad.unpack_dual``)."""
+    """Return the value of a tensor, and its tangent or None (``torch.autograd.forward_ad.unpack_dual``)."""
     if level is None and not shared.dual_levels:
         return UnpackedDualTensor(tensor, None)
     entered = _level(level)
@@ -101,7 +101,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
 
 
 def _level(level: int | None) -> Level:
-    """The level of a number, by default the last one entered. Raises RuntimeError if there is none."""
+    """Return the level of a number, by default the last one entered. Raises RuntimeError if there is none."""
     try:
         return shared.dual_levels[-1 if level is None else level]
     except IndexError:

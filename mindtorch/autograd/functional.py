@@ -35,7 +35,7 @@ NO_GRADIENT = ("Output {i} of the user-provided function does not require gradie
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The outputs of ``func``, and the product of the vector ``v`` and its Jacobian
+    """Return the outputs of ``func``, and the product of the vector ``v`` and its Jacobian
     (``torch.autograd.functional.vjp``).
 
     ``v`` has the outputs' shapes, and may be left out for a single output of one element; the product has the inputs'.
@@ -56,7 +56,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The outputs of ``func``, and the product of its Jacobian and the vector ``v``
+    """Return the outputs of ``func``, and the product of its Jacobian and the vector ``v``
     (``torch.autograd.functional.jvp``).
 
     ``v`` has the inputs' shapes, and may be left out for a single input of one element; the product has the outputs'.
@@ -83,7 +83,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The output of ``func``, a single element, and the product of the vector ``v`` and its Hessian
+    """Return the output of ``func``, a single element, and the product of the vector ``v`` and its Hessian
     (``torch.autograd.functional.vhp``).
 
     ``v`` has the inputs' shapes, and so has the product; it may be left out for a single input of one element.
@@ -103,7 +103,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The output of ``func``, a single element, and the product of its Hessian and the vector ``v``
+    """Return the output of ``func``, a single element, and the product of its Hessian and the vector ``v``
     (``torch.autograd.functional.hvp``).
 
     ``v`` has the inputs' shapes, and so has the product; it may be left out for a single input of one element. As the
@@ -132,7 +132,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
              vectorize: bool = False, strategy: str = "reverse-mode") -> Any:
-    """The Jacobian of ``func`` at ``inputs`` (``torch.autograd.functional.jacobian``).
+    """Return the Jacobian of ``func`` at ``inputs`` (``torch.autograd.functional.jacobian``).
 
     For an output of shape (*o) and an input of shape (*i), it has shape (*o, *i). With several inputs it is a tuple
     over them, with several outputs one over those, with both a tuple over the outputs of tuples over the inputs.
@@ -166,7 +166,7 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
             vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Any:
-    """The Hessian of ``func``, whose output is a single element (``torch.autograd.functional.hessian``).
+    """Return the Hessian of ``func``, whose output is a single element (``torch.autograd.functional.hessian``).
 
     For inputs of shapes (*i) and (*j), it has shape (*i, *j). With several inputs it is a tuple of tuples over them.
     ``vectorize`` and ``outer_jacobian_strategy`` say how PyTorch computes; the result is the same.
@@ -197,7 +197,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
 
 
 def _tensors(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
-    """Whether it is a single tensor, and the tuple."""
+    """Return whether the value is a single tensor, and the tensors as a tuple."""
     single = not isinstance(value, tuple)
     items = (value,) if single else value
     for i, item in enumerate(items):
@@ -209,13 +209,13 @@ def _tensors(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
 
 
 def _prepared(tensors: Tensors, create_graph: bool, need_graph: bool = True) -> Tensors:
-    """Tensors of the same values to differentiate by: still part of the caller's graph, or leaves."""
+    """Return tensors of the same values to differentiate with respect to: still in the caller's graph, or leaves."""
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph)
                  for t in tensors)
 
 
 def _result(tensors: Sequence[Any], create_graph: bool, single: bool) -> Any:
-    """What is handed out: with its graph or without, as it was given: one, or a tuple."""
+    """Return results with or without their graph; one or a tuple, as the arguments were given."""
     done = tuple(tensors) if create_graph else tuple(t.detach() for t in tensors)
     return done[0] if single else done
 
@@ -228,7 +228,7 @@ def _call(func: Callable[..., Any], inputs: Tensors, function: str, strict: bool
 
 def _vector(v: Any, like: Tensors, single: bool, function: str, create_graph: bool,
             who: str = "the input to the user-provided function is") -> Tensors:
-    """The vector of a product, which must have the shapes of ``like``; one if it was left out where ``like`` is."""
+    """Return the checked vector of a product, which must have the shapes of ``like``; one if a scalar needs none."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(f"The vector v can only be None if {who} a single Tensor with a single element.")
@@ -253,7 +253,7 @@ def _check_single_element(outputs: Tensors, function: str) -> None:
 
 def _first_derivative(func: Callable[..., Any], inputs: Any, v: Any, function: str, create_graph: bool,
                       strict: bool) -> Any:
-    """How both products with the Hessian begin: the checked arguments, the output, and its gradients with a graph."""
+    """Return the start of both products with the Hessian: checked arguments, output, and gradients with a graph."""
     single, inputs = _tensors(inputs, "inputs", function)
     inputs = _prepared(inputs, create_graph)
     v = _vector(v, inputs, single, function, create_graph)
@@ -265,7 +265,7 @@ def _first_derivative(func: Callable[..., Any], inputs: Any, v: Any, function: s
 
 
 def _gradients(outputs: Sequence[Any], inputs: Tensors, vectors: Tensors | None, create_graph: bool) -> Tensors:
-    """The gradients of those outputs that have a graph; None for inputs that they do not depend on."""
+    """Return the gradients of the outputs that have a graph; None for inputs that they do not depend on."""
     pairs = [(output, v) for output, v in zip(outputs, vectors or (None,) * len(outputs), strict=True)
              if output is not None and output.requires_grad]
     if not pairs:
@@ -275,7 +275,9 @@ def _gradients(outputs: Sequence[Any], inputs: Tensors, vectors: Tensors | None,
 
 
 def _jacobian_of(output: Any, inputs: Tensors, create_graph: bool) -> Tensors:
-    """The Jacobian of one output: a gradient for each of its elements; None for inputs that it does not depend on."""
+    """Return the Jacobian of one output: a gradient for each of its elements; None for inputs that it does not depend
+    on.
+    """
     count = output.numel()
     if not count or not output.requires_grad:
         return (None,) * len(inputs)
@@ -296,7 +298,7 @@ def _require_grad(tensors: Sequence[Any], strict: bool, message: str) -> None:
 
 def _filled(found: Sequence[Any], like: Sequence[Any], strict: bool, create_graph: bool, message: str,
             what: str) -> Tensors:
-    """Zeros where nothing was found; in strict mode that is an error, and so is a result without a graph."""
+    """Replace missing gradients by zeros; in strict mode a missing one, or one without a graph, is an error."""
     for i, tensor in enumerate(found):
         if strict and tensor is None:
             raise RuntimeError(message.format(i=i))
@@ -306,7 +308,7 @@ def _filled(found: Sequence[Any], like: Sequence[Any], strict: bool, create_grap
 
 
 def _check_strategy(function: str, strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:
-    """PyTorch's restrictions of its forward mode."""
+    """Enforce PyTorch's restrictions of its forward mode."""
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(f'{function}: expected strategy to be either "forward-mode" or "reverse-mode", got '
                              f"{strategy!r}.")

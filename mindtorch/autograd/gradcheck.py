@@ -36,15 +36,15 @@ def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1
               check_grad_dtypes: bool = False, check_batched_grad: bool = False,
               check_batched_forward_grad: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True,
               fast_mode: bool = False, masked: bool | None = None) -> bool:
-    """Whether the gradients of ``func(*inputs)`` with respect to those inputs that require grad are the limits of
-    ``(func(x + eps) - func(x - eps)) / (2 * eps)``, within ``atol`` and ``rtol`` (``torch.autograd.gradcheck``): those
-    of backward mode, and with ``check_forward_ad`` those of forward mode.
+    """Compare the gradients of ``func(*inputs)`` with the difference quotients ``(func(x + eps) - func(x - eps)) / (2 *
+    eps)``, within ``atol`` and ``rtol`` (``torch.autograd.gradcheck``): in backward mode, and with ``check_forward_ad``
+    in forward mode.
 
-    Inputs should be float64 or complex128. ``check_batched_grad`` has no effect, since batches of gradients are
-    computed one by one, nor has ``masked``, which concerns sparse tensors.
+    Inputs should be float64 or complex128; those that require grad are checked. ``check_batched_grad`` has no effect,
+    since batches of gradients are computed one by one, nor has ``masked``, which concerns sparse tensors.
 
     Raises:
-        GradcheckError: if they are not, unless ``raise_exception`` is unset.
+        GradcheckError: if they differ, unless ``raise_exception`` is unset.
         ValueError: if no input requires grad.
         RuntimeError: for an input whose elements share memory, and for batched forward gradients.
     """
@@ -69,10 +69,10 @@ def gradgradcheck(func: Function, inputs: Any, grad_outputs: Any = None, *, eps:
                   nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
                   check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
                   fast_mode: bool = False, masked: bool = False) -> bool:
-    """``gradcheck`` of the gradients of ``func``, as functions of the inputs and of ``grad_outputs``
+    """Apply ``gradcheck`` to the gradients of ``func``, as functions of the inputs and of ``grad_outputs``
     (``torch.autograd.gradgradcheck``).
 
-    ``grad_outputs`` are random where they are not given; with ``gen_non_contig_grad_outputs`` their memory has gaps.
+    ``grad_outputs`` are random if not given; with ``gen_non_contig_grad_outputs`` their memory has gaps.
 
     Raises:
         GradcheckError: if second derivatives are wrong, unless not ``raise_exception``.
@@ -189,7 +189,7 @@ class _Check:
                                   f"{i},\nnumerical:{numerical}\nanalytical:{analytical}\n")
 
     def tangents(self, x: Any, direction: Any) -> list[Any]:
-        """The derivatives of all outputs along a direction in one input, in forward mode."""
+        """Return the derivatives of all outputs along a direction in one input, in forward mode."""
         with dual_level():
             values = _as_tuple(self.func(*(
                 make_dual(value.detach(), direction.to(x.dtype) if value is x else zeros_like(value.detach()))
@@ -210,7 +210,7 @@ class _Check:
         raise GradcheckError(message)
 
     def basis(self, like: Any, normalized: bool = False) -> Any:
-        """Real tensors in the shape of another, stacked: one with a 1 for each element, or a random one."""
+        """Return stacked real tensors in the shape of another: one with a 1 for each element, or a random one."""
         count, dtype = like.numel(), like.dtype.to_real()
         if not self.fast:
             return eye(count, dtype=dtype, device=like.device).view(count, *like.shape)
@@ -218,8 +218,9 @@ class _Check:
         return vector / vector.norm() if normalized else vector
 
     def differences(self, x: Any, directions: Any) -> list[list[Any]]:
-        """The slopes of all outputs along each direction, and for a complex input along i times each:
-        for each of the two a list with, for each output, a tensor of (directions, elements of the output).
+        """Return the slopes of all outputs along each direction, and for a complex input along i times each.
+
+        Each of the two is a list with, for each output, a tensor of (directions, elements of the output).
         """
         result = []
         for unit in (1, 1j) if x.is_complex() else (1,):
@@ -237,7 +238,7 @@ class _Check:
         return [((b - a) / (2 * self.eps)).flatten() for a, b in zip(before, after, strict=True)]
 
     def evaluate(self, x: Any, step: Any) -> list[Any]:
-        """The outputs after a step of one input, which is changed in place meanwhile."""
+        """Return the outputs after a step of one input, which is changed in place meanwhile."""
         saved = x.detach().clone()
         x.data.copy_(saved + step)
         try:
@@ -247,7 +248,7 @@ class _Check:
             x.data.copy_(saved)
 
     def gradients(self, output: Any, weights: Any) -> list[Any]:
-        """The gradients that backward computes: for each input a tensor of (weightings, elements of the input).
+        """Return the gradients that backward computes: for each input a tensor of (weightings, elements of the input).
 
         Raises:
             GradcheckError: if a second time they are others, or of another dtype if that is checked.
@@ -291,7 +292,7 @@ class _Check:
                                      "undefined or zero.")
 
     def warn_of_undefined_gradients(self) -> None:
-        """PyTorch's warning before the error."""
+        """Issue PyTorch's warning before the error."""
         warnings.warn("Backwards compatibility: New undefined gradient support checking feature is enabled by default, "
                       "but it may break existing callers of this function. If this is true for you, you can call this "
                       'function with "check_undefined_grad=False" to disable the feature', stacklevel=4)
@@ -309,7 +310,7 @@ def _check_input(i: int, x: Any) -> None:
 
 
 def _parts(output: Any) -> list[tuple[complex, Function, str]]:
-    """The real functions that an output consists of: what their gradient starts from, how to pick and to name them."""
+    """Return the real functions that an output consists of: the start of their gradient, a selector, and a name."""
     if not output.is_complex():
         return [(1, lambda t: t, "")]
     where = "While considering the {} part of complex outputs only, "
@@ -317,12 +318,13 @@ def _parts(output: Any) -> list[tuple[complex, Function, str]]:
 
 
 def _joined(slopes: list[Any]) -> Any:
-    """The gradient from the slopes along the real directions, and for a complex input along the imaginary ones."""
+    """Return the gradient from the slopes along the real directions, and for a complex input along the imaginary ones.
+    """
     return slopes[0] if len(slopes) == 1 else slopes[0] + slopes[1] * 1j
 
 
 def _cotangent(output: Any, gaps: bool) -> Any:
-    """A random gradient of an output, that requires grad."""
+    """Return a random gradient of an output, that requires grad."""
     if not gaps:
         return randn_like(output).requires_grad_()
     return stack([randn_like(output)] * 2, -1)[..., 0].detach().requires_grad_()

@@ -68,8 +68,8 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[_MutationOnSaved]:
-    """A block in which tensors kept for backward may be written in place, since copies of them are kept
-    (``torch.autograd.graph.allow_mutation_on_saved_tensors``). The copies are made at once.
+    """Run a block in which tensors saved for backward may be written in place, since they are copied at once
+    (``torch.autograd.graph.allow_mutation_on_saved_tensors``).
 
     Raises:
         RuntimeError: inside another such block.

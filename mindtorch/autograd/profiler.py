@@ -23,7 +23,7 @@ _lock = forks.lock()
 
 
 def _time(microseconds: float) -> str:
-    """A time as PyTorch's tables show it."""
+    """Return a time as PyTorch's tables show it."""
     for unit, size in (("s", 1e6), ("ms", 1e3)):
         if microseconds >= size:
             return f"{microseconds / size:.3f}{unit}"
@@ -68,7 +68,7 @@ class EventList(list[FunctionEvent]):
         return sum(event.self_cpu_time_total for event in self)
 
     def key_averages(self, group_by_input_shape: bool = False, **_: Any) -> EventList:
-        """The events summed up by name, or by name and shapes of inputs."""
+        """Return the events summed up by name, or by name and shapes of inputs."""
         found: dict[Any, FunctionEvent] = {}
         for event in self:
             key = (event.key, str(event.input_shapes) if group_by_input_shape else "")
@@ -80,13 +80,13 @@ class EventList(list[FunctionEvent]):
         return EventList(found.values())
 
     def total_average(self) -> FunctionEvent:
-        """All events as one."""
+        """Return all events as one."""
         return FunctionEvent("Total", 0.0, self.self_cpu_time_total, self.self_cpu_time_total,
                              sum(event.count for event in self))
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = 55,
               header: str | None = None, **_: Any) -> str:
-        """The events as text, of which ``sort_by`` names the column to order by, as ``cpu_time_total``.
+        """Return the events as text, ordered by the column ``sort_by``, such as ``cpu_time_total``.
 
         Raises:
             AttributeError: if there is no such column.
@@ -182,15 +182,15 @@ class profile:
         return self.function_events.self_cpu_time_total
 
     def key_averages(self, group_by_input_shape: bool = False, **options: Any) -> EventList:
-        """The events summed up by name (``torch.autograd.profiler.profile.key_averages``)."""
+        """Return the events summed up by name (``torch.autograd.profiler.profile.key_averages``)."""
         return self.function_events.key_averages(group_by_input_shape, **options)
 
     def total_average(self) -> FunctionEvent:
-        """All events as one."""
+        """Return all events as one."""
         return self.function_events.total_average()
 
     def table(self, *args: Any, **options: Any) -> str:
-        """The events as text."""
+        """Return the events as text."""
         return self.function_events.table(*args, **options)
 
     def export_chrome_trace(self, path: str) -> None:
@@ -217,7 +217,7 @@ def _subtract_children(events: EventList) -> None:
 
 
 def _define(schema: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The entry of an operator of the profiler, which takes no tensor."""
+    """Return the entry of an operator of the profiler, which takes no tensor."""
     op = registry.define(schema, frozenset({"operator only"}))
     op.kernels[CPU] = Kernel(function, function, registered=True)
     return op.call

@@ -10,7 +10,7 @@ from .._base.interrupts import contextmanager
 
 @contextmanager
 def flags_of(module: str, settings: dict[str, Any]) -> Iterator[None]:
-    """A block in which a module's variables have these values, but for those that are None."""
+    """Run a block in which a module's variables have these values, except those that are None."""
     names = vars(sys.modules[module])
     before = {name: names[name] for name in settings}
     names.update({name: value for name, value in settings.items() if value is not None})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 @cache
 def get_cpu_capability() -> str:
-    """The widest vectors of this processor, by PyTorch's names (``torch.backends.cpu.get_cpu_capability``)."""
+    """Return the widest vectors of this processor, by PyTorch's names (``torch.backends.cpu.get_cpu_capability``)."""
     try:
         flags = Path("/proc/cpuinfo").read_text("utf-8").split()
     except OSError:

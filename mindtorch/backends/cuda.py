@@ -8,7 +8,7 @@ from ._flags import flags_of
 
 
 def is_built() -> bool:
-    """Whether this was built for CUDA: no (``torch.backends.cuda.is_built``)."""
+    """Return False: mindtorch is not built for CUDA (``torch.backends.cuda.is_built``)."""
     return False
 
 
@@ -47,12 +47,12 @@ cudnn_sdp_enabled, enable_cudnn_sdp = _switch("_cudnn")
 
 
 def is_flash_attention_available() -> bool:
-    """Whether there is flash attention for a GPU: no (``torch.backends.cuda.is_flash_attention_available``)."""
+    """Return False: there is no GPU (``torch.backends.cuda.is_flash_attention_available``)."""
     return False
 
 
 def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
                enable_cudnn: bool = True) -> AbstractContextManager[None]:
-    """A block with these implementations of attention on a GPU (``torch.backends.cuda.sdp_kernel``)."""
+    """Return a block with these implementations of attention on a GPU (``torch.backends.cuda.sdp_kernel``)."""
     return flags_of(__name__, {"_flash": enable_flash, "_math": enable_math, "_mem_efficient": enable_mem_efficient,
                                "_cudnn": enable_cudnn})

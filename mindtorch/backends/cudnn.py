@@ -12,22 +12,22 @@ fp32_precision = "none"
 
 
 def is_available() -> bool:
-    """Whether there is cuDNN: no (``torch.backends.cudnn.is_available``)."""
+    """Return False: there is no cuDNN (``torch.backends.cudnn.is_available``)."""
     return False
 
 
 def version() -> int | None:
-    """The version of cuDNN: None (``torch.backends.cudnn.version``)."""
+    """Return None: there is no cuDNN (``torch.backends.cudnn.version``)."""
     return None
 
 
 def is_acceptable(tensor: Any) -> bool:
-    """Whether cuDNN can compute with a tensor: no (``torch.backends.cudnn.is_acceptable``)."""
+    """Return False: there is no cuDNN (``torch.backends.cudnn.is_acceptable``)."""
     return False
 
 
 def flags(enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False,
           allow_tf32: bool = True) -> AbstractContextManager[None]:
-    """A block with these settings (``torch.backends.cudnn.flags``)."""
+    """Return a block with these settings (``torch.backends.cudnn.flags``)."""
     return flags_of(__name__, {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit,
                                "deterministic": deterministic, "allow_tf32": allow_tf32})

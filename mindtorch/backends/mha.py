@@ -3,7 +3,7 @@ _fastpath = True
 
 
 def get_fastpath_enabled() -> bool:
-    """Whether the fast path may be taken (``torch.backends.mha.get_fastpath_enabled``)."""
+    """Return True if the fast path may be taken (``torch.backends.mha.get_fastpath_enabled``)."""
     return _fastpath
 
 

@@ -2,5 +2,5 @@
 
 
 def is_available() -> bool:
-    """Whether MKL is there: no (``torch.backends.mkl.is_available``)."""
+    """Return False: mindtorch does not use MKL (``torch.backends.mkl.is_available``)."""
     return False

@@ -10,11 +10,11 @@ fp32_precision = "none"
 
 
 def is_available() -> bool:
-    """Whether oneDNN is there: no (``torch.backends.mkldnn.is_available``)."""
+    """Return False: mindtorch does not use oneDNN (``torch.backends.mkldnn.is_available``)."""
     return False
 
 
 def flags(enabled: bool = False, deterministic: bool = False,
           allow_tf32: bool = True) -> AbstractContextManager[None]:
-    """A block with these settings (``torch.backends.mkldnn.flags``)."""
+    """Return a block with these settings (``torch.backends.mkldnn.flags``)."""
     return flags_of(__name__, {"enabled": enabled, "deterministic": deterministic, "allow_tf32": allow_tf32})

@@ -2,10 +2,10 @@
 
 
 def is_built() -> bool:
-    """Whether this was built for MPS: no (``torch.backends.mps.is_built``)."""
+    """Return False: mindtorch is not built for MPS (``torch.backends.mps.is_built``)."""
     return False
 
 
 def is_available() -> bool:
-    """Whether there is an MPS device: no (``torch.backends.mps.is_available``)."""
+    """Return False: there is no MPS device (``torch.backends.mps.is_available``)."""
     return False

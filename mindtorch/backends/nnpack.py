@@ -2,5 +2,5 @@
 
 
 def is_available() -> bool:
-    """Whether NNPACK is there: no (``torch.backends.nnpack.is_available``)."""
+    """Return False: mindtorch does not use NNPACK (``torch.backends.nnpack.is_available``)."""
     return False

@@ -2,5 +2,5 @@
 
 
 def is_available() -> bool:
-    """Whether OpenMP is there: no (``torch.backends.openmp.is_available``)."""
+    """Return False: mindtorch does not use OpenMP (``torch.backends.openmp.is_available``)."""
     return False

@@ -4,5 +4,5 @@ strategy: str | None = None
 
 
 def is_available() -> bool:
-    """Whether opt_einsum is used: no (``torch.backends.opt_einsum.is_available``)."""
+    """Return False: mindtorch does not use opt_einsum (``torch.backends.opt_einsum.is_available``)."""
     return False

@@ -14,24 +14,24 @@ class Stream:
         pass
 
     def wait_stream(self, stream: Any) -> None:
-        """Nothing is left to wait for (``torch.cpu.Stream.wait_stream``)."""
+        """Do nothing: operators have run when they return (``torch.cpu.Stream.wait_stream``)."""
 
 
 _stream = Stream()
 
 
 def is_available() -> bool:
-    """Whether there is a CPU (``torch.cpu.is_available``)."""
+    """Return True if there is a CPU (``torch.cpu.is_available``)."""
     return True
 
 
 def device_count() -> int:
-    """The number of CPU devices, 1 (``torch.cpu.device_count``)."""
+    """Return the number of CPU devices, 1 (``torch.cpu.device_count``)."""
     return 1
 
 
 def current_device() -> str:
-    """The current device, ``cpu`` (``torch.cpu.current_device``)."""
+    """Return the current device, ``cpu`` (``torch.cpu.current_device``)."""
     return "cpu"
 
 
@@ -44,12 +44,12 @@ def synchronize(device: Any = None) -> None:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream, which is always the same (``torch.cpu.current_stream``)."""
+    """Return the stream, which is always the same (``torch.cpu.current_stream``)."""
     return _stream
 
 
 def stream(stream: Stream | None) -> Any:
-    """A block on a stream, which is as any other (``torch.cpu.stream``)."""
+    """Return a block on a stream, which changes nothing (``torch.cpu.stream``)."""
     return nullcontext(stream)
 
 

@@ -30,12 +30,12 @@ class GradScaler(amp.GradScaler):
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: DType | None = None) -> Any:
-    """``torch.amp.custom_fwd`` for CUDA (``torch.cuda.amp.custom_fwd``)."""
+    """Apply ``torch.amp.custom_fwd`` for CUDA (``torch.cuda.amp.custom_fwd``)."""
     return functools.partial(amp.custom_fwd, device_type="cuda")(fwd, cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Callable[..., Any]) -> Any:
-    """``torch.amp.custom_bwd`` for CUDA (``torch.cuda.amp.custom_bwd``)."""
+    """Apply ``torch.amp.custom_bwd`` for CUDA (``torch.cuda.amp.custom_bwd``)."""
     return functools.partial(amp.custom_bwd, device_type="cuda")(bwd)
 
 

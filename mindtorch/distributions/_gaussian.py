@@ -15,17 +15,19 @@ def diagonal(matrix: Any) -> Any:
 
 
 def log_diagonal(factor: Any) -> Any:
-    """Half the logarithm of the determinant of ``factor @ factor.mT``, for a triangular factor."""
+    """Return half the logarithm of the determinant of ``factor @ factor.mT``, for a triangular factor."""
     return diagonal(factor).log().sum(-1)
 
 
 def squared_lengths(factor: Any, columns: Any) -> Any:
-    """The squared length of ``factor^-1 @ column`` for each column, for a lower triangular factor."""
+    """Return the squared length of ``factor^-1 @ column`` for each column, for a lower triangular factor."""
     return solve_triangular(factor, columns, upper=False).pow(2).sum(-2)
 
 
 def squared_length(factor: Any, x: Any) -> Any:
-    """The same for vectors x; those of the same factor are solved for together, as columns."""
+    """Return the squared length of ``factor^-1 @ x`` for vectors x; vectors with one factor are solved together, as
+    columns.
+    """
     sample_dims = x.dim() + 1 - factor.dim()
     if sample_dims <= 0:
         return squared_lengths(factor, x.unsqueeze(-1)).squeeze(-1)
@@ -35,7 +37,7 @@ def squared_length(factor: Any, x: Any) -> Any:
 
 
 def precision_to_scale_tril(precision: Any) -> Any:
-    """The Cholesky factor of a matrix, from the inverse of the matrix."""
+    """Return the Cholesky factor of a matrix, from the inverse of the matrix."""
     reversed_factor = cholesky(precision.flip((-2, -1))).flip((-2, -1)).mT
     identity = eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
     return solve_triangular(reversed_factor, identity, upper=False)
@@ -81,7 +83,7 @@ class Gaussian(Distribution):
 
 
 def divergence(p: Gaussian, q: Gaussian) -> Any:
-    """The Kullback-Leibler divergence KL(p || q)."""
+    """Return the Kullback-Leibler divergence KL(p || q)."""
     if p.event_shape != q.event_shape:
         raise ValueError("KL-divergence between two Multivariate Normals with different event shapes cannot be "
                          "computed")

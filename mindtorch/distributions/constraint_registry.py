@@ -65,7 +65,7 @@ def _exp_then(loc: Any, scale: int) -> Any:
 
 
 def _register_common(registry: ConstraintRegistry) -> None:
-    """The transforms that both registries have."""
+    """Register the transforms that both registries share."""
 
     def independent(c: Any) -> Any:
         return transforms.IndependentTransform(registry(c.base_constraint), c.reinterpreted_batch_ndims)

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def _expect(holds: bool, message: str) -> None:
-    """As PyTorch, which checks the arguments of constraints and transforms with assertions."""
+    """Raise AssertionError unless a constraint's or transform's argument is valid, as PyTorch asserts it."""
     if not holds:
         raise AssertionError(message)
 
@@ -85,7 +85,7 @@ class _DependentProperty(property, _Dependent):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether a constraint cannot be checked, since it depends on other values
+    """Return True if a constraint cannot be checked, since it depends on other values
     (``torch.distributions.constraints.is_dependent``).
     """
     return isinstance(constraint, _Dependent)

@@ -46,14 +46,14 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _cut_probs(self) -> Any:
-        """Probabilities that the formulas may be computed of."""
+        """Return the probabilities, moved off the unstable region."""
         return where(self._outside_unstable_region(), self.probs, self._lims[0])
 
     def _stable(self, formula: Any, taylor: Any) -> Any:
         return where(self._outside_unstable_region(), formula, taylor)
 
     def _cont_bern_log_norm(self) -> Any:
-        """The logarithm of the factor that makes the integral of the density 1."""
+        """Return the logarithm of the factor that makes the integral of the density 1."""
         p = self._cut_probs()
         below = (-2.0 * where(p <= 0.5, p, 0.0)).log1p()
         above = (2.0 * where(p >= 0.5, p, 1.0) - 1.0).log()

@@ -38,7 +38,7 @@ class Distribution:
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """The parameters are attributes, under their names."""
+            """Return a parameter by its name."""
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -56,7 +56,7 @@ class Distribution:
         super().__init__()
 
     def _broadcast(self, validate_args: bool | None, **parameters: Any) -> None:
-        """Be a batch of scalar events, with parameters that are broadcast with each other."""
+        """Initialise a batch of scalar events, whose parameters are broadcast with each other."""
         tensors = broadcast_all(*parameters.values())
         for name, value in zip(parameters, tensors, strict=True):
             setattr(self, name, value)
@@ -224,7 +224,7 @@ def _unknown() -> Any:
 
 
 def _enumerated(values: Any, batch_shape: Any, expand: bool) -> Any:
-    """Events along the first dimension of ``values``, for ``enumerate_support``."""
+    """Lay events along the first dimension of ``values``, for ``enumerate_support``."""
     count, *event = values.shape
     values = values.view((count, *[1] * len(batch_shape), *event))
     return values.expand((count, *batch_shape, *event)) if expand else values

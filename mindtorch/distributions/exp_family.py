@@ -26,7 +26,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def _normalizer_and_slopes(self) -> tuple[Any, list[tuple[Any, Any]]]:
-        """The log normalizer; each natural parameter with its derivative, the mean of a statistic."""
+        """Return the log normalizer; each natural parameter with its derivative, the mean of a statistic."""
         parameters = [p.detach().requires_grad_() for p in self._natural_params]
         value = self._log_normalizer(*parameters)
         return value, list(zip(parameters, grad(value.sum(), parameters, create_graph=True), strict=True))

@@ -32,12 +32,12 @@ class GeneralizedPareto(Distribution):
         return constraints.interval(self.loc, upper)
 
     def _exponential(self) -> tuple[Any, Any]:
-        """Where the tail is exponential; concentrations that may be divided by."""
+        """Return where the tail is exponential, and concentrations that are safe to divide by."""
         zero = isclose(self.concentration, zeros_like(self.concentration))
         return zero, self.concentration.masked_fill(zero, 1.0)
 
     def _moment(self, limit: float, inside: float, formula: Any) -> Any:
-        """A formula of the concentration where it is below a limit, else nan."""
+        """Return a formula of the concentration where it is below a limit, else nan."""
         valid = self.concentration < limit
         return where(valid, formula(where(valid, self.concentration, inside)), math.nan)
 

@@ -84,7 +84,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
 
 
 def _closest(p: type, q: type) -> Formula | None:
-    """The formula of the closest base classes: closest to p first; it should be closest to q first as well."""
+    """Return the formula of the closest base classes: closest to p first; it should be closest to q first as well."""
     pairs = [(a, b) for a, b in _KL_REGISTRY if issubclass(p, a) and issubclass(q, b)]
     if not pairs:
         return None
@@ -100,7 +100,7 @@ def _closest(p: type, q: type) -> Formula | None:
 
 
 def _mean_xlogx(low: Any, high: Any) -> Any:
-    """The mean of log x over an interval."""
+    """Return the mean of log x over an interval."""
     return (high.xlogy(high) - low.xlogy(low)) / (high - low) - 1
 
 
@@ -121,7 +121,7 @@ LOG_MEAN_EXP: dict[type, Formula] = {
 
 
 def _mean_distance(p: Any, loc: Any) -> Any:
-    """The mean distance of normal numbers to ``loc``."""
+    """Return the mean distance of normal numbers to ``loc``."""
     away = p.loc - loc
     z = away / p.scale
     return math.sqrt(2 / math.pi) * p.scale * (-0.5 * z.pow(2)).exp() + away * (math.sqrt(0.5) * z).erf()
@@ -298,7 +298,7 @@ def _exponential(p: Any, q: Any) -> Any:
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _exponential_family(p: Any, q: Any) -> Any:
-    """The Bregman divergence of the log normalizer."""
+    """Return the Bregman divergence of the log normalizer."""
     if type(p) is not type(q):
         raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed "
                                   "using Bregman divergences")

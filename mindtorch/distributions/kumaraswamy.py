@@ -31,7 +31,7 @@ class Kumaraswamy(TransformedDistribution):
                                 PowerTransform(self.concentration1.reciprocal())], validate_args=validate_args)
 
     def _moment(self, n: int) -> Any:
-        """The mean of x^n."""
+        """Return the mean of x^n."""
         a, b = 1 + n / self.concentration1, self.concentration0
         return b * (a.lgamma() + b.lgamma() - (a + b).lgamma()).exp()
 

@@ -48,7 +48,7 @@ class LowRankMultivariateNormal(Gaussian):
         super().__init__(self.loc.shape[:-1], event_shape, validate_args=validate_args)
 
     def _weighted(self) -> Any:
-        """W^T D^-1."""
+        """Compute W^T D^-1."""
         return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
 
     @lazy_property

@@ -52,11 +52,11 @@ class MixtureSameFamily(Distribution):
     component_distribution = property(lambda self: self._component_distribution)
 
     def _pad(self, value: Any) -> Any:
-        """A value with a dimension for the components."""
+        """Return a value with a dimension for the components."""
         return value.unsqueeze(-1 - self._event_ndims)
 
     def _average(self, values: Any) -> Any:
-        """The mean over the components, in the dimension before the event's."""
+        """Return the mean over the components, in the dimension before the event's."""
         probs = self.mixture_distribution.probs
         return (probs.reshape((*probs.shape, *[1] * self._event_ndims)) * values).sum(-1 - self._event_ndims)
 

@@ -88,7 +88,7 @@ class MultivariateNormal(OfMatrix, Gaussian):
 
 
 def given_form(error: type[Exception], *matrices: Any) -> tuple[str, Any]:
-    """The one matrix that is given of the three forms, and its name."""
+    """Return the one matrix that is given of the three forms, and the form's name."""
     given = [(form, matrix) for form, matrix in zip(FORMS, matrices, strict=True) if matrix is not None]
     if len(given) != 1:
         raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
@@ -96,7 +96,7 @@ def given_form(error: type[Exception], *matrices: Any) -> tuple[str, Any]:
 
 
 def cholesky_factor(form: str, matrix: Any) -> Any:
-    """The Cholesky factor of the covariance matrix, from one of the three forms."""
+    """Return the Cholesky factor of the covariance matrix, from one of the three forms."""
     if form == "scale_tril":
         return matrix
     return cholesky(matrix) if form == "covariance_matrix" else precision_to_scale_tril(matrix)

@@ -80,7 +80,7 @@ class TransformedDistribution(Distribution):
         return log_det + _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
     def _of_increasing(self, value: Any) -> Any:
-        """Probabilities of smaller numbers, of greater ones where the transforms decrease."""
+        """Convert probabilities of smaller numbers to greater ones where the transforms decrease."""
         sign = reduce(mul, (transform.sign for transform in self.transforms), 1)
         return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 

@@ -186,7 +186,7 @@ class _InverseTransform(Transform):
 
 
 def _widened(constraint: Any, event_dim: int) -> Any:
-    """A constraint of events of more dimensions."""
+    """Return a constraint of events of more dimensions."""
     _expect(event_dim >= constraint.event_dim, f"event_dim {event_dim} must be >= {constraint.event_dim}")
     more = event_dim - constraint.event_dim
     return constraints.independent(constraint, more) if more else constraint
@@ -314,7 +314,7 @@ class _PartsTransform(Transform):
     bijective = property(lambda self: all(t.bijective for t in self.transforms))
 
     def _parts(self, **values: Any) -> Iterator[tuple[Any, ...]]:
-        """Each transform with its part of every value."""
+        """Yield each transform with its part of every value."""
         length, what = self._length()
         for name, value in values.items():
             _expect(-value.dim() <= self.dim < value.dim(),
@@ -478,7 +478,7 @@ class ReshapeTransform(Transform):
 
 
 def _replaced(shape: Any, old: Any, new: Any) -> Any:
-    """A shape with other last dimensions."""
+    """Return a shape with other last dimensions."""
     _need_dims(shape, len(old))
     cut = len(shape) - len(old)
     if shape[cut:] != old:
@@ -709,7 +709,7 @@ class StickBreakingTransform(Transform):
 
 
 def _log_remaining(x: Any) -> Any:
-    """The logarithm of how many probabilities come after each of K."""
+    """Return the logarithm of how many probabilities come after each of K."""
     size = x.shape[-1]
     return (size + 1 - x.new_ones(size).cumsum(-1)).log()
 
@@ -758,7 +758,7 @@ class CorrCholeskyTransform(Transform):
 
 
 def _of_diagonal(function: Callable[[Any], Any], x: Any) -> Any:
-    """The lower triangle, with a function of the diagonal in its place."""
+    """Return the lower triangle, with a function of the diagonal in its place."""
     return x.tril(-1) + function(x.diagonal(dim1=-2, dim2=-1)).diag_embed()
 
 

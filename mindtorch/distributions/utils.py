@@ -20,7 +20,7 @@ euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
-    """Tensors and numbers as tensors of one shape; a number takes the dtype and device of the first tensor
+    """Broadcast tensors and numbers to one shape; a number takes the dtype and device of the first tensor
     (``torch.distributions.utils.broadcast_all``).
 
     Raises:
@@ -41,19 +41,19 @@ def _standard_normal(shape: Sequence[int], dtype: Any, device: Any) -> Any:
 
 
 def _sum_rightmost(value: Any, dim: int) -> Any:
-    """The sum over the last ``dim`` dimensions."""
+    """Return the sum over the last ``dim`` dimensions."""
     return value.reshape((*value.shape[:-dim], -1)).sum(-1) if dim else value
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
-    """Probabilities from log odds if ``is_binary``, else from log probabilities along the last dimension, which need
-    not be normalized (``torch.distributions.utils.logits_to_probs``).
+    """Compute probabilities from log odds if ``is_binary``, else from log probabilities along the last dimension, which
+    may be unnormalised (``torch.distributions.utils.logits_to_probs``).
     """
     return sigmoid(logits) if is_binary else softmax(logits, -1)
 
 
 def clamp_probs(probs: Any) -> Any:
-    """Probabilities limited to [eps, 1 - eps], where eps is the dtype's (``torch.distributions.utils.clamp_probs``)."""
+    """Clamp probabilities to [eps, 1 - eps], with the dtype's eps (``torch.distributions.utils.clamp_probs``)."""
     eps = finfo(probs.dtype).eps
     return probs.clamp(eps, 1 - eps)
 
@@ -90,7 +90,7 @@ def _below_diagonal(n: int, diag: int, device: Any) -> Any:
 
 
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
-    """The elements of square matrices on and below a diagonal, row by row
+    """Return the elements of square matrices on and below a diagonal, row by row
     (``torch.distributions.utils.tril_matrix_to_vec``).
 
     Raises:
@@ -103,8 +103,8 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 
 
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
-    """The square matrices that have the elements of vectors on and below a diagonal, row by row, and zeros elsewhere
-    (``torch.distributions.utils.vec_to_tril_matrix``).
+    """Return the square matrices that have the elements of vectors on and below a diagonal, row by row, and zeros
+    elsewhere (``torch.distributions.utils.vec_to_tril_matrix``).
 
     Raises:
         ValueError: for a number of elements that no matrix has there.

@@ -33,7 +33,7 @@ def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def _log_modified_bessel_fn(x: Any, order: int = 0) -> Any:
-    """The logarithm of the modified Bessel function of the first kind of a positive number."""
+    """Return the logarithm of the modified Bessel function of the first kind of a positive number."""
     small = _polynomial((x / 3.75).pow(2), SMALL[order]).log() + (x.log() if order else 0)
     large = x - 0.5 * x.log() + _polynomial(3.75 / x, LARGE[order]).log()
     return where(x < 3.75, small, large)
@@ -55,7 +55,7 @@ class VonMises(Distribution):
 
     @lazy_property
     def variance(self) -> Any:
-        """The circular variance: 1 less the mean of the cosine of the distance to ``loc``."""
+        """Compute the circular variance: 1 less the mean of the cosine of the distance to ``loc``."""
         return 1 - (_log_modified_bessel_fn(self.concentration, 1) - _log_modified_bessel_fn(self.concentration)).exp()
 
     @lazy_property

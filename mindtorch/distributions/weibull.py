@@ -30,7 +30,7 @@ class Weibull(TransformedDistribution):
                          validate_args=validate_args)
 
     def _log_moment(self, n: int) -> Any:
-        """The logarithm of the mean of (x / scale)^n."""
+        """Return the logarithm of the mean of (x / scale)^n."""
         return (1 + n * self.concentration_reciprocal).lgamma()
 
     mean = property(lambda self: self.scale * self._log_moment(1).exp())

@@ -100,7 +100,7 @@ class Wishart(OfMatrix, ExponentialFamily):
         return factor @ factor.mT
 
     def _of_batch(self, flags: Any) -> Any:
-        """Whether any distribution of the batch has the flag, by sample."""
+        """Return True if any distribution of the batch has the flag, by sample."""
         return flags.flatten(-rank).any(-1) if (rank := len(self._batch_shape)) else flags
 
     def rsample(self, sample_shape: Any = (), max_try_correction: int = 10) -> Any:

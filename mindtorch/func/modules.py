@@ -38,7 +38,7 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters of several models of one class, stacked by name, and their buffers
+    """Return the parameters of several models of one class, stacked by name, and their buffers
     (``torch.func.stack_module_state``).
 
     The stacked parameters are leaves of their own; a dimension for the models comes first.
@@ -59,7 +59,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
 
 
 def _stacked(tensors: list[Any], name: str) -> Any:
-    """Tensors stacked, as a leaf that requires grad if they do."""
+    """Stack tensors, as a leaf that requires grad if they do."""
     if len({tensor.requires_grad for tensor in tensors}) > 1:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     result = FUNCTIONS["stack"](tensors)

@@ -15,14 +15,14 @@ __all__ = [
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The ways in which storages are shared: by file descriptors only
+    """Return the ways of sharing storages: by file descriptors only
     (``torch.multiprocessing.get_all_sharing_strategies``).
     """
     return {"file_descriptor"}
 
 
 def get_sharing_strategy() -> str:
-    """The way in which storages are shared (``torch.multiprocessing.get_sharing_strategy``)."""
+    """Return the way of sharing storages (``torch.multiprocessing.get_sharing_strategy``)."""
     return "file_descriptor"
 
 

@@ -16,11 +16,7 @@ _known: WeakValueDictionary[tuple[int, int], UntypedStorage] = WeakValueDictiona
 
 
 def reduce_tensor(tensor: Tensor) -> Any:
-    """A leaf as its storage and layout.
-
-    Raises:
-        RuntimeError: for a tensor with history.
-    """
+    """Reduce a leaf to its storage and layout."""
     if not tensor.is_leaf:
         raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does "
                            "not support crossing process boundaries.  If you just want to transfer the data, call "
@@ -32,7 +28,7 @@ def reduce_tensor(tensor: Tensor) -> Any:
 
 
 def reduce_storage(storage: UntypedStorage) -> Any:
-    """Host memory as a descriptor, after it moved to shared memory; what has none, or is elsewhere, by value."""
+    """Move host memory to shared memory and send its descriptor; send empty and device storages by value."""
     if storage.device.type != "cpu" or not storage.nbytes():
         return storage.__reduce__()
     descriptor = storage.share_memory_().descriptor()

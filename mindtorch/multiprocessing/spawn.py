@@ -54,7 +54,7 @@ class ProcessContext:
         self.sentinels = {process.sentinel: number for number, process in enumerate(processes)}
 
     def pids(self) -> list[int]:
-        """The process ids."""
+        """Return the process ids."""
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
@@ -132,7 +132,7 @@ def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: 
 
 def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> ProcessContext | None:
-    """``start_processes`` with the start method ``spawn``, for which ``fn`` is at the top level of a module
+    """Call ``start_processes`` with the start method ``spawn``, which needs ``fn`` at the top level of a module
     (``torch.multiprocessing.spawn``).
     """
     return start_processes(fn, args, nprocs, join, daemon, start_method)

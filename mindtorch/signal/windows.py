@@ -34,18 +34,18 @@ def _check(name: str, M: int, options: dict[str, Any]) -> None:
 
 
 def _points(start: float, step: float, M: int, options: dict[str, Any]) -> Any:
-    """``M`` points ``step`` apart, of which the first is ``start * step``."""
+    """Return ``M`` points ``step`` apart, the first at ``start * step``."""
     return linspace(start * step, (start + (M - 1)) * step, M, **options)
 
 
 def _length(M: int, sym: bool) -> int:
-    """The number of points of the symmetric window of which the first ``M`` are taken."""
+    """Return the number of points of the symmetric window, whose first ``M`` are used."""
     return M if sym or M <= 1 else M + 1
 
 
 @options_of(empty)
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """exp(-|n - center| / tau), where the center is the middle unless given (``torch.signal.windows.exponential``).
+    """Return exp(-|n - center| / tau); the center is the middle unless given (``torch.signal.windows.exponential``).
 
     Raises:
         ValueError: if tau is not positive, or a symmetric window is given a center.
@@ -63,14 +63,14 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
 @options_of(empty)
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """sin(π (n + ½) / M), half a wave (``torch.signal.windows.cosine``)."""
+    """Return sin(π (n + ½) / M), half a wave (``torch.signal.windows.cosine``)."""
     _check("cosine", M, options)
     return _points(0.5, math.pi / _length(M, sym), M, options).sin() if M else empty(0, **options)
 
 
 @options_of(empty)
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """exp(-½ (n / std)²), where n counts from the middle (``torch.signal.windows.gaussian``).
+    """Return exp(-½ (n / std)²), with n counted from the middle (``torch.signal.windows.gaussian``).
 
     Raises:
         ValueError: if the standard deviation is not positive.
@@ -85,7 +85,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
 
 @options_of(empty)
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
-    """I₀(beta √(1 - x²)) / I₀(beta), where x goes from -1 to 1 (``torch.signal.windows.kaiser``).
+    """Return I₀(beta √(1 - x²)) / I₀(beta) for x from -1 to 1 (``torch.signal.windows.kaiser``).
 
     Raises:
         ValueError: if beta is negative.
@@ -104,7 +104,7 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
 
 @options_of(empty)
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """1 - |x|, where x goes from -1 to 1: a triangle (``torch.signal.windows.bartlett``)."""
+    """Return 1 - |x| for x from -1 to 1: a triangle (``torch.signal.windows.bartlett``)."""
     _check("bartlett", M, options)
     if M <= 1:
         return ones(M, **options)
@@ -114,7 +114,8 @@ def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 @options_of(empty)
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
-    """The sum of (-1)ⁱ aᵢ cos(2π i n / (M - 1)) over the coefficients ``a`` (``torch.signal.windows.general_cosine``).
+    """Return the sum of (-1)ⁱ aᵢ cos(2π i n / (M - 1)) over the coefficients ``a``
+    (``torch.signal.windows.general_cosine``).
 
     Raises:
         TypeError: if the coefficients are not iterable.
@@ -136,30 +137,30 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: A
 
 @options_of(empty)
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
-    """alpha - (1 - alpha) cos(2π n / (M - 1)) (``torch.signal.windows.general_hamming``)."""
+    """Return alpha - (1 - alpha) cos(2π n / (M - 1)) (``torch.signal.windows.general_hamming``)."""
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, **options)
 
 
 @options_of(empty)
 def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """0.54 - 0.46 cos(2π n / (M - 1)) (``torch.signal.windows.hamming``)."""
+    """Return 0.54 - 0.46 cos(2π n / (M - 1)) (``torch.signal.windows.hamming``)."""
     return general_hamming(M, sym=sym, **options)
 
 
 @options_of(empty)
 def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """½ - ½ cos(2π n / (M - 1)), a raised cosine (``torch.signal.windows.hann``)."""
+    """Return ½ - ½ cos(2π n / (M - 1)), a raised cosine (``torch.signal.windows.hann``)."""
     return general_hamming(M, alpha=0.5, sym=sym, **options)
 
 
 @options_of(empty)
 def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """A sum of three cosines with the coefficients 0.42, 0.5 and 0.08 (``torch.signal.windows.blackman``)."""
+    """Return a sum of three cosines with the coefficients 0.42, 0.5 and 0.08 (``torch.signal.windows.blackman``)."""
     _check("blackman", M, options)
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
 
 
 @options_of(empty)
 def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """A sum of four cosines whose side lobes are least, after Nuttall (``torch.signal.windows.nuttall``)."""
+    """Return a sum of four cosines whose side lobes are least, after Nuttall (``torch.signal.windows.nuttall``)."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)

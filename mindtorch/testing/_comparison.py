@@ -76,7 +76,7 @@ class _Comparison:
             self.compare(actual[key], expected[key], (*path, key))
 
     def tolerances(self, dtypes: list[str], path: tuple[Any, ...]) -> Tolerance:
-        """The tolerances that were given, or the larger ones of the dtypes."""
+        """Return the tolerances that were given, or the larger ones of the dtypes."""
         if (self.rtol is None) != (self.atol is None):
             missing = "rtol" if self.rtol is None else "atol"
             self.fail(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.", path,
@@ -98,7 +98,7 @@ class _Comparison:
             self.fail(_of_numbers(actual, expected, tolerance), path)
 
     def tensors(self, actual: Any, expected: Any, path: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
-        """Both items as tensors, if they are of related types of which tensors can be made."""
+        """Convert both items to tensors, if their types are related and allow it."""
         related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
         if related and (self.options["allow_subclasses"] or type(actual) is type(expected)):
             with suppress(Exception):
@@ -185,7 +185,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
 def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None,
                     equal_nan: bool = True, msg: str = "") -> None:
-    """The old name of ``assert_close``, which compares values only (``torch.testing.assert_allclose``)."""
+    """Compare values only: the old name of ``assert_close`` (``torch.testing.assert_allclose``)."""
     warnings.warn("`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
                   "Please use `torch.testing.assert_close()` instead.", FutureWarning, stacklevel=2)
     if not isinstance(actual, Tensor):

@@ -14,7 +14,7 @@ from .._tensor import Tensor
 
 
 def _bounds(low: float | None, high: float | None, dtype: DType) -> tuple[Any, Any]:
-    """The bounds between which to draw, inside of what the dtype can hold."""
+    """Return the bounds between which to draw, within the dtype's range."""
     floating = dtype.category >= FLOATING
     if floating:
         least, end, usual = finfo(dtype).min, finfo(dtype).max, (-9, 9)
@@ -41,7 +41,8 @@ def _bounds(low: float | None, high: float | None, dtype: DType) -> tuple[Any, A
 def make_tensor(*shape: Any, dtype: DType, device: Any, low: float | None = None, high: float | None = None,
                 requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
                 memory_format: Any = None) -> Tensor:
-    """A tensor of random numbers, drawn evenly from [low, high), by default [-9, 9) (``torch.testing.make_tensor``).
+    """Return a tensor of random numbers, drawn evenly from [low, high), by default [-9, 9)
+    (``torch.testing.make_tensor``).
 
     Raises:
         ValueError: for bounds that the dtype cannot hold, and arguments that exclude each other.
@@ -72,7 +73,7 @@ def make_tensor(*shape: Any, dtype: DType, device: Any, low: float | None = None
 
 
 def _fill(out: Tensor, low: Any, high: Any) -> None:
-    """Uniform numbers, drawn in half the range where the whole is more than the dtype can hold."""
+    """Fill with uniform numbers, drawn in half the range if the whole exceeds the dtype's."""
     if high - low >= finfo(out.dtype).max:
         out.uniform_(low / 2, high / 2).mul_(2)
     else:

@@ -25,7 +25,7 @@ def _has_foreach_support(tensors: list[Any], device: Device) -> bool:
 def _group_tensors_by_device_and_dtype(
         tensorlistlist: list[list[Any]],
         with_indices: bool = False) -> dict[tuple[Device, Any], tuple[list[list[Any]], list[int]]]:
-    """The same lists for each device and dtype, which the tensors of the first list decide; and their places."""
+    """Split lists by the device and dtype of the first list's tensors; return their places, too."""
     groups: dict[Any, list[int]] = {}
     for i, x in enumerate(tensorlistlist[0]):
         groups.setdefault((x.device, x.dtype), []).append(i)

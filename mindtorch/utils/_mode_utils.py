@@ -9,12 +9,12 @@ from .._dispatch.dispatcher import switched
 
 
 def all_same_mode(modes: Sequence[Any]) -> bool:
-    """Whether these are the same mode."""
+    """Return True if these are the same mode."""
     return all(mode == modes[0] for mode in modes)
 
 
 @contextmanager
 def no_dispatch() -> Iterator[None]:
-    """A block in which ``__torch_dispatch__`` is not asked."""
+    """Run a block in which ``__torch_dispatch__`` is not called."""
     with switched(dispatch_off=True):
         yield

@@ -22,12 +22,13 @@ class TorchDispatchMode:
         pass
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What runs in place of an operator."""
+        """Run in place of an operator."""
         raise NotImplementedError
 
     @classmethod
     def is_infra_mode(cls) -> bool:
-        """Whether the mode is part of a library's machinery, and not of the program's; False unless overridden."""
+        """Return True if the mode is part of a library's machinery, and not of the program's; False unless overridden.
+        """
         return False
 
     def __enter__(self) -> Any:
@@ -41,7 +42,7 @@ class TorchDispatchMode:
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> TorchDispatchMode:
-        """An instance, to be entered."""
+        """Return an instance, to be entered."""
         return cls(*args, **kwargs)
 
 
@@ -54,18 +55,18 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 
 def _get_current_dispatch_mode() -> TorchDispatchMode | None:
-    """The innermost mode of this thread."""
+    """Return the innermost mode of this thread."""
     return local.dispatch_modes[-1] if local.dispatch_modes else None
 
 
 def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
-    """The modes of this thread, the innermost last."""
+    """Return the modes of this thread, the innermost last."""
     return list(local.dispatch_modes)
 
 
 @contextmanager
 def _pop_mode_temporarily(k: Any = None) -> Iterator[TorchDispatchMode]:
-    """A block without the innermost mode, which it yields."""
+    """Run a block without the innermost mode, which is yielded."""
     modes = local.dispatch_modes
     with switched(dispatch_modes=modes[:-1]):
         yield modes[-1]
@@ -73,21 +74,21 @@ def _pop_mode_temporarily(k: Any = None) -> Iterator[TorchDispatchMode]:
 
 @contextmanager
 def _disable_current_modes() -> Iterator[list[TorchDispatchMode]]:
-    """A block without modes; it yields them."""
+    """Run a block without modes, which are yielded."""
     modes = local.dispatch_modes
     with switched(dispatch_modes=()):
         yield list(modes)
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Whether this thread is in a mode, or in one of the program's
+    """Return True if this thread is in a mode, or in one of the program's
     (``torch.utils._python_dispatch.is_in_torch_dispatch_mode``).
     """
     return any(include_infra_modes or not mode.is_infra_mode() for mode in local.dispatch_modes)
 
 
 def is_traceable_wrapper_subclass(t: Any) -> bool:
-    """Whether a tensor is of a subclass that says what tensors it is made of, by ``__tensor_flatten__``
+    """Return True if a tensor's subclass names its inner tensors by ``__tensor_flatten__``
     (``torch.utils._python_dispatch.is_traceable_wrapper_subclass``).
     """
     return (isinstance(t, Tensor) and dispatches(type(t)) and hasattr(t, "__tensor_flatten__")
@@ -95,7 +96,7 @@ def is_traceable_wrapper_subclass(t: Any) -> bool:
 
 
 def transform_subclass(t: Any, callback: Any, outer_size: Any = None, outer_stride: Any = None) -> Any:
-    """The same subclass around ``callback(name, tensor)`` of each tensor that it is made of
+    """Return the same subclass around ``callback(name, tensor)`` of each tensor that it is made of
     (``torch.utils._python_dispatch.transform_subclass``).
     """
     names, context = t.__tensor_flatten__()
@@ -105,7 +106,7 @@ def transform_subclass(t: Any, callback: Any, outer_size: Any = None, outer_stri
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """What a ``__torch_dispatch__`` returns for an operator: outputs of views share their input's storage, and what is
+    """Return a ``__torch_dispatch__``'s outputs for an operator: views share their input's storage, and an argument
     written in place is returned itself (``torch.utils._python_dispatch.return_and_correct_aliasing``).
     """
     schema = func._schema

@@ -13,7 +13,7 @@ PyTree = Any
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
-    """A nested value with ``func`` applied to each leaf, and to those of other trees of the same form beside it."""
+    """Apply ``func`` to each leaf of a nested value, and the matching leaves of other trees."""
     if not rests:
         return _tree_map(func, tree)
     leaves, spec = tree_flatten(tree)
@@ -27,32 +27,32 @@ def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any) -> Any:
 
 
 def tree_map_only(type_or_types: Any, func: Callable[[Any], Any], tree: Any, is_leaf: Any = None) -> Any:
-    """A nested value with ``func`` applied to each leaf of a type, or for which a function is true."""
+    """Return a nested value with ``func`` applied to each leaf of a type, or for which a function is true."""
     wanted = (type_or_types if callable(type_or_types) and not isinstance(type_or_types, type)
               else lambda leaf: isinstance(leaf, type_or_types))
     return _tree_map(lambda leaf: func(leaf) if wanted(leaf) else leaf, tree)
 
 
 def tree_all(pred: Callable[[Any], bool], tree: Any) -> bool:
-    """Whether something is true of all leaves."""
+    """Return True if ``pred`` is true of all leaves."""
     return all(map(pred, tree_leaves(tree)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: Any) -> bool:
-    """Whether something is true of some leaf."""
+    """Return True if ``pred`` is true of any leaf."""
     return any(map(pred, tree_leaves(tree)))
 
 
 def tree_all_only(type_or_types: Any, pred: Callable[[Any], bool], tree: Any) -> bool:
-    """Whether something is true of all leaves of a type."""
+    """Return True if ``pred`` is true of all leaves of a type."""
     return all(pred(leaf) for leaf in tree_leaves(tree) if isinstance(leaf, type_or_types))
 
 
 def tree_any_only(type_or_types: Any, pred: Callable[[Any], bool], tree: Any) -> bool:
-    """Whether something is true of some leaf of a type."""
+    """Return True if ``pred`` is true of any leaf of a type."""
     return any(pred(leaf) for leaf in tree_leaves(tree) if isinstance(leaf, type_or_types))
 
 
 def tree_structure(tree: Any) -> TreeSpec:
-    """What a nested value is like without its leaves."""
+    """Return the structure of a nested value, without its leaves."""
     return tree_flatten(tree)[1]

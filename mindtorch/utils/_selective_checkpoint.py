@@ -113,8 +113,8 @@ class _CachedTorchDispatchMode(_Counting):
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
-    """The two blocks for ``checkpoint``'s ``context_fn`` that keep some operators' results in place of computing them
-    again (``torch.utils.checkpoint.create_selective_checkpoint_contexts``).
+    """Return the two blocks for ``checkpoint``'s ``context_fn`` that keep some operators' results in place of computing
+    them again (``torch.utils.checkpoint.create_selective_checkpoint_contexts``).
 
     A policy is a list of the operators to keep, or a function that takes a ``SelectiveCheckpointContext``, the operator
     and its arguments and returns a ``CheckpointPolicy``.

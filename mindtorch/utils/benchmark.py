@@ -29,13 +29,13 @@ WORDS = {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "sec
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit in which a time in seconds is read best, and how many seconds it has."""
+    """Return the best unit for a time in seconds, and its length in seconds."""
     found = min(max(bisect_right([*UNITS.values()], t * (1 + 1e-12)) - 1, 0), len(UNITS) - 1)
     return [*UNITS.items()][found]
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """A number rounded to ``n`` significant figures."""
+    """Return a number rounded to ``n`` significant figures."""
     return 0.0 if not x else round(x, n - 1 - floor(log10(abs(x))))
 
 
@@ -64,7 +64,7 @@ class TaskSpec:
         return self.sub_label or self.stmt
 
     def setup_str(self) -> str:
-        """The setup, as ``Measurement`` prints it."""
+        """Return the setup, as ``Measurement`` prints it."""
         if not self.setup or self.setup == "pass":
             return ""
         return f"setup:\n{indent(self.setup, '  ')}" if "\n" in self.setup else f"setup: {self.setup}"
@@ -133,12 +133,12 @@ class Measurement:
         return self.iqr / self.median >= NOISY if self.median else False
 
     def meets_confidence(self, threshold: float = NOISY) -> bool:
-        """Whether the interquartile range is below that part of the median."""
+        """Return True if the interquartile range is below that part of the median."""
         return self.iqr / self.median < threshold
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """One measurement for each task, with the times of all."""
+        """Merge the times of each task to one measurement."""
         found: dict[TaskSpec, list[float]] = {}
         for item in measurements:
             found.setdefault(item.task_spec, []).extend(item.times)
@@ -207,20 +207,20 @@ class Timer:
             set_num_threads(before)
 
     def _enough(self, min_run_time: float) -> int:
-        """How many runs take a thousandth of the time, so that reading the clock does not count."""
+        """Return the number of runs that take a thousandth of the time, so that reading the clock does not count."""
         number = 1
         while (seconds := self._run(number)) < max(min_run_time / 1000, 1e-4):
             number *= 10 if seconds < min_run_time / 1e5 else 2
         return number
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """One measurement of ``number`` runs, after a warm-up."""
+        """Measure ``number`` runs once, after a warm-up."""
         self._run(max(number // 100, 2))
         return Measurement(number, [self._run(number)], self._task_spec)
 
     def blocked_autorange(self, callback: Callable[[int, float], Any] | None = None,
                           min_run_time: float = 0.2) -> Measurement:
-        """Measurements of as many runs as make the clock's share small, for ``min_run_time`` seconds in all."""
+        """Measure for ``min_run_time`` seconds, in blocks of enough runs that the clock's share is small."""
         number = self._enough(min_run_time)
         times: list[float] = []
         while sum(times) < min_run_time:
@@ -231,7 +231,7 @@ class Timer:
 
     def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
                            callback: Callable[[int, float], Any] | None = None) -> Measurement:
-        """Measurements until the interquartile range is below ``threshold`` of the median, or the time is over."""
+        """Measure until the interquartile range is below ``threshold`` of the median, or the time is over."""
         number = self._enough(min_run_time)
         times: list[float] = []
         while True:

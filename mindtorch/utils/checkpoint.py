@@ -34,7 +34,7 @@ _early_stop: bool | None = None
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """A block whose checkpoints run their functions to the end in backward, or only as far as is needed
+    """Run a block whose checkpoints rerun their functions to the end in backward, or only as far as needed
     (``torch.utils.checkpoint.set_checkpoint_early_stop``).
     """
     global _early_stop
@@ -58,7 +58,7 @@ class _Circumstances:
 
     @contextmanager
     def again(self) -> Iterator[None]:
-        """A block in the same circumstances."""
+        """Run a block in the same circumstances."""
         before = local.autocast
         with fork_rng(enabled=self.random is not None):
             if self.random is not None:
@@ -71,21 +71,21 @@ class _Circumstances:
 
 
 def noop_context_fn() -> Contexts:
-    """Two blocks that change nothing (``torch.utils.checkpoint.noop_context_fn``)."""
+    """Return two blocks that change nothing (``torch.utils.checkpoint.noop_context_fn``)."""
     return nullcontext(), nullcontext()
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
                context_fn: Callable[[], Contexts] = noop_context_fn, determinism_check: str = "default",
                debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
-    """``function(*args, **kwargs)``, of which backward keeps the arguments and no more: it calls the function again for
-    what it needs (``torch.utils.checkpoint.checkpoint``).
+    """Call ``function(*args, **kwargs)`` and save only its arguments for backward, which calls the function again
+    (``torch.utils.checkpoint.checkpoint``).
 
     With ``preserve_rng_state`` (the default) both calls draw the same random numbers. ``use_reentrant`` chooses the
     older way, which needs an argument that requires grad.
 
     Raises:
-        CheckpointError: in backward, if the second call keeps other tensors than the first.
+        CheckpointError: in backward, if the second call saves other tensors than the first.
         ValueError: for unknown arguments.
     """
     if use_reentrant is None:
@@ -236,8 +236,8 @@ class CheckpointFunction(Function):
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
                           **kwargs: Any) -> Any:
-    """The functions, or a Sequential's modules, one after the other, in this many checkpoints, of which the last is
-    computed as usual (``torch.utils.checkpoint.checkpoint_sequential``).
+    """Call functions, or a Sequential's modules, in turn, in this many checkpoints; the last segment is computed as
+    usual (``torch.utils.checkpoint.checkpoint_sequential``).
     """
     if use_reentrant is None:
         warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "

@@ -26,7 +26,7 @@ flop_registry: dict[Any, Formula] = {}
 
 
 def _of_shapes(formula: Formula) -> Formula:
-    """A formula that takes tensors, and by the keyword ``out_val`` the result."""
+    """Make a formula of shapes take tensors, and the result by the keyword ``out_val``."""
 
     @wraps(formula)
     def count(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
@@ -64,38 +64,38 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Form
 
 @register_flop_formula(aten.mm)
 def mm_flop(a_shape: Shape, b_shape: Shape, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """(m, k) @ (k, n)."""
+    """Count (m, k) @ (k, n)."""
     (m, k), (_, n) = a_shape, b_shape
     return m * n * 2 * k
 
 
 @register_flop_formula(aten.addmm)
 def addmm_flop(self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any) -> int:
-    """As ``mm``: the addition does not count."""
+    """Count as ``mm``: the addition does not count."""
     return mm_flop(a_shape, b_shape)
 
 
 @register_flop_formula(aten.bmm)
 def bmm_flop(a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any) -> int:
-    """(b, m, k) @ (b, k, n)."""
+    """Count (b, m, k) @ (b, k, n)."""
     return a_shape[0] * mm_flop(a_shape[1:], b_shape[1:])
 
 
 @register_flop_formula(aten.baddbmm)
 def baddbmm_flop(self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any) -> int:
-    """As ``bmm``: the addition does not count."""
+    """Count as ``bmm``: the addition does not count."""
     return bmm_flop(a_shape, b_shape)
 
 
 def conv_flop_count(x_shape: Shape, w_shape: Shape, out_shape: Shape, transposed: bool = False) -> int:
-    """The filter at each place of the output, or if ``transposed`` of the input, for each sample."""
+    """Count the filter at each place of the output (the input if ``transposed``) for each sample."""
     return 2 * x_shape[0] * prod(w_shape) * prod((x_shape if transposed else out_shape)[2:])
 
 
 @register_flop_formula(aten.convolution)
 def conv_flop(x_shape: Shape, w_shape: Shape, _bias: Any, _stride: Any, _padding: Any, _dilation: Any,
               transposed: bool, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """A convolution, or a transposed one."""
+    """Count a convolution, or a transposed one."""
     return conv_flop_count(x_shape, w_shape, out_shape, transposed)
 
 
@@ -103,8 +103,8 @@ def conv_flop(x_shape: Shape, w_shape: Shape, _bias: Any, _stride: Any, _padding
 def conv_backward_flop(grad_out_shape: Shape, x_shape: Shape, w_shape: Shape, _bias: Any, _stride: Any, _padding: Any,
                        _dilation: Any, transposed: bool, _output_padding: Any, _groups: int, output_mask: Any,
                        out_shape: Any, **kwargs: Any) -> int:
-    """The gradient of the input is the other convolution of the output's; that of the filter, a convolution of one of
-    both with the other, in which channels are the samples.
+    """Count both gradients. The input's is the opposite convolution of the output's gradient; the filter's is a
+    convolution of these two, in which channels and samples change places.
     """
 
     def swapped(shape: Shape) -> Shape:
@@ -120,7 +120,7 @@ def conv_backward_flop(grad_out_shape: Shape, x_shape: Shape, w_shape: Shape, _b
 
 
 def sdpa_flop_count(query_shape: Shape, key_shape: Shape, value_shape: Shape) -> int:
-    """The scores, and the values weighted by them, of (batch, heads, length, width)."""
+    """Count the scores, and the values weighted by them, of (batch, heads, length, width)."""
     batch, heads, length, width = query_shape
     return bmm_flop((batch * heads, length, width), (batch * heads, width, key_shape[-2])) + bmm_flop(
         (batch * heads, length, key_shape[-2]), (batch * heads, key_shape[-2], value_shape[-1]))
@@ -150,15 +150,15 @@ class FlopCounterMode:
         self._mode: _Counting | None = None
 
     def get_total_flops(self) -> int:
-        """How many operations there were in all."""
+        """Return the total number of operations."""
         return sum(self.flop_counts["Global"].values())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """How many operations there were, by module (or 'Global') and packet."""
+        """Return the number of operations by module (or 'Global') and packet."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
-        """The counts as text, of modules down to ``depth``."""
+        """Return the counts as text, for modules down to ``depth``."""
         total = self.get_total_flops()
         power = max(0, min((len(str(total)) - 2) // 3, len(UNITS) - 1))
 

@@ -13,7 +13,7 @@ _CHUNK = 4096  # blocks transformed together: their temporaries stay in the cach
 
 
 def blocks(u: np.ndarray) -> np.ndarray:
-    """Standard normals from uniforms in [0, 1) of shape (k, 16), float32 or float64, written over them.
+    """Write standard normals over uniforms in [0, 1) of shape (k, 16), float32 or float64.
 
     In each block the first eight uniforms give the radii, the last eight the angles
     (``at::native::templates::cpu::NormalFill16``).
@@ -87,5 +87,5 @@ def _polynomial(x: np.ndarray, coefficients: tuple[f32, ...]) -> np.ndarray:
 
 
 def _fma(a: np.ndarray, b: np.ndarray | f32, c: np.ndarray) -> np.ndarray:
-    """``a * b + c`` in float32, rounded once."""
+    """Compute ``a * b + c`` in float32, rounded once."""
     return (np.multiply(a, b, dtype=np.float64) + c).astype(f32)

@@ -32,12 +32,12 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed that the default generator was started from (``torch.initial_seed``)."""
+    """Return the seed that the default generator was started from (``torch.initial_seed``)."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The default generator's state, uint8 of shape (5056,) (``torch.get_rng_state``)."""
+    """Return the default generator's state, uint8 of shape (5056,) (``torch.get_rng_state``)."""
     return default_generator.get_state()
 
 
@@ -53,7 +53,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextmanager
 def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True) -> Iterator[None]:
-    """A block after which the default generator is in the state that it was in before (``torch.random.fork_rng``).
+    """Run a block after which the default generator has its earlier state again (``torch.random.fork_rng``).
 
     ``devices`` are the accelerators whose generators to fork as well; the CPU has no others.
     """

@@ -38,9 +38,7 @@ STATE_LAYOUT = np.dtype([
 
 
 def of_64_bits(words: np.ndarray) -> np.ndarray:
-    """Words of 64 bits from twice as many of 32 bits, of which the high half was drawn first; it is written over them
-    where that can be.
-    """
+    """Combine pairs of 32-bit words to 64-bit words, the high half drawn first; in place where possible."""
     words = words.astype("<u4", copy=False).view("<u8")  # with the half drawn first below
     high = words << np.uint64(32)
     words >>= np.uint64(32)
@@ -135,7 +133,7 @@ class Generator:
     # -- drawing --------------------------------------------------------------------------------------------
 
     def random(self, n: int) -> np.ndarray:
-        """``n`` words of 32 bits, as a new uint32 array (``at::CPUGeneratorImpl::random``)."""
+        """Draw ``n`` words of 32 bits, as a new uint32 array (``at::CPUGeneratorImpl::random``)."""
         if n == 0:
             return np.empty(0, np.uint32)
         with self.lock:
@@ -161,10 +159,10 @@ class Generator:
         self._words, self._made, self._at = words, {}, at  # at once: interrupted, no word comes a second time
 
     def ahead(self, n: int, make: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray | None:
-        """What ``make`` makes of the next ``n`` words, which are whole groups of this size: a row of numbers a group.
-        It is called with all groups that are left in the state, and what it makes of them is kept for the next calls,
-        also if groups of that size are drawn otherwise between them. None if fewer words are left. The caller holds the
-        lock.
+        """Return ``make`` of the next ``n`` words, whole groups of this size: a row of numbers per group.
+
+        ``make`` is called with all groups left in the state, and its result is cached for later calls. Returns None if
+        fewer words are left. The caller holds the lock.
         """
         at, kept = self._at, self._made.get(make)
         if self._words is None or at == _WORDS:
@@ -183,7 +181,7 @@ class Generator:
         return kept[1][first:first + n // size].reshape(-1)
 
     def random64(self, n: int) -> np.ndarray:
-        """``n`` words of 64 bits, the high half drawn first (``at::CPUGeneratorImpl::random64``)."""
+        """Draw ``n`` words of 64 bits, the high half first (``at::CPUGeneratorImpl::random64``)."""
         return of_64_bits(self.random(2 * n))
 
     @contextmanager
@@ -243,7 +241,7 @@ class Generator:
         return self
 
     def _get_state_array(self) -> np.ndarray:
-        """The state in PyTorch's layout, as a new uint8 array of shape (5056,)."""
+        """Return the state in PyTorch's layout, as a new uint8 array of shape (5056,)."""
         state = np.zeros((), STATE_LAYOUT)
         with self.lock:
             engine = self._mt19937().state["state"]

@@ -17,7 +17,7 @@ _C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short", "
 
 @cache
 def _integer_facts(dtype: np.dtype) -> tuple[int, int, str]:
-    """The least and the greatest number of an integral dtype, and its name in C."""
+    """Return the least and the greatest number of an integral dtype, and its name in C."""
     if dtype == np.bool_:
         return 0, 1, "bool"
     limits = np.iinfo(dtype)
@@ -25,7 +25,7 @@ def _integer_facts(dtype: np.dtype) -> tuple[int, int, str]:
 
 
 def random(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """Integers from 0 to the dtype's largest, of floats to 2**digits (``at::uniform_int_distribution``)."""
+    """Draw integers from 0 to the dtype's largest; for floats, to 2**digits (``at::uniform_int_distribution``)."""
     if dtype == np.bool_:
         values = 2
     elif facts := float_facts(dtype):
@@ -36,7 +36,7 @@ def random(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
 
 
 def random_from_to(generator: Generator, n: int, dtype: np.dtype, low: int, high: int | None) -> np.ndarray:
-    """Integers in [low, high), or from low to the largest (``random_(from, to)``, ``randint``).
+    """Draw integers in [low, high), or from low to the largest (``random_(from, to)``, ``randint``).
 
     Mirrors ``at::native::templates::random_from_to_impl``, ``at::uniform_int_from_to_distribution`` and
     ``at::uniform_int_full_range_distribution``.
@@ -58,11 +58,7 @@ FEWER = 1 << 6
 
 
 def randperm(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """A permutation of 0 to n - 1 (``randperm``): Fisher and Yates's exchanges, from the first element on.
-
-    Raises:
-        RuntimeError: if ``dtype`` cannot hold n, or n >= 2**32 / 20, where PyTorch uses another method.
-    """
+    """Return a permutation of 0 to n - 1 (``randperm``) by Fisher and Yates's exchanges, from the first element on."""
     limit = 2**32 // 20 - 1
     if dtype.kind in "iu":
         limit = min(limit, _integer_facts(dtype)[1] + 1)
@@ -85,11 +81,10 @@ FEW = 1 << 12
 
 
 def exchanged(n: int, partners: np.ndarray) -> np.ndarray:
-    """The integers from 0 to ``n - 1``, after each of them but the last, in order, changed places with a partner, which
-    stands behind it or is itself.
+    """Return 0 to ``n - 1`` after exchanging each but the last, in order, with its partner, which is itself or a later
+    one.
 
-    It is how LAPACK exchanges the rows of a matrix by what it has found for pivots: of one column, whose numbers
-    float64 holds.
+    LAPACK exchanges a matrix's rows by its pivots in this way; float64 holds the numbers.
     """
     if n <= FEW:
         values = list(range(n))
@@ -103,7 +98,7 @@ def exchanged(n: int, partners: np.ndarray) -> np.ndarray:
 
 
 def _integers(generator: Generator, n: int, dtype: np.dtype, low: int, count: int, wide: bool) -> np.ndarray:
-    """``low + word % count``, of words of 64 bits if ``wide``, else of 32."""
+    """Compute ``low + word % count`` from words of 64 bits if ``wide``, else of 32."""
     words = generator.random64(n) if wide else generator.random(n)
     values = (words % words.dtype.type(count)).astype(np.uint64, copy=False)
     if low:
@@ -112,7 +107,7 @@ def _integers(generator: Generator, n: int, dtype: np.dtype, low: int, count: in
 
 
 def _integer_bounds(dtype: np.dtype, low: int, high: int | None) -> tuple[int, int]:
-    """The least and the greatest integer to draw, moved inwards to numbers that a float dtype has."""
+    """Return the least and the greatest integer to draw, moved inwards to numbers that a float dtype has."""
     if high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     facts = float_facts(dtype)
@@ -142,7 +137,8 @@ def _check_in_range(dtype: np.dtype, low: int, last: int, least: float, most: fl
 
 
 def _towards_representable(bound: int, step: int, digits: int, dtype: np.dtype) -> int:
-    """``bound``, or if its neighbour in the direction of ``step`` is lost in ``dtype``, one that has its.
+    """Return ``bound``, or if its neighbour in the direction of ``step`` is lost in ``dtype``, one whose neighbour is
+    not.
 
     Mirrors ``at::native::templates::update_from`` (step +1) and ``update_to`` (step -1).
     """

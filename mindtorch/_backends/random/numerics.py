@@ -27,19 +27,19 @@ _SAFE = 2.0**900  # splitting a larger number could overflow
 
 @cache
 def float_facts(dtype: np.dtype) -> tuple[int, float, str] | None:
-    """The significant digits in base 2 of a floating point dtype, its largest finite value and its C++ name; None for
-    other dtypes. It is kept, since NumPy composes the name of a dtype whenever it is asked for.
+    """Return a floating-point dtype's significant digits in base 2, its largest finite value and its C++ name; None for
+    other dtypes. Cached, since NumPy composes the name of a dtype at each call.
     """
     return _FLOATS.get(dtype.name)
 
 
 def compute_dtype(dtype: np.dtype) -> np.dtype:
-    """``at::opmath_type``: half dtypes are computed in float32."""
+    """Return the dtype to compute in: float32 for half dtypes (``at::opmath_type``)."""
     return _FLOAT32 if dtype.itemsize == 2 else dtype
 
 
 def unit_interval(words: np.ndarray) -> np.ndarray:
-    """Numbers in [0, 1): float32 of the low 24 bits of uint32 words, float64 of the low 53 of uint64 words.
+    """Convert words to numbers in [0, 1): uint32 by their low 24 bits to float32, uint64 by their low 53 to float64.
 
     Mirrors ``at::transformation::uniform_real``.
     """
@@ -57,7 +57,7 @@ def unit_interval(words: np.ndarray) -> np.ndarray:
 
 
 def cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """``static_cast<scalar_t>``: by way of float32 to the half dtypes, by way of int32 to small integers."""
+    """Convert as ``static_cast<scalar_t>``: by way of float32 to half dtypes, of int32 to small integers."""
     return values if values.dtype == dtype else _converted(values, dtype)
 
 
@@ -72,10 +72,10 @@ def _converted(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 @np.errstate(over="ignore")
 def libm(function: np.ufunc, x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """``function(x)`` of a float64 array, for a result in ``dtype``.
+    """Compute ``function(x)`` of a float64 array, for a result in ``dtype``.
 
-    NumPy's vector functions may differ from the C library's in the last bit. A narrower dtype does not show
-    it; for float64 the C library itself is called, as by PyTorch's scalar kernels.
+    NumPy's vector functions may differ from the C library's in the last bit. A narrower dtype does not show it; for
+    float64 the C library itself is called, as in PyTorch's scalar kernels.
     """
     if dtype != np.float64:
         return function(x)
@@ -86,7 +86,7 @@ def libm(function: np.ufunc, x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def affine(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
-    """``x * scale + shift`` in ``x``'s precision, rounded once, as compilers contract it (``std::fma``)."""
+    """Compute ``x * scale + shift`` in ``x``'s precision, rounded once, as compilers contract it (``std::fma``)."""
     scale, shift = x.dtype.type(scale), x.dtype.type(shift)
     if scale == 1:
         return x + shift
@@ -121,7 +121,7 @@ def _two_product(a: Floats, b: Floats) -> tuple[Any, Any]:
 
 
 def _add_to_odd(a: Floats, b: Floats) -> np.ndarray:
-    """The float64 sum; if inexact, the neighbour with an odd last bit, so that it may be rounded again."""
+    """Return the float64 sum; if inexact, the neighbour with an odd last bit, so that it may be rounded again."""
     total, error = _two_sum(a, b)
     bits = total.view(np.int64)
     even = (error != 0) & (bits & 1 == 0)

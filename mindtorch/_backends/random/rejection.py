@@ -21,7 +21,7 @@ Draw = Callable[[], float]
 
 
 def poisson(generator: Generator, rates: np.ndarray) -> np.ndarray:
-    """Poisson numbers of the rates of a floating point array, in its shape and dtype (``poisson``).
+    """Draw Poisson numbers with the rates of a floating-point array, in its shape and dtype (``poisson``).
 
     Raises:
         RuntimeError: for a negative or nan rate.
@@ -34,10 +34,10 @@ def poisson(generator: Generator, rates: np.ndarray) -> np.ndarray:
 
 
 def binomial(generator: Generator, counts: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Binomial numbers of two floating point arrays of one shape and dtype, in these (``binomial``).
+    """Draw binomial numbers from two floating-point arrays of one shape and dtype, in these (``binomial``).
 
-    Where count * min(p, 1 - p) is at least 10 they come from Hormann's transformed rejection (BTRS), else
-    from a sum of geometric numbers.
+    Where count * min(p, 1 - p) is at least 10, Hormann's transformed rejection (BTRS) draws them, else a sum of
+    geometric numbers does.
     """
     pairs = zip(counts.ravel(), probabilities.ravel(), strict=True)
     with generator.one_by_one(unit_interval, _bulk(counts.size)) as draw:
@@ -46,11 +46,11 @@ def binomial(generator: Generator, counts: np.ndarray, probabilities: np.ndarray
 
 
 def gamma(generator: Generator, shapes: np.ndarray) -> np.ndarray:
-    """Gamma numbers of rate 1 and the shape parameters of a floating point array, in its shape (``_standard_gamma``).
+    """Draw gamma numbers of rate 1 with the shape parameters of a floating-point array, in its shape
+    (``_standard_gamma``).
 
-    They come from normal and uniform numbers by Marsaglia and Tsang's rejection (2000); of a shape parameter a < 1 from
-    those of a + 1. As in PyTorch, a and the constants are rounded to the array's dtype or to float32, the rest is
-    float64.
+    Marsaglia and Tsang's rejection (2000) makes them from normal and uniform numbers; a shape parameter a < 1 uses a +
+    1. As in PyTorch, a and the constants are rounded to the array's dtype or to float32, the rest is float64.
     """
     small = shapes < 1
     exponents = np.where(small, 1 / shapes, 0).astype(np.float64)
@@ -80,7 +80,7 @@ class _Normal:
 
 
 def _gamma(exponent: float, d: float, c: float, draw: Draw, normal: Draw) -> float:
-    """One gamma number; nan is never rejected."""
+    """Draw one gamma number; nan is never rejected."""
     if exponent == math.inf:  # of the shape parameter 0
         return 0.0
     scale = 1.0
@@ -102,7 +102,7 @@ def _bulk(n: int) -> int:
 
 
 def _poisson(rate: float, draw: Draw) -> int:
-    """One Poisson number, for rates from 10 by transformed rejection (PTRS, Hormann 1993)."""
+    """Draw one Poisson number; for rates from 10 on by transformed rejection (PTRS, Hormann 1993)."""
     if rate == 0:
         return 0
     if rate < 10:
@@ -153,7 +153,7 @@ def _binomial_of_small_p(count: np.floating, p: np.floating, draw: Draw) -> floa
 
 
 def _transformed_rejection(count: np.floating, p: np.floating, draw: Draw) -> float:
-    """BTRS; as in PyTorch, some parameters are computed in the operands' dtype, the rest in float64."""
+    """Draw by BTRS; as in PyTorch, some parameters are computed in the operands' dtype, the rest in float64."""
     deviation = float(np.sqrt(count * p * (1 - p)))
     odds = float(p / (1 - p))
     centre = float(count * p) + 0.5

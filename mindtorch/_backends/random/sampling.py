@@ -27,7 +27,7 @@ def fill(out: np.ndarray, values: np.ndarray) -> None:
 
 
 def memory_order(out: np.ndarray) -> list[int]:
-    """The dimensions by stride, the largest first."""
+    """Return the dimensions by stride, the largest first."""
     return sorted(range(out.ndim), key=lambda dim: -out.strides[dim])
 
 
@@ -35,7 +35,7 @@ def memory_order(out: np.ndarray) -> list[int]:
 
 
 def standard_uniform(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """Uniform numbers in [0, 1), in float32 or float64 (``at::uniform_real_distribution``)."""
+    """Draw uniform numbers in [0, 1), in float32 or float64 (``at::uniform_real_distribution``)."""
     single = dtype.itemsize == 4
     if 0 < n <= FEW_IN_BLOCKS:
         with generator.lock:
@@ -46,12 +46,12 @@ def standard_uniform(generator: Generator, n: int, dtype: np.dtype) -> np.ndarra
 
 
 def _unit_interval_of_64(words: np.ndarray) -> np.ndarray:
-    """Uniform numbers of float64, of two words of 32 bits each."""
+    """Convert pairs of 32-bit words to uniform float64 numbers."""
     return unit_interval(of_64_bits(words.copy()))
 
 
 def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-    """Uniform numbers in [low, high) (``uniform_``, ``at::native::templates::cpu::uniform_kernel``).
+    """Draw uniform numbers in [low, high) (``uniform_``, ``at::native::templates::cpu::uniform_kernel``).
 
     Raises:
         RuntimeError: if a bound is not finite in ``dtype``, low > high, or high - low is not finite.
@@ -78,10 +78,10 @@ def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, hig
 
 def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0,
            contiguous: bool = True) -> np.ndarray:
-    """Normal numbers (``normal_``, ``at::native::templates::cpu::normal_kernel``).
+    """Draw normal numbers (``normal_``, ``at::native::templates::cpu::normal_kernel``).
 
-    16 and more for a contiguous output come from Box-Muller on blocks of 16, all others from pairs, whose
-    second number the generator keeps for the next draw.
+    For a contiguous output of at least 16, Box-Muller on blocks of 16 makes them; otherwise pairs do, whose second
+    number the generator keeps for the next draw.
 
     Raises:
         RuntimeError: if std < 0.
@@ -94,7 +94,7 @@ def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std
 
 
 def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
-    """Exponentials of normal numbers (``log_normal_``, ``at::lognormal_distribution<double>``).
+    """Draw exponentials of normal numbers (``log_normal_``, ``at::lognormal_distribution<double>``).
 
     Raises:
         RuntimeError: if std <= 0.
@@ -105,8 +105,8 @@ def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0,
 
 
 def _normal_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """Standard normals, not to be written to; where n is no multiple of 16, the last 16 are drawn anew
-    (``normal_fill``).
+    """Draw standard normals in blocks; if ``n`` is not a multiple of 16, the last 16 are drawn anew (``normal_fill``).
+    The result is read-only.
     """
     compute = compute_dtype(dtype)
     tail = n % 16
@@ -128,12 +128,12 @@ def _normal_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
 
 
 def _blocks(words: np.ndarray) -> np.ndarray:
-    """Normals of float32, sixteen in a row, which are made of as many words of 32 bits."""
+    """Convert words of 32 bits to as many float32 normals, sixteen a row."""
     return box_muller.blocks(unit_interval(words).reshape(-1, 16))
 
 
 def _normal_pairs(generator: Generator, n: int, mean: float, std: float, dtype: np.dtype = _FLOAT64) -> np.ndarray:
-    """Normals computed in float64, one after the other (``at::normal_distribution<double>``)."""
+    """Draw normals in float64, one after the other (``at::normal_distribution<double>``)."""
     with generator.lock:
         kept = generator.next_normal
         missing = n - (kept is not None)
@@ -153,7 +153,7 @@ def _normal_pairs(generator: Generator, n: int, mean: float, std: float, dtype: 
 
 
 def _pairs(words: np.ndarray) -> np.ndarray:
-    """Normals of float64, two in a row, which are made of four words of 32 bits."""
+    """Convert groups of four 32-bit words to pairs of float64 normals."""
     u = unit_interval(of_64_bits(words.copy())).reshape(-1, 2)
     radius, angle = np.sqrt(-2 * libm(np.log1p, -u[:, 1], _FLOAT64)), box_muller.TWO_PI * u[:, 0]
     return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
@@ -163,7 +163,7 @@ def _pairs(words: np.ndarray) -> np.ndarray:
 
 
 def exponential(generator: Generator, n: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
-    """Exponential numbers (``exponential_``, ``at::exponential_distribution<double>``).
+    """Draw exponential numbers (``exponential_``, ``at::exponential_distribution<double>``).
 
     Raises:
         RuntimeError: if rate <= 0.
@@ -175,7 +175,7 @@ def exponential(generator: Generator, n: int, dtype: np.dtype, rate: float = 1.0
 
 
 def cauchy(generator: Generator, n: int, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
-    """Cauchy numbers (``cauchy_``, ``at::cauchy_distribution<double>``).
+    """Draw Cauchy numbers (``cauchy_``, ``at::cauchy_distribution<double>``).
 
     Raises:
         RuntimeError: if sigma <= 0.
@@ -187,7 +187,7 @@ def cauchy(generator: Generator, n: int, dtype: np.dtype, median: float = 0.0, s
 
 
 def geometric(generator: Generator, n: int, dtype: np.dtype, p: float) -> np.ndarray:
-    """Numbers of trials up to the first success (``geometric_``, ``at::geometric_distribution<double>``).
+    """Draw numbers of trials up to the first success (``geometric_``, ``at::geometric_distribution<double>``).
 
     Raises:
         RuntimeError: if p is not in (0, 1).
@@ -200,7 +200,7 @@ def geometric(generator: Generator, n: int, dtype: np.dtype, p: float) -> np.nda
 
 
 def bernoulli(generator: Generator, n: int, p: float = 0.5) -> np.ndarray:
-    """Booleans, true with probability p (``bernoulli_(p)``, ``at::bernoulli_distribution<double>``).
+    """Draw booleans, true with probability p (``bernoulli_(p)``, ``at::bernoulli_distribution<double>``).
 
     Raises:
         RuntimeError: if p is not in [0, 1].
@@ -211,7 +211,7 @@ def bernoulli(generator: Generator, n: int, p: float = 0.5) -> np.ndarray:
 
 
 def bernoulli_tensor(generator: Generator, p: np.ndarray) -> np.ndarray:
-    """Booleans, one per element of a floating point array of probabilities (``bernoulli_(Tensor p)``).
+    """Draw a boolean for each element of a floating-point array of probabilities (``bernoulli_(Tensor p)``).
 
     Raises:
         RuntimeError: if a probability is not in [0, 1].
@@ -223,10 +223,10 @@ def bernoulli_tensor(generator: Generator, p: np.ndarray) -> np.ndarray:
 
 
 def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replacement: bool) -> np.ndarray:
-    """``n`` categories of each row of a floating point array of shape (rows, categories), as int64 (rows, n).
+    """Draw ``n`` categories of each row of a floating-point array of shape (rows, categories), as int64 (rows, n).
 
-    Mirrors ``at::native::multinomial_out``; but without replacement, categories of equal keys (such as those
-    of probability 0) come in the order of their index.
+    Mirrors ``at::native::multinomial_out``; but without replacement, categories of equal keys (such as those of
+    probability 0) come in the order of their index.
 
     Raises:
         RuntimeError: for negative, infinite or nan probabilities, or a row of zeros.

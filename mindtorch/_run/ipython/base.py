@@ -40,8 +40,8 @@ class Picture:
 
 
 def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[..., Any]:
-    """A method as a magic of a kind with these arguments, which prints its documentation when asked with ``--help``.
-    Where what it runs ends with a semicolon, its value is not displayed.
+    """Decorate a method to make it a magic with these arguments, which prints its documentation with ``--help``. A
+    semicolon at the end of the code suppresses the display of its value.
     """
 
     def made(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,11 +112,7 @@ class MagicGroup(Magics):
         return {"completions": completions, "suppress": context.token.startswith("-") and bool(found)}
 
     def _tensor(self, expression: str, magic: str, is_other: Callable[[Any], bool] = lambda value: False) -> Any:
-        """The tensor that a magic's argument means, or the other thing that it takes.
-
-        Raises:
-            UsageError: if it is missing, cannot be evaluated, or is no tensor.
-        """
+        """Return the tensor, or other object, that a magic's argument means."""
         if not expression:
             raise UsageError(f"%{magic} needs a tensor: %{magic} x")
         value = self._value(expression, magic)
@@ -137,12 +133,12 @@ class MagicGroup(Magics):
             raise UsageError(f"{said}; did you mean {' or '.join(near)}?" if near else said) from None
 
     def _near(self, name: str) -> list[str]:
-        """Names in the notebook that are spelt like one that is not there."""
+        """Return names in the notebook that are spelt like a missing one."""
         there = [known for known in self.shell.user_ns if not known.startswith("_")]
         return difflib.get_close_matches(name, there, 2)
 
     def _code(self, magic: Any, line: str, cell: str | None) -> tuple[Any, str]:
-        """The options of a magic that runs code, and the code: the cell, or what stands behind the options.
+        """Return the options of a magic that runs code, and the code: the cell, or the text behind the options.
 
         Raises:
             UsageError: for an unknown option, or if there is nothing to run.
@@ -159,7 +155,7 @@ class MagicGroup(Magics):
         return parse_argstring(magic, options), code
 
     def _names_npu(self, code: str) -> bool:
-        """Whether code names an NPU, or a variable in it does."""
+        """Return True if code names an NPU, or a variable in it does."""
         names = set(re.findall(r"\w+", code))
         values = [self.shell.user_ns.get(name) for name in names]
         devices = [str(value) for value in values if isinstance(value, (str, device))]

@@ -37,7 +37,7 @@ CONTAINERS = (list, tuple, dict, GeneratorType)  #: drawn where tensors are in t
 
 
 def load(ip: Any) -> None:
-    """``%load_ext mindtorch``."""
+    """Load the extension: ``%load_ext mindtorch``."""
 
     def card(tensor: Any) -> str:
         return viz.copyable(viz.picture(tensor, ip.user_ns, compact=magics.is_compact))
@@ -123,7 +123,7 @@ def _load_cards_when_idle() -> None:
 
 
 def unload(ip: Any) -> None:
-    """``%unload_ext mindtorch``."""
+    """Unload the extension: ``%unload_ext mindtorch``."""
     watch_writes(ip, False)
     unfold_tracebacks(ip)
     for callback in [found for found in ip.events.callbacks["post_run_cell"] if isinstance(found, AfterCells)]:

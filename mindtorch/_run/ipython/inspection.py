@@ -13,7 +13,7 @@ Fields = list[tuple[str, str]]
 
 
 def fields(hook: Any) -> tuple[Fields, Fields] | None:
-    """What is shown of an object, as words and as code; None for what is none of ours."""
+    """Return the fields to show of an operator, as words and as code; None for other objects."""
     facts = introspect.operator_facts(hook.obj)
     if facts is None:
         return None
@@ -25,7 +25,7 @@ def fields(hook: Any) -> tuple[Fields, Fields] | None:
 
 
 def shown(words: Callable[[str], str], code: Callable[[str], str]) -> Callable[[Any], Fields | None]:
-    """A hook of IPython's inspector: each field under its title, words and code written by these functions."""
+    """Return a hook of IPython's inspector: each field under its title, words and code written by these functions."""
 
     def show(hook: Any) -> Fields | None:
         if (found := fields(hook)) is None:

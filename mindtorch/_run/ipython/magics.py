@@ -32,7 +32,7 @@ OVER_CELLS = ("check", "dispatch", "profile", "timeline", "compile", "pipeline")
 
 
 def _parts(line: str) -> list[str]:
-    """The expressions of a line with commas between them, as they are written."""
+    """Return the expressions of a line with commas between them, as they are written."""
     line = line.strip().removesuffix(",")
     try:
         found = ast.parse(f"({line},)", mode="eval").body if line else ast.Tuple([])
@@ -43,10 +43,10 @@ def _parts(line: str) -> list[str]:
 
 
 def _on_device(found: Sequence[Any], wanted: str | None, what: str) -> Sequence[Any]:
-    """Those of facts that are of a device, if one is wanted.
+    """Return the facts that belong to a device, or all if none is wanted.
 
     Raises:
-        UsageError: if there is no such device, or none of them is on it.
+        UsageError: if there is no such device, or nothing is on it.
     """
     if wanted is None:
         return found
@@ -92,19 +92,19 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_magic, argument("--device", help="only tensors on this device"))
     def tensors(self, line: str) -> Picture:
-        """All tensors in the notebook: storages by colour, views, versions, gradients, what is pending."""
+        """Show all tensors in the notebook: storages by colour, views, versions, gradients, pending ones."""
         rows = introspect.tensors_facts(self.shell.user_ns)
         return Picture(viz.tensors_page(_on_device(rows, parse_argstring(self.tensors, line).device, "tensor")))
 
     @magic(line_magic, argument("tensor", nargs="*", help="the tensor: a name or an expression"))
     def storage(self, line: str) -> Picture:
-        """Who shares this tensor's storage, and which elements each covers."""
+        """Show the tensors that share this tensor's storage, and the elements that each covers."""
         facts = introspect.storage_facts(self._tensor(line.strip(), "storage"), introspect.names_of(self.shell.user_ns))
         return Picture(viz.storage_page(facts), viz.storage_text(facts))
 
     @magic(line_magic, argument("tensor", nargs="*", help="the tensor whose history is shown: a name or an expression"))
     def graph(self, line: str) -> Picture:
-        """The autograd graph behind a tensor: operators, shapes, saved tensors, hooks, named leaves."""
+        """Show the autograd graph behind a tensor: operators, shapes, saved tensors, hooks, named leaves."""
         tensor = self._tensor(line.strip(), "graph", introspect.is_node)
         try:
             facts = introspect.graph_facts(tensor, dict(introspect.named_tensors(self.shell.user_ns)))
@@ -148,7 +148,7 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_magic, argument("--device", help="only this device: cpu, npu, npu:0, ..."))
     def memory(self, line: str) -> Picture:
-        """The memory of every device: live storages, the allocator's blocks, deferred frees."""
+        """Show the memory of every device: live storages, the allocator's blocks, deferred frees."""
         wanted = parse_argstring(self.memory, line).device
         found = introspect.memory_facts(introspect.names_of(self.shell.user_ns))
         devices = _on_device(found, wanted, "memory in use")
@@ -156,7 +156,8 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_magic, argument("word", nargs="*", help="only entries with this word"))
     def glossary(self, line: str) -> Picture:
-        """What CANN, CUDA and PyTorch call the same thing: streams, events, workspaces, allocators, late errors."""
+        """Show the names of one thing in CANN, CUDA and PyTorch: streams, events, workspaces, allocators, late errors.
+        """
         word = " ".join(parse_argstring(self.glossary, line).word).lower()
         terms = [term for term in introspect.GLOSSARY if word in " ".join(vars(term).values()).lower()]
         return Picture(viz.glossary_page(terms))
@@ -246,7 +247,7 @@ class MindtorchMagics(MagicGroup):
         return {".svg": SVG, ".png": Image}[saved.suffix](filename=str(saved)) if saved.suffix != ".html" else None
 
     def _html(self, what: str) -> str:
-        """The picture of an expression's value, of a magic, or without either the last one."""
+        """Return the picture of an expression's value, of a magic, or without either the last one."""
         if not what and self.last is None:
             raise UsageError("%save_picture: no magic has drawn a picture yet: %save_picture x.png x draws x")
         value: Any = self.last

@@ -69,7 +69,7 @@ class Ranks:
             raise
 
     def dead(self) -> list[int]:
-        """The ranks whose processes are gone."""
+        """Return the ranks whose processes are gone."""
         return [rank for rank, pid in enumerate(self.pids) if not _is_alive(pid)]
 
     def stop(self) -> None:
@@ -147,7 +147,7 @@ class SideBySide(ParallelMagics):
 
 
 def _output(rank: int, part: Any, is_dead: bool) -> RankOutput:
-    """What a rank has said so far."""
+    """Return a rank's output so far."""
     said = part.metadata[0] if isinstance(part.metadata, list) else part.metadata
     shown = [output["data"] for output in said["outputs"]]
     if said["execute_result"] is not None:

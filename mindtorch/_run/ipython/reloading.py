@@ -30,8 +30,8 @@ class AfterCells:
             self._name_edited_schemas()
 
     def _execute_whole_modules(self, reloader: Any) -> None:
-        """Where IPython knows the source of a module, it puts new code into functions whose text was edited, and does
-        not execute the module. Of a function that makes rows, the rows would stay as they are.
+        """Make IPython execute edited modules as a whole. It would otherwise patch only the edited functions, and rows
+        that a function made would stay as they were.
         """
         if deduper := getattr(reloader, "deduper_reloader", None):  # since IPython 9
             deduper.source_by_modname.update({name: "" for name in sys.modules if name.startswith(PACKAGE)})
@@ -45,5 +45,5 @@ class AfterCells:
 
 
 def _times() -> dict[str, int]:
-    """When the tables of schemas were last written to."""
+    """Return the times at which the tables of schemas were last written."""
     return {path.name: path.stat().st_mtime_ns for path in Path(schemas.__file__).parent.glob("[!_]*.py")}

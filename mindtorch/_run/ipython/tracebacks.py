@@ -44,7 +44,7 @@ class FoldingTB(AutoFormattedTB):
         return lines
 
     def get_records(self, etb: TracebackType, context: int, tb_offset: int) -> list[FrameInfo]:
-        """The frames of a traceback with their source: only those outside of the libraries need it."""
+        """Return the frames of a traceback with their source; frames inside the libraries need none."""
         if not _is_new():
             return super().get_records(etb, context, tb_offset)
         records: list[FrameInfo] = []
@@ -58,7 +58,7 @@ class FoldingTB(AutoFormattedTB):
         return frame_info.line if isinstance(frame_info, Folded) else super().format_record(frame_info)
 
     def _extract_tb(self, tb: TracebackType | None) -> Any:
-        """The frames of a traceback in plain mode: a line of text stands for each run inside a library."""
+        """Return the frames of a traceback in plain mode: a line of text stands for each run inside a library."""
         entries = super()._extract_tb(tb)
         if not entries or not _is_new():
             return entries
@@ -124,7 +124,7 @@ def _is_explained(error: BaseException) -> bool:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, and those that a traceback shows before it."""
+    """Yield an error, and the errors that a traceback shows before it."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -133,7 +133,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _runs(trace: TracebackType | None) -> Iterator[tuple[str, list[TracebackType]]]:
-    """A traceback in runs: the library that a run is inside of ('' outside of both), and its links."""
+    """Yield a traceback in runs: the library that a run is inside ('' outside both), and its links."""
     for library, pairs in groupby(_links(trace), key=lambda pair: pair[0]):
         yield library, [link for _, link in pairs]
 
@@ -148,7 +148,7 @@ def _links(trace: TracebackType | None) -> Iterator[tuple[str, TracebackType]]:
 
 
 def _chained(links: Iterable[TracebackType]) -> TracebackType:
-    """These links as a traceback of their own."""
+    """Join these links to a traceback of their own."""
     chain: TracebackType | None = None
     for link in reversed(list(links)):
         chain = TracebackType(chain, link.tb_frame, link.tb_lasti, link.tb_lineno)

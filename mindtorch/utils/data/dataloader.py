@@ -348,7 +348,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         raise StopIteration
 
     def _receive(self, worker: int | None) -> tuple[int, Any, Callable[[], Any]]:
-        """A worker's next answer; any worker's for None."""
+        """Return a worker's next answer; any worker's for None."""
         end = time.monotonic() + self._timeout
         asked = [worker] if worker is not None else sorted(set(self._worker_of.values()))
         by_connection = {self._connections[worker]: worker for worker in asked}

@@ -164,18 +164,19 @@ class Subset(Dataset[T_co]):
 
 
 def items_of(dataset: Any, indices: Iterable[Any]) -> list[Any]:
-    """The samples at several indices, asked for at once where the dataset can."""
+    """Return the samples at several indices, asked for at once where the dataset can."""
     at_once: Callable[[Any], list[Any]] | None = getattr(dataset, "__getitems__", None)
     return at_once(indices) if at_once else [dataset[index] for index in indices]
 
 
 def random_split(dataset: Any, lengths: Sequence[int | float],
                  generator: Generator | None = default_generator) -> list[Subset[Any]]:
-    """Random subsets without common samples, of these lengths, or of these fractions of the whole
-    (``torch.utils.data.random_split``). What fractions leave over is dealt out, one sample each, from the first on.
+    """Split a dataset into random, disjoint subsets of these lengths, or fractions of the whole
+    (``torch.utils.data.random_split``). The remainder of fractions is dealt out one sample each, from the first subset
+    on.
 
     Raises:
-        ValueError: if a fraction is not in [0, 1], or the lengths are not those of the dataset together.
+        ValueError: if a fraction is not in [0, 1], or the lengths do not add up to the dataset's.
     """
     whole = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

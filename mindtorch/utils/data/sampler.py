@@ -15,7 +15,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def draw_seed(generator: Generator | None) -> int:
-    """A number of 63 bits, drawn as PyTorch draws the seeds of samplers and workers."""
+    """Return a number of 63 bits, drawn as PyTorch draws the seeds of samplers and workers."""
     return empty((), dtype=int64).random_(generator=generator).item()
 
 

@@ -28,10 +28,10 @@ class save:
 @contextmanager
 def patch(changes: str | Mapping[str, Any] = (), value: Any = None,  # type: ignore[assignment]
           **more: Any) -> Iterator[None]:
-    """A block with other options: ``patch("load.mmap", True)`` or ``patch({"load.mmap": True})``.
+    """Run a block with other options: ``patch("load.mmap", True)`` or ``patch({"load.mmap": True})``.
 
     Raises:
-        AttributeError: for an option that there is not.
+        AttributeError: for an unknown option.
     """
     wanted = {changes: value} if isinstance(changes, str) else {**dict(changes), **more}
     before = []

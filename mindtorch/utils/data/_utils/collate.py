@@ -16,7 +16,7 @@ CollateMap = dict[Any, Callable[..., Any]]
 
 
 def mapping_like(kind: Mapping[Any, Any], items: dict[Any, Any]) -> Any:
-    """A mapping of the type of another, and with its attributes, where that can be made of items; else a dict."""
+    """Make a mapping of the type of another, with its attributes, if it can be made from items; else a dict."""
     try:
         if not isinstance(kind, MutableMapping):
             return type(kind)(items)  # type: ignore[call-arg]
@@ -28,7 +28,7 @@ def mapping_like(kind: Mapping[Any, Any], items: dict[Any, Any]) -> Any:
 
 
 def sequence_like(kind: Sequence[Any], items: list[Any]) -> Any:
-    """A sequence of the type of another, and with its attributes, where that can be made of items; else a list."""
+    """Make a sequence of the type of another, with its attributes, if it can be made from items; else a list."""
     try:
         if not isinstance(kind, MutableSequence):
             return type(kind)(items)  # type: ignore[call-arg]
@@ -41,7 +41,7 @@ def sequence_like(kind: Sequence[Any], items: list[Any]) -> Any:
 
 
 def mapped(function: Callable[[Any], Any], data: Any, keep_tuples: bool = False) -> Any:
-    """Data with a function applied to what its mappings and sequences hold. Tuples become lists, unless kept."""
+    """Apply a function to the items of mappings and sequences. Tuples become lists, unless kept."""
     if isinstance(data, Mapping):
         return mapping_like(data, {key: function(value) for key, value in data.items()})
     if isinstance(data, tuple):
@@ -53,12 +53,12 @@ def mapped(function: Callable[[Any], Any], data: Any, keep_tuples: bool = False)
 
 
 def _is_text(dtype: np.dtype) -> bool:
-    """Whether arrays of a dtype hold strings or objects, which are no numbers."""
+    """Return True if arrays of a dtype hold strings or objects."""
     return dtype.kind in "SUO"
 
 
 def default_convert(data: Any) -> Any:
-    """Data with arrays and numbers of NumPy as tensors, also in mappings and sequences
+    """Convert NumPy's arrays and numbers to tensors, also in mappings and sequences
     (``torch.utils.data.default_convert``).
     """
     if isinstance(data, Tensor):
@@ -69,8 +69,8 @@ def default_convert(data: Any) -> Any:
 
 
 def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    """A batch of samples, by the function that ``collate_fn_map`` has for their type or a base of it; mappings and
-    sequences become mappings and sequences of batches (``torch.utils.data._utils.collate.collate``).
+    """Return a batch of samples, by the function that ``collate_fn_map`` has for their type or a base of it; mappings
+    and sequences become mappings and sequences of batches (``torch.utils.data._utils.collate.collate``).
 
     Raises:
         RuntimeError: for sequences of different lengths.
@@ -103,34 +103,34 @@ def _cannot_collate(what: Any) -> TypeError:
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Tensors, stacked."""
+    """Stack tensors."""
     return stack(batch, 0)
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Arrays of numbers as tensors."""
+    """Collate arrays of numbers as tensors."""
     if _is_text(batch[0].dtype):
         raise _cannot_collate(batch[0].dtype)
     return collate([as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
 def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Numbers of NumPy as a tensor of their dtype."""
+    """Collate NumPy's numbers to a tensor of their dtype."""
     return as_tensor(batch)
 
 
 def collate_float_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Floats as a float64 tensor."""
+    """Collate floats to a float64 tensor."""
     return tensor(batch, dtype=float64)
 
 
 def collate_int_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Ints as an int64 tensor, bools as a bool tensor."""
+    """Collate ints to an int64 tensor, bools to a bool tensor."""
     return tensor(batch)
 
 
 def collate_str_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Strings as they are."""
+    """Return strings unchanged."""
     return batch
 
 
@@ -147,7 +147,7 @@ default_collate_fn_map: CollateMap = {
 
 
 def default_collate(batch: Any) -> Any:
-    """A batch of samples: tensors, arrays and numbers become tensors with a first dimension more, strings stay,
+    """Return a batch of samples: tensors, arrays and numbers become tensors with a first dimension more, strings stay,
     mappings and sequences become mappings and sequences of batches (``torch.utils.data.default_collate``).
 
     Raises:

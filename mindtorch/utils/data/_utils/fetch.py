@@ -11,7 +11,8 @@ Fetch = Callable[[Any], Any]
 
 
 def fetcher(dataset: Any, batches: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetch:
-    """A function that fetches the samples for one ``index``, a list of indices if ``batches``, and collates them.
+    """Return a function that fetches the samples for one ``index``, a list of indices if ``batches``, and collates
+    them.
 
     It raises StopIteration where an iterable dataset ends.
     """

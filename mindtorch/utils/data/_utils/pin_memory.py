@@ -8,7 +8,7 @@ from .collate import mapped
 
 
 def pin_memory(data: Any, device: Any = None) -> Any:
-    """Data with its tensors, and what else has a method ``pin_memory``, in page-locked memory."""
+    """Move tensors, and other objects with a method ``pin_memory``, to page-locked memory."""
     if isinstance(data, Tensor) or hasattr(data, "pin_memory"):
         return data.pin_memory()
     return mapped(lambda item: pin_memory(item, device), data, keep_tuples=True)

@@ -33,7 +33,7 @@ class _Pickler(ForkingPickler):
     """
 
     def reducer_override(self, value: Any) -> Any:
-        """How to pickle tensors and storages of the host's memory."""
+        """Reduce tensors and storages of host memory."""
         if type(value) in (Tensor, Parameter) and value.device.type == "cpu":
             return _reduce_tensor(value)
         if type(value) is UntypedStorage and value._bytes is not None:
@@ -81,7 +81,7 @@ def send(connection: Connection, tag: Any, value: Any) -> None:
 
 
 def receive(connection: Connection) -> tuple[Any, Callable[[], Any]]:
-    """The next message: its tag, and a function that unpickles the value, once the connection is free again.
+    """Return the next message: its tag, and a function that unpickles the value, once the connection is free again.
 
     Raises:
         EOFError: if the other side is gone, or OSError.
@@ -110,7 +110,7 @@ def receive(connection: Connection) -> tuple[Any, Callable[[], Any]]:
 
 
 def _starts(sizes: list[int]) -> list[int]:
-    """Where parts of these sizes begin, each at an address at which numbers may stand."""
+    """Return the aligned start of each part of these sizes."""
     starts = [0]
     for size in sizes[:-1]:
         starts.append(starts[-1] + -(-size // _ALIGNMENT) * _ALIGNMENT)

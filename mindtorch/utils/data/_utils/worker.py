@@ -39,7 +39,7 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker of a loader, which one it is; None elsewhere (``torch.utils.data.get_worker_info``)."""
+    """Return which of a loader's workers this process is; None elsewhere (``torch.utils.data.get_worker_info``)."""
     return _worker_info
 
 
@@ -61,17 +61,17 @@ class Work:
     num_workers: int
 
     def fetcher(self) -> Fetch:
-        """A new pass over the dataset."""
+        """Return a new pass over the dataset."""
         return fetcher(self.dataset, self.batches, self.collate_fn, self.drop_last)
 
 
 def _generate_state(base_seed: int, worker: int) -> list[int]:
-    """The seed of NumPy's generator in a worker, as PyTorch has it."""
+    """Return PyTorch's seed of NumPy's generator in a worker."""
     return np.random.SeedSequence([worker, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4).tolist()
 
 
 def work(number: int, job: Work, connection: Connection, loaders_end: Connection) -> None:
-    """Answer the loader's messages until it says to stop, or is gone. Only the loader heeds Ctrl-C."""
+    """Answer the loader's messages until it ends. Only the loader heeds Ctrl-C."""
     forget_blocks()
     loaders_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
