@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._autograd import (  # noqa: F401  (derivatives say where their rows are)
-    derivatives, folded, forward, function, grad_mode, recording, views,
+from ._autograd import (  # noqa: F401  (folded enters its operators)
+    folded, forward, function, grad_mode, recording, views,
 )
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
@@ -16,7 +16,6 @@ from ._backends.common.pointwise import Pointwise
 from ._backends.cpu.fast_paths import with_fast_path
 from ._backends.cpu.forms import with_fast_form
 from ._base.backend import by_key
-from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
 from ._dispatch.keys import (
@@ -40,7 +39,7 @@ key_handlers.update({
     PYTHON: torch_dispatch.in_python,
 })
 # Its kernels count optimizers' steps and record nothing: of tensors that require grad, each is added to by itself.
-registry["_foreach_add_.Scalar"].autograd = COMPOSITES["_foreach_add_.Scalar"]
+registry["_foreach_add_.Scalar"].autograd = lambda *args: registry.composites["_foreach_add_.Scalar"](*args)
 views.start_node = recording.start_node
 torch_dispatch.mark_view = views.mark_view
 function.generated_rule = lambda function: batching.generated_rule(function)
@@ -63,7 +62,7 @@ def composite(op: Operator, key: int) -> Kernel | None:
     """Return the composite of an operator. An ``out=`` form with a row of its own, as random operators have, keeps
     autograd's check.
     """
-    return common(op, key, COMPOSITES.get(op.name), composite=not op.is_out)
+    return common(op, key, registry.composites.get(op.name), composite=not op.is_out)
 
 
 def form(op: Operator, key: int) -> Kernel | None:

@@ -29,7 +29,6 @@ from ._autograd.derivative import derivative as derivative, not_differentiable a
 from ._autograd.function import Function
 from ._base.interrupts import contextmanager
 from ._device import device
-from ._dispatch.autocast import POLICY
 from ._dispatch.dispatcher import TENSOR_TYPES, has_derivative, switched, tensors_of
 from ._dispatch.keys import AUTOGRAD
 from ._dispatch.overloads import OpOverload, OpOverloadPacket, ops as ops, overload_of
@@ -210,9 +209,8 @@ class Library:
             registry.forget_resolved(op)
         for op in self._defined:
             registry.undefine(op)
-            batching.RULES.pop(op.name, None)
-            for policy in POLICY.values():
-                policy.pop(op.name.partition(".")[0], None)
+            registry.batching.pop(op.name, None)
+            registry.autocast.pop(op.name, None)
         self._replaced, self._defined = [], []
 
     def __del__(self) -> None:
@@ -458,7 +456,7 @@ def register_autocast(op: Any, device_type: str, cast_inputs: DType, /, *, lib: 
     if not is_autocast_available(device_type):
         raise ValueError(f"Device type '{device_type}' does not support autocast.")
     found = _operator(op)
-    POLICY[device(device_type).type][found.name.partition(".")[0]] = cast_inputs
+    registry.autocast[found.name] = {**registry.autocast.get(found.name, {}), device(device_type).type: cast_inputs}
     registry.forget_resolved(found)
 
 
@@ -471,7 +469,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     if func is None:
         return lambda function: register_vmap(op, function)
     found = _operator(op)
-    batching.RULES[found.name] = batching.registered(func)
+    registry.batching[found.name] = batching.registered(func)
     registry.forget_resolved(found)
     return func
 

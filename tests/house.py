@@ -30,24 +30,24 @@ HOUSE = (
          "a dtype, a rule of strides, a check that many operators make"),
     Room("_storage", "the memory under tensors", "a kind of storage"),
     Room("_dispatch", "operators and their schemas, dispatch keys, the dispatcher, binding of arguments, observers, "
-         "pipeline mode", "an operator's schema: `schemas/<family>.py`; a dispatch key: `keys.py`"),
-    Room("_autograd", "graph, engine, grad modes, views in the graph", "a derivative: `derivatives/<family>.py`"),
+         "pipeline mode", "a dispatch key: `keys.py`"),
+    Room("_autograd", "graph, engine, grad modes, views in the graph", "what backward does with a graph"),
     Room("_tensor", "the tensor, what Python takes of its values, its printing", "what every tensor knows of itself"),
     Room("_backends.random _backends.common", "generators that draw PyTorch's random numbers; promotion, copies, "
          "views, in-place and `out=` forms: the same on every device", "a view: `common/view/`"),
-    Room("_backends.meta", "shapes, dtypes, strides and checks: the truth about every operator's outputs",
-         "a meta kernel: `ops/<family>.py`"),
+    Room("_backends.meta", "tensors without data", "a rule of the meta device"),
     Room("_backends.cpu", "kernels as functions of NumPy arrays; fast paths of what is small",
          "a kernel: `ops/<family>.py`; its fast path: `fast_paths/<family>.py`"),
     Room("_backends.npu", "Ascend NPUs through CANN: `signatures` are those in C, `ops` the kernels, "
          "`simulator` the device", "a row in `signatures/`, a row in `ops/`"),
     Room("_creation _backends.ascend", "tensors from sizes, numbers, sequences, arrays, random numbers, and from other "
          "tensors (`to`)", "a factory"),
-    Room("_composite", "operators written in other operators", "a composite: `_composite/<family>.py`"),
     Room("_utils _methods", "the functions and methods that users call: `x[...]`, pickling, settings, and all that are "
          "made from schemas", "a function that is more than an operator"),
     Room("_transforms", "derivatives of functions in both modes; `vmap`, with `batching`: how operators run on all "
-         "elements of a batch", "a function of functions; a family's batching rule"),
+         "elements of a batch", "a function of functions"),
+    Room("_operators", "what each operator is: schema, outputs, composite, derivative, batching rule, autocast policy",
+         "an operator: `<family>.py`"),
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
          "a new key, a new device"),
     Room("__config__ __future__ _C accelerator amp backends cpu cuda fft functional hub jit library linalg masked mps "

@@ -99,7 +99,7 @@ def handler(number, frame):
         (torch.ones(2) + 1) * 2
 
 def each_line(frame, event, argument):
-    if event == "line" and frame.f_code.co_name == "<module>" and "/_backends/meta/ops/" in frame.f_code.co_filename:
+    if event == "line" and frame.f_code.co_name == "<module>" and "/_operators/" in frame.f_code.co_filename:
         sys.settrace(None)
         signal.raise_signal(signal.SIGUSR1)
     return each_line

@@ -38,10 +38,11 @@ def test_it_can_be_read_at_once_and_its_links_lead_somewhere() -> None:
 
 def test_the_rows_of_an_operator_stand_where_it_says() -> None:
     parts = re.findall(r"^# (\S+\.py) .*\n((?:.+\n)+?)(?=^# \S+\.py |\Z)", ROWS + NPU_ROWS, re.M)
-    assert len(parts) == 6
-    for path, row in parts:
-        row = re.sub(r'"""\n(.*:\n)?', "", row)  # in the file, more rows stand below the heading
-        assert words(row) in words((PACKAGE / path).read_text()), path
+    assert len(parts) == 4
+    for path, text in parts:
+        schema, row = re.fullmatch(r'(?s)(?:schemas\("""\n.*?:\n(.*)"""\)\n)?(.*)', text).groups("")  # type: ignore[union-attr]
+        for piece in (schema, row):  # in the file, more rows stand between them
+            assert words(piece) in words((PACKAGE / path).read_text()), path
 
 
 def test_the_example_of_an_operator_of_ones_own_runs(restored: Any) -> None:  # noqa: F811

@@ -12,47 +12,21 @@ from .keys import AUTOGRAD
 from .local import local
 from .registry import Operator
 
-#: What is computed in the lower precision, and what in float32, by device (ATen's ``autocast_mode.cpp``). Operators
-#: that want one dtype for all their inputs promote by themselves.
-LOWER = {
-    "cpu": """
-        _addmm_activation _convolution addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d
-        conv_transpose2d conv_transpose3d linalg_vecdot linear matmul mkldnn_rnn_layer mm prelu
-        scaled_dot_product_attention""",
-    "npu": """
-        _convolution addbmm addmm addmv addr baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d
-        conv_transpose2d conv_transpose3d convolution einsum gru_cell linalg_multi_dot linalg_vecdot linear lstm_cell
-        matmul mm mv prelu rnn_relu_cell rnn_tanh_cell scaled_dot_product_attention""",
-}
-FLOAT32 = {
-    "cpu": """
-        _lu_with_info adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy
-        binary_cross_entropy_with_logits cdist cholesky cholesky_inverse cholesky_solve cosine_embedding_loss
-        cross_entropy_loss ctc_loss fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft
-        fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool3d geqrf
-        grid_sampler grid_sampler_2d grid_sampler_3d hinge_embedding_loss huber_loss inverse kl_div l1_loss
-        linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh
-        linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve
-        linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve lu_solve margin_ranking_loss max_pool3d
-        max_unpool2d max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss nanquantile nll_loss nll_loss2d
-        nll_loss_nd orgqr ormqr pinverse poisson_nll_loss polar prod qr quantile reflection_pad1d reflection_pad2d
-        replication_pad1d replication_pad2d replication_pad3d smooth_l1_loss soft_margin_loss stft svd trace
-        triangular_solve triplet_margin_loss view_as_complex""",
-    "npu": """
-        acos asin binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss cosine_similarity cumprod cumsum
-        dist erfinv exp expm1 frobenius_norm group_norm hinge_embedding_loss huber_loss kl_div l1_loss layer_norm
-        linalg_matrix_norm linalg_vector_norm log log10 log1p log2 log_softmax logsumexp margin_ranking_loss mse_loss
-        multi_margin_loss multilabel_margin_loss native_layer_norm nll_loss nll_loss2d nll_loss_nd norm nuclear_norm
-        pdist poisson_nll_loss pow prod reciprocal renorm rms_norm rsqrt sinh smooth_l1_loss soft_margin_loss softmax
-        softplus sum tan triplet_margin_loss""",
-}
-#: What takes inputs of the lower precision and of float32 together, and no others.
-PROMOTES = {"cpu": "cat stack index_copy", "npu": "addcdiv addcmul atan2 bilinear cross dot index_put tensordot vdot"}
-_LOWER, _FLOAT32, _PROMOTES = 1, 2, 3
-#: How an operator computes, by device; others are left alone. ``library.register_autocast`` adds dtypes.
-POLICY: dict[str, dict[str, Any]] = {
-    device: {**dict.fromkeys(LOWER[device].split(), _LOWER), **dict.fromkeys(FLOAT32[device].split(), _FLOAT32),
-             **dict.fromkeys(PROMOTES[device].split(), _PROMOTES)} for device in LOWER}
+LOWER, FLOAT32, PROMOTE = "lower", "float32", "promote"
+
+
+def policies(words: str) -> dict[str, str] | None:
+    """Return an operator's policy by device: 'lower' precision, 'float32', or 'promote' for inputs of both.
+
+    A policy is for both devices or, as in 'npu float32', for the device before it. Operators that want one dtype for
+    all their inputs promote by themselves. The policies are those of ATen's ``autocast_mode.cpp``.
+    """
+    if not words:
+        return None
+    if " " not in words:
+        return {"cpu": words, "npu": words}
+    return {pair.split()[0]: pair.split()[1] for pair in words.split(", ")}
+
 
 #: Parameters in the lower precision, so that each is cast once a block: by id and whether recording, with a reference
 #: that tells whether the id is still the parameter's.
@@ -72,38 +46,38 @@ def switch(device: str, dtype: DType | None) -> None:
 
 
 def casting(op: Operator) -> Callable[..., Any] | None:
-    """The operator with its inputs cast; None for one that is in no list for the devices on which this thread casts."""
-    name = op.name.partition(".")[0]
-    if op.is_inplace or op.is_out or not any(name in POLICY.get(device, ()) for device in local.autocast):
+    """Return the operator with its inputs cast; None without a policy for the devices on which this thread casts."""
+    found = None if op.is_inplace or op.is_out else registry.autocast.get(op.name)
+    if found is None or found.keys().isdisjoint(local.autocast):
         return None
 
     def call(*args: Any) -> Any:
         active, local.autocast = local.autocast, None
         try:
-            return op.call(*[_cast(value, name, active) for value in args])
+            return op.call(*[_cast(value, found, active) for value in args])
         finally:
             local.autocast = active
 
     return call
 
 
-def _cast(value: Any, name: str, active: dict[str, DType]) -> Any:
-    """A tensor, or tensors in a list, in the dtype that the operator computes in on its device."""
+def _cast(value: Any, policies: dict[str, Any], active: dict[str, DType]) -> Any:
+    """Return a tensor, or tensors in a list, in the dtype that the operator computes in on its device."""
     if value.__class__ not in TENSOR_TYPES:
         if (kind := value.__class__) is list or kind is tuple:
-            return kind([_cast(item, name, active) for item in value])
+            return kind([_cast(item, policies, active) for item in value])
         return value
     lower = active.get(value._device.type)
-    policy = None if lower is None else POLICY[value._device.type].get(name)
+    policy = None if lower is None else policies.get(value._device.type)
     if policy is None or not value._dtype.is_floating_point or value._dtype is float64:
         return value
-    if policy == _PROMOTES:
+    if policy == PROMOTE:
         check(value._dtype in (lower, float32), "Unexpected floating ScalarType in at::autocast::prioritize")
         return value
-    dtype: Any = lower if policy == _LOWER else float32 if policy == _FLOAT32 else policy
+    dtype: Any = lower if policy == LOWER else float32 if policy == FLOAT32 else policy
     if value._dtype is dtype:
         return value
-    if not (policy == _LOWER and cache_enabled and value._keys & AUTOGRAD and value._dtype is float32
+    if not (policy == LOWER and cache_enabled and value._keys & AUTOGRAD and value._dtype is float32
             and value._base is None and value._grad_fn is None):
         return registry["_to_copy"].call(value, dtype)
     key = (id(value), local.grad_enabled)

@@ -6,9 +6,11 @@ importing hundreds of operators costs a dictionary update each.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from .._base.about import about
@@ -16,6 +18,8 @@ from . import schema as _schema
 from .keys import BACKEND_NAMES, BACKEND_OF_DEVICE
 from .tables import FamilyTable
 
+#: The folder of the operators' families.
+OPERATORS = Path(__file__).parents[1] / "_operators"
 #: What a heading may say of the operators below it; ``schemas`` has the meanings.
 WORDS = frozenset({"function", "method", "in-place", "out", "operator only", "wrapped numbers", "exact dtype",
                    "no overlap", "TypeError", "dtype of out", "inplace_view", "contiguous out", "strided out",
@@ -30,6 +34,21 @@ def flags_of(heading: str) -> frozenset[str]:
     if not flags <= WORDS:
         raise ValueError(f"unknown flags {sorted(flags - WORDS)}, expected some of {sorted(WORDS)}")
     return flags
+
+
+def rows_of(table: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the rows below headings such as ``function, method:`` with the flags that the heading holds.
+
+    A row with words in braces stands for a row for each; ``{}`` after it is the word.
+    """
+    flags: frozenset[str] = frozenset()
+    for line in table.splitlines():
+        if line.startswith(" "):
+            words = re.search(r"{([^}]+)}", line)
+            for word in words[1].split() if words else [""]:
+                yield (line.replace(words[0], word).replace("{}", word) if words else line).strip(), flags
+        elif line:
+            flags = flags_of(line.removesuffix(":"))
 
 
 def inplace_name(name: str) -> str:
@@ -172,6 +191,13 @@ class Operator:
         return row(*args)
 
 
+def family_table(registry: OpRegistry) -> FamilyTable:
+    """Return a table whose rows stand in the operators' families."""
+    table = FamilyTable(registry)
+    table.written_in(f"{__name__.rpartition('._dispatch')[0]}.{OPERATORS.name}", [str(OPERATORS)])
+    return table
+
+
 class OpRegistry:
     """All operators, and the tables of what is known of them."""
 
@@ -183,14 +209,15 @@ class OpRegistry:
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.packets: dict[str, list[Operator]] = {}
-        self.meta_rows = FamilyTable(self)
-        self.derivatives = FamilyTable(self)
+        #: What the families in ``_operators`` say of each operator, by its name.
+        self.meta_rows, self.composites, self.derivatives, self.batching, self.autocast = (
+            family_table(self) for _ in range(5))
         #: By composite: what makes of it and its function the one that records it on contiguous CPU tensors.
         self.folds: dict[str, Callable[[Operator, Callable[..., Any]], Callable[..., Any]]] = {}
         self.on_define: list[Callable[[str], None]] = []
 
     def define(self, row: str, flags: frozenset[str] = frozenset({"function"}), family: str = "") -> Operator:
-        """Define an operator by a row of the tables in ``schemas``: its schema, and after ``  # `` what it computes."""
+        """Define an operator by a row of a table: its schema, and after ``  # `` what it computes."""
         text, _, sentence = row.partition("  # ")
         op = Operator(self, text, flags, sentence=sentence, family=family)
         self.operators[op.name] = op
@@ -212,13 +239,9 @@ class OpRegistry:
             self.packets.setdefault(packet, []).append(form)
 
     def define_table(self, table: str, family: str) -> None:
-        """Define a family's operators: rows below headings such as ``function, method:`` that hold their flags."""
-        flags: frozenset[str] = frozenset()
-        for line in table.splitlines():
-            if line.startswith(" "):
-                self.define(line.strip(), flags, family)
-            elif line:
-                flags = flags_of(line.removesuffix(":"))
+        """Define a family's operators."""
+        for row, flags in rows_of(table):
+            self.define(row, flags, family)
 
     def __getitem__(self, name: str) -> Operator:
         """The operator of that name (``add.Tensor``, or ``add`` for the packet's first overload).

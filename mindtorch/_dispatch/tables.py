@@ -15,9 +15,8 @@ from .._base.forks import is_complete, load_module
 if TYPE_CHECKING:
     from .registry import OpRegistry
 
-#: Families whose rows stand in modules of other names, too.
-ALSO_IN = {"linalg": ("factorizations", "einsum"), "shape": ("padding",), "comparison": ("pointwise",),
-           "special": ("pointwise", "reparameterization"), "histogram": ("search",), "foreach": ("optim",)}
+#: Families some of whose kernels stand in modules of other names, too.
+ALSO_IN = {"special": ("reparameterization",), "foreach": ("optim",), "padding": ("shape",)}
 
 
 class FamilyTable(MutableMapping[str, Any]):
@@ -32,7 +31,7 @@ class FamilyTable(MutableMapping[str, Any]):
     def written_in(self, package: str, path: Any, together: bool = False) -> None:
         """Say which package's modules have the rows; with ``together``, the first look loads them all."""
         self.package, self._together = package, together
-        self._unloaded = {module.name for module in iter_modules(path)}
+        self._unloaded = {module.name for module in iter_modules(path) if module.name[0] != "_"}
 
     def _load(self, *modules: str) -> None:
         for module in modules:

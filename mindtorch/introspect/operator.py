@@ -13,7 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .. import _composite
 from .._backends.common.pointwise import Pointwise
 from .._backends.cpu.ops import CPU_KERNELS
 from .._creation import empty
@@ -22,7 +21,7 @@ from .._dispatch.registry import Operator
 from .._dispatch.schema import REQUIRED
 from .._dispatch.schemas import registry
 from .._dispatch.signature import meaning, torch_name
-from .._dispatch.tables import ALSO_IN, FamilyTable
+from .._dispatch.tables import ALSO_IN
 from .._dtype import BOOL, COMPLEX, DTYPES, FLOATING, INTEGER, DType
 
 
@@ -178,12 +177,11 @@ def explained(op: Operator) -> list[Any]:
 
 
 def pieces(op: Operator) -> list[Written]:
-    """The rows and functions of an operator: its kernels and its derivative."""
+    """Return the rows and functions of an operator: its schema and its row, its CPU kernel, and what runs."""
     base = op.functional or op
     found = []
-    for what, table in (("CPU kernel", CPU_KERNELS), ("Composite", _composite.COMPOSITES),
-                        ("Meta kernel", registry.meta_rows), ("Derivative", registry.derivatives)):
-        row = find_row(table, base)
+    for what, package in (("Operator", registry.meta_rows.package), ("CPU kernel", CPU_KERNELS.package)):
+        row = find_row(package, base)
         if row is not None:
             found.append(Written(what, *row))
     kernel = op.kernel(BACKEND_OF_DEVICE["cpu"])
@@ -194,10 +192,10 @@ def pieces(op: Operator) -> list[Written]:
     return found
 
 
-def find_row(table: FamilyTable, op: Operator) -> tuple[str, int, str] | None:
-    """The file, the line and the source of an operator's row."""
+def find_row(package: str, op: Operator) -> tuple[str, int, str] | None:
+    """Return the file, the line and the source of an operator's row."""
     for module in (op.family, *ALSO_IN.get(op.family, ())):
-        spec = find_spec(f"{table.package}.{module}") if module else None
+        spec = find_spec(f"{package}.{module}") if module else None
         if spec is None or spec.origin is None:
             continue
         place = rows_of(spec.origin, Path(spec.origin).stat().st_mtime_ns).get(op.name)
@@ -209,14 +207,15 @@ def find_row(table: FamilyTable, op: Operator) -> tuple[str, int, str] | None:
 
 @lru_cache
 def rows_of(path: str, changed: int) -> dict[str, tuple[int, int]]:
-    """The first and the last line of each row of a file: entries of dictionaries, and calls that begin with names."""
+    """Return the first and the last line of each row of a file: entries of dictionaries, and calls of ``operator``."""
     found: dict[Any, tuple[int, int]] = {}
     for node in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant):
                     found[key.value] = (key.lineno, value.end_lineno or key.lineno)
-        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+        elif (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "operator"
+              and isinstance(node.args[0], ast.Constant)):
             for name in str(node.args[0].value).split():
                 found.setdefault(name, (node.lineno, node.end_lineno or node.lineno))
     linecache.checkcache(path)

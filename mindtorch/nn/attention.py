@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from enum import Enum, IntEnum
 
 from .._base.interrupts import contextmanager
-from .._composite import attention as _kernels
+from .._operators import attention as _kernels
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 __dir__ = __all__.copy

@@ -5,7 +5,6 @@ import pytest
 
 import mindtorch
 from mindtorch._dispatch.schemas import registry
-from mindtorch._dispatch.schemas.foreach import UNARY
 from tests.nn.both import same
 from tests.support import assert_same, torch
 
@@ -23,7 +22,8 @@ ARGUMENTS = {
     **dict.fromkeys(("clamp_max", "clamp_min", "maximum", "minimum"), BOUNDS),
     **dict.fromkeys(("addcmul", "addcdiv"), SCALED),
     "lerp": [lambda t, x: (x, 0.5), lambda t, x: (x, x), lambda t, x: (x, [0.5, 0.25])],
-    **dict.fromkeys(UNARY, NONE),
+    **dict.fromkeys([op.packet.removeprefix("_foreach_") for op in registry.operators.values()
+                     if op.text == f"{op.packet}(Tensor[] self) -> Tensor[]" and op.packet != "_foreach_max"], NONE),
 }
 
 

@@ -28,7 +28,7 @@ def forms():
     return [torch.hypot(x, y).item(), x.hypot(y).item(), x.clone().hypot_(y).item(),
             torch.hypot(x.expand(2, 1), y).tolist(), torch.hypot(x, y, out=torch.empty(1)).item()]
 """
-CPU, COMPOSITES = "_backends/cpu/ops/pointwise.py", "_composite/shape.py"
+CPU, SHAPE, POINTWISE = "_backends/cpu/ops/pointwise.py", "_operators/shape.py", "_operators/pointwise.py"
 #: What is edited: an expression and its value, a file, what is replaced there (a pattern) by what, and the value then.
 EDITS = {
     "a kernel": ("forms()", [5.0, 5.0, 5.0, [[5.0], [5.0]], 5.0],
@@ -37,15 +37,15 @@ EDITS = {
                             CPU, r"(?s)(def round_to\(.*?return )", r"\g<1>10 + ", 13.0),
     "an NPU's kernel": ("torch.ceil(torch.tensor([0.5], device='npu')).item()", 1.0,
                         "_backends/npu/ops/pointwise.py", r"\bceil Ceil\b", "ceil Floor", 0.0),
-    "a derivative": ("gradient()", 0.75, "_autograd/derivatives/pointwise.py",
-                     r'(?s)(derivative\("hypot",\s*self=lambda [\w, ]*: )', r"\g<1>2 * ", 1.5),
-    "a meta kernel": ("str(torch.hypot(x, y).dtype)", "torch.float32", "_backends/meta/ops/pointwise.py",
-                      r'("hypot": Pointwise\()"default"', r'\g<1>"bool"', "torch.bool"),
+    "a derivative": ("gradient()", 0.75, POINTWISE,
+                     r'(?s)(operator\("hypot",[^\n]*\s*self=lambda [\w, ]*: )', r"\g<1>2 * ", 1.5),
+    "a meta kernel": ("str(torch.hypot(x, y).dtype)", "torch.float32", POINTWISE,
+                      r'("hypot", Pointwise\()"default"', r'\g<1>"bool"', "torch.bool"),
     "a composite": ("torch.column_stack([x, y]).tolist()", [[3.0, 4.0]],
-                    COMPOSITES, r"(?s)(def column_stack\(.*?return )", r"\g<1>2 * ", [[6.0, 8.0]]),
+                    SHAPE, r"(?s)(def column_stack\(.*?return )", r"\g<1>2 * ", [[6.0, 8.0]]),
     "a composite made by a function": ("torch.hstack([x, y]).tolist()", [3.0, 4.0],
-                                       COMPOSITES, r"(?s)(def stack_along\(.*?return )", r"\g<1>3 * ", [9.0, 12.0]),
-    "a schema": ("torch.addcmul(x, x, x).item()", 12.0, "_dispatch/schemas/pointwise.py",
+                                       SHAPE, r"(?s)(def stack_along\(.*?return )", r"\g<1>3 * ", [9.0, 12.0]),
+    "a schema": ("torch.addcmul(x, x, x).item()", 12.0, POINTWISE,
                  r"( addcmul\(.*? value=)1", r"\g<1>2", 12.0),
 }
 SCRIPT = """
@@ -85,8 +85,7 @@ def found(tmp_path_factory):
     command = [sys.executable, "-B", "-c", SCRIPT, str(root), START, json.dumps(EDITS)]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, env={"IPYTHONDIR": str(root)})
     assert not done.returncode and "failed" not in done.stderr, done.stdout + done.stderr
-    assert done.stdout.count("mindtorch: the schemas in") == 1
-    assert "the schemas in pointwise.py were edited." in done.stdout and "restart the kernel" in done.stdout
+    assert done.stderr.count("the schema of addcmul was edited") == 1 and "restart Python" in done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -30,9 +30,9 @@ def test_a_question_mark_shows_signature_meaning_shapes_dtypes_errors_and_name(i
     assert "RuntimeError: if the shapes do not broadcast." in text
 
 
-def test_two_question_marks_show_kernel_and_derivative_with_file_and_line(ip):
+def test_two_question_marks_show_kernel_and_operator_with_file_and_line(ip):
     text = shown(ip, "torch.add", 1)
-    for title, row in (("CPU kernel", '"add.Tensor": '), ("Derivative", 'derivative("add.Tensor"')):
+    for title, row in (("CPU kernel", '"add.Tensor": '), ("Operator", 'operator("add.Tensor"')):
         path, line, source = re.search(rf"{title}:\s*\n# (.+):(\d+)\n(.*)", text).groups()
         assert source.startswith(row)
         assert row in Path(path).read_text(encoding="utf-8").splitlines()[int(line) - 1]
@@ -44,7 +44,7 @@ def test_a_method_of_a_tensor_is_shown_as_its_function_is(ip):
 
 def test_html_is_escaped_and_has_the_same_fields(ip):
     html = ip.object_inspect_mime("torch.add", detail_level=1)["text/html"]
-    assert "-&gt; Tensor" in html and "<h1>Derivative</h1>" in html
+    assert "-&gt; Tensor" in html and "<h1>Operator</h1>" in html
 
 
 def test_other_objects_are_shown_as_before_and_unloading_takes_the_hook_away(ip):

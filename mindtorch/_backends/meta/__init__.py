@@ -16,10 +16,10 @@ from ..._device import META
 from ..._dispatch.keys import META as META_KEY
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
+from ..._dispatch.schemas import registry
 from ..._tensor import Tensor, empty_tensor
 from ..common.inplace_and_out import writing_kernel
 from .creation import KERNELS
-from .ops import META_KERNELS
 
 
 class MetaBackend(Backend):
@@ -31,7 +31,7 @@ class MetaBackend(Backend):
         own = KERNELS.get(op.name)
         if own is not None:
             return Kernel(own, own)
-        row = META_KERNELS.get(op.name)
+        row = registry.meta_rows.get(op.name)
         if row is None:
             return None
         return Kernel(writing_kernel(row) if op.is_inplace else _describing(op, row), getattr(row, "origin", row))

@@ -1,7 +1,7 @@
 """From ATen operators to ACLNN: the kernels of the NPU backend, made from its rows, and the fallback to the CPU.
 
 The meta kernel says what the outputs are; a row (``ops``) says which ACLNN operator computes them and with which
-values. An operator that is written in others (``_composite``) may have a row, too: ACLNN then does at once what the
+values. A composite operator may have a row, too: ACLNN then does at once what the
 others would do one by one. What ACLNN does not take, a dtype or a number of dimensions, and what it refuses when it
 plans, goes to those others, or to the CPU and back, visibly: with a warning, once per operator, and in every trace.
 """

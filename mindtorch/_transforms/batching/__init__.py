@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from .frames import Frame, batched, filled, is_batched, lowered, lowered_all, moved, opened, placed, raised_all
     from .functions import generated_rule
     from .key import on_batched, registered
-    from .table import RULES
 
-__all__ = ["RULES", "Frame", "batched", "filled", "generated_rule", "is_batched", "lowered", "lowered_all", "moved",
+__all__ = ["Frame", "batched", "filled", "generated_rule", "is_batched", "lowered", "lowered_all", "moved",
            "on_batched", "opened", "placed", "raised_all", "registered"]
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazily(__name__, __file__)

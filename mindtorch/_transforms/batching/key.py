@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._backends.common.pointwise import Pointwise
-from ..._composite import COMPOSITES
 from ..._dispatch.dispatcher import has_derivative, registry, tensors_of
 from ..._dispatch.keys import BACKENDS, BATCHED, CPU
 from ..._dispatch.local import local
@@ -13,7 +12,6 @@ from ..._dispatch.registry import Operator
 from .draws import at_random
 from .frames import Frame, batched, is_batched, lowered
 from .rules import Rule, by_element, each_result, filled_like, pointwise, with_own_self
-from .table import RULES
 
 
 def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
@@ -22,9 +20,9 @@ def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
     kernel = op.kernel(backend & -backend)
     is_random = op.family == "random" and not op.packet.endswith("_backward")
     functional = op.functional if op.is_inplace and op.functional is not None else op
-    rule = RULES.get(functional.name) or (
+    rule = registry.batching.get(functional.name) or (
         pointwise if isinstance(registry.meta_rows.get(functional.name), Pointwise) else None)
-    composite = kernel.fn if kernel is not None and kernel.fn is COMPOSITES.get(op.name) else None
+    composite = kernel.fn if kernel is not None and kernel.fn is registry.composites.get(op.name) else None
     if composite is not None and (op.schema.parameters[0].base == "Tensor" if is_random else rule is None):
         return composite if op.is_inplace or not has_derivative(op) else with_own_self(composite)
     rule = rule or by_element

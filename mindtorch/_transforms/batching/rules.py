@@ -10,13 +10,11 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..._base.layout import broadcast_shapes
-from ..._dispatch.aten import alias, arange, cat, linalg_vector_norm as vector_norm, matmul, reshape, stack
+from ..._dispatch.aten import reshape, stack
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry, tensors_of
 from ..._dispatch.keys import BATCHED
 from ..._dispatch.registry import Operator
-from ..._dtype import bool_ as boolean, int64
-from .frames import Frame, batched, filled, is_batched, lowered
+from .frames import Frame, batched, filled, is_batched, lowered, moved
 
 Rule = Callable[[Operator, Frame, tuple[Any, ...]], Any]
 
@@ -110,19 +108,6 @@ def elementwise(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     return op.call(*[aligned(a, ndim, frame) if is_tensor(a) else a for a in args])
 
 
-def loss(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Losses of elements, which are reduced for each element of the batch."""
-    given, where = with_defaults(op, args), op.schema.positions["reduction"]
-    reduction, given[where] = given[where], 0
-    ndim = given[0].ndim
-    each = op.call(*[a if not is_tensor(a) else filled(a, frame) if a.shape == given[0].shape else
-                     aligned(a, ndim, frame) for a in given])
-    if reduction == 0 or each.ndim == 1:
-        return each
-    dims = tuple(range(1, each.ndim))
-    return each.mean(dims) if reduction == 1 else each.sum(dims)
-
-
 #: The names of parameters that are dimensions.
 DIMENSIONS = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
 
@@ -141,15 +126,6 @@ def along_dimensions(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     if op.packet == "permute":
         changed[1] = (0, *changed[1])
     return op.call(*changed)
-
-
-def rolled(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``roll``, which without dimensions rolls the elements as one line."""
-    self, shifts, dims = with_defaults(op, args)
-    if dims or not self.ndim:
-        return along_dimensions(op, frame, args)
-    lines = lowered(self, frame).reshape((frame.size, self.numel()))
-    return op.call(lines, shifts, (1,)).reshape((frame.size, *self.shape))
 
 
 def shifted(dim: Any, ndim: int, empty_is_all: bool = True) -> Any:
@@ -213,25 +189,6 @@ def as_it_is(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     return op.call(lowered(args[0], frame), *args[1:])
 
 
-def transposed(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``t``, which leaves a vector as it is."""
-    whole = lowered(args[0], frame)
-    return whole.mT if whole.ndim == 3 else alias(whole)
-
-
-def squeezed(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``squeeze`` of all dimensions of size 1, but for the batch's."""
-    return lowered(args[0], frame).squeeze([d + 1 for d, n in enumerate(args[0].shape) if n == 1])
-
-
-def strided(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``as_strided``: each element begins as far behind the one before it as it does in the batch."""
-    self, size, stride, offset = with_defaults(op, args)
-    whole = lowered(self, frame)
-    start = whole.storage_offset() if offset is None else offset
-    return op.call(whole, (frame.size, *size), (whole.stride(0), *stride), start)
-
-
 def trailing(*cores: int, flags: dict[str, Any] | None = None) -> Rule:
     """Operators on the last dimensions, before which there may be any: of each tensor so many, 2 where nothing is said.
 
@@ -264,16 +221,6 @@ def is_vector(left: Any, right: Any) -> bool:
     return right.ndim == 1 or (right.ndim + 1 == left.ndim and tuple(right.shape) == tuple(left.shape[:-1]))
 
 
-def product(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Matrix products, for which ``matmul`` knows batches."""
-    left, right = (lowered(arg, frame) for arg in args[:2])
-    if op.packet == "dot":
-        return (left * right).sum(-1)
-    if op.packet == "mv":
-        return matmul(left, right.unsqueeze(-1)).squeeze(-1)
-    return matmul(left, right)
-
-
 def composed(function: Callable[..., Any]) -> Rule:
     """An operator that is written in others, which have rules; an in-place form is written afterwards."""
 
@@ -284,17 +231,6 @@ def composed(function: Callable[..., Any]) -> Rule:
         return each_result(result, lambda t: lowered(filled_like(t, frame), frame))
 
     return rule
-
-
-def joined(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Tensors joined: those that are not batched are so first; a vector of nothing joins with any."""
-    dim = args[1] if len(args) > 1 else 0
-    tensors = [t for t in args[0] if t.shape != (0,)] or args[0]
-    return cat([filled(t, frame) for t in tensors], shifted(dim, tensors[0].ndim))
-
-
-def stacked(tensors: Any, dim: int = 0) -> Any:
-    return cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
 def by_sample(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
@@ -318,227 +254,12 @@ def by_sample(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
 
 # -- indices -----------------------------------------------------------------------------------------------------------
 
-#: What an operator does with one index for all places along other dimensions, where each place has an index.
-AT_EACH_PLACE = {"index_select": "gather", "index_add": "scatter_add", "index_copy": "scatter.src",
-                 "index_fill.int_Scalar": "scatter.value", "index_fill.int_Tensor": "scatter.value",
-                 "index_reduce": "scatter_reduce.two"}
-
-
-def along_index(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Places along a dimension that a vector names: the same for all elements, or others for each."""
-    self, dim, index, *rest = args
-    if not self.ndim or (rest and is_batched(rest[0], frame) and rest[0].ndim != self.ndim):
-        return each_element(op, frame, args)
-    if not is_batched(index, frame):
-        source = [filled(a, frame) if is_tensor(a) and a.ndim else a for a in rest]
-        return op.call(filled(self, frame), shifted(dim, self.ndim), index, *source)
-    dim %= self.ndim
-    shape = [index.numel() if d == dim else n for d, n in enumerate(self.shape)]
-    places = index.reshape([-1 if d == dim else 1 for d in range(self.ndim)]).expand(shape)
-    functional = (op.functional if op.is_inplace else op).name  # type: ignore[union-attr]
-    if functional == "index_add" and len(rest) > 1:
-        rest = [rest[0] * rest[1]]
-    elif functional == "index_fill.int_Tensor":
-        rest = [rest[0].item()]
-    result = registry[AT_EACH_PLACE[functional]].call(self, dim, places, *rest)
-    return self.copy_(result) if op.is_inplace else lowered(filled_like(result, frame), frame)
-
-
-def taken(self: Any, index: Any) -> Any:
-    """``take``: places among all elements, as if they stood in one row."""
-    return self.reshape(-1).gather(0, from_start(index, self).reshape(-1)).reshape(index.shape)
-
-
-def from_start(index: Any, self: Any) -> Any:
-    """Places in one row, of which those below 0 count from behind."""
-    return index.where(index >= 0, index + self.numel())
-
-
-def put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
-    """``put``: elements written to places among all, as if they stood in one row."""
-    row, at, values = self.reshape(-1), from_start(index, self).reshape(-1), source.reshape(-1)
-    return (row.scatter_add(0, at, values) if accumulate else row.scatter(0, at, values)).reshape(self.shape)
-
-
-def masked_fill(self: Any, mask: Any, value: Any) -> Any:
-    return self.where(~mask, value).to(self._dtype)
-
 
 def unbatchable(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     """How many results there are depends on the values, which differ from element to element. Raises RuntimeError."""
     raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap "
                        f"over aten::{op.packet}. Please file an issue at https://github.com/pytorch/pytorch/issues if "
                        "you need this feature.")
-
-
-def selected(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``masked_select`` by one mask for all elements.
-
-    Raises:
-        RuntimeError: for masks of their own, which may select more from one element than from another.
-    """
-    self, mask = args
-    if is_batched(mask, frame):
-        raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support "
-                           "this because for each batch this would return a differently shaped Tensor. Please file an "
-                           "issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
-    shape = broadcast_shapes(self.shape, mask.shape)
-    return lowered(self.expand(shape)[mask.expand(shape)], frame)
-
-
-def bagged(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``embedding_bag`` cannot know of a tensor in ``vmap`` whether it is differentiated."""
-    return by_element(registry["_embedding_bag"], frame, args)
-
-
-def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
-    """The elements of ``source`` in their order, where ``mask`` is true."""
-    shape = broadcast_shapes(self.shape, mask.shape)
-    self, row = self.expand(shape), mask.expand(shape).reshape(-1)
-    order = (row.cumsum(0) - 1).clamp(min=0)
-    return source.reshape(-1).gather(0, order.clamp(max=source.numel() - 1)).reshape(self.shape).where(
-        row.reshape(self.shape), self)
-
-
-class Places:
-    """The indices of ``x[i, :, j]``, each with its elements in front, and one that counts the elements.
-
-    So the dimensions of the indices lie in front of the result, behind the batch's.
-    """
-
-    def __init__(self, tensor: Any, indices: Any, frame: Frame):
-        self.named: list[tuple[int, Any]] = []
-        position = 0
-        for index in indices:
-            if index is None:
-                position += 1
-            elif index._dtype is boolean:
-                if is_batched(index, frame):
-                    raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. "
-                                       "Attempting to batch over indexing with a boolean mask.")
-                found = index.nonzero().unbind(1)
-                self.named += [(position + i, part) for i, part in enumerate(found)]
-                position += index.ndim
-            else:
-                self.named.append((position, index))
-                position += 1
-        self.shape = broadcast_shapes(*[index.shape for _, index in self.named])
-        self.ndim = len(self.shape)
-        at = [where for where, _ in self.named]
-        self.first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0  # where the dimensions of the indices lie
-        count = arange(frame.size, int64, None, tensor._device).reshape((frame.size, *(1,) * self.ndim))
-        whole: list[Any] = [None] * (tensor.ndim + 1)
-        whole[0] = count
-        for where, index in self.named:
-            whole[where + 1] = aligned(index, self.ndim, frame)
-        self.whole = whole
-
-
-def indexed(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``x[i, :, j]``: with the index that counts the elements, the dimensions of the indices lie in front."""
-    self = args[0]
-    places = Places(self, args[1], frame)
-    result = op.call(filled(self, frame), places.whole)
-    before, count = places.first + 1, places.ndim
-    return result.permute((0, *range(count + 1, count + before), *range(1, count + 1),
-                           *range(count + before, result.ndim)))
-
-
-def index_written(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``x[i, :, j] = values``."""
-    self, indices, values, *rest = args
-    places = Places(self, indices, frame)
-    kept = [n for d, n in enumerate(self.shape) if d not in dict(places.named)]
-    if places.first:  # the dimensions of the indices lie in front there
-        before, count = places.first + 1, places.ndim
-        whole = filled(values.expand((*kept[:places.first], *places.shape, *kept[places.first:])), frame)
-        values = whole.permute((0, *range(before, before + count), *range(1, before),
-                                *range(before + count, whole.ndim)))
-    else:
-        values = aligned(values, places.ndim + len(kept), frame)
-    return op.call(filled(self, frame), places.whole, values, *rest)
-
-
-def embedded(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``embedding``: rows of one table, or of one for each element, which are rows of one above another."""
-    weight, indices, *rest = args
-    if not is_batched(weight, frame):
-        return op.call(weight, lowered(indices, frame), *rest)
-    found = op.call(lowered(weight, frame).flatten(0, 1), numbered(indices, weight.shape[0], frame))
-    if not rest or rest[0] < 0:
-        return found
-    return found.where((filled(indices, frame) != rest[0]).unsqueeze(-1), found.detach())
-
-
-def one_hot(self: Any, num_classes: int = -1) -> Any:
-    """Class numbers as rows of zeros with a one; the values, which differ from element to element, are not checked."""
-    if self._dtype is not int64:
-        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if num_classes <= 0:
-        raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes "
-                           "argument.")
-    return (self.unsqueeze(-1) == arange(num_classes, int64, None, self._device)).long()
-
-
-def embedding_gradient(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """The gradient of ``embedding``: of a table for each element, one above another."""
-    grad, indices, rows, padding, scale = args
-    if padding >= 0:
-        grad = grad.masked_fill((indices == padding).unsqueeze(-1), 0)
-    table = op.call(filled(grad, frame), numbered(indices, rows, frame), rows * frame.size, -1, scale)
-    return table.reshape((frame.size, rows, *table.shape[1:]))
-
-
-def numbered(indices: Any, rows: int, frame: Frame) -> Any:
-    """Rows of one table for each element as rows of all tables."""
-    whole = filled(indices, frame)
-    count = arange(frame.size, whole._dtype, None, whole._device) * rows
-    return whole + count.reshape((frame.size, *(1,) * indices.ndim))
-
-
-def searched(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``searchsorted``: rows of values in rows that are sorted; one sorted row serves all values."""
-    given = with_defaults(op, args)
-    sequence, values = given[:2]
-    sorter = op.schema.positions.get("sorter")
-    if sequence.ndim == 1 and not (is_batched(sequence, frame) or (sorter and is_batched(given[sorter], frame))):
-        return op.call(sequence, lowered(values, frame), *given[2:])
-    rows = filled(values, frame)
-    if sequence.ndim == 1:
-        rows = rows.reshape((frame.size, prod(values.shape)))
-    if sorter is not None and given[sorter] is not None:
-        given[sorter] = filled(given[sorter], frame)
-    return op.call(filled(sequence, frame).contiguous(), rows.contiguous(), *given[2:]).reshape(
-        (frame.size, *values.shape))
-
-
-def renormalised(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """``renorm``: slices along a dimension whose norm is too large, made as large as they may be."""
-    norms = vector_norm(self, p, [d for d in range(self.ndim) if d != dim % self.ndim], True, None)
-    return self * (maxnorm / (norms + 1e-7)).where(norms > maxnorm, 1)
-
-
-def block_diagonal(tensors: Any) -> Any:
-    """Matrices along the diagonal of one, with zeros beside them."""
-    blocks = [t.reshape((1,) * (2 - t.ndim) + tuple(t.shape)) for t in tensors]
-    width, before, rows = sum(block.shape[1] for block in blocks), 0, []
-    for block in blocks:
-        count, columns = block.shape
-        after = width - before - columns
-        rows.append(cat([block.new_zeros((count, before)), block, block.new_zeros((count, after))], 1))
-        before += columns
-    return cat(rows, 0)
-
-
-def scattered(view: Callable[..., Any]) -> Callable[..., Any]:
-    """A copy of a tensor in which another stands where a view of it is."""
-
-    def write(self: Any, src: Any, *args: Any) -> Any:
-        out = self.clone()
-        view(out, *args).copy_(src)
-        return out
-
-    return with_own_self(write)
 
 
 def with_own_self(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -554,48 +275,18 @@ def with_own_self(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def distance(self: Any, other: Any, p: Any = 2) -> Any:
-    """``dist``: the norm of the difference."""
-    return vector_norm(self - other, p, None, False, None)
+# -- channels ---------------------------------------------------------------------------------------------------------
+
+def per_channel(value: Any, ndim: int) -> Any:
+    """Return a vector of a number for each channel, to be broadcast with tensors of ``ndim`` dimensions."""
+    return value.reshape([-1 if d == 1 else 1 for d in range(ndim)])
 
 
-def trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
-              unroll_dim: int = 1) -> Any:
-    """The sum over ``sumdim`` of the product of three tensors, each seen with the dimensions ``expand`` besides."""
-    operands = []
-    for operand, dims in ((i1, expand1), (i2, expand2), (i3, expand3)):
-        for d in sorted(dims):
-            operand = operand.unsqueeze(d)
-        operands.append(operand)
-    return (operands[0] * operands[1] * operands[2]).sum(list(sumdim))
+def beside(value: Any, frame: Frame) -> Any:
+    """The elements' channels beside each other: ``[N, elements * C, ...]``."""
+    return moved(filled(value, frame), 0, 1).flatten(1, 2)
 
 
-def nll(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Any, Any]:
-    """``nll_loss``: the loss, and the weight of the targets that count."""
-    channel = 0 if self.ndim == 1 else 1
-    counts = target != ignore_index
-    classes = target.where(counts, 0)
-    weights = counts.to(self._dtype)
-    if weight is not None:
-        weights = weights * weight.detach().gather(0, classes.reshape(-1)).reshape(classes.shape)
-    losses = -self.gather(channel, classes.unsqueeze(channel)).squeeze(channel) * weights
-    losses = losses.masked_fill(~counts, 0)
-    total = weights.sum()
-    if reduction == 0:
-        return losses, total * 0
-    return (losses.sum() / total if reduction == 1 else losses.sum()), total
-
-
-def scaled(value: Any, factor: Any) -> Any:
-    """A multiple of a tensor."""
-    return value if factor == 1 else value * factor
-
-
-def added(product: Callable[[Any, Any], Any]) -> Rule:
-    """``beta * self + alpha * (left @ right)``; a factor of 0 leaves out what it multiplies."""
-
-    def sums(self: Any, left: Any, right: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-        found = scaled(product(left, right), alpha)
-        return found + scaled(self, beta) if beta != 0 else found
-
-    return composed(sums)
+def apart(value: Any, frame: Frame) -> Any:
+    """The elements in front again, whose channels are beside each other."""
+    return moved(value.unflatten(1, (frame.size, value.shape[1] // frame.size)), 1, 0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...._storage import allocate
 from ...common.blocks import each_block
-from ...meta.ops.convolution import output_size
+from ...common.shapes import output_size
 from ..windows import Array, Columns, Ints, middle, room
 from . import CPU_KERNELS
 from .reduction import to_opmath

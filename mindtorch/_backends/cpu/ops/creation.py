@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype
-from ...meta.ops.creation import length
+from ...common.shapes import length
 from ...random.numerics import affine
 from . import CPU_KERNELS
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...._base.determinism import alert_not_deterministic
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from ...meta.ops.pooling import places
+from ...common.shapes import places
 from ..taps import region_places, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
 from . import CPU_KERNELS

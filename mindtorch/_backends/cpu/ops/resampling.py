@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...meta.ops.resampling import KINDS
+from ...common.shapes import RESAMPLING
 from ..taps import Array, Taps
 from ..windows import Ints
 from . import CPU_KERNELS
@@ -106,7 +106,7 @@ def taps_of(kind: str, size: int, out: int, scale: float | None, corners: bool, 
 
 def maps(name: str, size: Ints, out: Ints, settings: Any, wide: bool) -> list[Taps]:
     """The maps along the last dimensions."""
-    dims, kind, has_corners = KINDS[name]
+    dims, kind, has_corners = RESAMPLING[name]
     corners, scales = (settings[0], settings[1:]) if has_corners else (False, settings)
     scales = (*scales, *[None] * (dims - len(scales)))
     return [taps_of(kind, *values, corners, wide) for values in zip(size, out, scales, strict=True)]
@@ -130,7 +130,7 @@ def bytes_along(x: Array, taps: Taps, axis: int) -> Array:
 
 def resample(name: str) -> Callable[..., Array]:
     def row(self: Array, output_size: Ints, *settings: Any) -> Array:
-        x, dims = to_opmath(self), KINDS[name][0]
+        x, dims = to_opmath(self), RESAMPLING[name][0]
         in_bytes = x.dtype == np.uint8
         wide = x.dtype == np.float64 or (in_bytes and "nearest" not in name)
         along = list(zip(maps(name, x.shape[2:], output_size, settings, wide), range(-dims, 0), strict=True))
@@ -143,7 +143,7 @@ def resample(name: str) -> Callable[..., Array]:
 
 def resample_backward(name: str) -> Callable[..., Array]:
     def row(grad_output: Array, output_size: Ints, input_size: Ints, *settings: Any) -> Array:
-        grad, dims = to_opmath(grad_output), KINDS[name][0]
+        grad, dims = to_opmath(grad_output), RESAMPLING[name][0]
         made = maps(name, input_size[2:], output_size, settings, grad.dtype == np.float64)
         for taps, axis in zip(made, range(-dims, 0), strict=True):
             grad = taps.adjoint.along(grad, axis)
@@ -152,5 +152,5 @@ def resample_backward(name: str) -> Callable[..., Array]:
     return row
 
 
-CPU_KERNELS.update({name: resample(name) for name in KINDS})
-CPU_KERNELS.update({f"{name}_backward": resample_backward(name) for name in KINDS})
+CPU_KERNELS.update({name: resample(name) for name in RESAMPLING})
+CPU_KERNELS.update({f"{name}_backward": resample_backward(name) for name in RESAMPLING})

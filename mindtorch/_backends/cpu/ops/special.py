@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...._dispatch.schemas.special import POLYNOMIALS
 from . import CPU_KERNELS
 
 
@@ -198,6 +197,6 @@ CPU_KERNELS.update({
     **{f"special_modified_bessel_{name}": scipy_function(name) for name in ("i0", "i1", "k0", "k1")},
     **{f"special_scaled_modified_bessel_{name}": scipy_function(f"{name}e") for name in ("k0", "k1")},
     "special_spherical_bessel_j0": spherical_bessel_j0,
-    **{f"special_{name}{overload}": POLYNOMIAL_ROWS[name]
-       for name in POLYNOMIALS for overload in ("", ".n_scalar", ".x_scalar")},
+    **{f"special_{name}{overload}": row
+       for name, row in POLYNOMIAL_ROWS.items() for overload in ("", ".n_scalar", ".x_scalar")},
 })

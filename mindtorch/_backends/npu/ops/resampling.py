@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from ...meta.ops.resampling import KINDS
+from ...common.shapes import RESAMPLING
 from . import ACLNN_CALLS
 from .row import Aclnn
 
@@ -25,7 +25,7 @@ def resampling(ours: str, theirs: str, backward: str, absent: int = 0, shrinks: 
     """The rows of an operator and its backward, whose parameters are ATen's in ATen's order. ``shrinks`` and ``grows``
     bound the operator and its backward.
     """
-    dims = KINDS[ours][0]
+    dims = RESAMPLING[ours][0]
 
     def arguments(*args: Any) -> list[Any]:
         return [absent if arg is None else arg for arg in args]

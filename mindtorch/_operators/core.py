@@ -1,0 +1,33 @@
+"""What the library itself is written in: memory, copies and a few operators."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._base.layout import Spec
+from .._dispatch.aten import zeros_like
+from .._transforms.batching.rules import as_it_is, elementwise
+from . import operator, schemas
+
+
+def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
+    """A gradient: contiguous, of the input's shape."""
+    return Spec(tuple(self.shape), self._dtype)
+
+
+schemas("""
+operator only:
+    _to_copy(Tensor self, *, ScalarType? dtype=None, Device? device=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor  # A copy of `self` converted to `dtype` and moved to `device`.
+    _local_scalar_dense(Tensor self) -> Scalar  # The only element of `self` as a Python number.
+method:
+    copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)  # Copies the elements of `src`, broadcast to its shape and converted to its dtype, into `self`.
+function, method:
+    clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor  # A copy of `self` in memory of its own, with the strides that `memory_format` asks for.
+""")  # noqa: E501
+
+operator("_to_copy", batching=as_it_is,
+         self=lambda grad, self_dtype, self_device:
+             (grad.real if grad.is_complex() and not self_dtype.is_complex else grad).to(self_device, self_dtype))
+operator("_local_scalar_dense", differentiable=False)
+operator("copy_", batching=elementwise, node="torch::autograd::CopyBackwards", self=lambda grad: zeros_like(grad),
+         src=lambda grad: grad)
+operator("clone", batching=as_it_is, self=lambda grad: grad)

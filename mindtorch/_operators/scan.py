@@ -1,0 +1,298 @@
+"""Scans: running sums, products and extrema along a dimension, and what is made of neighbours' differences."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._base.errors import check, check_takes
+from .._base.layout import Spec, wrap_dim, wrap_dims
+from .._dispatch.aten import cat, stack, zeros
+from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, int64, uint8
+from .._transforms.batching.rules import along_dimensions
+from . import operator, schemas
+from .reduction import only, summed
+
+schemas("""
+function, method, in-place, out, dtype of out:
+    cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor  # The sum of each element of `self` and those before it along `dim`.
+    cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor  # The product of each element of `self` and those before it along `dim`.
+function, method, out, exact dtype:
+    logcumsumexp(Tensor self, int dim) -> Tensor  # The logarithm of the sum of the exponentials of each element of `self` and those before it along `dim`.
+""")  # noqa: E501
+
+
+def accumulated(kernel: str) -> Callable[..., Spec]:
+    """The meta kernel of ``op(self, dim, dtype)``: dtypes as for sums, but there are no running bools."""
+
+    def meta(self: Any, dim: int, dtype: DType | None = None) -> Spec:
+        wrap_dim(dim, self.ndim)
+        check_takes(dtype is not bool_ or not self.ndim or not self.numel(), kernel, bool_)
+        return Spec(tuple(self.shape), summed(self, dtype))
+
+    return meta
+
+
+def meta_logcumsumexp(self: Any, dim: int) -> Spec:
+    wrap_dim(dim, self.ndim)
+    check_takes(self._dtype.category >= FLOATING, "logcumsumexp_out_cpu", self._dtype)
+    return Spec(tuple(self.shape), self._dtype)
+
+
+def backwards(scan: Any, x: Any, dim: int) -> Any:
+    """A scan that starts at the other end."""
+    return scan(x.flip(dim), dim).flip(dim) if x.ndim else scan(x, dim)
+
+
+def cumsum(x: Any, dim: int) -> Any:
+    return x.cumsum(dim)
+
+
+def logcumsumexp(x: Any, dim: int) -> Any:
+    return x.logcumsumexp(dim)
+
+
+def exclusive_cumprod(x: Any, dim: int) -> Any:
+    """The product of all elements before each one."""
+    size = x.shape[dim]
+    if not size:
+        return x
+    ones = x.new_ones([1 if d == dim % x.ndim else n for d, n in enumerate(x.shape)])
+    return cat([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
+
+
+def cumprod_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """Element k is a factor of result k and all behind it: their sum over element k, or if there are zeros,
+    without dividing, from the last to the first.
+    """
+    if not self.ndim or not self.numel():
+        return grad
+    dim = wrap_dim(dim, self.ndim)
+    if not self.is_meta and not (self == 0).any():
+        return backwards(cumsum, result.conj() * grad, dim) / self.conj()
+    factors, grads = self.conj().unbind(dim), grad.unbind(dim)
+    sums = [grads[-1]]
+    for k in range(len(grads) - 2, -1, -1):
+        sums.append(grads[k] + factors[k + 1] * sums[-1])
+    return stack(sums[::-1], dim) * exclusive_cumprod(self, dim).conj()
+
+
+def logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """The gradient in logarithms, computed apart for the positive and the negative incoming gradients."""
+    if not self.ndim or not self.numel():
+        return grad
+    if grad.is_complex():
+        return (backwards(logcumsumexp, grad.conj().log() - result, dim) + self).exp().conj()
+    logarithm, lowest = grad.abs().log(), finfo(grad.dtype).min
+    positive, negative = (
+        (backwards(logcumsumexp, logarithm.masked_fill(wrong_sign, lowest) - result, dim) + self).exp()
+        for wrong_sign in (grad <= 0, grad >= 0)
+    )
+    return positive - negative
+
+
+operator("cumsum", accumulated("cumsum_out_cpu"), batching=along_dimensions, autocast="npu float32",
+         self=lambda grad, dim: backwards(cumsum, grad, dim))
+operator("cumprod", accumulated("cumprod_out_cpu"), batching=along_dimensions, autocast="npu float32",
+         self=cumprod_grad)
+operator("logcumsumexp", meta_logcumsumexp, batching=along_dimensions, self=logcumsumexp_grad)
+
+schemas("""
+function, method, out:
+    diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor  # The differences between neighbours along `dim` in `self`, between `prepend` and `append`, taken `n` times.
+function, method, out, exact dtype:
+    cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)  # The greatest of each element of `self` and those before it along `dim`, and its position.
+    cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)  # The least of each element of `self` and those before it along `dim`, and its position.
+""")  # noqa: E501
+
+
+def selection(kernel: str) -> Callable[..., tuple[Spec, Spec]]:
+    """The meta kernel of ``op(self, dim)`` that gives values and their indices."""
+    supported = only(kernel, range(COMPLEX))
+
+    def meta(self: Any, dim: int) -> tuple[Spec, Spec]:
+        if self.numel():
+            wrap_dim(dim, self.ndim)
+        dtype = supported(self) if self.ndim else self._dtype  # a single element is its own extremum
+        return Spec(tuple(self.shape), dtype), Spec(tuple(self.shape), int64)
+
+    return meta
+
+
+def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """``torch.diff``: the n-th differences along a dimension."""
+    check(self.ndim >= 1, "diff expects input to be at least one-dimensional")
+    check(n >= 0, lambda: f"order must be non-negative but got {n}")
+    if n == 0 and prepend is None and append is None:
+        return self.clone()
+    axis = wrap_dim(dim, self.ndim)
+    for other in (prepend, append):
+        if other is not None:
+            have, wanted = list(self.shape), list(other.shape)
+            check(len(have) == len(wanted), "diff expects prepend or append to be the same dimension as input")
+            have[axis] = wanted[axis]
+            if have != wanted:
+                raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input "
+                                   f"except along the differencing dimension; input.size() = {list(self.shape)}, but "
+                                   f"got {wanted}")
+    if n == 0:
+        return self.clone()
+    parts = [part for part in (prepend, self, append) if part is not None]
+    out = cat(parts, axis) if len(parts) > 1 else self
+    for _ in range(min(n, out.shape[axis])):
+        size = out.shape[axis] - 1
+        later, earlier = out.narrow(axis, 1, size), out.narrow(axis, 0, size)
+        out = later.logical_xor(earlier) if out._dtype is bool_ else later - earlier
+    return out
+
+
+operator("diff", composite=diff)
+operator("cummax", selection("cummax_cpu"), batching=along_dimensions,
+         self=lambda grad, self_shape, indices, dim: (
+             zeros(self_shape, grad._dtype, None, grad._device).scatter_add(dim, indices, grad)))
+operator("cummin", selection("cummin_cpu"), batching=along_dimensions,
+         self=lambda grad, self_shape, indices, dim: (
+             zeros(self_shape, grad._dtype, None, grad._device).scatter_add(dim, indices, grad)))
+
+schemas("""
+function:
+    trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor  # The integral along `dim` of the values `y` at the points `x`, or in distances of `dx`, by the trapezoidal rule.
+    trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor
+    trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor  # The integral along `dim` of the values `y` at the points `x`, or in distances of `dx`, by the trapezoidal rule; another name for `trapezoid`.
+    trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor
+    cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor  # The integrals, up to each point but the first along `dim`, of the values `y` at the points `x`, or in distances of `dx`, by the trapezoidal rule.
+    cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor
+""")  # noqa: E501
+
+
+def check_not_bool(name: str, y: Any, x: Any = None) -> None:
+    which = "`y`" if x is None else "`x` or `y`"
+    check(y._dtype is not bool_ and (x is None or x._dtype is not bool_),
+          lambda: f"{name}: received a bool input for {which}, but bool is not supported")
+
+
+def check_real_number(name: str, dx: Any) -> None:
+    check(isinstance(dx, int | float) and not isinstance(dx, bool),
+          lambda: f"{name}: Currently, we only support dx as a real number.")
+
+
+def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
+    """The elements along a dimension but the last, and but the first."""
+    check_not_bool(name, y, x)
+    size = y.size(dim)
+    return y.narrow(dim, 0, max(size - 1, 0)), y.narrow(dim, min(size, 1), max(size - 1, 0))
+
+
+def steps(name: str, y: Any, x: Any, dim: int) -> Any:
+    """The distances of the points ``x`` along a dimension, in a shape that goes with ``y``."""
+    if x.ndim == 1:
+        check(x.shape[0] == y.size(dim), lambda: f"{name}: There must be one `x` value for each sample point")
+        x = x.view([x.shape[0] if d == dim else 1 for d in range(y.ndim)])
+    elif x.ndim < y.ndim:
+        x = x.view([1] * (y.ndim - x.ndim) + list(x.shape))
+    before, behind = neighbours(name, x, dim)
+    return behind - before
+
+
+def trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
+    """``torch.trapezoid`` over the points ``x``."""
+    dim = wrap_dim(dim, y.ndim)
+    if not y.size(dim):
+        return y.sum(dim, dtype=y.dtype)
+    left, right = neighbours("trapezoid", y, dim, x)
+    return ((left + right) * steps("trapezoid", y, x, dim)).sum(dim) / 2.0
+
+
+def trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
+    """``torch.trapezoid`` over points at a distance of ``dx``."""
+    if not y.size(dim):
+        return y.sum(dim, dtype=y.dtype)
+    check_not_bool("trapezoid", y)
+    check_real_number("trapezoid", dx)
+    return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * dx
+
+
+def cumulative_trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
+    """``torch.cumulative_trapezoid`` over the points ``x``."""
+    dim = wrap_dim(dim, y.ndim)
+    left, right = neighbours("cumulative_trapezoid", y, dim, x)
+    return (steps("cumulative_trapezoid", y, x, dim) * (left + right)).cumsum(dim) / 2.0
+
+
+def cumulative_trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
+    """``torch.cumulative_trapezoid`` over points at a distance of ``dx``."""
+    check_not_bool("cumulative_trapezoid", y)
+    check_real_number("cumulative_trapezoid", dx)
+    left, right = neighbours("cumulative_trapezoid", y, dim)
+    return (dx / 2.0 * (left + right)).cumsum(dim)
+
+
+operator("trapezoid.x trapz.x", composite=trapezoid_x)
+operator("trapezoid.dx trapz.dx", composite=trapezoid_dx)
+operator("cumulative_trapezoid.x", composite=cumulative_trapezoid_x)
+operator("cumulative_trapezoid.dx", composite=cumulative_trapezoid_dx)
+
+schemas("""
+function:
+    gradient(Tensor self, *, Any spacing=None, Any dim=None, int edge_order=1) -> Tensor[]  # The derivative of the function whose values are `self`, along each of `dim`, from differences between neighbours at distances of `spacing`.
+""")  # noqa: E501
+
+
+def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
+    """``torch.gradient``: the derivative along each dimension from central differences, and one-sided ones at
+    the edges. ``spacing`` is a distance for all dimensions, or for each a distance or the coordinates.
+    """
+    if dim is not None and not all(type(d) is int for d in (dim if isinstance(dim, list | tuple) else (dim,))):
+        raise TypeError(f"gradient(): argument 'dim' must be int or tuple of ints, not {dim!r}")
+    check(self._dtype is not uint8, "torch.gradient does not support uint8 input.")
+    check(edge_order in (1, 2), "torch.gradient only supports edge_order=1 and edge_order=2.")
+    dims = range(self.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    dims = [wrap_dim(d, self.ndim) for d in dims]
+    wrap_dims(dims, self.ndim)
+    if not isinstance(spacing, (list, tuple)):
+        spacing = [1 if spacing is None else spacing] * len(dims)
+    check(len(spacing) == len(dims), lambda: "torch.gradient expected spacing to be unspecified, a scalar, or a list "
+          f"as long as there are dimensions ({len(dims)}), but got a list of length {len(spacing)}")
+    for d in dims:
+        check(self.shape[d] > edge_order, "torch.gradient expected each dimension size to be at least edge_order+1")
+    return tuple([gradient_along(self, d, step, edge_order) for d, step in zip(dims, spacing, strict=True)])
+
+
+def gradient_along(f: Any, dim: int, distance: Any, edge_order: int) -> Any:
+    n = f.shape[dim]
+    if getattr(distance, "ndim", 0):
+        along = distance.diff().view([-1 if d == dim else 1 for d in range(f.ndim)])
+        first, second, before_last, last = (along.narrow(dim, i, 1) for i in (0, min(1, n - 2), max(n - 3, 0), n - 2))
+        left, right = along.narrow(dim, 0, n - 2), along.narrow(dim, 1, n - 2)
+    else:
+        first = second = before_last = last = left = right = distance
+    if edge_order == 1:
+        start = (f.narrow(dim, 1, 1) - f.narrow(dim, 0, 1)) / first
+        end = (f.narrow(dim, n - 1, 1) - f.narrow(dim, n - 2, 1)) / last
+    elif left is distance:
+        start = weighted(f, dim, (0, 1, 2), 1, (-1.5, 2, -0.5)) / distance
+        end = weighted(f, dim, (n - 1, n - 2, n - 3), 1, (1.5, -2, 0.5)) / distance
+    else:
+        start = weighted(f, dim, (0, 1, 2), 1, one_sided(first, second))
+        end = weighted(f, dim, (n - 1, n - 2, n - 3), 1, one_sided(-last, -before_last))
+    if left is distance:
+        inner = (f.narrow(dim, 2, n - 2) - f.narrow(dim, 0, n - 2)) / (2 * distance)
+    else:
+        inner = weighted(f, dim, (0, 1, 2), n - 2, (
+            -right / (left * (left + right)), (right - left) / (left * right), left / (right * (left + right))))
+    return cat([start, inner, end], dim)
+
+
+def one_sided(near: Any, far: Any) -> tuple[Any, Any, Any]:
+    """The weights of three points for the derivative at the first, by their distances."""
+    both = near + far
+    return -(near + both) / (near * both), both / (near * far), -near / (far * both)
+
+
+def weighted(f: Any, dim: int, starts: tuple[int, ...], length: int, weights: tuple[Any, ...]) -> Any:
+    """The weighted sum of pieces along a dimension; those of weight 0 do not count."""
+    parts = [weight * f.narrow(dim, start, length) for start, weight in zip(starts, weights, strict=True)
+             if getattr(weight, "ndim", 0) or weight != 0]
+    return sum(parts[1:], parts[0])
+
+
+operator("gradient", composite=gradient)
