@@ -69,8 +69,8 @@ def _labs(lesson: Lesson, grades: Sequence[Grade]) -> list[str]:
     for name in dict.fromkeys(one.test for one in grades):
         own = [one for one in grades if one.test == name]
         lines.append(f"- `{name}`: {sum(one.points > 0 for one in own)} of {len(own)} passed")
-        missed = Counter(one.mistake or "(no usual mistake)" for one in own if not one.points)
-        lines += [f"  - {count} times: {hint}" for hint, count in missed.most_common()]
+        missed = Counter(one.mistake or one.said for one in own if not one.points)
+        lines += [f"  - {count} × {reason}" for reason, count in missed.most_common()]
     return lines
 
 

@@ -121,19 +121,23 @@ class Session:
 def _environment(isolated: bool, home: str) -> dict[str, str]:
     """Return the environment of a process: little of this one's, which may hold secrets."""
     place = "/tmp" if isolated else home
-    path = LIBRARY if isolated else str(PACKAGE.parent)
+    path = os.pathsep.join([LIBRARY if isolated else str(PACKAGE.parent), *_sites()])
     return {name: os.environ[name] for name in KEPT if name in os.environ} | {
         "PATH": os.pathsep.join([os.path.dirname(sys.executable), "/usr/bin", "/bin"]), "HOME": place,
         "IPYTHONDIR": f"{place}/ipython", "MPLCONFIGDIR": f"{place}/matplotlib", "MPLBACKEND": "Agg",
         "PYTHONPATH": path}
 
 
+def _sites() -> list[str]:
+    """Return the folders of installed packages, also those that Python finds by way of this user's home."""
+    return [place for place in sys.path if os.path.basename(place) in ("site-packages", "dist-packages")]
+
+
 def _imprisoned(command: list[str], environment: dict[str, str], root: str) -> list[str]:
     """Return the command that runs a command in namespaces."""
     python = {os.path.realpath(place) for place in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
-    sites = {place for place in sys.path if os.path.basename(place) in ("site-packages", "dist-packages")}
     shown: list[str] = []
-    for place in sorted({*SYSTEM, sys.prefix, *python, *sites}, key=len):
+    for place in sorted({*SYSTEM, sys.prefix, *python, *_sites()}, key=len):
         if os.path.exists(place) and not any(place.startswith(f"{other}/") for other in shown):
             shown.append(place)
     outcomes = FOLDER.relative_to(PACKAGE.parent)

@@ -226,7 +226,7 @@ def test_the_class_page_counts_mistakes() -> None:
     own = [Grade(student, "12_allocator", "allocator-policy-check", 0, 3, "wrong", hint) for student, hint in (
         ("ada", "look"), ("bob", "look"), ("cyd", ""))]
     page = class_page(own, {"allocator.again": [True, False, False]})
-    assert "0 of 3 passed" in page and "2 times: look" in page and "1 times: (no usual mistake)" in page
+    assert "0 of 3 passed" in page and "2 × look" in page and "1 × wrong" in page
     assert "1 of 3 right; wrong: False (2)" in page
 
 
