@@ -378,8 +378,9 @@ def _tangents_of_scattered(step: Step) -> list[Any]:
     self, dim, index, src, reduce, include_self = step.arguments()
     if reduce not in ("amax", "amin"):
         return _tangents_by_transposing(step) if reduce == "prod" else _tangents_linear(step)
-    given = [zeros_of(x) if tangent is None else tangent for x, tangent in zip((self, src), step.tangents, strict=True)]
-    return [equal_to_extreme(*given, step.outputs[0], self, dim, index, src, include_self)]
+    d_self, d_src = [zeros_of(x) if tangent is None else tangent
+                     for x, tangent in zip((self, src), step.tangents, strict=True)]
+    return [equal_to_extreme(d_self, d_src, step.outputs[0], self, dim, index, src, include_self)]
 
 
 def _tangents_of_logcumsumexp(step: Step) -> list[Any]:

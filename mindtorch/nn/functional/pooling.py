@@ -6,6 +6,7 @@ Inputs are (N, C, ...), or (C, ...).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ..._creation.random import rand
@@ -33,80 +34,52 @@ __all__ = [
 __dir__ = __all__.copy
 
 
+
+
+def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Give a function made for some number of dimensions its public name, also in tracebacks and its docstring."""
+    function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (function.__doc__ or "").replace("NAME", name)
+    return function
+
+
 # -- maxima of windows -------------------------------------------------------------------------------------------------
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                            ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the greatest element of each window, and its place in the last dimension
-    (``torch.nn.functional.max_pool1d_with_indices``).
+def _max_pools(dims: int, plain: Callable[..., Tensor],
+               both: Callable[..., tuple[Tensor, Tensor]]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def max_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                 ceil_mode: bool = False, return_indices: bool = False) -> Any:
+        """Return the greatest element of each window, and with ``return_indices`` its place, too
+        (``torch.nn.functional.NAME``).
 
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _max_pool1d_with_indices(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+        Raises:
+            RuntimeError: if the sizes do not fit together.
+        """
+        pool = both if return_indices else plain
+        return pool(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
+    def with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                     ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+        """Return the greatest element of each window, and its place among those that windows move over
+        (``torch.nn.functional.NAME``).
 
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """Return the greatest element of each window, and with ``return_indices`` its place, too
-    (``torch.nn.functional.max_pool1d``).
+        Raises:
+            RuntimeError: if the sizes do not fit together.
+        """
+        return both(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    pool = _max_pool1d_with_indices if return_indices else _max_pool1d
-    return pool(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
-
-
-def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                            ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the greatest element of each window, and its place in the last two dimensions
-    (``torch.nn.functional.max_pool2d_with_indices``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _max_pool2d_with_indices(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+    return _named(max_pool, f"max_pool{dims}d"), _named(with_indices, f"max_pool{dims}d_with_indices")
 
 
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """Return the greatest element of each window, and with ``return_indices`` its place, too
-    (``torch.nn.functional.max_pool2d``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    pool = _max_pool2d_with_indices if return_indices else _max_pool2d
-    return pool(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
-
-
-def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                            ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the greatest element of each window, and its place in the last three dimensions
-    (``torch.nn.functional.max_pool3d_with_indices``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _max_pool3d_with_indices(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
-
-
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """Return the greatest element of each window, and with ``return_indices`` its place, too
-    (``torch.nn.functional.max_pool3d``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    pool = _max_pool3d_with_indices if return_indices else _max_pool3d
-    return pool(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+max_pool1d, max_pool1d_with_indices = _max_pools(1, _max_pool1d, _max_pool1d_with_indices)
+max_pool2d, max_pool2d_with_indices = _max_pools(2, _max_pool2d, _max_pool2d_with_indices)
+max_pool3d, max_pool3d_with_indices = _max_pools(3, _max_pool3d, _max_pool3d_with_indices)
 
 
 def _unpooled_size(input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
                    output_size: Any) -> list[int]:
-    """The size that pooling with these settings started from: the one given, if that is possible."""
+    """Return the size that pooling with these settings started from: the given one, if it is possible."""
     dims = len(kernel)
     sizes = [(n - 1) * s + k - 2 * p
              for n, k, s, p in zip(input.shape[-dims:], kernel, stride, padding, strict=False)]
@@ -129,50 +102,38 @@ def _unpooled_size(input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ..
 
 def _unpool(dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any,
             output_size: Any) -> tuple[list[int], tuple[int, ...], tuple[int, ...]]:
-    """The size of the output, and stride and padding with a number for each dimension."""
+    """Return the size of the output, and stride and padding with a number for each dimension."""
     kernel, padding = _ntuple(dims)(kernel_size), _ntuple(dims)(padding)
     stride = kernel if stride is None else _ntuple(dims)(stride)
     return _unpooled_size(input, kernel, stride, padding, output_size), stride, padding
 
 
-def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:
-    """Put maxima back where ``max_pool1d`` found them, among zeros (``torch.nn.functional.max_unpool1d``).
+def _max_unpool(dims: int) -> Callable[..., Tensor]:
+    def max_unpool(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                   output_size: Any = None) -> Tensor:
+        """Put maxima back where pooling found them, among zeros (``torch.nn.functional.NAME``).
 
-    Raises:
-        ValueError: if ``output_size`` is not one that pooling could have started from.
-        RuntimeError: if shapes do not fit, or an index is out of range.
-    """
-    size, _, _ = _unpool(1, input, kernel_size, stride, padding, output_size)
-    return _max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1]).squeeze(-1)
+        Raises:
+            ValueError: if ``output_size`` is not one that pooling could have started from.
+            RuntimeError: if shapes do not fit, or an index is out of range.
+        """
+        size, stride, padding = _unpool(dims, input, kernel_size, stride, padding, output_size)
+        if dims == 3:
+            return _max_unpool3d(input, indices, size, stride, padding)
+        if dims == 2:
+            return _max_unpool2d(input, indices, size)
+        return _max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1]).squeeze(-1)
 
-
-def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:
-    """Put maxima back where ``max_pool2d`` found them, among zeros (``torch.nn.functional.max_unpool2d``).
-
-    Raises:
-        ValueError: if ``output_size`` is not one that pooling could have started from.
-        RuntimeError: if shapes do not fit, or an index is out of range.
-    """
-    return _max_unpool2d(input, indices, _unpool(2, input, kernel_size, stride, padding, output_size)[0])
+    return _named(max_unpool, f"max_unpool{dims}d")
 
 
-def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:
-    """Put maxima back where ``max_pool3d`` found them, among zeros (``torch.nn.functional.max_unpool3d``).
-
-    Raises:
-        ValueError: if ``output_size`` is not one that pooling could have started from.
-        RuntimeError: if shapes do not fit, or an index is out of range.
-    """
-    return _max_unpool3d(input, indices, *_unpool(3, input, kernel_size, stride, padding, output_size))
+max_unpool1d, max_unpool2d, max_unpool3d = map(_max_unpool, (1, 2, 3))
 
 
 # -- windows at random -------------------------------------------------------------------------------------------------
 
 def _fractional(dims: int, input: Tensor, output_size: Any, output_ratio: Any, samples: Any) -> tuple[Any, Any]:
-    """The size of the output, and the random numbers that say where the windows lie."""
+    """Return the size of the output, and the random numbers that place the windows."""
     name = f"fractional_max_pool{dims}d"
     if output_size is None:
         if output_ratio is None:
@@ -187,188 +148,115 @@ def _fractional(dims: int, input: Tensor, output_size: Any, output_ratio: Any, s
     return output_size, samples
 
 
-def fractional_max_pool2d_with_indices(
-        input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
-        return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
-    input's size, and its place (``torch.nn.functional.fractional_max_pool2d_with_indices``).
+def _fractional_max_pools(dims: int, pool: Callable[..., tuple[Tensor, Tensor]]) -> tuple[
+        Callable[..., Any], Callable[..., Any]]:
+    def with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                     return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
+        input's size, and its place (``torch.nn.functional.NAME``).
 
-    Raises:
-        ValueError: without a size or a ratio.
-        RuntimeError: if the sizes do not fit together.
-    """
-    size, samples = _fractional(2, input, output_size, output_ratio, _random_samples)
-    return _fractional_max_pool2d(input, kernel_size, size, samples)
+        Raises:
+            ValueError: without a size or a ratio.
+            RuntimeError: if the sizes do not fit together.
+        """
+        size, samples = _fractional(dims, input, output_size, output_ratio, _random_samples)
+        return pool(input, kernel_size, size, samples)
 
+    def max_pool(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                 return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
+        """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
+        input's size, and with ``return_indices`` its place, too (``torch.nn.functional.NAME``).
 
-def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
-                          return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
-    """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
-    input's size, and with ``return_indices`` its place, too (``torch.nn.functional.fractional_max_pool2d``).
+        Raises:
+            ValueError: without a size or a ratio.
+            RuntimeError: if the sizes do not fit together.
+        """
+        both = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
+        return both if return_indices else both[0]
 
-    Raises:
-        ValueError: without a size or a ratio.
-        RuntimeError: if the sizes do not fit together.
-    """
-    both = fractional_max_pool2d_with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
-    return both if return_indices else both[0]
-
-
-def fractional_max_pool3d_with_indices(
-        input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
-        return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
-    input's size, and its place (``torch.nn.functional.fractional_max_pool3d_with_indices``).
-
-    Raises:
-        ValueError: without a size or a ratio.
-        RuntimeError: if the sizes do not fit together.
-    """
-    size, samples = _fractional(3, input, output_size, output_ratio, _random_samples)
-    return _fractional_max_pool3d(input, kernel_size, size, samples)
+    name = f"fractional_max_pool{dims}d"
+    return _named(max_pool, name), _named(with_indices, f"{name}_with_indices")
 
 
-def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
-                          return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
-    """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
-    input's size, and with ``return_indices`` its place, too (``torch.nn.functional.fractional_max_pool3d``).
-
-    Raises:
-        ValueError: without a size or a ratio.
-        RuntimeError: if the sizes do not fit together.
-    """
-    both = fractional_max_pool3d_with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
-    return both if return_indices else both[0]
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional_max_pools(2, _fractional_max_pool2d)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional_max_pools(3, _fractional_max_pool3d)
 
 
 # -- regions -----------------------------------------------------------------------------------------------------------
 
 def _sizes(output_size: Any, input: Tensor, dims: int) -> Any:
-    """The size of an output, in which None is the input's."""
+    """Return the size of an output, with the input's in place of None; of one dimension, it is checked later."""
+    if dims == 1:
+        return output_size
     return _with_defaults((None,) * dims if output_size is None else output_size, input.shape)
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Return the means of ``output_size`` regions, as even as they can be; None keeps the input's size
-    (``torch.nn.functional.adaptive_avg_pool2d``).
+def _adaptive_avg_pool(dims: int, pool: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
+        """Return the means of ``output_size`` regions, as even as they can be; None keeps the input's size
+        (``torch.nn.functional.NAME``).
 
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _adaptive_avg_pool2d(input, _sizes(output_size, input, 2))
+        Raises:
+            RuntimeError: if the sizes do not fit together.
+        """
+        return pool(input, _sizes(output_size, input, dims))
 
-
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Return the means of ``output_size`` regions, as even as they can be; None keeps the input's size
-    (``torch.nn.functional.adaptive_avg_pool3d``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _adaptive_avg_pool3d(input, _sizes(output_size, input, 3))
+    return _named(adaptive_avg_pool, f"adaptive_avg_pool{dims}d")
 
 
-def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any,
-                                     return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the greatest elements of ``output_size`` regions, as even as they can be, and their places
-    (``torch.nn.functional.adaptive_max_pool1d_with_indices``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _adaptive_max_pool1d(input, output_size)
+adaptive_avg_pool2d = _adaptive_avg_pool(2, _adaptive_avg_pool2d)
+adaptive_avg_pool3d = _adaptive_avg_pool(3, _adaptive_avg_pool3d)
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return the greatest elements of ``output_size`` regions, as even as they can be, and with ``return_indices``
-    their places, too (``torch.nn.functional.adaptive_max_pool1d``).
+def _adaptive_max_pools(dims: int, pool: Callable[..., tuple[Tensor, Tensor]]) -> tuple[
+        Callable[..., Any], Callable[..., Any]]:
+    def with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+        """Return the greatest elements of ``output_size`` regions, as even as they can be, and their places
+        (``torch.nn.functional.NAME``).
 
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    both = adaptive_max_pool1d_with_indices(input, output_size)
-    return both if return_indices else both[0]
+        Raises:
+            RuntimeError: if the sizes do not fit together.
+        """
+        return pool(input, _sizes(output_size, input, dims))
 
+    def max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        """Return the greatest elements of ``output_size`` regions, as even as they can be, and with ``return_indices``
+        their places, too (``torch.nn.functional.NAME``).
 
-def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any,
-                                     return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the greatest elements of ``output_size`` regions, as even as they can be, and their places
-    (``torch.nn.functional.adaptive_max_pool2d_with_indices``).
+        Raises:
+            RuntimeError: if the sizes do not fit together.
+        """
+        both = with_indices(input, output_size)
+        return both if return_indices else both[0]
 
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _adaptive_max_pool2d(input, _sizes(output_size, input, 2))
-
-
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return the greatest elements of ``output_size`` regions, as even as they can be, and with ``return_indices``
-    their places, too (``torch.nn.functional.adaptive_max_pool2d``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    both = adaptive_max_pool2d_with_indices(input, output_size)
-    return both if return_indices else both[0]
+    name = f"adaptive_max_pool{dims}d"
+    return _named(max_pool, name), _named(with_indices, f"{name}_with_indices")
 
 
-def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any,
-                                     return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the greatest elements of ``output_size`` regions, as even as they can be, and their places
-    (``torch.nn.functional.adaptive_max_pool3d_with_indices``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _adaptive_max_pool3d(input, _sizes(output_size, input, 3))
-
-
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return the greatest elements of ``output_size`` regions, as even as they can be, and with ``return_indices``
-    their places, too (``torch.nn.functional.adaptive_max_pool3d``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    both = adaptive_max_pool3d_with_indices(input, output_size)
-    return both if return_indices else both[0]
+adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _adaptive_max_pools(1, _adaptive_max_pool1d)
+adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _adaptive_max_pools(2, _adaptive_max_pool2d)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pools(3, _adaptive_max_pool3d)
 
 
 # -- power averages ----------------------------------------------------------------------------------------------------
 
-def _lp_pool(dims: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
-    """The p-norm of each window: its mean of powers times its size, and the root of that."""
-    max_pool, avg_pool = ((max_pool1d, avg_pool1d), (max_pool2d, avg_pool2d), (max_pool3d, avg_pool3d))[dims - 1]
-    if norm_type == math.inf:
-        return max_pool(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
-    if norm_type == -math.inf:
-        return -max_pool(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
-    mean = avg_pool(input.pow(norm_type), kernel_size, () if stride is None else stride, 0, ceil_mode)
-    return (mean.sign() * mean.abs().relu()).mul(math.prod(_ntuple(dims)(kernel_size))).pow(1.0 / norm_type)
+def _lp_pool(dims: int, max_pool: Callable[..., Tensor], avg_pool: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def lp_pool(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
+                ceil_mode: bool = False) -> Tensor:
+        """Return the p-norm of each window, for p = ``norm_type`` (``torch.nn.functional.NAME``).
+
+        Raises:
+            RuntimeError: if the sizes do not fit together.
+        """
+        if norm_type == math.inf:
+            return max_pool(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        if norm_type == -math.inf:
+            return -max_pool(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        mean = avg_pool(input.pow(norm_type), kernel_size, () if stride is None else stride, 0, ceil_mode)
+        return (mean.sign() * mean.abs().relu()).mul(math.prod(_ntuple(dims)(kernel_size))).pow(1.0 / norm_type)
+
+    return _named(lp_pool, f"lp_pool{dims}d")
 
 
-def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """Return the p-norm of each window, for p = ``norm_type`` (``torch.nn.functional.lp_pool1d``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """Return the p-norm of each window, for p = ``norm_type`` (``torch.nn.functional.lp_pool2d``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """Return the p-norm of each window, for p = ``norm_type`` (``torch.nn.functional.lp_pool3d``).
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
-    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
+lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, (1, 2, 3), (max_pool1d, max_pool2d, max_pool3d),
+                                      (avg_pool1d, avg_pool2d, avg_pool3d))
