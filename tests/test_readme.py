@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import mindtorch
-from mindtorch._dispatch.schemas import registry
+from mindtorch import registry
 from tests.dispatch.test_registry import restored  # noqa: F401
 
 PACKAGE = Path(mindtorch.__file__).parent

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import pytest
 
+from mindtorch import registry
 from mindtorch._dispatch import aten
-from mindtorch._dispatch.schemas import registry
 
 
 def test_a_name_is_the_operator_with_its_overloads_dot_as_an_underscore() -> None:
@@ -20,10 +20,11 @@ def test_a_packets_name_is_the_operator_of_that_name_or_else_the_first_overload(
     assert aten.where is registry.operators["where"].call is not aten.where_self
 
 
-@pytest.mark.parametrize("name", sorted(registry.operators))
-def test_every_operator_can_be_imported(name: str) -> None:
+def test_every_operator_can_be_imported() -> None:
     packets = {"scatter.reduce": "scatter_reduce.two"}  # a packet has the name that this overload would have
-    assert getattr(aten, name.replace(".", "_")) is registry.operators[packets.get(name, name)].call
+    operators = registry.operators
+    assert not [name for name in operators
+                if getattr(aten, name.replace(".", "_")) is not operators[packets.get(name, name)].call]
 
 
 def test_a_name_that_no_operator_has_cannot_be_imported() -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 import pytest
 
 import mindtorch as torch
-from mindtorch import _wiring
+from mindtorch import _wiring, registry
 from mindtorch._base.backend import Backend, backends, by_key, register
 from mindtorch._device import KINDS
 from mindtorch._dispatch.keys import BACKEND_OF_DEVICE
 from mindtorch._dispatch.registry import Kernel
-from mindtorch._dispatch.schemas import registry
 
 
 def test_every_kind_of_device_has_one_backend() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 import mindtorch
-from mindtorch._dispatch.schemas import registry
+from mindtorch import registry
 from tests.nn.both import same
 from tests.support import assert_same, torch
 

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 import mindtorch as torch
-from mindtorch import library
+from mindtorch import library, registry
 from mindtorch._dispatch.registry import Operator, OpRegistry, flags_of
 from mindtorch._dispatch.schema import REQUIRED
-from mindtorch._dispatch.schemas import registry
 
 T = pytest.importorskip("torch", reason="PyTorch says what the schemas are")
 ATEN = {s.name.removeprefix("aten::") + ("." + s.overload_name if s.overload_name else ""): s

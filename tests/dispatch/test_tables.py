@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mindtorch._dispatch.schemas import registry
+from mindtorch import registry
 from mindtorch._dispatch.tables import FamilyTable
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 import mindtorch
 import mindtorch.func
-from mindtorch._transforms.pytree import tree_flatten, tree_unflatten
+from mindtorch.utils._pytree import tree_flatten, tree_unflatten
 from tests.func.both import flat
 from tests.parity.compare import database
 from tests.parity.exclusions import EXCLUDED

@@ -10,7 +10,7 @@ import numpy as np
 
 import mindtorch
 import mindtorch.func
-from mindtorch._transforms.pytree import tree_leaves
+from mindtorch.utils._pytree import tree_leaves
 from tests.support import Outcome, torch
 
 import torch.func  # isort: skip

@@ -12,7 +12,7 @@ import numpy as np
 
 import mindtorch
 import mindtorch.autograd.forward_ad
-from mindtorch._transforms.pytree import tree_map
+from mindtorch.utils._pytree import tree_map
 from tests.func.both import flat
 from tests.parity.compare import Call, database
 from tests.parity.exclusions import EXCLUDED
