@@ -37,7 +37,7 @@ def dim(draw: Draw, t: torch.Tensor, more: int = 0) -> int:
 
 
 def size(draw: Draw, t: torch.Tensor) -> tuple[int, ...]:
-    """A shape of as many elements: a factorisation, or the old shape shuffled; seldom a wrong one."""
+    """Draw a shape of as many elements: a factorisation, or the old shape shuffled; seldom a wrong one."""
     choices = [(t.numel(),), (-1,), (*t.shape, 1), (1, *t.shape), tuple(t.shape[::-1]), tuple(t.shape)]
     choices += [(k, t.numel() // k) for k in (2, 3, 4) if t.numel() % k == 0]
     choices += [(2, -1), (-1, 2, 1)]
@@ -90,7 +90,7 @@ def selected(draw: Draw, t: torch.Tensor) -> tuple[int, int]:
 
 
 def of_the_same_kind(dtype: torch.dtype) -> list[torch.dtype]:
-    """What bytes may be seen as: NaNs as integers, and numbers as bools, would show what is not settled."""
+    """List the dtypes that bytes may be viewed as: NaNs as integers, and numbers as bools, show unspecified bits."""
     kinds = [[torch.bool], [d for d in DTYPES if d not in FLOATS and d != torch.bool], FLOATS]
     return next((kind for kind in kinds if dtype in kind), [dtype])
 
@@ -131,7 +131,7 @@ INDICES = ["int", "int", "slice", "slice", "list", "tensor", "tensor", "0-dim", 
 
 
 def one_index(draw: Draw, n: int) -> Any:
-    """An index for a dimension of size `n`."""
+    """Draw an index for a dimension of size `n`."""
     within = st.integers(-n, n - 1) if n else st.just(0)
     kind = draw(st.sampled_from(INDICES))
     if kind == "int":
@@ -216,7 +216,7 @@ ROUNDED = ["exp", "tanh", "matmul"]  # of which the last bit is not settled
 
 
 def dense_range(t: torch.Tensor) -> range:
-    """The storage positions from the first to the last element of `t`."""
+    """Return the storage positions from the first to the last element of `t`."""
     reach = sum((n - 1) * stride for n, stride in zip(t.shape, t.stride(), strict=True))
     return range(t.storage_offset(), t.storage_offset() + (reach + 1 if t.numel() else 0))
 
@@ -247,7 +247,7 @@ def partly_out_of_range(t: torch.Tensor, where: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """An argument as it is written in a program."""
+    """Return an argument as it is written in a program."""
     if isinstance(value, torch.Tensor):
         return f"tensor({value.tolist()}, dtype={value.dtype})"
     if isinstance(value, slice):

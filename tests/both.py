@@ -16,7 +16,7 @@ Program = Callable[[Any], Any]
 
 
 def outcome(program: Program, lib: types.ModuleType) -> list[str]:
-    """The repr of what a program returns, or the first line of its error; and those of its warnings."""
+    """Return the repr of a program's result, or the first line of its error, with the reprs of its warnings."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:

@@ -50,7 +50,7 @@ if importlib.util.find_spec("torch") is not None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The name of a test is the same in every process: pytest-xdist runs none where they differ."""
+    """Check that names of tests are equal in every process: pytest-xdist runs none where they differ."""
     passing = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if passing:
         raise pytest.UsageError(f"the names of these tests hold an address; give them ids: {passing}")
@@ -96,7 +96,7 @@ def forget_operators() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def clean_npu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The sanitizer watches the simulated NPU in every test, and must have found nothing at its end. A stream goes on
+    """Have the sanitizer watch the simulated NPU in every test; it must not find anything. A stream goes on
     after a failure, unless a test wants it otherwise: the device is the same for all tests.
     """
     monkeypatch.setenv("MINDTORCH_NPU_FAILURE_MODE", "continue")

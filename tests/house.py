@@ -146,7 +146,7 @@ def pair(source: str, target: str) -> tuple[str, str]:
 
 
 def height(module: str) -> int | None:
-    """The room that a module belongs to, counted from the top of the map; None if it has none."""
+    """Return the room of a module, counted from the top of the map; None if it has none."""
     for number, room in enumerate(HOUSE):
         for part in room.parts.split():
             if f"{module}.".startswith(f"{PACKAGE}.{part}."):
@@ -155,7 +155,7 @@ def height(module: str) -> int | None:
 
 
 def upward(edges: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """The imports that go to a room further down the map than the importing module's."""
+    """Return the imports that go to a room further down the map than the importing module's."""
     found = []
     for source, targets in edges.items():
         here = height(source)
@@ -167,7 +167,7 @@ def upward(edges: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 
 def cycles(edges: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
-    """The groups of nodes that import each other, directly or by way of others (Tarjan's algorithm)."""
+    """Return the groups of nodes that import each other, directly or by way of others (Tarjan's algorithm)."""
     number: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -210,7 +210,7 @@ def between_packages(edges: Mapping[str, Mapping[str, int]]) -> dict[str, dict[s
 
 
 def table() -> str:
-    """The map as the README shows it."""
+    """Return the map as the README shows it."""
     rows = ["| room | what it holds | where a change goes |", "|---|---|---|"]
     for room in HOUSE:
         parts = " ".join(f"`{part.replace('.', '/')}`" for part in room.parts.split())
@@ -222,7 +222,7 @@ BEGIN, END = "<!-- map: python -m tests.house -->\n", "<!-- end of map -->\n"
 
 
 def readme(text: str) -> str:
-    """The README's text with the map of today."""
+    """Return the README's text with today's map."""
     before, _, rest = text.partition(BEGIN)
     return f"{before}{BEGIN}{table()}{END}{rest.partition(END)[2]}"
 

@@ -24,13 +24,13 @@ class Side:
         return port(value, self.lib)
 
     def place(self, tensor: Any) -> int | str | None:
-        """The number under which a tensor lives here."""
+        """Return the number under which a tensor lives here."""
         if tensor is None:
             return None
         return next((i for i, known in self.t.items() if known is tensor), "a tensor that is not live")
 
     def facts(self, i: int) -> dict[str, Any]:
-        """What can be asked about tensor `i` but its values, in terms that are equal in both libraries."""
+        """Return all facts about tensor `i` but its values, in terms that are equal in both libraries."""
         t = self.t[i]
         return {
             "dtype": name_of(t.dtype), "shape": tuple(t.shape), "stride": tuple(t.stride()),
@@ -51,7 +51,7 @@ class Side:
 
 
 def told(ask: Callable[[], Any]) -> Any:
-    """What is asked for, or the type of the exception: a view may have been written to in a forbidden way."""
+    """Return the answer, or the type of the exception: a view may have been written to in a forbidden way."""
     outcome = Outcome.of(ask)
     return outcome.kind() if outcome.error else outcome.value
 
@@ -110,7 +110,7 @@ class Program:
         return self.succeeded.total() + self.raised.total()
 
     def forget(self) -> None:
-        """The program is over: let go of its tensors."""
+        """Let go of the tensors: the program is over."""
         for side in self.sides:
             side.t.clear()
 

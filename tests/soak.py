@@ -34,7 +34,7 @@ def _model(width: int = 32) -> nn.Sequential:
 
 
 def train(drawn: random.Random, device: str = "cpu", steps: int = 20) -> None:
-    """A model, an optimizer of a random kind, and some steps."""
+    """Train a model for some steps, with an optimizer of a random kind."""
     model, loss = _model().to(device), nn.CrossEntropyLoss()
     kind = drawn.choice([torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop])
     optimizer = kind(model.parameters(), lr=0.01)
@@ -47,7 +47,7 @@ def train(drawn: random.Random, device: str = "cpu", steps: int = 20) -> None:
 
 
 def load(drawn: random.Random) -> None:
-    """An epoch from worker processes, and a file that is saved and loaded."""
+    """Run an epoch from worker processes, and save and load a file."""
     data = torch.utils.data.TensorDataset(torch.randn(32, 3), torch.arange(32))
     for x, _ in torch.utils.data.DataLoader(data, 8, shuffle=True, num_workers=drawn.choice([0, 2])):
         assert x.shape == (8, 3)
@@ -93,7 +93,7 @@ def compute(drawn: random.Random) -> None:
 
 
 def break_npu(drawn: random.Random) -> None:
-    """The same and a training loop while calls fail; then the device works again."""
+    """Run the same and a training loop while calls fail; then the device works again."""
     faults = torch.npu.simulator.faults
     faults.fail("*", drawn.choice([1, 2, "async"]), probability=0.05, seed=drawn.randrange(2**30))
     if drawn.random() < 0.5:
@@ -116,7 +116,7 @@ ROUNDS: dict[str, Round] = {
 
 
 def held() -> dict[str, float]:
-    """What this process holds."""
+    """Measure the resources that this process holds."""
     gc.collect()
     torch.npu.empty_cache()
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -149,7 +149,7 @@ def run(minutes: float, seed: int = 0, every: float = 60.0) -> list[dict[str, fl
 
 
 def growth(samples: list[dict[str, float]]) -> list[str]:
-    """What the last third of the samples holds more of than the first; the first tenth is a warm-up."""
+    """Return the resources that grow from the first third of the samples to the last; the first tenth is a warm-up."""
     samples = samples[len(samples) // 10:]
     third = max(1, len(samples) // 3)
     found = []

@@ -111,7 +111,7 @@ class Porter:
         return ours
 
     def flat(self, theirs: torch.Tensor) -> Any:
-        """The whole storage under `theirs`, as a one-dimensional tensor of its dtype."""
+        """Return the whole storage under `theirs`, as a one-dimensional tensor of its dtype."""
         storage, dtype = theirs.untyped_storage(), self(theirs.dtype)
         device = self.device if theirs.device.type == "cpu" else "meta"
         if device == "meta":
@@ -140,7 +140,7 @@ class Difference:
 
 
 def array(tensor: Any) -> np.ndarray:
-    """The values of a tensor of either library (what NumPy has no dtype for, widened)."""
+    """Return the values of a tensor of either library (widened if NumPy lacks the dtype)."""
     wider = WIDER_FOR_NUMPY.get(name_of(tensor.dtype))
     return (getattr(tensor.detach(), wider)() if wider else tensor).numpy(force=True)
 
@@ -270,7 +270,7 @@ def close(ours: np.ndarray, theirs: np.ndarray, rtol: float, atol: float) -> boo
 
 
 def worst(ours: np.ndarray, theirs: np.ndarray) -> tuple[str, str]:
-    """The two elements furthest apart, with their place."""
+    """Return the two elements furthest apart, with their place."""
     with np.errstate(all="ignore"):
         wide = complex if theirs.dtype.kind == "c" else float
         distance = np.array(np.abs(ours.astype(wide) - theirs.astype(wide)))

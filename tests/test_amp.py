@@ -190,7 +190,7 @@ def test_a_scaler_has_the_arithmetic_of_pytorch() -> None:
 
 
 def numbers(value: Any) -> list[float]:
-    """The numbers in a nesting of lists, tuples and dicts."""
+    """List the numbers in a nesting of lists, tuples and dicts."""
     if isinstance(value, dict):
         value = list(value.values())
     return [number for item in value for number in numbers(item)] if isinstance(value, (list, tuple)) else [value]

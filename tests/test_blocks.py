@@ -32,7 +32,7 @@ def helpers() -> set[threading.Thread]:
 
 
 def meet() -> threading.Barrier:
-    """What two blocks pass only at the same time."""
+    """Make a barrier that two blocks pass only at the same time."""
     return threading.Barrier(2, timeout=30)
 
 

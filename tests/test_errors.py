@@ -17,7 +17,7 @@ from .notebook.errors import ERRORS, caught
 
 
 def calls(error):
-    """The calls that an error went through, the innermost first: what was called, and the shapes of its tensors."""
+    """List the calls that an error went through, the innermost first: each function, and the shapes of its tensors."""
     found = []
     for call in error._about.calls:
         function = strongly(call.function)

@@ -29,7 +29,7 @@ POLYNOMIALS = [*(f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "sh
 
 
 def shrunk(name: str, lambd: float) -> Call:
-    """A shrinkage, by whose reciprocal the zeros have signs, and its gradient."""
+    """Make a call that returns the reciprocal of a shrinkage, which shows the signs of zeros, and its gradient."""
 
     def call(lib: Any, x: Any) -> Any:
         x = x.requires_grad_()

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 
 
 def said_by_child(function) -> int:
-    """What a function returns in a forked process, as a number below 256."""
+    """Return the result of a function in a forked process, as a number below 256."""
     child = os.fork()
     if not child:
         os._exit(int(function()))

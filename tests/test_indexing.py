@@ -20,7 +20,7 @@ LIBRARIES = (mindtorch, torch)
 
 
 def names(t: Any) -> dict[str, Any]:
-    """What the expressions below are about, in one of the libraries."""
+    """Make the tensors of the expressions below, in one of the libraries."""
     return {
         "t": t, "np": np, "F": t.nn.functional,
         "x": (t.arange(60.0) - 7).view(3, 4, 5), "m": (t.arange(12.0) - 4).view(3, 4), "v": t.arange(6.0) * 2,
@@ -32,7 +32,7 @@ def names(t: Any) -> dict[str, Any]:
 
 
 def same_for(run: Callable[..., Any], code: str) -> None:
-    """That an expression or statement gives the same tensors, or the same exception, in both libraries."""
+    """Check that an expression or statement gives the same tensors, or the same exception, in both libraries."""
     ours, theirs = ((Outcome.of(run, code, given := names(t)), given) for t in LIBRARIES)
     assert not (found := list(error_differences(ours[0], theirs[0]))), found
     if theirs[0].error is None and tensors_in(theirs[0].value):
@@ -42,7 +42,7 @@ def same_for(run: Callable[..., Any], code: str) -> None:
 
 
 def same_refusal(run: Callable[..., Any], code: str) -> None:
-    """That both libraries raise the same exception, with the same first line."""
+    """Check that both libraries raise the same exception, with the same first line."""
     ours, theirs = (Outcome.of(run, code, names(t)) for t in LIBRARIES)
     assert ours.kind() == theirs.kind() != "no error", ours.error
     mine, other = (str(outcome.error).splitlines()[0] for outcome in (ours, theirs))
@@ -303,7 +303,7 @@ REFUSED_GRADIENTS = [
 
 
 def gradients(expression: str, t: Any) -> Any:
-    """The name of an expression's node, its gradients for four leaves, and its value."""
+    """Return the name of an expression's node, its gradients for four leaves, and its value."""
     given = names(t)
     leaves = [given[name].requires_grad_() for name in "xmvz"]
     out = eval(expression, given)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this sys
 
 @pytest.fixture
 def handlers():
-    """Puts handlers that a test sets back."""
+    """Put back the handlers that a test sets."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)}
     yield
     for number, handler in before.items():
@@ -24,7 +24,7 @@ def handlers():
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    """The name of a module that raises signals half way."""
+    """Return the name of a module that raises signals half way."""
     (tmp_path / "half_way.py").write_text(
         "import signal\nfor number in (signal.SIGUSR1, signal.SIGINT, signal.SIGUSR2):\n"
         "    signal.raise_signal(number)\nvalue = 1\n")

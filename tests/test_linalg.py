@@ -20,7 +20,7 @@ LIBS = (mindtorch, torch)
 
 
 def numbers(lib: Lib, *shape: int, dtype: str = "float64", seed: int = 0) -> Any:
-    """The same normal numbers in both libraries."""
+    """Draw the same normal numbers in both libraries."""
     values = np.random.RandomState(seed).standard_normal((*shape, 2))
     values = values[..., 0] + 1j * values[..., 1] if dtype.startswith("complex") else values[..., 0]
     return lib.tensor(values.tolist(), dtype=getattr(lib, dtype))
@@ -31,7 +31,7 @@ def leaf(lib: Lib, *shape: int, dtype: str = "float64", seed: int = 0) -> Any:
 
 
 def graph(node: Any, depth: int = 8) -> Any:
-    """The names of a node and of those below it."""
+    """Return the names of a node and of those below it."""
     if node is None or depth == 0:
         return None
     return (node.name().rpartition("::")[2], *(graph(below, depth - 1) for below, _ in node.next_functions))

@@ -24,7 +24,7 @@ SPECIAL = [0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1e-45, -1e-40, 88.7, -88
 
 @pytest.fixture
 def by_numpy(monkeypatch):
-    """Runs a function while no loop is compiled."""
+    """Return a function that runs another while no loop is compiled."""
     def run(call):
         with monkeypatch.context() as patched:
             patched.setattr(Loop, "compiled", lambda self, size: None)
@@ -35,7 +35,7 @@ def by_numpy(monkeypatch):
 
 @pytest.fixture
 def used(monkeypatch):
-    """The names of the loops that run, all of which are taken to be repaid; afterwards they are as they were."""
+    """Return the names of the loops that run, all of which are taken to be repaid; restore them afterwards."""
     names, compiled = set(), Loop.compiled
     pairs = loops.arithmetic_of_lines.values()
     for loop in [*loops.arithmetic.values(), *(loop for pair in pairs for loop in pair), *vars(loops).values()]:
@@ -111,7 +111,7 @@ def places(t: Any, x: Any) -> Any:
 
 
 def twice(t: Any, x: Any, *shape: int) -> Any:
-    """The lines and as many others, which are so many that blocks are computed."""
+    """Return the lines and as many others: enough of them to be computed in blocks."""
     return t.cat([x, x + 1]).view(shape or (-1, 640))
 
 
@@ -191,7 +191,7 @@ def test_a_loop_is_given_no_index_out_of_bounds(wrong, used) -> None:
 
 
 def convolved(t: Any, x: Any, weight: Any, bias: Any, **settings: Any) -> list[Any]:
-    """What a convolution makes of images, and the gradients."""
+    """Return the convolution of images, and the gradients."""
     leaves = [part.clone().requires_grad_() for part in (x, weight, bias)]
     out = t.nn.functional.conv2d(*leaves, **settings)
     out.backward(out.detach().cos())
@@ -266,7 +266,7 @@ def tame(x: Any) -> Any:
 
 
 def classes(t: Any, x: Any) -> Any:
-    """A class for each line."""
+    """Return a class for each line."""
     return t.arange(len(lines(x))) * 7919 % 640
 
 

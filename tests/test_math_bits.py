@@ -15,7 +15,7 @@ VALUES = [[1 + 2j, 3 - 4j], [5j, 1 + 1j]]
 
 
 def outcome(program, lib):
-    """What a program says in one of the libraries, in words that are the same in both."""
+    """Describe the result of a program in one of the libraries, in words that are the same in both."""
     try:
         return str(program(lib.tensor(VALUES), lib)).replace("mindtorch", "torch")
     except Exception as error:
@@ -63,7 +63,7 @@ def test_what_is_read_is_conjugated(name) -> None:
 
 
 def written(change):
-    """A program that changes a view, and shows both it and the memory under it."""
+    """Make a program that changes a view, and shows both it and the memory under it."""
 
     def program(x, t):
         view = change(x, t)

@@ -45,7 +45,7 @@ def test_memory_that_a_tensor_is_set_to(program: Program) -> None:
 
 
 def set_in(t: Any, *layout: Any, device: str = "cpu") -> Any:
-    """What a tensor is, and one that shares its storage, after `set_` has given it a layout."""
+    """Describe a tensor, and one that shares its storage, after `set_` has given it a layout."""
     x = t.arange(2.0, device=device)
     y, storage = x.view(2), x.untyped_storage()
     x.set_(storage, *layout)
@@ -79,7 +79,7 @@ def test_a_tensor_of_a_file_does_not_grow_its_storage() -> None:
 
 
 def deterministic(program: Program) -> Program:
-    """A program while deterministic operators are asked for."""
+    """Make a program that runs another while deterministic operators are asked for."""
 
     def run(t: Any) -> Any:
         t.use_deterministic_algorithms(True)
@@ -133,7 +133,7 @@ def test_diagonals_filled_in_place(program: Program) -> None:
 
 
 def overlapping(name: str, *more: Any) -> Program:
-    """An operator whose output covers part of the memory of its input, or all of it."""
+    """Call an operator whose output covers part of the memory of its input, or all of it."""
 
     def run(t: Any) -> Any:
         memory = t.arange(10.0)
@@ -145,7 +145,7 @@ def overlapping(name: str, *more: Any) -> Program:
 
 
 def onto_itself(name: str, *more: Any) -> Program:
-    """An in-place operator whose index is the tensor that it writes to."""
+    """Call an in-place operator whose index is the tensor that it writes to."""
 
     def run(t: Any) -> Any:
         index = t.arange(3)

@@ -63,12 +63,12 @@ torch.utils.data: DataLoader Dataset RandomSampler TensorDataset
 
 
 def kind(value: Any) -> str:
-    """What a value is for a program that uses it."""
+    """Return the kind of a value, as a program uses it."""
     return "class" if isinstance(value, type) else "callable" if callable(value) else "value"
 
 
 def found(lib: Any, name: str) -> Any:
-    """What a program finds under a name: of `Tensor`, on a tensor."""
+    """Return the value that a program finds under a name; a name of `Tensor`, on a tensor."""
     parts = name.split(".")[1:]
     return getattr(lib.ones(1), parts[1]) if parts[0] == "Tensor" and parts[1:] else reduce(getattr, parts, lib)
 

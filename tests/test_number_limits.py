@@ -129,7 +129,7 @@ def test_rrelu_has_finite_bounds(program: Program) -> None:
 
 
 def many(values: list[float]) -> Program:
-    """What pooling and resampling make of these numbers, one of which must not spoil the others' places."""
+    """Make a program that pools and resamples these numbers, one of which must not spoil the others' places."""
 
     def program(t: Any) -> Any:
         line, functional = t.tensor([[values]]), t.nn.functional

@@ -12,7 +12,7 @@ from tests.support import torch
 
 
 def written_to(name: str, dtype: str, *inputs: Any) -> Program:
-    """A function that writes into a tensor of a dtype that is not its result's."""
+    """Make a function that writes into a tensor of a dtype that is not its result's."""
 
     def run(t: Any) -> Any:
         function = getattr(t, name) if "." not in name else getattr(t.linalg, name.partition(".")[2])
@@ -40,7 +40,7 @@ def test_outputs_of_the_wrong_dtype(program: Program) -> None:
 
 
 def spaced(name: str, *bounds: Any) -> Program:
-    """A sequence written into a tensor with gaps."""
+    """Make a program that writes a sequence into a tensor with gaps."""
 
     def run(t: Any) -> Any:
         whole = t.zeros(2, 3)
@@ -68,7 +68,7 @@ def test_a_sequence_that_does_not_fit_its_output_is_told_of(program: Program) ->
 
 
 def written_over(name: str, place: int, count: int) -> Program:
-    """A function of several numbers, written into one of its arguments."""
+    """Make a program that writes a function of several numbers into one of its arguments."""
 
     def run(t: Any) -> Any:
         arguments = [t.tensor([float(i), 2.5, -0.5]) for i in range(count)]
@@ -141,7 +141,7 @@ def test_a_dtype_is_refused_in_the_words_of_the_operator(name: str, dtype: str) 
 
 
 def outs(t: Any) -> Any:
-    """Writing calls, of which each comes twice: results, versions and refusals."""
+    """Make writing calls, each of them twice: results, versions and refusals."""
     x, y, found = t.tensor([1.0, 2.0, -3.0]), t.tensor([4.0, 5.0, 6.0]), []
     for target in (t.zeros(3), t.zeros(6)[:3], t.zeros(6)[::2], t.zeros(3, dtype=t.float64),
                    t.zeros(3, dtype=t.int64), t.zeros(3, dtype=t.bool), x.flip(0), y):
@@ -178,7 +178,7 @@ def test_an_observer_sees_what_is_written_each_time() -> None:
 
 
 def compared(name: str, *inputs: Any, requires: str = "both", size: tuple[int, ...] = (2,)) -> Program:
-    """A function whose result requires no grad writes into a tensor; what it wrote, and how often."""
+    """Make a function whose result does not require grad write into a tensor; return the values, and how often."""
 
     def run(t: Any) -> Any:
         given = [t.tensor(x) if isinstance(x, list) else x for x in inputs]

@@ -80,7 +80,7 @@ def restored_defaults():
 
 
 def random_array(rng, shape, dtype):
-    """An array of `shape` whose values print as `dtype` may have them (float32 stands for bfloat16)."""
+    """Draw an array of `shape` whose values print as `dtype` may have them (float32 stands for bfloat16)."""
     if dtype == "bool":
         return np.asarray(rng.random(shape) < 0.5)
     if dtype in INTEGERS:

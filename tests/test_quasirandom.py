@@ -7,7 +7,7 @@ from tests.both import Program, assert_same_outcome, each_program
 
 
 def points(*draws: Program, **options: Any) -> Program:
-    """What these draw from an engine of Sobol's, one after the other."""
+    """Make a program that draws from an engine of Sobol's, once for each of ``draws``."""
     return lambda t: [draw(engine) for engine in [t.quasirandom.SobolEngine(**options)] for draw in draws]
 
 

@@ -43,12 +43,12 @@ def array(tensor: torch.Tensor) -> np.ndarray:
 
 
 def pair(seed: int) -> tuple[Generator, torch.Generator]:
-    """A generator of each library, equally seeded."""
+    """Make a generator of each library, equally seeded."""
     return Generator().manual_seed(seed), torch.Generator().manual_seed(seed)
 
 
 def ulps(a: np.ndarray, b: np.ndarray) -> int:
-    """The largest distance of two float arrays in units in the last place (0 and -0 are one number)."""
+    """Return the largest distance of two float arrays in units in the last place (0 and -0 are one number)."""
     bits = [x.view(f"i{x.itemsize}").astype(np.int64) for x in (a, b)]
     lowest = -(2 ** (8 * a.itemsize - 1))
     ordered = [np.where(x < 0, lowest - x, x) for x in bits]

@@ -105,7 +105,7 @@ CASES = [pytest.param(call, dtype, inexact, largest, id=f"{name}-{dtype}")
 
 
 def pair(seed: int) -> tuple[Any, Any]:
-    """A generator of each library, equally seeded."""
+    """Make a generator of each library, equally seeded."""
     return mindtorch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed)
 
 

@@ -10,7 +10,7 @@ from tests.support import torch
 
 
 def rare(program: Program) -> Program:
-    """A program with a tensor of each dtype that few operators take; exceptions are part of what is compared."""
+    """Make a program with a tensor of each dtype that few operators take; exceptions are compared, too."""
 
     def run(t: Any) -> Any:
         tensors = [t.tensor([1, 2], dtype=getattr(t, name)) for name in ("uint16", "uint32", "uint64", "complex32")]

@@ -31,7 +31,7 @@ FLOATING = ("float16", "bfloat16", "float32", "float64", "complex64")
 @st.composite
 def tensors(draw: Any, dtypes: tuple[str, ...] = (*ORDERED, "complex64"), special: bool = True,
             min_dims: int = 0) -> torch.Tensor:
-    """A PyTorch tensor of small numbers, transposed or with gaps in its memory."""
+    """Draw a PyTorch tensor of small numbers, transposed or with gaps in its memory."""
     shape = tuple(draw(st.lists(st.integers(0, 4), min_size=min_dims, max_size=3)))
     dtype = getattr(torch, draw(st.sampled_from(dtypes)))
     layout = draw(st.sampled_from(["contiguous", "transposed", "gaps"]))
@@ -49,21 +49,21 @@ def tensors(draw: Any, dtypes: tuple[str, ...] = (*ORDERED, "complex64"), specia
 
 @st.composite
 def with_dim(draw: Any, **options: Any) -> tuple[torch.Tensor, int]:
-    """A tensor and one of its dimensions, which may be out of range."""
+    """Draw a tensor and one of its dimensions, which may be out of range."""
     x = draw(tensors(**options))
     return x, draw(st.integers(-x.ndim - 1, x.ndim))
 
 
 @st.composite
 def with_dims(draw: Any, **options: Any) -> tuple[torch.Tensor, Any]:
-    """A tensor and what may be given as ``dim``: None, one dimension, or a tuple of them."""
+    """Draw a tensor and a valid ``dim``: None, one dimension, or a tuple of them."""
     x, dim = draw(with_dim(**options))
     several = st.lists(st.integers(-max(x.ndim, 1), max(x.ndim, 1) - 1), max_size=3).map(tuple)
     return x, draw(st.one_of(st.none(), st.just(dim), several))
 
 
 def both(call: Call, x: torch.Tensor, *args: Any, strides: bool = True, **tolerances: Any) -> None:
-    """The call has the same outcome in both libraries."""
+    """Check that the call has the same outcome in both libraries."""
     ours, theirs = Outcome.of(call, mindtorch, port(x, mindtorch), *args), Outcome.of(call, torch, x, *args)
     assert not (found := list(error_differences(ours, theirs))), found
     if theirs.error is None:
@@ -221,7 +221,7 @@ def test_searches(call: Call, x: torch.Tensor) -> None:
 
 
 def distinct(dtype: torch.dtype, requires_grad: bool = False) -> torch.Tensor:
-    """A 4 x 5 matrix without equal elements, columns contiguous."""
+    """Make a 4 x 5 matrix without equal elements, columns contiguous."""
     values = np.random.default_rng(7).permutation(20).reshape(5, 4) / 7 - 1.3
     return torch.from_numpy(values).to(dtype).t().requires_grad_(requires_grad)
 
@@ -253,7 +253,7 @@ FIRST_ONLY = {"cdist", "pdist", "cdist by product"}
 
 
 def gradients(lib: Any, call: Call, x: Any, second: bool) -> list[Any]:
-    """The gradient of a weighted sum of all outputs, and that of the sum of its squares."""
+    """Return the gradient of a weighted sum of all outputs, and the gradient of the sum of its squares."""
     outputs = call(lib, x)
     outputs = [o for o in (outputs if isinstance(outputs, (tuple, list)) else [outputs]) if o.requires_grad]
     total = sum((o * (lib.arange(o.numel(), dtype=o.dtype) + 1).reshape(o.shape)).sum() for o in outputs)
@@ -589,7 +589,7 @@ def test_few_numbers_are_reduced_to_pytorchs_values_places_and_layouts(numbers: 
 
 
 def attempt(call: Callable[[Any, Any], Any], lib: Any, x: Any) -> Any:
-    """What a call makes of a tensor, or the class of its error."""
+    """Return the result of a call, or the class of its error."""
     try:
         return call(lib, x)
     except (IndexError, NotImplementedError, RuntimeError) as error:

@@ -47,7 +47,7 @@ def is_exception(value) -> bool:
 
 
 def of_pytorch(name):
-    """What PyTorch has under a name of ours, or None."""
+    """Return PyTorch's object under a name of ours, or None."""
     found = pytest.importorskip("torch")
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)

@@ -14,7 +14,7 @@ from tests.support import name_of, torch
 
 
 def outcome(program: Any, lib: Any) -> tuple[Any, ...]:
-    """What a program returns, in terms that are equal in both libraries, or raises; and its warnings."""
+    """Return a program's result, in terms that are equal in both libraries, or its error; and its warnings."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:

@@ -44,7 +44,7 @@ UNSPECIFIED = {"topk", "smallest", "all of topk"}  #: which of equals they find 
 
 
 def tensors(line: str, dtype: Any) -> list[Any]:
-    """A line, two lines, and a line that is not contiguous."""
+    """Make a line, two lines, and a line that is not contiguous."""
     numbers = LINES[line]
     if dtype is torch.int64:
         numbers = [number if number - number == 0 else 7 for number in numbers]

@@ -77,7 +77,7 @@ def mypy(program: Path) -> str:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
-    """A folder in which the wheel that the build makes is unpacked: what the package's users have."""
+    """Make a folder in which the wheel that the build makes is unpacked: the files that users of the package have."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), "."]
     source = folder / "source"

@@ -65,7 +65,7 @@ def calls() -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 
 def seen(value: Any) -> Any:
-    """The layout of a view, or of each of several."""
+    """Return the layout of a view, or of each of several."""
     if isinstance(value, (tuple, list)):
         return [seen(item) for item in value]
     reaches = value.untyped_storage().nbytes() // value.element_size()
@@ -100,7 +100,7 @@ def test_every_view_is_laid_out_as_pytorchs_or_refused_in_its_words(tensor: str)
 
 
 def written(t: Any) -> Any:
-    """Views that are written in place, and what the memory that they see holds then."""
+    """Write views in place; return them, and the memory that they see."""
     found = []
     views = [
         *TENSORS.values(), lambda t: t.arange(9.0).as_strided((2, 3), (1, 3), 1),

@@ -23,7 +23,7 @@ def tensor_of(shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> tor
 
 
 def both(call: Call, *inputs: torch.Tensor) -> tuple[Outcome, Outcome]:
-    """The call's outcomes in the two libraries, which agree in value, geometry, aliasing, and exception."""
+    """Return the call's outcomes in the two libraries, which agree in value, geometry, aliasing, and exception."""
     ours = [port(x, mindtorch) for x in inputs]
     got, expected = Outcome.of(call, mindtorch, *ours), Outcome.of(call, torch, *inputs)
     assert not (found := list(error_differences(got, expected))), found
@@ -339,7 +339,7 @@ def test_a_grown_storage_is_seen_by_all_views() -> None:
 
 @st.composite
 def layouts(draw: Any) -> torch.Tensor:
-    """A tensor with dimensions of size 0 and 1, permuted, cut, expanded: strides that say little."""
+    """Draw a tensor with dimensions of size 0 and 1, permuted, cut, expanded: strides that say little."""
     x = torch.arange(64.0)
     shape = draw(st.lists(st.sampled_from([0, 1, 1, 2, 3]), max_size=3))
     x = x[: int(np.prod(shape))].reshape(shape)

@@ -108,7 +108,7 @@ class Views(RuleBasedStateMachine):
                          lambda side: side.t[i].__setitem__(side.port(where), value))
 
     def set_from(self, draw: Draw) -> None:
-        """A part of one tensor, or all of it, becomes (part of) another."""
+        """Write one tensor, or a part of it, into a part of another, or all of it."""
         (i, t), (j, source) = self.pick_writable(draw), self.pick(draw)
         where = draw(st.sampled_from([..., slice(None)])) if draw(st.booleans()) else arguments.index(draw, t)
         if partly_out_of_range(t, where) or (source.requires_grad and t.dtype not in arguments.FLOATS):
@@ -178,7 +178,7 @@ class Views(RuleBasedStateMachine):
         return i, live[i]
 
     def pick_writable(self, draw: Draw) -> tuple[int, torch.Tensor]:
-        """A tensor to write to: where that is defined, and mostly where PyTorch allows it."""
+        """Pick a tensor to write to: where that is defined, and mostly where PyTorch allows it."""
         live = {i: t for i, t in self.program.live().items() if not overlaps_itself(t)}
         enabled = self.program.grad_enabled
         allowed = [i for i, t in live.items() if not (enabled and t.requires_grad and leaf(t))]

@@ -15,7 +15,7 @@ Case = Callable[[types.ModuleType], Any]
 
 
 def shown(case: Case, lib: types.ModuleType) -> str:
-    """The repr of what a program returns, or its error, without addresses."""
+    """Return the repr of a program's result, or its error, without addresses."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

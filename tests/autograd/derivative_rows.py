@@ -70,7 +70,7 @@ def indices(*values: int) -> Any:
 
 
 def grid(*shape: int) -> Any:
-    """A tensor of distinct numbers that requires grad."""
+    """Return a tensor of distinct numbers that requires grad."""
     return mindtorch.arange(prod(shape), dtype=mindtorch.float64).mul(0.7).sin().view(shape).requires_grad_()
 
 

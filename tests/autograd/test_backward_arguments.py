@@ -14,7 +14,7 @@ def leaf(t: Any) -> Any:
 
 
 def with_leaf(run: Any) -> Case:
-    """A program of a leaf: what it returns, and the leaf's gradient."""
+    """Make a program of a leaf: it returns the result, and the leaf's gradient."""
 
     def case(t: Any) -> Any:
         x = leaf(t)

@@ -13,7 +13,7 @@ NAN = float("nan")
 
 
 def first(function: Callable[..., Any], *values: Any) -> Callable[[Any], Any]:
-    """A program that shows the gradients of a function at some points, from a gradient of 1, 2, 3, ..."""
+    """Make a program that shows the gradients of a function at some points, from a gradient of 1, 2, 3, ..."""
 
     def case(t: Any) -> Any:
         inputs = [t.tensor(value, requires_grad=True) for value in values]
@@ -25,7 +25,7 @@ def first(function: Callable[..., Any], *values: Any) -> Callable[[Any], Any]:
 
 
 def second(function: Callable[..., Any], *values: Any) -> Callable[[Any], Any]:
-    """A program that shows the gradients of the squares of the gradients."""
+    """Make a program that shows the gradients of the squares of the gradients."""
 
     def case(t: Any) -> Any:
         inputs = [t.tensor(value, requires_grad=True) for value in values]

@@ -16,7 +16,7 @@ def computed(t: Any) -> Any:
 
 
 def kept(use: Any, then: Any = lambda a: None) -> Case:
-    """The gradient of ``use(t, a, x)``, of which ``a`` was computed from ``x`` and has been detached since."""
+    """Make a program that returns the gradient of ``use(t, a, x)``; ``a`` was computed from ``x``, then detached."""
 
     def run(t: Any) -> Any:
         x = t.ones(2, requires_grad=True)

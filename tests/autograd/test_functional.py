@@ -52,7 +52,7 @@ def inputs_of(lib: Any, two: bool, requires_grad: bool = False) -> Any:
 
 def called(function: str, func: Callable[..., Any], two: bool, requires_grad: bool = False, v: Any = None,
            **options: Any) -> tuple[Outcome, Outcome]:
-    """What the function of both libraries makes of the same arguments; `v` makes the vector, given the library."""
+    """Call the function of both libraries with the same arguments; `v` makes the vector, given the library."""
     outcomes = []
     for lib in LIBS:
         arguments = [func, inputs_of(lib, two, requires_grad)]
@@ -63,7 +63,7 @@ def called(function: str, func: Callable[..., Any], two: bool, requires_grad: bo
 
 
 def assert_same_outcome(outcomes: tuple[Outcome, Outcome]) -> None:
-    """The same structure and values, and with a graph where PyTorch's has one; or the same error, in the same words."""
+    """Check for the same structure and values, and a graph where PyTorch has one; or for the same error and message."""
     ours, theirs = outcomes
     assert ours.kind() == theirs.kind(), (ours.error, theirs.error)
     if theirs.error is not None:
@@ -74,7 +74,7 @@ def assert_same_outcome(outcomes: tuple[Outcome, Outcome]) -> None:
 
 
 def vectors(like: Any) -> Callable[[Any], Any]:
-    """A vector of the shapes of PyTorch's tensors."""
+    """Make vectors of the shapes of PyTorch's tensors."""
     def make(lib: Any) -> Any:
         made = [lib.linspace(-1, 2, t.numel(), dtype=lib.float64).view(t.shape) for t in tensors_in(like)]
         return tuple(made) if isinstance(like, tuple) else made[0]

@@ -23,7 +23,7 @@ def tensor(lib: types.ModuleType, values: Any = REAL, dtype: str = "float64") ->
 
 
 def hooked(hook: Callable[[Any], Any], function: Callable[[Any], Any] = lambda x: x * x) -> Callable[[Any], Any]:
-    """The function, with the gradient of its result changed on the way back."""
+    """Return the function, with the gradient of its result changed in the backward pass."""
 
     def call(x: Any) -> Any:
         result = function(x)

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 import mindtorch
+from mindtorch import registry
 from mindtorch._autograd.derivative import OperatorNode
-from mindtorch._dispatch.schemas import registry
 from mindtorch.autograd import gradcheck, gradgradcheck
 from tests.autograd.derivative_rows import CALLS, FIRST, SECOND, TOLERANCES, UNREACHED
 from tests.parity import agreeing
@@ -26,7 +26,7 @@ from tests.parity.compare import SEED, Call, database, wanted
 from tests.parity.resolve import counterpart
 from tests.support import tensors_in, torch
 
-SAMPLES = 8  # of an entry, at most, evenly spaced over its first ones
+SAMPLES = 4  # of an entry, at most, evenly spaced over its first ones
 AMONG = 100
 ELEMENTS = 10000  # at most, of all inputs of a sample
 
@@ -69,7 +69,7 @@ def checked(name: str) -> Checked:
             process = counterpart(sample.output_process_fn_grad, mindtorch)
 
             def run(*_: Any, call: Call = call, process: Callable[[Any], Any] = process) -> tuple[Any, ...]:
-                """The operator at its own arguments, which the check changes where they stand."""
+                """Call the operator with its own arguments, which the check changes in place."""
                 mindtorch.default_generator.manual_seed(SEED)
                 return tuple(tensors_in(process(wrapper(function, call.input, *call.args, **call.kwargs))))
 
@@ -93,13 +93,13 @@ def checked_call(name: str) -> Checked:
 
 
 def entries() -> list[str]:
-    """The entries that agree with PyTorch, and are differentiable."""
+    """List the differentiable entries that agree with PyTorch."""
     found = [(name, database()[name]) for name in agreeing.names("float32") if name not in FIRST]
     return [name for name, op in found if op.supports_autograd and torch.float64 in op.supported_dtypes("cpu")]
 
 
 def samples(name: str) -> list[tuple[int, Any]]:
-    """Some samples of an entry: no large ones, and none without an input to differentiate by."""
+    """Return some samples of an entry: no large ones, and none without an input to differentiate by."""
     torch.manual_seed(SEED)
     drawn = database()[name].sample_inputs("cpu", torch.float64, requires_grad=True)
     with warnings.catch_warnings():

@@ -102,7 +102,7 @@ def undefined(t: types.ModuleType) -> Any:
 
 
 def written_in_place(t: types.ModuleType) -> Any:
-    """A write moves the retained gradient to the new history; hooks stay where they were registered."""
+    """Check that a write moves the retained gradient to the new history, and that hooks stay where they were."""
     log: list[str] = []
     x, a = start(t)
     a.register_hook(lambda g: log.append("before"))
@@ -114,7 +114,7 @@ def written_in_place(t: types.ModuleType) -> Any:
 
 
 def retained_apart(t: types.ModuleType) -> Any:
-    """What is retained is a copy: who writes the gradient that passed by changes nothing of it."""
+    """Check that the retained gradient is a copy: a write to the gradient that passed by does not change it."""
     seen: list[Any] = []
     _, a = start(t)
     a.register_hook(seen.append)

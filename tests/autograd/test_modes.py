@@ -235,7 +235,7 @@ def anomaly(t: types.ModuleType) -> Any:
 
 
 def induced(t: types.ModuleType) -> Any:
-    """An error in the backward of a backward names both."""
+    """Raise an error in the backward pass of a backward pass; its notes name both."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with t.autograd.set_detect_anomaly(True):
@@ -305,7 +305,7 @@ def test_a_function_does_with_its_context_what_it_does_in_pytorch(forward: str, 
 
 
 def part_of_parts(t: types.ModuleType) -> Any:
-    """A part of a view of another dtype follows a write to the base."""
+    """Check that a part of a view of another dtype follows a write to the base."""
     z = t.tensor([1 + 2j, 3 + 4j], requires_grad=True)
     base = z * 1
     part = t.view_as_real(base)[1]

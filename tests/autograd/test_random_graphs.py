@@ -13,7 +13,7 @@ from tests.support import torch
 
 
 def program(seed: int) -> tuple[list[tuple[str, int, int]], list[int], list[int]]:
-    """Steps (operator, operand, operand) on numbered tensors, the first four of which are leaves; which to keep alive,
+    """Draw steps (operator, operand, operand) on numbered tensors, of which four are leaves; which to keep alive,
     and from which to go backward.
     """
     rng = random.Random(seed)
@@ -31,7 +31,7 @@ def program(seed: int) -> tuple[list[tuple[str, int, int]], list[int], list[int]
 
 
 def run(t: types.ModuleType, seed: int, watch: bool, retain: bool) -> tuple[list[Any], list[str]]:
-    """The gradients of the leaves; with ``watch``, the nodes that ran, in order."""
+    """Return the gradients of the leaves; with ``watch``, the nodes that ran, in order."""
     steps, alive, roots = program(seed)
     leaves = [t.tensor([[0.5, -1.0], [1.5, 2.0]], requires_grad=True), t.tensor([1.0, -2.0], requires_grad=True),
               t.tensor(0.75, requires_grad=True), t.tensor([[1.0], [3.0]])]

@@ -15,7 +15,7 @@ from tests.both import assert_same_outcome, each_program
 
 
 def given(t):
-    """An input, a weight, a bias and classes."""
+    """Make an input, a weight, a bias and classes."""
     x = (t.arange(6.0).reshape(2, 3) / 4).requires_grad_()
     weight = (t.arange(12.0).reshape(4, 3) / 8).requires_grad_()
     return x, weight, t.ones(4, requires_grad=True), t.tensor([1, 3])
@@ -32,7 +32,7 @@ def loss(t, **settings):
 
 
 def tree(node):
-    """A graph's names and edges."""
+    """Return a graph's names and edges."""
     return None if node is None else (node.name(), [(tree(below), number) for below, number in node.next_functions])
 
 

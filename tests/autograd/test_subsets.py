@@ -84,7 +84,7 @@ def numbers(values: Any) -> Any:
 
 
 def kept(node: Any) -> dict[str, Any]:
-    """The facts, and the presence of the tensors, that a node keeps."""
+    """Return the facts that a node keeps, and which tensors it keeps."""
     found = {}
     for name in dir(node):
         if name.startswith("_saved_"):

@@ -15,7 +15,7 @@ def base_and_view(t: Any) -> tuple[Any, Any]:
 
 
 def two_views(t: Any) -> tuple[Any, Any]:
-    """The outputs of a Function that returns two views."""
+    """Return the outputs of a Function that returns two views."""
 
     class Halves(t.autograd.Function):
         @staticmethod
@@ -30,7 +30,7 @@ def two_views(t: Any) -> tuple[Any, Any]:
 
 
 def history(t: Any) -> Any:
-    """The node of a view is made anew after a write to its base, and then only."""
+    """Check that the node of a view is made anew after a write to its base, and only then."""
     base, view = base_and_view(t)
     nodes = [view.grad_fn]
     for write in (lambda: None, lambda: base.mul_(2), lambda: None, lambda: view.mul_(3), lambda: None):
@@ -69,7 +69,7 @@ def made_without_grad_mode(t: Any) -> Any:
 
 
 def turned(t: Any) -> Any:
-    """A view whose layout is changed in place has the node of that, and not one of its base."""
+    """Check that a view whose layout is changed in place has the node of that change, not one of its base."""
     base, view = base_and_view(t)
     view.unsqueeze_(0).t_()
     node = view.grad_fn
@@ -77,7 +77,7 @@ def turned(t: Any) -> Any:
 
 
 def made_after_writes(device: str) -> Case:
-    """A view of what was written has its own node, though the version is not 0."""
+    """Check that a view of a tensor that was written to has its own node, although the version is not 0."""
 
     def case(t: Any) -> Any:
         base = t.ones(2, 2, requires_grad=True, device=device) * 1

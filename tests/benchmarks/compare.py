@@ -53,7 +53,7 @@ def rest_and_warm(function: Callable[[], Any]) -> None:
 
 
 def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float, threads: int) -> tuple[float, float]:
-    """The median seconds a call of each, from interleaved rounds, which begin anew where there are several threads."""
+    """Measure the median seconds a call of each, in interleaved rounds, which begin anew if there are threads."""
     repeats = []
     for function in (ours, theirs):
         once = max(min(time_once(function, 1) for _ in range(5)), 1e-7)  # the first ones may compile
@@ -68,7 +68,7 @@ def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float, 
 
 
 def import_seconds(module: str) -> float:
-    """The time that ``import module`` takes in a fresh interpreter, byte-compiled."""
+    """Measure the time that ``import module`` takes in a fresh interpreter, byte-compiled."""
     code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,

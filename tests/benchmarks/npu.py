@@ -32,7 +32,7 @@ LIMITS = {"enqueue a + b (us)": 60.0, "MLP step (times the CPU's)": 5.0}
 
 
 def microseconds(function: Callable[[], Any], calls: int = 50, rounds: int = 40) -> float:
-    """The median over rounds of the thread's processor time a call; the device is idle at the start of each."""
+    """Measure the median over rounds of the thread's processor time a call; the device is idle when a round starts."""
     times = []
     for _ in range(rounds):
         mindtorch.npu.synchronize()
@@ -44,7 +44,7 @@ def microseconds(function: Callable[[], Any], calls: int = 50, rounds: int = 40)
 
 
 def ratio(rounds: int = 120) -> float:
-    """The median over rounds of an MLP's step on the NPU, in steps on the CPU."""
+    """Measure the median over rounds of an MLP's step on the NPU, in steps on the CPU."""
     steps = mlp_sgd(mindtorch, device="npu"), mlp_sgd(mindtorch)
     ratios = []
     for turn in range(rounds):

@@ -83,7 +83,7 @@ def softmax(t: Any) -> Callable[[], Any]:
 
 
 def _compiled(t: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function, compiled by mindtorch; PyTorch runs it as it is, for that is what it is compared with."""
+    """Compile a function with mindtorch; PyTorch, with which it is compared, runs it as it is."""
     return t.compile(function) if t.__name__ == "mindtorch" else function
 
 
@@ -94,7 +94,7 @@ def pointwise_chain(t: Any) -> Callable[[], Any]:
 
 
 def pointwise_chain_of_numpy(t: Any) -> Callable[[], Any]:
-    """The same with kernels of NumPy, also where numba is installed."""
+    """Run the chain with kernels of NumPy, also where numba is installed."""
     with patch("mindtorch._compile.kernels.numba", lambda: None):
         run = pointwise_chain(t)
         run()

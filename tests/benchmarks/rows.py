@@ -14,7 +14,7 @@ Row = tuple[str, Callable[[Any], tuple[Any, ...]], Callable[..., Any]]
 # -- inputs ------------------------------------------------------------------------------------------------------------
 
 def normal(*shapes: tuple[int, ...], dtype: str = "float32", grad: bool = False) -> Callable[[Any], tuple[Any, ...]]:
-    """Normally distributed numbers in these shapes."""
+    """Draw normally distributed numbers in these shapes."""
     def make(t: Any) -> tuple[Any, ...]:
         t.manual_seed(0)
         made = tuple(t.randn(shape).to(getattr(t, dtype)) for shape in shapes)
@@ -24,7 +24,7 @@ def normal(*shapes: tuple[int, ...], dtype: str = "float32", grad: bool = False)
 
 
 def indexed(shape: tuple[int, ...], *indices: tuple[int, tuple[int, ...]]) -> Callable[[Any], tuple[Any, ...]]:
-    """Normally distributed numbers, and integers below a bound in these shapes."""
+    """Draw normally distributed numbers, and integers below a bound in these shapes."""
     def make(t: Any) -> tuple[Any, ...]:
         t.manual_seed(0)
         return t.randn(shape), *(t.randint(0, bound, size) for bound, size in indices)

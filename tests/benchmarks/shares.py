@@ -21,7 +21,7 @@ LINE = re.compile(r"^\s*([\d.]+)%\s+(\S+)", re.MULTILINE)
 
 
 def shares(program: Callable[[], Any], seconds: float) -> dict[str, float]:
-    """The shares of Python, of NumPy (with BLAS and SciPy), and of memory (the system, which hands out pages, and the C
+    """Measure the shares of Python, NumPy (with BLAS and SciPy), and memory (the system, for its pages, and the C
     library, which copies and divides them), while the program runs for so many seconds.
 
     Raises:

@@ -54,7 +54,7 @@ F.one_hot(j,5) F.pad(a,(1,1)) F.interpolate(m,scale_factor=2) F.unfold(m,2) F.sc
 
 @cache
 def _names(t: Any) -> dict[str, Any]:
-    """The tensors of the expressions."""
+    """Make the tensors of the expressions."""
     t.manual_seed(0)
     x, y, a, b = t.randn(8).abs() + 0.1, t.randn(8).abs() + 0.1, t.randn(4, 4), t.randn(4, 4)
     return {"t": t, "F": t.nn.functional, "x": x, "y": y, "z": t.zeros(8), "k": x > 0.8, "p": t.full((8,), 0.5),

@@ -18,7 +18,7 @@ Call = tuple[str, int, str]
 
 
 def walk(program: Callable[[], Any]) -> list[Call]:
-    """The functions of mindtorch that a program enters, in order: file, line and name."""
+    """List the functions of mindtorch that a program enters, in order: file, line and name."""
     calls: list[Call] = []
 
     def note(frame: FrameType, event: str, arg: Any) -> None:

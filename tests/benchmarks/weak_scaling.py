@@ -72,7 +72,7 @@ def one_rank(steps: int) -> None:
 
 
 def measured(ranks: int, steps: int) -> dict[str, Any]:
-    """What rank 0 of so many measured."""
+    """Run so many ranks and return the measurements of rank 0."""
     command = [sys.executable, "-m", "mindtorch", "launch", "-n", str(ranks), __file__, "--rank", str(steps)]
     output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout
     found: dict[str, Any] = json.loads(output.partition("MEASURED ")[2].splitlines()[0])
@@ -80,7 +80,7 @@ def measured(ranks: int, steps: int) -> dict[str, Any]:
 
 
 def model(compute: float, nbytes: float) -> list[tuple[str, str, list[float]]]:
-    """The efficiencies of ``RANKS`` by network and algorithm, if a step takes one rank ``compute`` seconds."""
+    """Compute the efficiencies of ``RANKS`` by network and algorithm, if a step takes one rank ``compute`` seconds."""
     return [(name, algorithm.__name__, [efficiency(compute, nbytes, ranks, network, algorithm, OVERLAP)
                                         for ranks in RANKS])
             for name, network in NETWORKS.items() for algorithm in (ring, tree)]

@@ -331,7 +331,7 @@ DIFFERENT = {
 
 
 def environment(t: Any) -> dict[str, Any]:
-    """The names that programs have, with the same values in either library."""
+    """Make the names that programs have, with the same values in either library."""
 
     def leaf(*shape: int, start: float = 0.1, requires_grad: bool = True) -> Any:
         count = 1
@@ -363,7 +363,7 @@ def environment(t: Any) -> dict[str, Any]:
 
 
 def recorded(t: Any, mode_class: Any, program: str) -> list[str]:
-    """The operators that a program, and the backward pass of its result, calls, as a mode sees them."""
+    """List the operators that a program, and the backward pass of its result, calls, as a mode sees them."""
 
     class Recorder(mode_class):  # type: ignore[misc]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -152,7 +152,7 @@ def test_a_key_that_a_thread_has_added_is_for_its_own_calls() -> None:
 
 
 def outcomes(call: Callable[[Any], Any], values: list[Any]) -> list[Any]:
-    """What a call makes of each value, or how it refuses it."""
+    """Return the result of a call for each value, or its error."""
     found: list[Any] = []
     for value in values:
         try:

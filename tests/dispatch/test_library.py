@@ -24,7 +24,7 @@ def namespace():
 
 
 def scaled(t, namespace):
-    """An operator with a meta kernel and a derivative."""
+    """Define an operator with a meta kernel and a derivative."""
 
     def function(x, factor=2.0):
         return x * factor
@@ -227,7 +227,7 @@ def test_a_rule_for_batches_returns_a_dimension_for_each_result(t, namespace):
 
 
 def defined(t, namespace, function, returned=None, **options):
-    """A custom operator of a function of one tensor."""
+    """Define a custom operator from a function of one tensor."""
     function.__annotations__ = {"x": t.Tensor, "return": returned or t.Tensor}
     return library(t).custom_op(f"{namespace}::made", function, mutates_args=(), **options)
 

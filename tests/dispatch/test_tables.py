@@ -13,7 +13,7 @@ from mindtorch._dispatch.tables import FamilyTable
 
 
 def table_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> FamilyTable:
-    """A table whose family ``linalg`` is written in a module of this source, which finds the table as ``TABLE``."""
+    """Make a table whose family ``linalg`` is in a module of this source, which finds the table as ``TABLE``."""
     package = tmp_path / "rows_of_a_test"
     package.mkdir()
     (package / "__init__.py").write_text("")

@@ -18,7 +18,7 @@ def module(t, name):
 
 
 def recorder(t, note=lambda func, types, args, kwargs: str(func)):
-    """A mode that notes every operator, and runs it."""
+    """Make a mode that notes every operator, and runs it."""
 
     class Recorder(module(t, "utils._python_dispatch").TorchDispatchMode):
         def __init__(self):
@@ -33,7 +33,7 @@ def recorder(t, note=lambda func, types, args, kwargs: str(func)):
 
 
 def wrapper(t):
-    """A subclass without elements around a tensor, as in PyTorch's documentation."""
+    """Make a subclass without elements around a tensor, as in PyTorch's documentation."""
     tree_map = module(t, "utils._pytree").tree_map
 
     class Logging(t.Tensor):

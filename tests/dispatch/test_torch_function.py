@@ -26,7 +26,7 @@ def plain(t):
 
 
 def logger(t):
-    """A mode that notes the name of every function."""
+    """Make a mode that notes the name of every function."""
 
     class Logger(overrides(t).TorchFunctionMode):
         def __init__(self):

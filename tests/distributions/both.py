@@ -29,12 +29,12 @@ class Parameters:
 
 
 def made(name: str, lib: Any, **options: Any) -> Any:
-    """The distribution of a case in a library."""
+    """Make the distribution of a case in a library."""
     return CASES[name](lib.distributions, Parameters(lib, **options))
 
 
 def told(program: Callable[[Any], Any], lib: Any, seed: int = 0) -> Any:
-    """What a program of a library returns, or the error that it raises, and the state of the generator then."""
+    """Return the result of a library's program, or its error, and the generator's state afterwards."""
     seed_all(lib, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

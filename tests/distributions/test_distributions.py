@@ -19,7 +19,7 @@ names = pytest.mark.parametrize("name", CASES)
 
 
 def values(name: str, lib: Any, dtype: str = "float64") -> Any:
-    """Samples of the case that PyTorch draws, in a library."""
+    """Return samples of the case, drawn by PyTorch, in a library."""
     seed_all(torch, 1)
     samples = made(name, torch, dtype=dtype).sample((4,))
     return lib.tensor(array(samples), dtype=getattr(lib, str(samples.dtype).removeprefix("torch.")))

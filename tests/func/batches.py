@@ -41,7 +41,7 @@ WANTING = re.compile(r"batching rule for ([\w:.]+\w)")
 
 
 def other(tensor: Any, lib: Any) -> Any:
-    """A second element: the numbers of the first in another order, so that both are in the operator's domain."""
+    """Make a second element: the numbers of the first in another order, so that both are in the operator's domain."""
     return tensor.detach().reshape(-1).flip(0).reshape(tensor.shape) if tensor.ndim != 2 else tensor.detach().clone()
 
 
@@ -64,7 +64,7 @@ class Batch:
         self.call = call
 
     def gradient(self, *tensors: Any) -> Any:
-        """The derivatives of the sum of the results by all tensors that have one."""
+        """Return the derivatives of the sum of the results with respect to all tensors that have one."""
         where = [i for i, t in enumerate(tensors) if t.is_floating_point()]
 
         def total(*chosen: Any) -> Any:
@@ -99,7 +99,7 @@ WAYS: dict[str, Callable[[int], bool]] = {
 
 
 def compare(op: Any, limit: int) -> Iterator[tuple[str, str]]:
-    """What differs, and which operators looped: pairs of a kind and a text.
+    """Yield differences, and which operators looped: pairs of a kind and a text.
 
     Raises:
         Missing: if the library lacks the operator.

@@ -20,12 +20,12 @@ Function = Callable[..., Any]
 
 
 def flat(value: Any) -> list[Any]:
-    """The leaves of what an operator returned, which in PyTorch may be a struct sequence."""
+    """List the leaves of an operator's result, which may be a struct sequence in PyTorch."""
     return tree_leaves(tuple(value) if isinstance(value, tuple) else value)
 
 
 def values(value: Any) -> list[Any]:
-    """The tensors of a nested value as arrays, with whether they require grad; other leaves as they are."""
+    """Return the tensors of a nested value as arrays, with whether they require grad; other leaves as they are."""
     leaves = flat(value)
     return [(np.asarray(leaf.detach().tolist()), leaf.requires_grad) if hasattr(leaf, "detach") else leaf
             for leaf in leaves]
@@ -33,7 +33,7 @@ def values(value: Any) -> list[Any]:
 
 def outcomes(function: Function, *shapes: tuple[int, ...], requires_grad: bool = False,
              dtype: str = "float64") -> tuple[Outcome, Outcome]:
-    """What ``function(lib, lib.func, *tensors)`` gives, on normal numbers of these shapes."""
+    """Return the outcomes of ``function(lib, lib.func, *tensors)`` on normal numbers of these shapes."""
     numbers = [np.random.RandomState(i).randn(*shape) for i, shape in enumerate(shapes)]
     found = []
     for lib in LIBS:
@@ -43,7 +43,7 @@ def outcomes(function: Function, *shapes: tuple[int, ...], requires_grad: bool =
 
 
 def plain(error: Exception | None) -> str:
-    """An error's message without what is special to one library or one time."""
+    """Return an error's message without parts that depend on the library or on time."""
     return re.sub(r"mindtorch\._tensor\.|mindtorch\.|torch\.| at 0x\w+", "", str(error))
 
 

@@ -34,7 +34,7 @@ NOT_COMPARED = {
 
 
 def tangents(function: Any, call: Call, lib: Any) -> list[Any]:
-    """The tangents of the outputs along random tangents of the inputs, as arrays."""
+    """Compute the tangents of the outputs along random tangents of the inputs, as arrays."""
     forward = lib.autograd.forward_ad
     inputs = {id(t): i for i, t in enumerate(t for t in call.tensors if t.requires_grad)}
 
@@ -55,7 +55,7 @@ def tangents(function: Any, call: Call, lib: Any) -> list[Any]:
 
 
 def differences(op: Any, dtype: torch.dtype, limit: int) -> Iterator[str]:
-    """What differs for the first samples of an entry.
+    """Yield the differences for the first samples of an entry.
 
     Raises:
         Missing: if the library lacks the operator.
@@ -83,7 +83,7 @@ def differences(op: Any, dtype: torch.dtype, limit: int) -> Iterator[str]:
 
 
 def entries(dtype: torch.dtype) -> Iterator[tuple[str, Any]]:
-    """The entries that are to agree."""
+    """Yield the entries that must agree."""
     for name, op in database().items():
         if (op.supports_autograd and op.supports_forward_ad and dtype in op.supported_dtypes("cpu")
                 and name not in EXCLUDED and name not in NOT_COMPARED):

@@ -133,7 +133,7 @@ def tangent_of_other_strides(lib: Any, x: Any, v: Any) -> Any:
 
 
 def written_through_a_view(lib: Any, x: Any, v: Any) -> Any:
-    """What a Function made with a tangent of other strides has its tangent written, too."""
+    """Write a Function's output, made with a tangent of other strides: its tangent is written, too."""
 
     class Turned(lib.autograd.Function):
         @staticmethod

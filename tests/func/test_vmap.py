@@ -17,7 +17,7 @@ from tests.support import assert_same, seed_all, torch
 
 
 def written(x: Any, place: Any, value: Any) -> Any:
-    """A copy in which a value stands at a place."""
+    """Return a copy with a value at a place."""
     x = x.clone()
     x[place] = value
     return x
@@ -215,7 +215,7 @@ class TestFunction:
 
     @staticmethod
     def square(lib: Any, **attributes: Any) -> Any:
-        """A Function with a derivative in forward mode that is ten times too large, so that one can see it used."""
+        """Make a Function whose derivative in forward mode is ten times too large, so that its use shows."""
 
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
             ctx.save_for_backward(*inputs)

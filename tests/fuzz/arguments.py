@@ -115,7 +115,7 @@ def explanation(operator: str, difference: str) -> str | None:
 
 
 def calls() -> list[tuple[Operator, Call]]:
-    """The operators that both libraries have as a function or a method, and how to call them."""
+    """List the operators that both libraries have as a function or a method, and how to call them."""
     places = (torch, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft, torch.Tensor)
     found = []
     for packet, overloads in sorted(mindtorch.registry.packets.items()):
@@ -129,7 +129,7 @@ def calls() -> list[tuple[Operator, Call]]:
 
 
 def tensor(drawn: random.Random, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """A tensor of small numbers, now and then transposed, or of special numbers."""
+    """Draw a tensor of small numbers, now and then transposed, or of special numbers."""
     kind, count = getattr(torch, dtype), torch.Size(shape).numel()
     values = [drawn.choice([0, 1, 2, 3, -1, -2, 0.5, 1.25]) for _ in range(count)]
     if drawn.random() < 0.06:

@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 def part(t: Any, n: int, m: int) -> Any:
-    """Some rows of a tensor, as a view."""
+    """Return some rows of a tensor, as a view."""
     rows = t.shape[0] if t.dim() else 0
     return t[n % (rows + 1):][: 1 + m % 3] if rows else t.view(1)
 
@@ -91,7 +91,7 @@ WRITES: dict[str, Callable[..., Any]] = {
 
 
 def program(drawn: random.Random) -> list[Step]:
-    """Steps that begin with new tensors; one in three writes."""
+    """Draw steps that begin with new tensors; one in three writes."""
     names = [*READS, *WRITES, *[*WRITES] * (len(READS) // (2 * len(WRITES))), "new"]
     chosen = ["new", "new", *(drawn.choice(names) for _ in range(drawn.randrange(4, 14)))]
     return [Step(name, tuple(drawn.randrange(1000) for _ in range(4))) for name in chosen]
@@ -175,7 +175,7 @@ def plainly(steps: list[Step], drawn: random.Random) -> list[str]:
 
 
 def in_pipeline(steps: list[Step], drawn: random.Random) -> list[str]:
-    """Recorded, and run when somebody looks at a value, or at the end."""
+    """Record the steps; they run when a value is read, or at the end."""
     run = Run(mindtorch)
     with mindtorch.pipeline():
         for step in steps:

@@ -13,7 +13,7 @@ SAMPLE = 150  #: programs that are run in each way
 
 
 def differing(way: str) -> str:
-    """What differs in the sample of one way."""
+    """Return the differences in the sample of one way."""
     found = []
     for number in range([*WAYS].index(way), SAMPLE * len(WAYS), len(WAYS)):
         outcome = case(number, seed=7)

@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def fate(tree: Tree, mutant: Mutant, test_modules: list[str]) -> str:
-    """What becomes of a mutant: one of ``FATES``. A survivor is printed."""
+    """Return the fate of a mutant: one of ``FATES``. Print a survivor."""
     tests = tree.covering(mutant, test_modules)
     if tests and tree.catches(mutant, tests):
         print(".", end="", file=sys.stderr, flush=True)
@@ -58,7 +58,7 @@ def fate(tree: Tree, mutant: Mutant, test_modules: list[str]) -> str:
 
 
 def table(rows: list[tuple[str, Counter[str]]]) -> str:
-    """What became of the mutants of each area, and the share of those that could have been caught that survived."""
+    """Tabulate the fates of the mutants of each area, and the share of survivors among those that tests could catch."""
     rows = [*rows, ("all", sum((counts for _, counts in rows), Counter()))]
     lines = [f"| {name} | {counts.total()} | {' | '.join(str(counts[fate]) for fate in FATES)} "
              f"| {counts['survived'] / max(counts.total() - counts['equivalent'], 1):.0%} |" for name, counts in rows]

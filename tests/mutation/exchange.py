@@ -27,7 +27,7 @@ PRELOADED = ("torch", "torch.testing._internal.common_optimizers", "scipy.specia
 
 
 def functions_of(code: CodeType) -> Iterator[CodeType]:
-    """The code of all functions in that of a module, but for class bodies."""
+    """Yield the code of all functions in a module's code, except for class bodies."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             if constant.co_flags & 2:  # CO_NEWLOCALS: a class body has none

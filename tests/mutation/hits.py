@@ -90,7 +90,7 @@ def first_line(statement: ast.stmt) -> int:
 
 
 def statement_at(source: str, line: int) -> tuple[range, bool, bool]:
-    """The lines of the innermost statement at a line; whether it is one that defines a function; and whether it runs
+    """Return the lines of the innermost statement at a line; whether it defines a function; and whether it runs
     when the module is imported.
     """
     around = [statement for statement in ast.walk(ast.parse(source)) if isinstance(statement, ast.stmt)

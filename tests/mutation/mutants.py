@@ -71,7 +71,7 @@ def mutants(path: str, source: str) -> list[Mutant]:
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that do something when the module is imported or runs: no annotations, docstrings, ``__all__``."""
+    """Yield the nodes that run with the module or at import: no annotations, docstrings, ``__all__``."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_comment") or (name == "values" and isinstance(node, ast.JoinedStr)):
             continue
@@ -132,7 +132,7 @@ def conditions(node: ast.AST) -> list[ast.expr]:
 
 
 def changed(node: ast.AST, field: str, value: object) -> str:
-    """The text of a node with another value of a field."""
+    """Return the text of a node with another value of a field."""
     other = copy.copy(node)
     setattr(other, field, value)
     return ast.unparse(other) if isinstance(node, ast.stmt) else f"({ast.unparse(other)})"

@@ -156,7 +156,7 @@ class Tree:
         return [moved[line] for line in lines if line in moved]
 
     def covering(self, mutant: Mutant, test_modules: Sequence[str]) -> list[tuple[str, float]]:
-        """The tests that run a mutant's statement, or the function that it defines, and how long each takes, the
+        """List the tests that run a mutant's statement, or the function that it defines, and how long each takes, the
         fastest first; all tests where the statement is run by an import, or by none of them.
         """
         tests = {test: facts for module in test_modules for test, facts in self.tests[module].items()}

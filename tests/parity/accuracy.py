@@ -20,7 +20,7 @@ WIDER = {torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.floa
 
 
 def widened(sample: Any, dtype: torch.dtype) -> Any:
-    """The sample with all that has this dtype in double precision."""
+    """Return the sample with everything of this dtype in double precision."""
 
     def widen(value: Any) -> Any:
         if isinstance(value, torch.dtype):

@@ -10,13 +10,13 @@ TABLE = Path(__file__).with_name("agreeing.txt")
 
 
 def read() -> dict[str, list[str]]:
-    """The entries and the dtypes in which each agrees."""
+    """Read the entries and the dtypes in which each agrees."""
     rows = (line.split() for line in TABLE.read_text().splitlines()) if TABLE.exists() else ()
     return {name: dtypes for name, *dtypes in rows}
 
 
 def names(dtype: str) -> list[str]:
-    """The entries that agree in `dtype`."""
+    """List the entries that agree in `dtype`."""
     return [name for name, dtypes in read().items() if dtype in dtypes]
 
 
@@ -34,7 +34,7 @@ EVERY = 24  # of how many entries in another dtype than float32 and int64 one is
 
 
 def sampled() -> list[tuple[str, str]]:
-    """The entries, with their dtype, that the test suite compares: all in float32 and int64, a sample in the others."""
+    """List the entries that the suite compares, with their dtype: all in float32 and int64, a sample in the others."""
     pairs = [(name, dtype) for name, dtypes in read().items() for dtype in dtypes]
     usual = [pair for pair in pairs if pair[1] in ("float32", "int64")]
     return usual + [pair for pair in pairs if pair not in set(usual)][::EVERY]

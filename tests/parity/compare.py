@@ -211,7 +211,7 @@ class Comparison:
 
     def same(self, ours: Outcome, theirs: Outcome, *, whole: bool = False,
              exact: Callable[[], Outcome] | None = None) -> Iterator[Difference]:
-        """The outcomes agree: the same type of exception, or the same result, as far as it is determined."""
+        """Check that the outcomes agree: the same type of exception, or the same result, as far as it is determined."""
         yield from error_differences(ours, theirs)
         if theirs.error is None and ours.error is None:
             whole = whole or not self.gauge
@@ -221,7 +221,7 @@ class Comparison:
 
     def near(self, ours: Any, theirs: Any, exact: Callable[[], Outcome] | None = None,
              values: bool = True) -> Iterator[Difference]:
-        """The values agree within the tolerance, or within what `accuracy` allows."""
+        """Check that the values agree within the tolerance, or within what `accuracy` allows."""
         compare = functools.partial(differences, ours, theirs, rtol=self.rtol, device=self.device)
         found = list(compare(atol=self.atol, values=values))
         if self.dtype in WIDER and any(difference.kind == "value" for difference in found):
@@ -232,11 +232,11 @@ class Comparison:
         yield from found
 
     def exact(self) -> Outcome:
-        """What PyTorch computes in double precision."""
+        """Return PyTorch's result in double precision."""
         return Call(widened(self.sample, self.dtype), torch).run(self.op.op)
 
     def exact_gradients(self, seeds: list[torch.Tensor]) -> Outcome:
-        """The gradients in double precision."""
+        """Return the gradients in double precision."""
         call = Call(widened(self.sample, self.dtype), torch)
         outputs = wanted(tensors_in(Outcome.of(self.sample.output_process_fn_grad,
                                                call.run(self.op.op).value).value))
@@ -244,13 +244,13 @@ class Comparison:
                           [seed.to(out.dtype) for seed, out in zip(seeds, outputs, strict=False)], allow_unused=True)
 
     def determined(self, ours: Outcome, theirs: Outcome) -> tuple[Outcome, Outcome]:
-        """The part of results that is unique."""
+        """Return the part of results that is unique."""
         if self.op.name in ANY_OF_EQUALS:
             return self.elements(ours), self.elements(theirs)
         return self.processed(ours, theirs)
 
     def function(self, function: Callable[..., Any]) -> Iterator[Difference]:
-        """The function itself: result, aliasing, what happened to the inputs, gradients."""
+        """Check the function itself: result, aliasing, its effect on the inputs, gradients."""
         ours, theirs = Call(self.sample, self.lib, self.device), Call(self.sample, torch)
         got, expected = ours.run(function), theirs.run(self.op.op)
         if expected.error is not None and any(t.requires_grad for t in theirs.tensors):
@@ -265,12 +265,12 @@ class Comparison:
             self.check_gradients(got, expected, ours, theirs)
 
     def called(self, our_function: Callable[..., Any], function: Callable[..., Any]) -> Iterator[Difference]:
-        """A method or an operator: result, aliasing."""
+        """Check a method or an operator: result, aliasing."""
         ours, theirs = Call(self.sample, self.lib, self.device), Call(self.sample, torch)
         yield from self.compared(ours.run(our_function), theirs.run(function), ours, theirs)
 
     def written(self, our_function: Callable[..., Any], function: Callable[..., Any]) -> Iterator[Difference]:
-        """An in-place variant: it writes to its input, returns it, and the gradients are right afterwards."""
+        """Check an in-place variant: it writes to its input, returns it, and the gradients are right afterwards."""
         ours, theirs = Call(self.sample, self.lib, self.device), Call(self.sample, torch)
         ours.own_input()
         theirs.own_input()
@@ -296,7 +296,7 @@ class Comparison:
             yield Difference("version", *versions, "inputs")
 
     def processed(self, got: Outcome, expected: Outcome) -> tuple[Outcome, Outcome]:
-        """The outcomes after the sample's own function to the part that is unique and differentiable."""
+        """Apply the sample's own function, which leaves the unique and differentiable part, to the outcomes."""
         process = self.sample.output_process_fn_grad
         return (Outcome.of(counterpart(process, self.lib), got.value), Outcome.of(process, expected.value))
 
@@ -360,7 +360,7 @@ class Comparison:
             yield from self.near(our_outs, outs, values=self.values and not self.gauge)
 
     def meta(self, function: Callable[..., Any]) -> Iterator[Difference]:
-        """The meta device gives the metadata of PyTorch's CPU result, or both meta devices cannot."""
+        """Check that the meta device gives the metadata of PyTorch's CPU result, or that both meta devices cannot."""
         expected = Call(self.sample, torch, grad=False).run(self.op.op)
         if expected.error is not None:
             return
@@ -393,7 +393,7 @@ def wanted(tensors: list[Any]) -> list[Any]:
 
 
 def scattered(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor of the same shape and dtype, with reversed strides and other values."""
+    """Make a tensor of the same shape and dtype, with reversed strides and other values."""
     return tensor.new_ones(tensor.shape[::-1]).permute(tuple(reversed(range(tensor.ndim))))
 
 
@@ -402,7 +402,7 @@ def emptied(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def retyped(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor of the same shape, in a dtype that the result may not be cast to."""
+    """Make a tensor of the same shape, in a dtype that the result may not be cast to."""
     return torch.ones_like(tensor, dtype=torch.bool if tensor.dtype != torch.bool else torch.int32)
 
 

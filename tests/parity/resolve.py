@@ -31,7 +31,7 @@ def look_up(root: Any, path: str) -> Any:
 
 
 def path_of(function: Any, hint: str) -> str | None:
-    """The dotted path under `torch` at which `function` is found: `hint`, or else its own name."""
+    """Return the dotted path under `torch` at which `function` is found: `hint`, or else its own name."""
     for name in (hint.removeprefix("torch."), getattr(function, "__name__", "")):
         for namespace in NAMESPACES:
             path = f"{namespace}.{name}".lstrip(".")
@@ -44,7 +44,7 @@ def path_of(function: Any, hint: str) -> str | None:
 
 
 def counterpart(function: Any, lib: types.ModuleType, hint: str = "") -> Callable[..., Any]:
-    """What `function` is in `lib`: found by its qualified name, or, for a Python function of the database,
+    """Find the counterpart of `function` in `lib`: by its qualified name, or, for a Python function of the database,
     the same code with `torch` meaning `lib`. Raises Missing or Unportable.
     """
     path = path_of(function, hint)
@@ -64,7 +64,7 @@ def counterpart(function: Any, lib: types.ModuleType, hint: str = "") -> Callabl
 
 
 def rebind(function: types.FunctionType, lib: types.ModuleType) -> types.FunctionType:
-    """The same Python function, with the global name `torch` (and the seeding helper) meaning `lib`'s."""
+    """Copy a Python function so that the global name `torch` (and the seeding helper) means `lib`'s."""
     used = names_in(function.__code__)
     if not used & {"torch", "wrapper_set_seed"} and not function.__closure__:
         return function
@@ -78,13 +78,13 @@ def rebind(function: types.FunctionType, lib: types.ModuleType) -> types.Functio
 
 
 def names_in(code: types.CodeType) -> set[str]:
-    """The names that a function and the functions inside it use."""
+    """Collect the names that a function and the functions inside it use."""
     inner = (names_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
     return set(code.co_names).union(*inner)
 
 
 def seeded(lib: types.ModuleType, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The database's `wrapper_set_seed`: call with the generator seeded."""
+    """Make the database's `wrapper_set_seed`: call with the generator seeded."""
     seed_all(lib, 42)
     return function(*args, **kwargs)
 

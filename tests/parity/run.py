@@ -65,7 +65,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def family(op: Any) -> str:
-    """The family that an entry is listed under: its namespace, else the kind of its OpInfo."""
+    """Return the family that an entry is listed under: its namespace, else the kind of its OpInfo."""
     namespace = op.name.partition(".")[0]
     return namespace if namespace in NAMESPACES else CLASS_FAMILIES.get(type(op).__name__, "other")
 
@@ -139,7 +139,7 @@ def details(results: list[Result]) -> Iterator[str]:
 
 
 def in_scope(dtype: str) -> list[str]:
-    """The entries that PyTorch supports in a dtype, but for those that nothing can be compared of."""
+    """List the entries that PyTorch supports in a dtype, except for those without anything to compare."""
     return [name for name, op in database().items()
             if getattr(torch, dtype) in op.supported_dtypes("cpu") and name not in EXCLUDED]
 

@@ -35,7 +35,7 @@ def test_pytorch_agrees_with_pytorch(name: str, dtype: torch.dtype) -> None:
 
 
 def moved(x: torch.Tensor) -> torch.Tensor:
-    """The same tensor, one element into a larger storage."""
+    """Return the same tensor, one element into a larger storage."""
     return torch.cat([x.new_zeros(1), x.flatten()])[1:].view(x.shape)
 
 

@@ -12,7 +12,7 @@ from tests.support import torch
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A list of its own, and a library `wrong` in which `abs` is."""
+    """Make a separate list, and a library `wrong` in which `abs` is wrong."""
     path = tmp_path / "agreeing.txt"
     monkeypatch.setattr(agreeing, "TABLE", path)
     monkeypatch.setitem(sys.modules, "wrong", Altered(torch, abs=lambda x, **k: torch.abs(x, **k) + 1))

@@ -26,7 +26,7 @@ def plain(value: Any) -> Any:
 
 
 def both(program: Any) -> None:
-    """A program gives the same in both libraries, and leaves the generators in the same state."""
+    """Check that a program gives the same in both libraries, and leaves the generators in the same state."""
     found = []
     for lib in (torch, mindtorch):
         seed_all(lib, 3)
@@ -41,7 +41,7 @@ def rows(lib: types.ModuleType) -> Any:
 
 
 def draws(lib: types.ModuleType) -> Any:
-    """A dataset whose samples come from all generators of the process."""
+    """Make a dataset whose samples come from all generators of the process."""
 
     class Draws(lib.utils.data.Dataset):  # type: ignore[name-defined, misc]
         def __len__(self) -> int:

@@ -37,7 +37,7 @@ class Of(Dataset):
 
 
 def children() -> set[str]:
-    """This process's children, but for multiprocessing's own helper, which stays for good."""
+    """List this process's children, except for multiprocessing's own helper, which stays for good."""
     found = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     return set(found) - {str(getattr(resource_tracker._resource_tracker, "_pid", None))}
 
