@@ -44,7 +44,7 @@ settings.load_profile("same every time")
 REQUIRE_ALL = os.environ.get("MINDTORCH_REQUIRE_ALL") == "1"
 torch = None
 if importlib.util.find_spec("torch") is not None:
-    import torch
+    import torch  # type: ignore[no-redef]
 
     torch.set_num_threads(1)
 

@@ -353,7 +353,7 @@ class Outcome:
 def error_differences(ours: Outcome, theirs: Outcome, where: str = "") -> Iterator[Difference]:
     """Both raise the same type of exception, or neither raises."""
     if ours.kind() != theirs.kind():
-        yield Difference("error", *(f"{o.kind()} ({first_line(o.error)})" if o.error else o.kind()
+        yield Difference("error", *(f"{o.kind()} ({first_line(o.error)})" if o.error else o.kind()  # type: ignore[call-arg]
                                     for o in (ours, theirs)), where)
 
 

@@ -132,7 +132,7 @@ def test_what_is_wrong_raises_the_errors_of_pytorch(wrong) -> None:
     for lib in (torch, mindtorch):
         with pytest.raises((TypeError, ValueError, RuntimeError)) as raised:
             wrong(lib)
-        found = type(raised.value) if lib is torch else found  # noqa: F821
+        found = type(raised.value) if lib is torch else found  # type: ignore[has-type] # noqa: F821
     assert found is type(raised.value)
 
 

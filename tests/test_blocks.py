@@ -353,7 +353,7 @@ def test_integers_are_multiplied_exactly(largest):
     random = np.random.RandomState(0)
     for dtype in (np.int64, np.int32, np.uint8):
         left, right = (random.randint(-largest, largest, shape).astype(dtype) for shape in ((40, 30), (30, 50)))
-        np.testing.assert_array_equal((torch.from_numpy(left) @ torch.from_numpy(right)).numpy(), left @ right)
+        np.testing.assert_array_equal((torch.from_numpy(left) @ torch.from_numpy(right)).numpy(), left @ right)  # type: ignore[operator]
 
 
 def test_what_is_clamped_in_one_pass_keeps_zeros_and_nans():
@@ -447,7 +447,7 @@ def test_a_mask_chooses_elements_and_rows_as_numpy_does(dtype, share):
     for size in (1, 2, 3):
         mask = torch.from_numpy(random.random(x.shape[:size]) < share)
         for given in (x, x.mT.clone().mT):
-            expected = given._array[mask.numpy()]
+            expected = given._array[mask.numpy()]  # type: ignore[index]
             chosen = given[mask]
             assert (chosen.dtype, chosen.shape) == (x.dtype, expected.shape) and chosen.is_contiguous()
             assert chosen._array.tobytes() == expected.tobytes()

@@ -60,9 +60,9 @@ def test_the_cpu_has_a_stream_without_events(program) -> None:
 
 
 def test_streams_and_events_of_a_device_are_of_its_own_class() -> None:
-    stream = mindtorch.Stream("npu", priority=0)
+    stream = mindtorch.Stream("npu", priority=0)  # type: ignore[call-arg]
     assert type(stream) is mindtorch.npu.Stream and isinstance(mindtorch.npu.default_stream(), mindtorch.Stream)
-    event = mindtorch.Event("npu", enable_timing=True)
+    event = mindtorch.Event("npu", enable_timing=True)  # type: ignore[call-arg]
     event.record(stream)
     assert type(event) is mindtorch.npu.Event and event.device == mindtorch.device("npu:0")
     event.synchronize()

@@ -118,7 +118,7 @@ def test_the_second_derivative_is_right() -> None:
 def shown(lib, mode_type, program):
     seen = []
 
-    class Shown(mode_type):
+    class Shown(mode_type):  # type: ignore[valid-type]
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             seen.append((str(func), [a.is_conj() for a in args if isinstance(a, lib.Tensor)]))
             return func(*args, **(kwargs or {}))

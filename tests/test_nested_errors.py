@@ -77,7 +77,7 @@ def leaf():
 def transformer():
     model = nn.Module()
     model.layers = nn.ModuleList([Attention(nn.Linear(3, 3)), Attention(nn.Linear(4, 5))])
-    model.forward = lambda x: model.layers[1](model.layers[0](x))
+    model.forward = lambda x: model.layers[1](model.layers[0](x))  # type: ignore[method-assign]
     model(torch.ones(2, 3))
 
 

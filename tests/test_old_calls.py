@@ -25,7 +25,7 @@ def test_numbers_and_orders_that_operators_once_took(program: Program) -> None:
 
 def test_a_deprecated_order_of_arguments_is_told() -> None:
     with pytest.warns(UserWarning, match=r"(?s)overload of addcmul is deprecated:.*Number value.*signatures instead"):
-        made = mindtorch.addcmul(mindtorch.ones(2), 2, mindtorch.ones(2), mindtorch.ones(2))
+        made = mindtorch.addcmul(mindtorch.ones(2), 2, mindtorch.ones(2), mindtorch.ones(2))  # type: ignore[call-arg]
     assert made.tolist() == [3.0, 3.0]
 
 

@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -120,7 +120,7 @@ def test_samplers_may_follow_each_other_in_any_order(seed: int) -> None:
     g, h = pair(seed)
     choice = np.random.RandomState(seed)
     for _ in range(200):
-        ours, theirs, dtype, within_ulps = CASES[choice.randint(len(CASES))].values
+        ours, theirs, dtype, within_ulps = cast(Any, CASES[choice.randint(len(CASES))].values)
         n = int(2 ** choice.uniform(0, 10))
         expected = theirs(torch.empty(n, dtype=getattr(torch, dtype)), h)
         assert_equal(ours(g, n, numpy_dtype(dtype)), expected, within_ulps)

@@ -561,7 +561,7 @@ def test_lerp_takes_any_number(weight: float) -> None:
         assert_same(ours, theirs)
 
 
-FEW: list[Callable[[Any, Any], Any]] = [
+OF_FEW: list[Callable[[Any, Any], Any]] = [
     lambda t, x: x.max(), lambda t, x: x.min(), lambda t, x: x.prod(), lambda t, x: x.sum(), lambda t, x: x.argmax(),
     lambda t, x: x.argmin(keepdim=True), lambda t, x: x.prod(dtype=t.float64), lambda t, x: x.sum(dtype=t.float64),
     lambda t, x: x.cumsum(0), lambda t, x: x.cumprod(-1), lambda t, x: x.cumsum(5),
@@ -579,7 +579,7 @@ NUMBERS = [[[3.0, 1.0, 3.0], [1.0, 3.0, 1.0]], [[0.0, -0.0], [-0.0, 0.0]], [[flo
 
 @pytest.mark.parametrize("numbers", NUMBERS, ids=repr)
 def test_few_numbers_are_reduced_to_pytorchs_values_places_and_layouts(numbers: Any) -> None:
-    for call in FEW:
+    for call in OF_FEW:
         for view in (lambda x: x, lambda x: x.mT if x.dim() > 1 else x[::2] if x.dim() else x):
             ours, theirs = (attempt(call, lib, view(lib.tensor(numbers))) for lib in (mindtorch, torch))
             if isinstance(theirs, type):

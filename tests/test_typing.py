@@ -127,7 +127,7 @@ def test_checkers_find_misspelt_names(checker, installed):
     said = checker(program)
     for line, (typo, name) in enumerate(TYPOS.items(), PROGRAM.count("\n") + 1):
         assert re.search(rf"{program.name}:{line}:.*error", said), f"{typo} is no error:\n{said}"
-        assert name in re.search(rf"{program.name}:{line}:.*error.*", said)[0]
+        assert name in re.search(rf"{program.name}:{line}:.*error.*", said)[0]  # type: ignore[index]
 
 
 def test_the_stub_has_what_tensors_have(installed):

@@ -95,7 +95,7 @@ def test_first_derivatives(function: str, name: tuple[str, bool], requires_grad:
     v = None
     if function != "jacobian":
         inputs = inputs_of(torch, two)
-        v = vectors(inputs if function == "jvp" else func(*inputs) if two else func(inputs))
+        v = vectors(inputs if function == "jvp" else func(*inputs) if two else func(inputs))  # type: ignore[call-arg]
     assert_same_outcome(called(function, func, two, requires_grad, v, create_graph=create_graph, strict=strict))
 
 

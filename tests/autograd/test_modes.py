@@ -76,7 +76,7 @@ def test_a_mode_is_for_its_block_function_or_generator(name: str, outer: bool) -
             closed = generator()
             next(closed)
             closed.close()
-            seen += [list(closed), modes(t)]
+            seen += [list(closed), modes(t)]  # type: ignore[list-item]
             return seen
         finally:
             t.set_grad_enabled(True)

@@ -23,7 +23,7 @@ def program(seed: int) -> tuple[list[tuple[str, int, int]], list[int], list[int]
         pick = [rng.randrange(made) if rng.random() < 0.4 else made - 1 - rng.randrange(min(3, made)) for _ in range(2)]
         steps.append((rng.choice(["add", "mul", "sub", "relu", "sum", "row", "inplace"]), *pick))
     total = 4 + len(steps)
-    return (
+    return (  # type: ignore[return-value]
         steps,
         rng.sample(range(total), rng.randint(0, total)),
         sorted(rng.sample(range(total - 3, total), rng.randint(1, 2))),

@@ -25,7 +25,7 @@ from tests.parity.exclusions import EXCLUDED
 from tests.parity.resolve import Missing, counterpart
 from tests.support import Unportable, port, torch
 
-import torch.func  # isort: skip
+import torch.func  # type: ignore[no-redef] # isort: skip
 
 #: Operators whose results are not to be compared with one call for each element, with the reason.
 NOT_COMPARED = {

@@ -13,7 +13,7 @@ import mindtorch.func
 from mindtorch.utils._pytree import tree_leaves
 from tests.support import Outcome, torch
 
-import torch.func  # isort: skip
+import torch.func  # type: ignore[no-redef] # isort: skip
 
 LIBS = (mindtorch, torch)
 Function = Callable[..., Any]

@@ -19,7 +19,7 @@ from tests.parity.exclusions import EXCLUDED
 from tests.parity.resolve import Missing, counterpart
 from tests.support import Unportable, seed_all, torch
 
-import torch.autograd.forward_ad  # isort: skip
+import torch.autograd.forward_ad  # type: ignore[no-redef] # isort: skip
 
 #: Where forward derivatives are not compared, with the reason.
 NOT_COMPARED = {

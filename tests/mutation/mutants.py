@@ -104,7 +104,7 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
         case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert(), operand=operand):
             yield node, f"({ast.unparse(operand)})"
         case ast.Constant(value=bool() | int() | float() | str() as value):
-            yield node, repr(not value if isinstance(value, bool) else value + ("?" if isinstance(value, str) else 1))
+            yield node, repr(not value if isinstance(value, bool) else value + ("?" if isinstance(value, str) else 1))  # type: ignore[operator]
         case ast.JoinedStr(values=values):
             yield node, changed(node, "values", [*values, ast.Constant("?")])
         case ast.Call(args=args, keywords=keywords):

@@ -149,7 +149,7 @@ class Tree:
         moved = self._moved.get((source, before))
         if moved is None:
             texts = ((self.copy / "texts" / before).read_text(), (self.tree / source).read_text())
-            matcher = difflib.SequenceMatcher(None, *(text.splitlines() for text in texts), autojunk=False)
+            matcher = difflib.SequenceMatcher(None, *(text.splitlines() for text in texts), autojunk=False)  # type: ignore[call-overload]
             moved = self._moved[source, before] = {
                 old + 1: new + 1 for _, first, last, start, stop in matcher.get_opcodes()
                 for old, new in zip(range(first, last), range(start, stop), strict=False)}

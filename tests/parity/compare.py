@@ -293,7 +293,7 @@ class Comparison:
                                device=self.device, where="input")
         versions = [[t._version for t in tensors_in([call.tensors, call.input])] for call in (ours, theirs)]
         if versions[0] != versions[1]:
-            yield Difference("version", *versions, "inputs")
+            yield Difference("version", *versions, "inputs")  # type: ignore[call-arg]
 
     def processed(self, got: Outcome, expected: Outcome) -> tuple[Outcome, Outcome]:
         """Apply the sample's own function, which leaves the unique and differentiable part, to the outcomes."""

@@ -59,7 +59,7 @@ def counterpart(function: Any, lib: types.ModuleType, hint: str = "") -> Callabl
     if type(function).__name__ in ("OpOverload", "OpOverloadPacket"):
         return look_up(lib, f"ops.{function}")
     if getattr(operator, getattr(function, "__name__", ""), None) is function:
-        return function
+        return function  # type: ignore[return-value]
     raise Unportable(f"a callable of type {type(function).__name__}")
 
 

@@ -79,6 +79,6 @@ def test_what_cannot_be_measured_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no C\+\+ to compile"):
         benchmark.Timer("x;", language="c++")
     with pytest.raises(ValueError, match="Expected an instance of `Measurement`"):
-        benchmark.Compare([1.0])
+        benchmark.Compare([1.0])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="No measurements"):
         _ = benchmark.Measurement(1, [], benchmark.TaskSpec("x", "")).median

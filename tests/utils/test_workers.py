@@ -68,7 +68,7 @@ def nothing_is_left() -> Iterator[None]:
     yield
     gc.collect()
     after = children(), len(os.listdir("/proc/self/fd")), threading.active_count()
-    assert all(now <= then for now, then in zip(after, before, strict=True)), (before, after)  # others may end
+    assert all(now <= then for now, then in zip(after, before, strict=True)), (before, after)  # type: ignore[operator] # others may end
 
 
 def test_large_and_small_batches_arrive_whole() -> None:
@@ -115,13 +115,14 @@ def test_a_result_of_recorded_operators_is_refused() -> None:
 
 def test_an_exception_comes_with_its_type_and_the_workers_traceback() -> None:
     def sample(index: int) -> int:
-        return {}[index]
+        numbers: dict[int, int] = {}
+        return numbers[index]
 
     with pytest.raises(KeyError) as raised:
         list(DataLoader(Of(sample), num_workers=2))
     text = str(raised.value)
     assert text.startswith("Caught KeyError in DataLoader worker process 0.\nOriginal Traceback")
-    assert "return {}[index]" in text
+    assert "return numbers[index]" in text
 
 
 def test_an_exception_that_takes_more_than_a_message_becomes_a_runtime_error() -> None:
