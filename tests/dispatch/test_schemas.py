@@ -55,7 +55,8 @@ def test_what_aten_lacks_is_what_pytorch_writes_in_python_or_takes_for_a_wrapped
 
 
 def test_a_heading_holds_for_the_rows_below_it() -> None:
-    table = OpRegistry(make_entry=lambda op: op)  # type: ignore[call-arg]
+    table = OpRegistry()
+    table.make_entry = lambda op: op
     table.define_table("""
 function, method, in-place, out:
     twice(Tensor self) -> Tensor  # Each element of `self` times two.
