@@ -21,6 +21,8 @@ from .interface import ABI, TENSORS, call_differences, calls, constant_differenc
 
 NPU = Path(mindtorch.__file__).parent / "_backends" / "npu"
 SOURCES = {path.name: path.read_text() for path in sorted(NPU.glob("*.py"))}
+#: Rows to try the comparison on: of tensors and numbers, null pointers, lists, references, many kinds.
+SOME = ("aclnnAdd", "aclnnLayerNormBackward", "aclnnIndexPutImpl", "aclnnForeachAddListV2", "aclnnConvolution")
 CONSTANTS = {name: value for name, value in vars(constants).items() if re.match("ACL(NN)?_", name)}
 
 
@@ -49,7 +51,7 @@ def test_a_row_that_the_extract_lacks_is_noticed() -> None:
     assert differences(row) == ["aclnnAddFancy is not in the interface"]
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", SOME)
 def test_swapped_arguments_are_noticed(name: str) -> None:
     parameters = binding(name).parameters
     for i in range(len(parameters) - 1):
@@ -57,7 +59,7 @@ def test_swapped_arguments_are_noticed(name: str) -> None:
         assert differences(Binding(name, "float32", swapped)), i
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", SOME)
 def test_a_missing_or_an_additional_argument_is_noticed(name: str) -> None:
     parameters = binding(name).parameters
     more = Parameter("bool", "more", False, "")
@@ -66,7 +68,7 @@ def test_a_missing_or_an_additional_argument_is_noticed(name: str) -> None:
         assert differences(Binding(name, "float32", (*parameters[:i], more, *parameters[i:]))), i
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", SOME)
 def test_a_wrong_type_or_name_is_noticed(name: str) -> None:
     row = binding(name)
     for i, parameter in enumerate(row.parameters):
@@ -76,7 +78,7 @@ def test_a_wrong_type_or_name_is_noticed(name: str) -> None:
                 assert differences(changed(row, i, kind=kind)), (parameter, kind)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", SOME)
 def test_a_write_declared_as_a_read_and_a_read_as_a_write_are_noticed(name: str) -> None:
     row = binding(name)
     for i in {*row.reads, *row.writes}:
@@ -106,14 +108,14 @@ def test_an_interface_that_differs_is_noticed() -> None:
     assert differences(binding("aclnnAdd"), abi)
 
 
-@pytest.mark.parametrize("name", names())
-def test_only_pointers_may_be_null_and_only_tensors_have_dtypes_of_their_own(name: str) -> None:
-    row = binding(name)
-    for parameter in row.parameters:
-        c_type = KINDS[parameter.kind]
-        assert not parameter.optional or (c_type.startswith("acl") and c_type.endswith("*")), parameter
-        assert parameter.takes == row.takes or c_type in TENSORS, parameter
-        assert dtypes(parameter.takes)
+def test_only_pointers_may_be_null_and_only_tensors_have_dtypes_of_their_own() -> None:
+    for name in names():
+        row = binding(name)
+        for parameter in row.parameters:
+            c_type = KINDS[parameter.kind]
+            assert not parameter.optional or (c_type.startswith("acl") and c_type.endswith("*")), (name, parameter)
+            assert parameter.takes == row.takes or c_type in TENSORS, (name, parameter)
+            assert dtypes(parameter.takes), (name, parameter)
 
 
 # -- how a row reads ---------------------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ def test_a_handle_function_is_as_declared(name: str) -> None:
     assert function_differences(name, *HANDLE_FUNCTIONS[name]) == []
 
 
-@pytest.mark.parametrize("name", HANDLE_FUNCTIONS)
+@pytest.mark.parametrize("name", ["aclCreateTensor", "aclDestroyScalar", "aclGetViewShape"])
 def test_an_altered_handle_function_is_noticed(name: str) -> None:
     returns, takes = HANDLE_FUNCTIONS[name]
     assert function_differences(name + "s", returns, takes)
@@ -233,7 +235,8 @@ def test_constants_are_those_of_the_headers() -> None:
     assert constant_differences(CONSTANTS) == []
 
 
-@pytest.mark.parametrize("name", CONSTANTS)
+@pytest.mark.parametrize("name", ["ACL_FLOAT", "ACL_FORMAT_NCHW", "ACL_MEMCPY_DEVICE_TO_HOST",
+                                  "ACLNN_ERR_PARAM_INVALID", "ACL_ERROR_RT_AICORE_EXCEPTION"])
 def test_an_altered_constant_is_noticed(name: str) -> None:
     assert constant_differences({name: CONSTANTS[name] + 1})
     assert constant_differences({name + "_X": CONSTANTS[name]})
