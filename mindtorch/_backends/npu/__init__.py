@@ -82,7 +82,7 @@ _parts: dict[str, Any] = {}
 
 
 def _part(module: str) -> Any:
-    """A module of the backend, imported when it is needed first."""
+    """Return a module of the backend, imported on first use."""
     found = _parts.get(module)
     if found is None:
         found = _parts[module] = load_module(f"{__name__}.{module}")

@@ -44,26 +44,26 @@ exported: dict[str, str] = {}  #: the variables that were set here, and not by t
 
 
 def named_homes() -> list[Path]:
-    """The toolkit's folders that the environment names: ``ASCEND_TOOLKIT_HOME``, then ``ASCEND_HOME_PATH``."""
+    """Return the toolkit's folders that the environment names: ``ASCEND_TOOLKIT_HOME``, then ``ASCEND_HOME_PATH``."""
     named = (os.environ.get(name) for name in ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH"))
     return [Path(home) for home in dict.fromkeys(named) if home]
 
 
 def toolkit_homes() -> list[Path]:
-    """The toolkit's folders: those that the environment names, then those that exist in the usual places."""
+    """Return the toolkit's folders: those that the environment names, then those in the usual places that exist."""
     found = [home for root in _ROOTS for pattern in _HOMES
              for home in sorted(Path(root).expanduser().glob(pattern), key=_version, reverse=True) if home.is_dir()]
     return list(dict.fromkeys([*named_homes(), *found]))
 
 
 def _version(home: Path) -> list[int]:
-    """The numbers in a folder's name: 8.10 is newer than 8.9."""
+    """Return the numbers in a folder's name: 8.10 is newer than 8.9."""
     return [int(number) for number in re.findall(r"\d+", home.name)]
 
 
 def environment() -> dict[str, str]:
-    """What CANN's ``set_env.sh`` would set for the first toolkit that has the compiled operators, or the first one;
-    ``{}`` without a toolkit.
+    """Return what CANN's ``set_env.sh`` would set for the first toolkit that has the compiled operators, or else for
+    the first one; ``{}`` without a toolkit.
     """
     homes = [home for home in toolkit_homes() if home.is_dir()]
     home = next((home for home in homes if (home / "opp").is_dir()), next(iter(homes), None))
@@ -110,7 +110,7 @@ def _prepend_ld_library_path(dirs: Iterable[str]) -> None:
 
 
 def find_library(name: str, dirs: Iterable[str]) -> str | None:
-    """The path of a library in the first of the folders that has it."""
+    """Return the path of a library in the first of the folders that has it."""
     return next((path for folder in dirs if os.path.exists(path := os.path.join(folder, name))), None)
 
 
@@ -159,7 +159,7 @@ def _import_acl() -> Any:
 
 
 def ensure_acl() -> Any:
-    """The ``acl`` module, imported on first use. A failed attempt is not remembered: the next call tries again.
+    """Return the ``acl`` module, imported on first use. The next call after a failed one tries again.
 
     Raises:
         ImportError: if CANN is not there, saying what was looked for and where.

@@ -57,7 +57,7 @@ def note(kind: str, name: str, queue: Queue) -> None:
 
 @contextmanager
 def host(kind: str, name: str, queue: Queue) -> Iterator[None]:
-    """A block in which the host does something for a stream's sake, such as to wait for it."""
+    """Time something that the host does for a stream, such as waiting for it."""
     start = perf_counter_ns()
     try:
         yield
@@ -66,7 +66,7 @@ def host(kind: str, name: str, queue: Queue) -> Iterator[None]:
 
 
 def event_in(queue: Queue) -> int:
-    """A new event, recorded in a stream."""
+    """Record a new event in a stream and return its handle."""
     runtime = queue.runtime
     event, code = runtime.rt.create_event()
     runtime.check(code, "aclrtCreateEvent")
@@ -79,7 +79,7 @@ def event_in(queue: Queue) -> int:
 
 
 def now() -> int:
-    """The host's time in nanoseconds, if there is an observer, else 0."""
+    """Return the host's time in nanoseconds if there is an observer, else 0."""
     return perf_counter_ns() if observers.activity_observers else 0
 
 
@@ -131,7 +131,7 @@ CLOCK_SAMPLES = 5
 
 
 def _device_clock(queue: Queue) -> int:
-    """What has to be added to the device's time, in nanoseconds, to get the host's: by events on the idle stream.
+    """Return the difference of the host's clock and the device's in nanoseconds, measured by events on the idle stream.
 
     As long as the same observers listen it is the same for all streams of a device: their times can be compared.
     """

@@ -71,19 +71,19 @@ def block_size(nbytes: int) -> int:
 
 
 def chain(block: Block | None) -> Iterator[Block]:
-    """A block and those after it in its segment."""
+    """Yield a block and those after it in its segment."""
     while block is not None:
         yield block
         block = block.after
 
 
 def order(block: Block) -> tuple[int, int]:
-    """The order of a pool: by size, and blocks of one size by address."""
+    """Return the sort key of a pool: by size, then by address."""
     return block.size, block.ptr
 
 
 def best_fit(free: Sequence[Block], size: int) -> Block | None:
-    """The smallest of the blocks, and of several the one that lies first: ``free`` is in this order."""
+    """Return the smallest block, on a tie the one at the lowest address: ``free`` is in this order."""
     return free[0]
 
 
@@ -117,7 +117,7 @@ class Allocator:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """A block that alone changes the allocator, after what was given back was taken in."""
+        """Enter a change of the allocator, alone, after taking in what was given back."""
         with uninterrupted():
             inner = self.lock._is_owned()  # type: ignore[attr-defined]  # a finalizer's, in the middle of a change
             with self.lock:
@@ -129,8 +129,8 @@ class Allocator:
                 self._is_torn = inner
 
     def allocate(self, nbytes: int, queue: Queue, owner: Any) -> Block:
-        """A block for work on a stream, for as long as its owner lives. Raises PyTorch's OutOfMemoryError if there is
-        none even after everything cached was given back.
+        """Return a block for work on a stream, for as long as its owner lives. Raises PyTorch's OutOfMemoryError if
+        there is none even after everything cached was given back.
         """
         size = block_size(nbytes)
         block = self._allocate(size, nbytes, queue, owner)
@@ -221,12 +221,12 @@ class Allocator:
             self._peak = dict(self._now)
 
     def segments(self) -> list[list[Block]]:
-        """The blocks of each segment, in the order of their addresses: the allocator's whole memory."""
+        """Return the blocks of each segment by address: the allocator's whole memory."""
         with self.changing():
             return [[*chain(self._segments[start][0])] for start in sorted(self._segments)]
 
     def block_at(self, address: int) -> Block | None:
-        """The block in use that holds an address."""
+        """Return the block in use that holds an address."""
         with self.lock:
             for ptr, block in self.live.items():
                 if ptr <= address < ptr + block.size:
@@ -236,7 +236,7 @@ class Allocator:
     # -- pools -------------------------------------------------------------------------------------------------------
 
     def _cached(self, size: int, queue: Queue) -> Block | None:
-        """The free block of the stream's pool that ``fit`` picks of those that are large enough."""
+        """Return the free block of the stream's pool that ``fit`` picks of those that are large enough."""
         if self._waiting:
             self._settle_events()
         small = size <= SMALL
@@ -281,7 +281,7 @@ class Allocator:
         insort(self._pool(tail), tail, key=order)
 
     def _pool(self, block: Block) -> list[Block]:
-        """The free blocks of a stream that are small, or large, as this one is, in their order."""
+        """Return the pool of a block: the free blocks of its stream that are small or large like it, in order."""
         return self._pools.setdefault((block.queue, block.small), [])
 
     def _leave_pool(self, block: Block) -> None:
@@ -438,7 +438,7 @@ _lock = threading.Lock()
 
 
 def allocator_of(device: _Runtime) -> Allocator:
-    """The allocator of a device."""
+    """Return the allocator of a device."""
     found = _allocators.get(device)
     if found is None:
         with _lock:

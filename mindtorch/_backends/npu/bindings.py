@@ -68,20 +68,20 @@ _LINES: dict[str, str] = {line.split(None, 1)[0]: line for line in TABLE.replace
 
 
 def names() -> list[str]:
-    """The operators of the table, in its order."""
+    """Return the names of the operators, in the table's order."""
     return list(_LINES)
 
 
 @cache
 def binding(name: str) -> Binding:
-    """The row of an operator. Raises KeyError if the table has no such operator."""
+    """Return the row of an operator. Raises KeyError if the table has no such operator."""
     if name not in _LINES:
         raise KeyError(f"the NPU backend has no binding for {name!r}")
     return read(_LINES[name])
 
 
 def read(line: str) -> Binding:
-    """A binding from the text of a row."""
+    """Parse the text of a row."""
     name, takes, text = line.split(None, 2)
     parameters = []
     for part in text.split(","):

@@ -30,7 +30,7 @@ def _to_copy(self: Tensor, dtype: DType | None = None, device: Device | None = N
 
 
 def filled(spec: Spec, value: Any, device: Device) -> Tensor:
-    """A tensor filled with a number; ones have an operator of their own."""
+    """Return a tensor filled with a number; ones have an operator of their own."""
     if value.__class__ is not int or value != 1 or spec.dtype not in ONES:
         return filled_by_operator(spec, value, device)
     out = empty_tensor(spec, device)

@@ -40,12 +40,12 @@ OPTIONAL = frozenset({"aclSetRawTensorAddr", "aclGetViewShape"})
 
 
 def c_type(name: str) -> Any:
-    """The ctypes type for a C type; handles and all other pointers are addresses."""
+    """Return the ctypes type of a C type. Handles and all other pointers are addresses."""
     return C_TYPES.get(name, ctypes.c_void_p)
 
 
 def prototype(address: int, returns: str, takes: list[str], short: bool = False) -> Callable[..., Any]:
-    """A C function at an address. ``short`` ones keep the GIL: giving it up would cost more than they do."""
+    """Return the C function at an address. ``short`` ones keep the GIL: releasing it would cost more than they do."""
     make = ctypes.PYFUNCTYPE if short else ctypes.CFUNCTYPE
     return make(c_type(returns), *map(c_type, takes))(address)
 
@@ -64,7 +64,7 @@ class _Functions(dict[str, Callable[..., Any]]):
 
 
 def address_of(name: str) -> int:
-    """The address of a C function. Raises RuntimeError if no library exports it."""
+    """Return the address of a C function. Raises RuntimeError if no library exports it."""
     address = provider.load().find(name)
     if not address:
         raise RuntimeError(f"{name} is in none of CANN's operator libraries: this release of CANN does not have it")
@@ -88,15 +88,15 @@ class Handles(dict[int, Callable[[int], int]]):
 
 @lru_cache(4096)
 def int_array(values: tuple[int, ...]) -> tuple[int, Any]:
-    """The address of a C array of int64, and the array, which has to live as long."""
+    """Return the address of a C array of int64, and the array, which has to live as long as the address is used."""
     array = (ctypes.c_int64 * max(len(values), 1))(*values)
     return ctypes.addressof(array), array
 
 
 @lru_cache(4096)
 def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[int, int, int, int, int, Any]:
-    """The number of dimensions, the format that images and volumes of so many have, the addresses of C arrays of sizes,
-    strides and a storage's size, and the arrays.
+    """Return what a descriptor says of a layout: the number of dimensions, their format, the addresses of C arrays of
+    sizes, strides and the storage's size, and the arrays themselves.
     """
     arrays = [int_array(values) for values in (shape, stride, (room,))]
     return len(shape), FORMATS.get(len(shape), ACL_FORMAT_ND), arrays[0][0], arrays[1][0], arrays[2][0], arrays
@@ -127,7 +127,7 @@ def tensor_handle(tensor: Tensor, handles: Handles) -> int:
 
 
 def scalar_handle(number: Any, handles: Handles) -> int:
-    """An ``aclScalar``: of a Python number, in the widest dtype of its category."""
+    """Make an ``aclScalar`` of a Python number, in the widest dtype of its category."""
     if isinstance(number, Tensor):
         number = number.item()
     value: Any
@@ -157,7 +157,7 @@ def _array_handle(kind: str, c_item: Any) -> Callable[[Any, Handles], int]:
 
 
 def _list_handle(kind: str, item_handle: Callable[[Any, Handles], int]) -> Callable[[Any, Handles], int]:
-    """Lists own their items: destroying the list destroys them."""
+    """Return a function that makes a list, which owns its items: destroying the list destroys them."""
 
     def make(values: Any, handles: Handles) -> int:
         own = Handles()
@@ -236,7 +236,7 @@ def destroy(handles: Handles) -> None:
 
 
 def view_shape(handle: int) -> tuple[int, ...]:
-    """The sizes that a tensor's descriptor has now (``aclGetViewShape``)."""
+    """Return the sizes that a tensor's descriptor has now (``aclGetViewShape``)."""
     sizes, dims = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64()
     ask = functions["aclGetViewShape"]
     check(ask(handle, ctypes.addressof(sizes), ctypes.addressof(dims)), "aclGetViewShape")

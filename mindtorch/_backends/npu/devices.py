@@ -23,7 +23,7 @@ def is_available() -> bool:
 
 
 def unavailable_reason() -> str | None:
-    """The reason why there is no NPU, None if there is one."""
+    """Return the reason why there is no NPU, None if there is one."""
     try:
         return None if device_count() else "there is no NPU device"
     except RuntimeError as error:
@@ -31,7 +31,7 @@ def unavailable_reason() -> str | None:
 
 
 def device_count() -> int:
-    """The number of NPUs (``torch.cuda.device_count``).
+    """Return the number of NPUs (``torch.cuda.device_count``).
 
     Raises:
         RuntimeError: if the backend cannot be loaded, with the reason.
@@ -43,7 +43,7 @@ def device_count() -> int:
 
 
 def current_device() -> int:
-    """The index of this thread's current device (``torch.cuda.current_device``)."""
+    """Return the index of this thread's current device (``torch.cuda.current_device``)."""
     return thread.device
 
 
@@ -76,7 +76,7 @@ class device:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The device's name, which says so if it is simulated (``torch.cuda.get_device_name``)."""
+    """Return the device's name, which says so if it is simulated (``torch.cuda.get_device_name``)."""
     get_runtime(device_index(device))
     name = str(runtime.acl.get_soc_name())
     return name if not provider.load().simulated or "simulat" in name else f"{name} (simulated)"
@@ -104,41 +104,41 @@ def restart_device(device: Any = None) -> None:
 
 
 def _probe_model_dirs() -> list[str]:
-    """The existing folders in which compiled operators may be."""
+    """Return the existing folders that may hold compiled operators."""
     named = [str(home / "opp") for home in toolkit_homes()]
     wanted = dict.fromkeys((os.environ.get("ASCEND_OPP_PATH", ""), *named))
     return [path for path in wanted if path and Path(path).is_dir()]
 
 
 def _model_dir() -> str | None:
-    """The folder of the compiled operators, None where there is none, as with the simulator."""
+    """Return the folder of the compiled operators, None where there is none, as with the simulator."""
     return next(iter(_probe_model_dirs()), None)
 
 
 # -- memory ----------------------------------------------------------------------------------------------------------
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """The caching allocator's counts under PyTorch's names, in bytes or blocks (``torch.cuda.memory_stats``)."""
+    """Return the caching allocator's counts under PyTorch's names, in bytes or blocks (``torch.cuda.memory_stats``)."""
     return allocator_of(get_runtime(device_index(device))).statistics()
 
 
 def memory_allocated(device: Any = None) -> int:
-    """The bytes in blocks that are in use (``torch.cuda.memory_allocated``)."""
+    """Return the bytes in blocks that are in use (``torch.cuda.memory_allocated``)."""
     return memory_stats(device)["allocated_bytes.all.current"]
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes in use at once, since ``reset_peak_memory_stats`` (``torch.cuda.max_memory_allocated``)."""
+    """Return the most bytes in use at once since ``reset_peak_memory_stats`` (``torch.cuda.max_memory_allocated``)."""
     return memory_stats(device)["allocated_bytes.all.peak"]
 
 
 def memory_reserved(device: Any = None) -> int:
-    """The bytes taken from the device, in use or cached (``torch.cuda.memory_reserved``)."""
+    """Return the bytes taken from the device, in use or cached (``torch.cuda.memory_reserved``)."""
     return memory_stats(device)["reserved_bytes.all.current"]
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes taken from the device at once (``torch.cuda.max_memory_reserved``)."""
+    """Return the most bytes taken from the device at once (``torch.cuda.max_memory_reserved``)."""
     return memory_stats(device)["reserved_bytes.all.peak"]
 
 
@@ -154,10 +154,10 @@ def empty_cache() -> None:
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """The free and the total memory of the device in bytes (``torch.cuda.mem_get_info``)."""
+    """Return the free and the total memory of the device in bytes (``torch.cuda.mem_get_info``)."""
     return memory_info(get_runtime(device_index(device)))
 
 
 def get_device_properties(device: Any = None) -> dict[str, Any]:
-    """The name of a device and its total memory in bytes (``torch.cuda.get_device_properties``)."""
+    """Return the name of a device and its total memory in bytes (``torch.cuda.get_device_properties``)."""
     return {"name": get_device_name(device), "total_memory": mem_get_info(device)[1]}

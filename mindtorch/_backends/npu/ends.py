@@ -14,7 +14,7 @@ class End(weakref.ref[Any]):
 
 
 def end(owner: Any, tell: Callable[[End], None], of: Any) -> End:
-    """The end of an object. ``tell``, which is to be a function of C, gets it when nothing refers to the object any
+    """Watch for the end of an object. ``tell``, a function of C, gets the End once nothing refers to the object any
     more. A method ``__del__`` would run Python, and an interrupt that arrives there is lost.
     """
     made = End(owner, tell)

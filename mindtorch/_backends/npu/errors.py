@@ -27,7 +27,7 @@ class AclError(RuntimeError):
         super().__init__(f"{call} failed on {device} with {self.name} ({code}){detail}")
 
     def again(self) -> AclError:
-        """This error, to be raised another time. It has a traceback of its own, and what is kept of the first keeps no
+        """Return a copy of this error, to be raised once more. It has its own traceback, so the stored error keeps no
         frames alive.
         """
         copy = AclError.__new__(type(self), *self.args)
@@ -36,7 +36,7 @@ class AclError(RuntimeError):
 
 
 def recent_message() -> str:
-    """What the device said about the last error of this thread, CANN's ``aclGetRecentErrMsg``; '' if nothing."""
+    """Return the device's message about this thread's last error (``aclGetRecentErrMsg``), '' if there is none."""
     try:
         address = provider.load().find("aclGetRecentErrMsg")
     except RuntimeError:
@@ -55,9 +55,7 @@ def check(code: int, call: str, device: str = "npu") -> None:
 
 
 def explained(error: AclError, device: str) -> AclError:
-    """An error with notes of the operator at whose failure the device has stopped, and of what helps, where its code
-    says so; or of what helps where the device was restarted.
-    """
+    """Add notes to an error: which operator stopped the device and what helps, or that the device was restarted."""
     if device in stopped and error.code == stopped[device].code:
         for note in (*getattr(stopped[device], "__notes__", ()), RESTART.format(device)):
             if note not in getattr(error, "__notes__", ()):

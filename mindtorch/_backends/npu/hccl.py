@@ -27,7 +27,7 @@ TAKES: dict[str, list[Any]] = {
 
 @cache
 def function(name: str) -> Callable[..., int]:
-    """A function of HCCL. Raises RuntimeError if it is not exported."""
+    """Return a function of HCCL. Raises RuntimeError if it is not exported."""
     address = provider.load().find(name)
     if address is None:
         raise RuntimeError(f"there is no {name}")
@@ -40,7 +40,7 @@ def is_simulated() -> bool:
 
 
 def root_info() -> bytes:
-    """What the ranks of a new communicator must have the same."""
+    """Return the information of a new communicator, which all ranks must share."""
     info = ctypes.create_string_buffer(HCCL_ROOT_INFO_BYTES)
     check(function("HcclGetRootInfo")(info), "HcclGetRootInfo", "npu")
     return info.raw

@@ -58,18 +58,18 @@ def takes(name: str, values: Any, device: _device.device) -> bool:
 
 @cache
 def _tensor_dtypes(name: str) -> list[tuple[int, frozenset[DType]]]:
-    """The dtypes that an operator takes at each position of a tensor."""
+    """Return the dtypes that an operator takes at each position of a tensor."""
     row = binding(name)
     return [(i, dtypes(row.parameters[i].takes) & data_types.keys()) for i in sorted({*row.reads, *row.writes})]
 
 
 def defaults_of(op: Operator) -> tuple[Any, ...]:
-    """The defaults of an operator's parameters, None for those without."""
+    """Return the defaults of an operator's parameters, None for those without."""
     return tuple(None if p.default is REQUIRED else p.default for p in op.schema.parameters)
 
 
 def device_of(args: Any) -> _device.device:
-    """The device that canonical arguments name, or that their first NPU tensor is on."""
+    """Return the device that canonical arguments name, or that their first NPU tensor is on."""
     if args and args[0].__class__ in TENSOR_TYPES and args[0]._keys & NPU:  # as it is for most
         return args[0]._device
     for arg in flattened(args):
@@ -91,8 +91,8 @@ def launched(op: Operator, calls: Iterable[Call], device: _device.device) -> boo
 
 def functional_kernel(op: Operator, row: Aclnn, specs_of: Callable[..., Any],
                       general: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel of a functional operator: describe the outputs, make them, have ACLNN fill them. ``general`` computes
-    what ACLNN does not take.
+    """Make the kernel of a functional operator: describe the outputs, allocate them, have ACLNN fill them. ``general``
+    computes what ACLNN does not take.
     """
     defaults = defaults_of(op)
 
@@ -119,8 +119,8 @@ def functional_kernel(op: Operator, row: Aclnn, specs_of: Callable[..., Any],
 
 def counted_kernel(op: Operator, row: Counted, meta: Callable[..., Any],
                    general: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel of an operator whose outputs are as large as the data says: ACLNN fills the start of outputs that are
-    large enough, and after a synchronisation tells how far.
+    """Make the kernel of an operator whose outputs are as large as the data determines. ACLNN fills the start of
+    outputs that are large enough; after a synchronisation their descriptors hold the actual sizes.
     """
     defaults = defaults_of(op)
 
@@ -144,7 +144,7 @@ def counted_kernel(op: Operator, row: Counted, meta: Callable[..., Any],
 
 
 def cut(out: Tensor, shape: tuple[int, ...], spec: Spec) -> Tensor:
-    """What an operator has put at the start of an output that was made large enough."""
+    """Return the results that an operator has put at the start of a large enough output."""
     if spec.shape is not None:
         shape = spec.shape
     stride = None if spec.stride is None else spec.stride(shape)
@@ -156,8 +156,8 @@ def cut(out: Tensor, shape: tuple[int, ...], spec: Spec) -> Tensor:
 
 def inplace_kernel(op: Operator, row: Aclnn, meta: Callable[..., Any],
                    general: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel of a pointwise operator's in-place form: ACLNN writes into the tensor itself, where the result has its
-    shape and dtype and nothing else lies in its memory in another order; ``general`` does everything else.
+    """Make the kernel of a pointwise operator's in-place form. ACLNN writes into the tensor itself if the result has
+    its shape and dtype and no operand overlaps it differently; ``general`` does everything else.
     """
     defaults = defaults_of(op)
 
@@ -176,7 +176,7 @@ def inplace_kernel(op: Operator, row: Aclnn, meta: Callable[..., Any],
 
 
 def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel of an operator that exists in place only: ACLNN writes into its first argument."""
+    """Make the kernel of an operator that exists in place only: ACLNN writes into its first argument."""
     defaults, on_cpu = defaults_of(op), fallback_of(op)
     policy = getattr(check, "policy", check_writable)
 
@@ -200,9 +200,7 @@ MOST_KNOWN = 512
 
 
 def remembered(meta: Callable[..., Any]) -> Callable[..., Any]:
-    """A meta kernel that looks at nothing but its arguments' layouts and at the numbers among them, and so need not say
-    the same twice.
-    """
+    """Cache the answers of a meta kernel that depends only on its arguments' layouts and numbers."""
     known: dict[Any, Any] = {}
 
     def specs_of(*args: Any) -> Any:
@@ -222,7 +220,7 @@ def remembered(meta: Callable[..., Any]) -> Callable[..., Any]:
 # -- operators that are written in others ----------------------------------------------------------------------------
 
 def specs_by_parts(composite: Callable[..., Any]) -> Callable[..., Any]:
-    """What the outputs of an operator are that is written in others: what these say on meta tensors."""
+    """Return a meta kernel of an operator that is written in others: run those on meta tensors."""
 
     def specs_of(*args: Any) -> Any:
         result = composite(*[on_meta(arg) for arg in args])
@@ -232,7 +230,7 @@ def specs_by_parts(composite: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def on_meta(value: Any) -> Any:
-    """A tensor without data in the place of one on the NPU, no generator, and everything else as it is."""
+    """Replace an NPU tensor by a meta tensor, a device by meta, a generator by None; keep everything else."""
     if value.__class__ in TENSOR_TYPES:
         return empty_tensor(Spec(tuple(value.shape), value._dtype, value._strides()), _device.META)
     if value.__class__ is _device.device:
@@ -251,8 +249,8 @@ def spec_of(tensor: Tensor | None) -> Spec | None:
 
 
 def at_once(op: Operator, row: Aclnn, composite: Callable[..., Any]) -> Kernel:
-    """The kernel of an operator that is written in others and has a row: the others where somebody looks at them, since
-    a derivative is recorded, or a tensor is not a plain one of an NPU.
+    """Make the kernel of an operator that is written in others and has a row. The others run if a derivative is
+    recorded or a tensor is not a plain one of an NPU.
     """
     general = outside_graph(composite) if has_derivative(op) else composite
     specs_of = remembered(specs_by_parts(composite)) if row.spec is None else lambda *args: None
@@ -274,7 +272,7 @@ def at_once(op: Operator, row: Aclnn, composite: Callable[..., Any]) -> Kernel:
 
 
 def lists_kernel(op: Operator, row: Lists, composite: Callable[..., Any]) -> Kernel:
-    """The kernel of an operator on lists of tensors: some of them at a time, as many as an operator takes at most."""
+    """Make the kernel of an operator on lists of tensors, which takes as many of them at a time as ACLNN does."""
     defaults, counted = defaults_of(op), has_derivative(op)
 
     def kernel(self: Any, *args: Any) -> Any:
@@ -334,7 +332,7 @@ def go_together(args: Any) -> bool:
 
 
 def kernel_of(op: Operator) -> Kernel | None:
-    """The kernel of an operator that has a row."""
+    """Return the kernel of an operator that has a row."""
     direct = ops.KERNELS.get(op.name)
     if direct is not None:
         return Kernel(direct, direct)
@@ -416,7 +414,7 @@ def _to_npu(value: Any, device: _device.device) -> Any:
 
 
 def fallback_kernel(op: Operator) -> Kernel | None:
-    """The CPU's kernel for an operator without a row."""
+    """Return the CPU's kernel for an operator without a row."""
     if op.kernel(CPU) is None:
         return None
     function = fallback_of(op)

@@ -48,7 +48,7 @@ class Libraries:
         return acl_loader.load_library(path, self._dirs)
 
     def find(self, name: str) -> int | None:
-        """The address of a C function, or None if no library exports it."""
+        """Return the address of a C function, None if no library exports it."""
         with self._lock:
             if name not in self._addresses:
                 self._addresses[name] = self._look_up(name)

@@ -75,7 +75,7 @@ class Memory:
             allocator_of(self.device).record_stream(self.block, stream.queue)
 
     def pending(self) -> tuple[Queue, list[str]] | None:
-        """The stream, and the operators in it up to the one that writes this memory, or None if that has run."""
+        """Return the stream and its operators up to the one that writes this memory, None if that has run."""
         if self.writer is None:
             return None
         queue, number = self.writer
@@ -175,7 +175,7 @@ def between_devices(target: Memory, source: Memory, nbytes: int) -> None:
 
 
 def memory_of(tensor: Tensor) -> Memory:
-    """The device memory under an NPU tensor."""
+    """Return the device memory under an NPU tensor."""
     memory = tensor.untyped_storage()._memory
     assert isinstance(memory, Memory)
     return memory
@@ -235,7 +235,7 @@ def _on_host(tensor: Tensor, reads: bool = True) -> tuple[np.ndarray, np.ndarray
 
 
 def _moved(source: Tensor, device: Device) -> Tensor:
-    """A contiguous copy of an NPU tensor on another NPU."""
+    """Return a contiguous copy of an NPU tensor on another NPU."""
     dense = contiguous(source)
     out = empty_tensor(Spec(tuple(source.shape), source._dtype), device)
     between_devices(memory_of(out), memory_of(dense), dense.nbytes)
@@ -243,7 +243,8 @@ def _moved(source: Tensor, device: Device) -> Tensor:
 
 
 def contiguous(tensor: Tensor) -> Tensor:
-    """An NPU tensor of the same values that covers its storage from the start, without gaps: itself if it does."""
+    """Return an NPU tensor of the same values that covers its storage from the start, without gaps: itself if it does.
+    """
     if tensor.is_contiguous() and not tensor._offset:
         return tensor
     out = empty_tensor(Spec(tuple(tensor.shape), tensor._dtype), tensor._device)
@@ -253,7 +254,7 @@ def contiguous(tensor: Tensor) -> Tensor:
 
 
 def read(tensor: Tensor) -> np.ndarray:
-    """The values of an NPU tensor as a fresh host array. Waits for the current stream."""
+    """Return the values of an NPU tensor as a fresh host array. Waits for the current stream."""
     out = np.empty(tuple(tensor.shape), tensor._dtype.np)
     dense = contiguous(tensor)
     to_host(out, memory_of(dense).address if out.size else 0, tensor._device.index or 0)
@@ -263,7 +264,7 @@ def read(tensor: Tensor) -> np.ndarray:
 
 
 def read_in_stream(tensor: Tensor) -> Tensor:
-    """The values of an NPU tensor in page-locked host memory, which holds them once the stream has got there."""
+    """Return page-locked host memory that holds the values of an NPU tensor once the stream has got there."""
     dense = contiguous(tensor)
     out = pinned_empty(tuple(tensor.shape), tensor)
     assert out._array is not None
@@ -274,7 +275,7 @@ def read_in_stream(tensor: Tensor) -> Tensor:
 # -- page-locked host memory -----------------------------------------------------------------------------------------
 
 def _pinned_storage(nbytes: int) -> UntypedStorage:
-    """A CPU storage in page-locked memory (``aclrtMallocHost``), given back when nothing sees it any more."""
+    """Make a CPU storage in page-locked memory (``aclrtMallocHost``), given back when nothing refers to it any more."""
     device = get_runtime(runtime.thread.device)
     device.activate()
     pointer, code = runtime.acl.rt.malloc_host(max(nbytes, 1))
@@ -295,7 +296,7 @@ def _free_host(pointer: int, device: runtime._Runtime) -> None:
 
 
 def pinned_empty(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """An uninitialised CPU tensor in page-locked memory, of the dtype of ``like``."""
+    """Return an uninitialised CPU tensor in page-locked memory, of the dtype of ``like``."""
     storage = _pinned_storage(int(np.prod(shape)) * like._dtype.itemsize)
     assert storage._bytes is not None
     out = from_array(storage._bytes.view(like._dtype.np).reshape(shape), like._dtype)
@@ -305,8 +306,8 @@ def pinned_empty(shape: tuple[int, ...], like: Tensor) -> Tensor:
 
 
 def pin_memory(tensor: Tensor) -> Tensor:
-    """A CPU tensor's copy in page-locked memory: itself if it lies there. Raises RuntimeError if it is not a CPU
-    tensor.
+    """Copy a CPU tensor to page-locked memory; return it itself if it lies there. Raises RuntimeError if it is not a
+    CPU tensor.
     """
     if tensor._device.type != "cpu":
         raise RuntimeError(f"cannot pin '{tensor._device}' tensor: only dense CPU tensors can be pinned")

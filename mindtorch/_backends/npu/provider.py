@@ -42,7 +42,7 @@ _loaded: Provider | None = None
 
 
 def mode() -> str:
-    """What ``MINDTORCH_NPU`` says. Raises RuntimeError if it is none of the four."""
+    """Return the value of ``MINDTORCH_NPU``. Raises RuntimeError if it is not one of the four."""
     chosen = os.environ.get("MINDTORCH_NPU", "auto").lower() or "auto"
     if chosen not in MODES:
         raise RuntimeError(f"MINDTORCH_NPU={chosen!r} is not one of {', '.join(MODES)}")
@@ -55,8 +55,8 @@ def is_installed() -> bool:
 
 
 def load() -> Provider:
-    """The provider, chosen once. A failed attempt is not remembered. Raises RuntimeError if the NPU is switched off, or
-    CANN is asked for and does not load; it says what was looked for.
+    """Return the provider, chosen once; the next call after a failed one tries again. Raises RuntimeError, with what
+    was looked for, if the NPU is switched off or if CANN is requested and does not load.
     """
     global _loaded
     if _loaded is None:

@@ -28,7 +28,7 @@ Operand = tuple[Any, tuple[int, ...]]  #: a dtype and a shape
 
 
 def operands_of(values: Iterable[Any]) -> list[Operand]:
-    """The dtypes and shapes of the tensors among values, and in lists among them."""
+    """Return the dtypes and shapes of the tensors among values, and in lists among them."""
     return [(tensor._dtype, tensor.shape) for tensor in tensors_of(values)]
 
 
@@ -94,8 +94,8 @@ class Queue:
         return True
 
     def pending(self, until: int | None = None) -> list[str]:
-        """The operators that wait or run, oldest first, up to number ``until``: all that are not known to have run,
-        if the device does not say. Never waits.
+        """Return the operators that wait or run, oldest first, up to number ``until``. If the device does not answer,
+        these are all that are not known to have run. Never waits.
         """
         last = self.enqueued if until is None else until
         with suppress(AclError):

@@ -33,7 +33,7 @@ class NpuGenerator(Generator):
             return self._seed, start
 
     def get_state(self) -> Tensor:
-        """The seed and the offset, as uint8 of shape (16,)."""
+        """Return the seed and the offset, as uint8 of shape (16,)."""
         return from_array(np.array([self._seed, self._offset], np.uint64).view(np.uint8), uint8)
 
     def set_state(self, new_state: Tensor) -> Generator:
@@ -60,7 +60,7 @@ _seed: int | None = None
 
 
 def generator_of(index: int) -> NpuGenerator:
-    """The default generator of a device."""
+    """Return the default generator of a device."""
     found = _defaults.get(index)
     if found is None:
         found = _defaults.setdefault(index, NpuGenerator(Device("npu", index)))
@@ -82,12 +82,14 @@ def manual_seed_all(seed: int) -> None:
 
 
 def initial_seed() -> int:
-    """The seed that the current device's generator was started from (``torch.cuda.initial_seed``)."""
+    """Return the seed that the current device's generator started from (``torch.cuda.initial_seed``)."""
     return generator_of(thread.device).initial_seed()
 
 
 def get_rng_state(device: Any = "npu") -> Tensor:
-    """The state of a device's generator, seed and offset, as uint8 of shape (16,) (``torch.cuda.get_rng_state``)."""
+    """Return the state of a device's generator, seed and offset, as uint8 of shape (16,)
+    (``torch.cuda.get_rng_state``).
+    """
     return generator_of(resolve_device(device).index or 0).get_state()
 
 
@@ -101,8 +103,8 @@ def set_rng_state(new_state: Tensor, device: Any = "npu") -> None:
 
 
 def drawn(count: int, device: Device, generator: Generator | None = None) -> tuple[int, int]:
-    """The seed and offset of the next numbers on a device, as ACLNN takes them. Raises PyTorch's RuntimeError if the
-    generator belongs to another device.
+    """Return the seed and offset of the next numbers on a device, as ACLNN takes them. Raises PyTorch's RuntimeError if
+    the generator belongs to another device.
     """
     if generator is None:
         generator = generator_of(device.index or 0)

@@ -31,7 +31,7 @@ class Fact(NamedTuple):
 
 
 def version_of(home: Path) -> str:
-    """The version that a toolkit says it has, '' if it does not say."""
+    """Return the version that a toolkit states, '' if it states none."""
     for path in [*home.glob("*-linux/ascend_toolkit_install.info"), home / "version.cfg", home / "version.info"]:
         if path.is_file() and (found := re.search(r"[Vv]ersion[\w.]*\s*=\s*\[?([\d.]+[\w.]*)", path.read_text())):
             return found[1]
@@ -39,7 +39,7 @@ def version_of(home: Path) -> str:
 
 
 def on_disk() -> Iterator[Fact]:
-    """What the folders have. Nothing is loaded."""
+    """Yield what the folders have. Nothing is loaded."""
     homes = [home for home in acl_loader.toolkit_homes() if home.is_dir()]
     yield Fact("toolkit", ", ".join(f"{home} {version_of(home)}".rstrip() for home in homes),
                "Install CANN's toolkit, 8.0 or later, or set ASCEND_TOOLKIT_HOME to the folder that has lib64 and opp.")
@@ -89,7 +89,7 @@ def refusal() -> str:
 
 
 def when_loaded() -> Iterator[Fact]:
-    """What loading CANN, and asking it, brings."""
+    """Yield the results of loading CANN and of asking it."""
     try:
         loaded = provider.cann()
     except (ImportError, OSError) as error:
@@ -114,7 +114,7 @@ def when_loaded() -> Iterator[Fact]:
 
 
 def report() -> tuple[list[str], bool]:
-    """The lines of the report, and whether there is an NPU that can be used. The simulator is no NPU here."""
+    """Return the lines of the report, and whether there is a usable NPU. The simulator does not count."""
     lines = [f"MINDTORCH_NPU={provider.mode()}"]
     facts = [*on_disk(), *variables()]
     if provider.is_installed() and provider.mode() in ("auto", "cann"):

@@ -166,7 +166,7 @@ class _Runtime:
         return self
 
     def new_queue(self, priority: int = 0) -> Queue:
-        """A new stream (``aclrtCreateStream``)."""
+        """Create a stream (``aclrtCreateStream``) and return its queue."""
         self.activate()
         self.drop_abandoned()
         handle = self._new_stream(priority)
@@ -175,7 +175,7 @@ class _Runtime:
         return queue
 
     def _number_of(self, handle: int) -> int:
-        """The number that CANN's messages have for a stream (``aclrtStreamGetId``)."""
+        """Return the number that CANN's messages use for a stream (``aclrtStreamGetId``)."""
         if not hasattr(acl.rt, "stream_get_id"):
             return self._numbers()
         number, code = acl.rt.stream_get_id(handle)
@@ -183,7 +183,8 @@ class _Runtime:
         return number
 
     def _new_stream(self, priority: int = 0) -> int:
-        """The handle of a new stream, which is told what to do after a failure: CANN takes that once a stream."""
+        """Create a stream and set what it does after a failure, which CANN accepts once per stream. Returns the handle.
+        """
         handle, code = acl.rt.create_stream_with_config(priority, 0) if priority else acl.rt.create_stream()
         check(code, "aclrtCreateStream", self.name)
         mode = FAILURE_MODES[self.failure_mode]
@@ -344,7 +345,8 @@ class _Runtime:
 
 
 def _failure_mode() -> str:
-    """What ``MINDTORCH_NPU_FAILURE_MODE`` says, "stop" if nothing. Raises RuntimeError if it is no mode."""
+    """Return the value of ``MINDTORCH_NPU_FAILURE_MODE``, "stop" by default. Raises RuntimeError if it is not a mode.
+    """
     chosen = os.environ.get("MINDTORCH_NPU_FAILURE_MODE", "").lower() or "stop"
     if chosen not in FAILURE_MODES:
         raise RuntimeError(f"MINDTORCH_NPU_FAILURE_MODE={chosen!r} is not one of {', '.join(FAILURE_MODES)}")
@@ -352,7 +354,8 @@ def _failure_mode() -> str:
 
 
 def get_runtime(device_id: int = 0) -> _Runtime:
-    """The runtime of a device, started on first use. Raises RuntimeError if there is no NPU, or no such device."""
+    """Return the runtime of a device, started on first use. Raises RuntimeError if there is no NPU, or no such device.
+    """
     if refusal:
         raise RuntimeError(refusal)
     found = _runtimes.get(device_id)
@@ -365,7 +368,7 @@ def get_runtime(device_id: int = 0) -> _Runtime:
 
 
 def runtimes() -> list[_Runtime]:
-    """The devices that were started."""
+    """Return the devices that were started."""
     return [runtime for runtime in _runtimes.values() if runtime.initialized]
 
 
@@ -421,7 +424,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def current_queue(device_id: int) -> Queue:
-    """The calling thread's current stream on a device, whose context is made the thread's."""
+    """Return the calling thread's current stream on a device, and make the device's context the thread's."""
     queue = thread.queues.get(device_id)
     if queue is None or not queue.runtime.initialized:
         queue = thread.queues[device_id] = get_runtime(device_id).queue

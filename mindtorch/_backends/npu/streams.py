@@ -18,8 +18,8 @@ from .runtime import current_queue, get_runtime, thread
 
 
 def device_index(device: Any = None) -> int:
-    """The index that a device argument means: an int, a device or its name, or None for the current one. Raises
-    ValueError if the device is no NPU.
+    """Return the index that a device argument means: an int, a device or its name, or None for the current one. Raises
+    ValueError if the device is not an NPU.
     """
     if device is None:
         return thread.device
@@ -133,12 +133,12 @@ _entered = _Entered()
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that a thread works on until it chooses another one (``torch.cuda.default_stream``)."""
+    """Return the stream that a thread works on until it chooses another one (``torch.cuda.default_stream``)."""
     return Stream(_queue=get_runtime(device_index(device)).queue)
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that this thread works on (``torch.cuda.current_stream``)."""
+    """Return the stream that this thread works on (``torch.cuda.current_stream``)."""
     return Stream(_queue=current_queue(device_index(device)))
 
 
@@ -149,7 +149,7 @@ def set_stream(stream: Stream) -> None:
 
 
 def stream(stream: Stream | None) -> Any:
-    """A block in which this thread works on a stream; None changes nothing (``torch.cuda.stream``)."""
+    """Return a block in which this thread works on a stream; None changes nothing (``torch.cuda.stream``)."""
     return nullcontext() if stream is None else stream
 
 
@@ -242,7 +242,7 @@ class Event(streams.Event):
             queue.reached(self._number, code, "aclrtSynchronizeEvent")
 
     def elapsed_time(self, end_event: Event) -> float:
-        """The time between this event and a later one in milliseconds (``torch.cuda.Event.elapsed_time``).
+        """Return the time between this event and a later one in milliseconds (``torch.cuda.Event.elapsed_time``).
 
         Raises:
             ValueError: if one was not made with ``enable_timing``, or not recorded.

@@ -39,7 +39,9 @@ def is_long(query: Any, key: Any) -> bool:
 
 
 def mask_of(query: Any, key: Any, seen: Any, causal: bool) -> Any:
-    """What is not seen: all of the shapes that ACLNN takes, or that of the scores."""
+    """Return the mask of what is hidden, None without one: two-dimensional where ACLNN takes that, else of the scores'
+    shape.
+    """
     if causal:
         sizes = (CAUSAL_MASK, CAUSAL_MASK) if is_long(query, key) else (query.shape[2], key.shape[2])
         return query.new_ones(sizes, dtype=bool_).triu(1)

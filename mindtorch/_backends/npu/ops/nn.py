@@ -9,7 +9,7 @@ from .row import Aclnn
 
 
 def weights(self: Any, weight: Any) -> Any:
-    """The weights of the classes, which ACLNN needs in any case."""
+    """Return the weights of the classes: ones if there are none, since ACLNN requires them."""
     return self.new_ones(self.shape[1 if self.ndim > 1 else 0]) if weight is None else weight
 
 

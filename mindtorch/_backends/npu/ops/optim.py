@@ -19,7 +19,7 @@ class Remote:
         self.tensor, self.made = tensor, made
 
     def _call(self, name: str, *values: Any) -> Remote:
-        """A call that writes into this tensor."""
+        """Append a call that writes into this tensor."""
         given = [value.tensor if isinstance(value, Remote) else value for value in values]
         self.made.append((name, (*given, self.tensor)))
         return self
@@ -96,7 +96,9 @@ def in_lists(lists: Any) -> bool:
 
 def fused(rule: Callable[..., None], lists: Any, steps: Any, settings: dict[str, Any], maximize: bool,
           weight_decay: float) -> Iterator[Call]:
-    """A step, one parameter, or list of parameters, after the other. The step counts are usually on the host."""
+    """Yield the calls of a step, one parameter or list of parameters after the other. The step counts are usually on
+    the host.
+    """
     made: list[Call] = []
     for i, tensors in enumerate(zip(*filter(None, lists), strict=True)):
         param, grad, *state = [(Remotes if tensor.__class__ is list else Remote)(tensor, made) for tensor in tensors]

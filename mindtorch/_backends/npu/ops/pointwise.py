@@ -19,7 +19,7 @@ def is_tensor(*values: Any) -> bool:
 
 
 def on(out: Any, value: Any) -> Any:
-    """An operand as a tensor: a number as one of no dimensions, of the output's dtype."""
+    """Return an operand as a tensor: a number becomes a 0-d tensor of the output's dtype."""
     return value if is_tensor(value) else out.new_full((), value)
 
 
@@ -37,13 +37,13 @@ def paired(text: str) -> dict[str, Aclnn]:
 
 
 def largest(dtype: DType, posinf: float | None, neginf: float | None) -> tuple[float, float]:
-    """What infinities become: the largest numbers of the dtype, if nothing is said."""
+    """Return the numbers that infinities become: the dtype's largest by default."""
     bounds = finfo(dtype if dtype.is_floating_point else float32)
     return bounds.max if posinf is None else posinf, bounds.min if neginf is None else neginf
 
 
 def isinf(self: Any, out: Any) -> Iterator[Call]:
-    """A 910B's IsInf takes halves and float32 only, and torch_npu compares absolute values."""
+    """Compare absolute values, as torch_npu does: a 910B's IsInf takes halves and float32 only."""
     if not self._dtype.is_floating_point and not self._dtype.is_complex:
         yield "aclnnInplaceZero", (out,)
         return

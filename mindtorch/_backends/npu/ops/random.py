@@ -16,7 +16,7 @@ LIMITS = {"float16": 2**11 + 1, "bfloat16": 2**8 + 1, "float32": 2**24 + 1, "flo
 
 
 def signed(seed: int, offset: int) -> tuple[int, int]:
-    """A seed as int64."""
+    """Return a seed as int64, with the offset."""
     return (seed + 2**63) % 2**64 - 2**63, offset
 
 
@@ -29,7 +29,7 @@ DRAWN = 10
 
 
 def normal(name: str) -> Aclnn:
-    """``normal`` of tensors, or of one and a number."""
+    """Make a row of ``normal`` with tensors, or with one and a number."""
     return Aclnn(name, lambda mean, std, generator, out: (mean, std, *draws(out, generator), out))
 
 

@@ -12,12 +12,12 @@ from .row import Aclnn, Call, Counted, Each
 
 
 def dims(self: Any, dim: Any = None) -> Ints:
-    """The dimensions that a reduction goes over, all for None and for an empty list."""
+    """Return the dimensions to reduce: all for None and for an empty list."""
     return wrap_dims(dim, self.ndim)
 
 
 def whole(name: str) -> Aclnn:
-    """A reduction of all dimensions, which in ACLNN is one of some."""
+    """Make the row of a reduction of all dimensions, which ACLNN takes as a list."""
     return Aclnn(name, lambda self, out: (self, dims(self), False, out))
 
 
@@ -74,7 +74,7 @@ def aminmax(self: Any, dim: int | None, keepdim: bool, *outs: Any) -> Iterator[C
 
 
 def histogram(self: Any, bins: int, low: Any, high: Any, out: Any) -> tuple[Any, ...]:
-    """The range is that of the data, if none is given: which the host has to know, as op-plugin's does."""
+    """Return the values, with the data's range where none is given, which the host has to read, as op-plugin's does."""
     if low == high:
         low, high = self.min().item(), self.max().item()
     return (self, bins, low, high, out) if low != high else (self, bins, low - 1, high + 1, out)

@@ -22,8 +22,8 @@ def fits(dims: int, size_of: Callable[..., Any], shrinks: float, grows: float) -
 
 def resampling(ours: str, theirs: str, backward: str, absent: int = 0, shrinks: float = inf,
                grows: float = inf) -> dict[str, Aclnn]:
-    """The rows of an operator and its backward, whose parameters are ATen's in ATen's order. ``shrinks`` and ``grows``
-    bound the operator and its backward.
+    """Make the rows of an operator and its backward, which take ATen's parameters in ATen's order. ``shrinks`` and
+    ``grows`` bound the operator and its backward.
     """
     dims = RESAMPLING[ours][0]
 

@@ -13,7 +13,7 @@ Arguments = Callable[..., Any]
 
 
 def in_order(*values: Any) -> tuple[Any, ...]:
-    """The operator's arguments, then its outputs."""
+    """Return the operator's arguments, then its outputs."""
     return values
 
 
@@ -51,13 +51,13 @@ class Aclnn:
         return Origin(self.name or self.arguments.__name__)
 
     def call(self, args: Any, outs: list[Any]) -> Call:
-        """The ACLNN operator to call, and the values of its parameters."""
+        """Return the ACLNN operator to call and the values of its parameters."""
         scalar = self.scalar is not None and args[1].__class__ not in TENSOR_TYPES
         name = self.scalar if scalar and self.scalar is not None else self.name
         return name, self.arguments(*args, *outs)
 
     def calls(self, args: Any, outs: list[Any]) -> Iterable[Call]:
-        """The ACLNN operators to call, with the values of their parameters: one, except for some rows."""
+        """Return the ACLNN operators to call with the values of their parameters: one, except for some rows."""
         return (self.call(args, outs),)
 
 

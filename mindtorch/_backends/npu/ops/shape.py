@@ -19,9 +19,9 @@ def reduces(*args: Any) -> bool:
 
 
 def spelled(self: Any, indices: Any) -> tuple[Any, list[Any], bool]:
-    """Indices as ACLNN takes them: a tensor of integers for each dimension, of a mask as many as it has; an empty one
-    means that a dimension is left out (op-plugin's convention). A single truth value is a mask of a dimension that the
-    tensor is given for it. With them go the tensor, and whether one of them chooses nothing.
+    """Return the tensor, its indices as ACLNN takes them, and whether an index selects nothing. ACLNN takes a tensor of
+    integers for each dimension, and for a mask as many as it has dimensions; an empty one leaves a dimension out
+    (op-plugin's convention). A 0-d mask gets a dimension of its own in the tensor.
     """
     found: list[Any] = []
     nothing = False
@@ -42,7 +42,7 @@ def spelled(self: Any, indices: Any) -> tuple[Any, list[Any], bool]:
 
 
 def index(self: Any, indices: Any, out: Any) -> Iterator[Call]:
-    """An output without elements, as there is where an index is empty, does not come here."""
+    """Yield the call. Outputs without elements, as empty indices select, do not get here."""
     self, found, _ = spelled(self, indices)
     yield "aclnnIndex", (self, found, out)
 
@@ -55,18 +55,18 @@ def index_put(self: Any, indices: Any, values: Any, accumulate: bool) -> Iterato
 
 
 def into(name: str, code: Callable[..., Any] = lambda: 0) -> Aclnn:
-    """A scatter into the first tensor; the code of its reduction comes last."""
+    """Make a row that scatters into the first tensor; the code of its reduction comes last."""
     return Aclnn(name, lambda self, dim, index, source, *reduce: (self, dim, index, source, code(*reduce)),
                  when=lambda *args: len(args) == 4 or reduces(*args))
 
 
 def numbers(index: Any) -> tuple[int, ...]:
-    """The indices of a vector, which the host has to know."""
+    """Return the indices of a vector, which the host has to read."""
     return tuple(index.reshape(-1).tolist())
 
 
 def repeated(self: Any, count: Any, dim: int | None) -> tuple[int, ...]:
-    """The shape of a tensor whose elements are repeated in all, or in one dimension so often."""
+    """Return the shape of a tensor whose elements are repeated, flattened or along one dimension."""
     if dim is None:
         return (count,)
     dim %= self.ndim

@@ -13,7 +13,7 @@ from .row import Aclnn, Call, Each
 
 
 def each(dims: int, *settings: Any) -> list[Any]:
-    """Settings with one number for each dimension."""
+    """Return settings with one number for each dimension."""
     return [tuple(values) * dims if len(values) == 1 else tuple(values) for values in settings]
 
 
@@ -32,7 +32,7 @@ def convolution_backward(grad: Any, input: Any, weight: Any, bias_sizes: Any, st
 
 
 def means(tensors: int, *math_type: int) -> Callable[..., Any]:
-    """The arguments of mean pooling, after that many tensors. ACLNN's divisor 0 is that of the window."""
+    """Return the arguments of mean pooling after ``count`` tensors. ACLNN's divisor 0 means the window's size."""
 
     def arguments(*args: Any) -> tuple[Any, ...]:
         given, (kernel, stride, padding, ceil_mode, include, override) = args[:tensors], args[tensors:-1]
@@ -54,8 +54,8 @@ def undilated(at: int) -> Callable[..., bool]:
 # -- maxima: a 910B counts places in int32, and ATen in int64 ----------------------------------------------------------
 
 def widened(calls: Callable[..., Call]) -> Callable[..., Iterator[Call]]:
-    """An operator that gives places, and their conversion; ``calls`` makes the operator's values, from those of the
-    ATen operator and room for its places.
+    """Make calls of an operator that writes int32 positions, then of their conversion. ``calls`` gets the ATen
+    operator's arguments and outputs, the last of which is room for the int32 positions.
     """
 
     def arguments(*args: Any) -> Iterator[Call]:
@@ -67,19 +67,19 @@ def widened(calls: Callable[..., Call]) -> Callable[..., Iterator[Call]]:
 
 
 def flat(tensor: Any) -> Any:
-    """An image as a volume of one layer, in which its elements have the same places."""
+    """Return an image as a volume of one layer, whose elements have the same positions."""
     return tensor.unsqueeze(-3)
 
 
 def layer(one: int, *settings: Any) -> list[Any]:
-    """Settings of a window in a volume of one layer."""
+    """Return settings of a window in a volume of one layer."""
     return [(one, *values) for values in each(2, *settings)]
 
 
 def max_pool2d(self: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, out: Any,
                indices: Any) -> Call:
-    """That of images takes float32 only, that of volumes half precision, too. ``aclnnMaxPool2dWithMask``, which
-    op-plugin prefers, gives a mask of bits instead of ATen's indices: it is for who asks for no indices.
+    """Return the call. The operator of images takes float32 only, that of volumes half precision, too. op-plugin
+    prefers ``aclnnMaxPool2dWithMask``, which writes a bit mask instead of ATen's indices, where no indices are wanted.
     """
     if self._dtype is float32:
         return "aclnnMaxPool2dWithIndices", (self, kernel, stride or kernel, padding, dilation, ceil_mode, out, indices)

@@ -40,7 +40,7 @@ def sanitizer(on: bool | None = None) -> bool:
 
 
 def reports() -> list[Report]:
-    """What the sanitizer has found, oldest first; the last 1000."""
+    """Return what the sanitizer has found, oldest first; the last 1000."""
     return [] if watch.active is None else list(watch.active.reports)
 
 
@@ -98,8 +98,8 @@ def device_count(number: int | None = None) -> int:
 
 
 def _streams(stream: Any) -> list[Stream]:
-    """The stream of a handle (0: the default stream of the thread's context) or of a ``torch.npu.Stream``; None: all
-    streams that the thread's device has now.
+    """Return the streams that an argument means: a handle (0: the default stream of the thread's context), a
+    ``torch.npu.Stream``, or None for all streams that the thread's device has now.
 
     Raises:
         RuntimeError: if there is none.
@@ -158,8 +158,8 @@ _process = os.getpid()
 
 @atexit.register
 def _release_all() -> None:
-    """A program that ends with a stream held must end nevertheless: what waits for the stream waits after this. A
-    forked process has no part in it: its parent's locks may be held for ever there.
+    """Release held streams at exit: a program that ends with a stream held must end nevertheless, and what waits for
+    the stream waits after this. A forked process does nothing, since its parent's locks may be held for ever there.
     """
     if os.getpid() != _process:
         return

@@ -36,7 +36,7 @@ class Clocks:
         self._seen: dict[int, int] = {}  #: the version that a stream's clock has taken in
 
     def of(self, number: int) -> Clock:
-        """The clock of a stream's next task."""
+        """Return the clock of a stream's next task."""
         clock = self._streams.get(number)
         if clock is None:
             clock = self._streams[number] = {number: 0}
@@ -46,13 +46,13 @@ class Clocks:
         return clock
 
     def tick(self, number: int) -> Clock:
-        """A task is queued: count it. Returns the clock that it runs at."""
+        """Count a task that is queued. Returns the clock that it runs at."""
         clock = self.of(number)
         clock[number] += 1
         return clock
 
     def host_reached(self, clock: Clock) -> None:
-        """The host has waited for all that a clock knows."""
+        """Note that the host has waited for all that a clock knows."""
         if join(self.host, clock):
             self._version += 1
 
@@ -61,7 +61,7 @@ class Clocks:
         return clock.get(number, 0) >= count or number not in self._streams
 
     def forget(self, number: int) -> None:
-        """A stream has ended, after all of its tasks."""
+        """Forget a stream, which has ended after all of its tasks."""
         self._streams.pop(number, None)
         self._seen.pop(number, None)
         for clock in (self.host, *self._streams.values()):

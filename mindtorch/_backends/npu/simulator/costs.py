@@ -113,7 +113,7 @@ class Costs:
         raise AttributeError(f"the model has no constant {name!r}: it has {', '.join(CONSTANTS)}")
 
     def table(self) -> str:
-        """The constants with their values, units and sources, one a line."""
+        """Return the constants with their values, units and sources, one a line."""
         lines = [f"{name:<19} {vars(self)[name]:>10.6g} {unit:<20} {kind:<10} {source}"
                  for name, (_, unit, kind, source) in CONSTANTS.items()]
         return "\n".join(lines)
@@ -123,7 +123,7 @@ class Costs:
         return int(vars(self)[f"{unit}_cores"])
 
     def of(self, name: str, operands: Iterable[Operand]) -> Cost:
-        """What an operator costs. ``operands`` are its tensors, the outputs last."""
+        """Return what an operator costs. ``operands`` are its tensors, the outputs last."""
         tensors = list(operands)
         dtypes = {dtype for dtype, _ in tensors}
         shapes = [shape for _, shape in tensors] or [()]
@@ -155,7 +155,7 @@ class Costs:
         return float(self.transfer_latency + nbytes / self.transfer_bandwidth)
 
     def told(self, cost: Cost) -> str:
-        """The cores that an operator takes, and in a second line the model's times, the host's part first."""
+        """Return the cores that an operator takes and, in a second line, the model's times, the host's part first."""
         times = [time_text(1e9 * seconds) for seconds in (self.phase_one, cost.launch, cost.computing)]
         return f"{cost}\nmodel: phase one {times[0]}, launch {times[1]}, then {times[2]}"
 
@@ -170,7 +170,7 @@ class Cores:
 
     @contextmanager
     def taken(self, cost: Cost) -> Iterator[None]:
-        """A block that has the cores that an operator needs, after waiting for them."""
+        """Wait for the cores that an operator needs, and take them for a block."""
         me, unit = object(), cost.unit
         with self._condition:
             queue = self._waiting[unit]

@@ -76,7 +76,7 @@ class AclTensor:
         self.views: dict[int, np.ndarray] = {}  #: of the elements, by the identity of the buffer under them
 
     def at(self, data: int) -> AclTensor:
-        """The same description of other memory."""
+        """Return the same description of other memory."""
         moved = AclTensor.__new__(AclTensor)
         moved.shape, moved.code, moved.stride, moved.offset, moved.format = (
             self.shape, self.code, self.stride, self.offset, self.format)
@@ -86,14 +86,14 @@ class AclTensor:
         return moved
 
     def transposed(self) -> AclTensor:
-        """The tensor with its last two dimensions exchanged; itself if it has fewer."""
+        """Return the tensor with its last two dimensions exchanged; itself if it has fewer."""
         if len(self.shape) < 2:
             return self
         shape, stride = ((*numbers[:-2], numbers[-1], numbers[-2]) for numbers in (self.shape, self.stride))
         return AclTensor(shape, self.code, stride, self.offset, self.format, self.storage, self.data)
 
     def extent(self) -> tuple[int, int]:
-        """The first byte, and the one after the last, that the elements lie in."""
+        """Return the addresses of the first byte of the elements and of the one after their last byte."""
         low = high = self.address
         for size, step in zip(self.shape, self.strides, strict=True):
             if step < 0:
@@ -103,8 +103,8 @@ class AclTensor:
         return low, high + self.dtype.itemsize
 
     def view(self, memory: Memory, buffer: Any) -> np.ndarray:
-        """The elements, as an array over one of the buffers of the device's memory. Raises ValueError if they do not
-        lie in the memory.
+        """Return the elements as an array over one of the buffers of the device's memory. Raises ValueError if they are
+        not in it.
         """
         if buffer is not None:
             try:
@@ -206,14 +206,14 @@ def create_tensor(dims: Any, rank: int, code: int, stride: Any, offset: int, for
 
 def read_tensor(dims: Any, rank: int, code: int, stride: Any, offset: int, format: int, storage: Any, storage_rank: int,
                 data: int | None) -> AclTensor:
-    """A descriptor from its C arguments. No stride: a contiguous one."""
+    """Build a descriptor from its C arguments. Without strides it is contiguous."""
     shape = tuple(dims[:rank])
     steps = tuple(stride[:rank]) if stride else contiguous(shape)
     return AclTensor(shape, code, steps, offset, format, tuple(storage[:storage_rank]), data)
 
 
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a contiguous tensor."""
+    """Return the strides of a contiguous tensor."""
     return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
@@ -265,7 +265,9 @@ def _asked(handle: int | None, kind: Any) -> Any:
 
 
 def _numbers(attribute: str) -> Callable[[int | None, Any, Any], int]:
-    """A function that gives some of a tensor's numbers: an array, which lives as long as the tensor, and its length."""
+    """Make a C function that returns some of a tensor's numbers: an array that lives as long as the tensor, and its
+    length.
+    """
 
     def ask(handle: int | None, numbers: Any, size: Any) -> int:
         tensor = _asked(handle, AclTensor)
@@ -286,7 +288,7 @@ declared("aclnnStatus aclGetStorageShape(aclTensor*, int64_t**, uint64_t*)")(_nu
 
 
 def _answer(kind: type, find: Callable[[Any], int]) -> Callable[[int | None, Any], int]:
-    """A function that gives one number of a descriptor."""
+    """Make a C function that returns one number of a descriptor."""
 
     def ask(handle: int | None, result: Any) -> int:
         result[0] = find(_asked(handle, kind))

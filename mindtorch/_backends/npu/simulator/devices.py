@@ -131,7 +131,9 @@ class Machine:
         thread.context = None
 
     def device(self, number: int) -> Device:
-        """A device by its number. Raises Fault if ACL is not initialised, or there is no such device, or it is lost."""
+        """Return a device by its number. Raises Fault if ACL is not initialised, or there is no such device, or it is
+        lost.
+        """
         if not self.is_initialized:
             raise Fault(ACL_ERROR_UNINITIALIZE, "aclInit has not been called")
         if not 0 <= number < len(self.devices):
@@ -139,7 +141,7 @@ class Machine:
         return _present(self.devices[number])
 
     def owner(self, address: int) -> Device | None:
-        """The device whose memory an address is in."""
+        """Return the device whose memory an address is in."""
         for device in self.devices:
             if device.memory.base <= address < device.memory.top:
                 return device
@@ -158,7 +160,7 @@ machine = Machine()
 
 
 def current() -> Context:
-    """The calling thread's context. Raises Fault if it has none, or its device is lost."""
+    """Return the calling thread's context. Raises Fault if it has none, or its device is lost."""
     context = thread.context
     if context is None or context not in context.device.contexts:
         raise Fault(ACL_ERROR_RT_CONTEXT_NULL,
@@ -169,7 +171,7 @@ def current() -> Context:
 
 
 def primary(device: Device) -> Context:
-    """The context that ``set_device`` makes, once."""
+    """Return the context that ``set_device`` makes once."""
     with device.lock:
         if device.primary is None:
             device.primary = new_context(device)
@@ -177,7 +179,7 @@ def primary(device: Device) -> Context:
 
 
 def new_context(device: Device) -> Context:
-    """A further context of a device."""
+    """Make a further context of a device."""
     with device.lock:
         context = Context(device)
         device.contexts.add(context)
@@ -185,8 +187,8 @@ def new_context(device: Device) -> Context:
 
 
 def stream_of(handle: int | None) -> Stream:
-    """The stream of a handle; 0 and None: the default stream of the thread's context. Raises Fault if there is no such
-    stream, or it is one of another device.
+    """Return the stream of a handle; 0 and None mean the default stream of the thread's context. Raises Fault if there
+    is no such stream, or it belongs to another device.
     """
     context = current()
     if not handle:

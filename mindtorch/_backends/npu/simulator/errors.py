@@ -34,7 +34,7 @@ def remember(code: int, message: str) -> None:
 
 
 def last_code(clear: bool) -> int:
-    """The code of the calling thread's last error, or 0 (``aclrtGetLastError``, ``aclrtPeekAtLastError``)."""
+    """Return the code of the calling thread's last error, or 0 (``aclrtGetLastError``, ``aclrtPeekAtLastError``)."""
     code = _thread.code
     if clear:
         _thread.code = 0
@@ -42,7 +42,7 @@ def last_code(clear: bool) -> int:
 
 
 def recent_message() -> int | None:
-    """The address of the calling thread's last message, which is forgotten by that, or None (``aclGetRecentErrMsg``).
+    """Return the address of the calling thread's last message and forget it; None without one (``aclGetRecentErrMsg``).
 
     The text stays valid until the thread asks again.
     """

@@ -171,7 +171,7 @@ class Launch(Task):
 
 
 def view(tensor: AclTensor, stream: Stream, write: bool) -> np.ndarray:
-    """A tensor's elements in the memory of the stream's device, or of one whose memory it may use."""
+    """Return a tensor's elements in the memory of the stream's device, or of a peer."""
     memory = stream.device.memory
     if not memory.base <= tensor.data < memory.top:
         owner = machine.owner(tensor.data)
@@ -185,7 +185,7 @@ def view(tensor: AclTensor, stream: Stream, write: bool) -> np.ndarray:
 # -- reading the arguments of the first phase: a function for each parameter -----------------------------------------
 
 def reader(operator: str, parameter: Parameter) -> Callable[[Any], Any]:
-    """A function from the C argument of a parameter to what the kernel gets.
+    """Return a function from the C argument of a parameter to what the kernel gets.
 
     It raises a ``Fault`` if the argument is a null pointer, not a live handle of the right kind, or a tensor of a dtype
     or rank that the device does not take.

@@ -19,7 +19,7 @@ Code = int  #: what a function returns that gives a code and nothing else
 
 
 def exported(module: ModuleType) -> dict[str, Callable[..., Any]]:
-    """The functions that a module defines, as pyACL has them: a failure returns zeros and the code."""
+    """Return the functions that a module defines, as pyACL has them: after a failure they return zeros and the code."""
     return {name: _returning_codes(name, function) for name, function in vars(module).items()
             if isinstance(function, FunctionType) and function.__module__ == module.__name__ and name[0] != "_"}
 
@@ -36,7 +36,7 @@ def _returning_codes(name: str, function: FunctionType) -> Callable[..., Any]:
 
 def guarded(name: str, function: Callable[..., Any], done: Callable[[Any], Any], failed: Callable[[int], Any],
             from_c: bool = False) -> Callable[..., Any]:
-    """A function that returns ``done(result)``, or ``failed(code)``. What C calls never raises anything.
+    """Wrap a function so that it returns ``done(result)``, or ``failed(code)``. What C calls never raises.
 
     An interrupt waits until the function is through, as it does in C; those that wait themselves look for it.
     """

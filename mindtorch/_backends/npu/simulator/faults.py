@@ -110,7 +110,7 @@ def clear() -> None:
 
 
 def strike(name: str, phase: Phase) -> Fault | None:
-    """The fault that a use of an operator or call meets, if any. Asked only while ``armed``."""
+    """Return the fault that a use of an operator or call meets, if any. Called only while ``armed``."""
     global armed
     with _lock:
         rule = next((rule for rule in _rules if rule.strikes(name, phase)), None)

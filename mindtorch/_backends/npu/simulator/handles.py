@@ -18,7 +18,7 @@ _next = count(FIRST, STEP).__next__
 
 
 def add(thing: Any) -> int:
-    """A new handle of an object."""
+    """Make a handle for an object."""
     handle = _next()
     objects[handle] = thing
     sanitizer = watch.active
@@ -28,8 +28,8 @@ def add(thing: Any) -> int:
 
 
 def get(handle: int | None, kind: type[T], code: int = ACL_ERROR_RT_INVALID_HANDLE) -> T:
-    """The object of a handle. Raises Fault with ``code``, if the handle was destroyed, never existed, or is one of
-    something else.
+    """Return the object of a handle. Raises Fault with ``code`` if the handle was destroyed, never existed, or is of
+    another kind.
     """
     thing = objects.get(handle)  # type: ignore[arg-type]
     if thing.__class__ is not kind:
@@ -38,7 +38,7 @@ def get(handle: int | None, kind: type[T], code: int = ACL_ERROR_RT_INVALID_HAND
 
 
 def remove(handle: int | None, kind: type[T], code: int = ACL_ERROR_RT_INVALID_HANDLE) -> T:
-    """The object of a handle, which is destroyed by this. Raises Fault as ``get``."""
+    """Destroy a handle and return its object. Raises Fault as ``get`` does."""
     thing = get(handle, kind, code)
     if objects.pop(handle, None) is None:  # type: ignore[arg-type]
         raise missing(handle, kind, code)  # another thread was first
@@ -49,7 +49,7 @@ def remove(handle: int | None, kind: type[T], code: int = ACL_ERROR_RT_INVALID_H
 
 
 def missing(handle: int | None, kind: type, code: int) -> Fault:
-    """What to raise for a handle that is not one of this kind."""
+    """Return the Fault for a handle that is not of this kind."""
     name = kind.label  # type: ignore[attr-defined]
     if handle in objects:
         return Fault(code, f"{name} expected, but {handle:#x} is a handle of {objects[handle].label}")

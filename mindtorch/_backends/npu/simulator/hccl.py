@@ -43,8 +43,8 @@ class Carrier(Protocol):
     """What brings together what ranks give."""
 
     def task(self, call: str) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
-        """What a stream will run for a call that is made now: from what this rank gives, as bytes, to what all ranks
-        give; it waits until all have. It raises Fault, in all of them, if their calls differ.
+        """Return the task of a call that is made now: from this rank's bytes to all ranks', for which it waits. It
+        raises Fault, in all of them, if their calls differ.
         """
 
     def send(self, given: np.ndarray, rank: int) -> None:
@@ -139,7 +139,7 @@ def _pointer(what: str, address: int | None) -> int:
 
 @declared("HcclResult HcclGetRootInfo(HcclRootInfo*)")
 def get_root_info(info: int | None) -> int:
-    """A new communicator's name, which the root gives to all ranks."""
+    """Write a new communicator's name, which the root gives to all ranks."""
     name = f"hccl-{os.getpid()}-{next(_names)}".encode()
     place = _pointer("HcclGetRootInfo: rootInfo", info)
     ctypes.memset(place, 0, HCCL_ROOT_INFO_BYTES)
@@ -220,7 +220,7 @@ class _Side:
         return np.frombuffer(memory.writable, self.dtype, self.elements, self.start - memory.base)
 
     def bytes(self) -> np.ndarray:
-        """A copy, as bytes."""
+        """Return a copy, as bytes."""
         return self.array().copy().view(np.uint8)
 
 
@@ -241,7 +241,7 @@ def _described(name: str, code: int, elements: int, *more: str) -> str:
 
 
 def _reduced(name: str, code: int, op: int) -> Callable[[Sequence[np.ndarray]], np.ndarray]:
-    """A function that reduces what all ranks gave, in the order of ranks."""
+    """Return a function that reduces all ranks' arrays, in the order of ranks."""
     if op not in REDUCTIONS or DTYPES.get(code) not in REDUCED:
         raise Fault(E_NOT_SUPPORT, f"{name}: HcclReduceOp {op} of HcclDataType {code} is not supported")
     function = REDUCTIONS[op]

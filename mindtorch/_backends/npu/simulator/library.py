@@ -25,7 +25,7 @@ _lock = threading.Lock()
 
 
 def find(name: str) -> int | None:
-    """The address of a C function, or None if the simulator has none of this name. It stays valid for ever."""
+    """Return the address of a C function, None if the simulator does not have it. It stays valid for ever."""
     with _lock:
         if name not in _made:
             _made[name] = _make(name)
@@ -50,7 +50,7 @@ def _make(name: str) -> tuple[int, Any] | None:
 
 @cache
 def operator_of(name: str) -> executors.Operator | None:
-    """An operator that has a row in the table and a kernel."""
+    """Return an operator that has a row in the table and a kernel."""
     from .kernels import KERNELS  # they need much of NumPy and SciPy
 
     if name not in KERNELS or name not in bindings.names():
@@ -59,14 +59,14 @@ def operator_of(name: str) -> executors.Operator | None:
 
 
 def parse(declaration: str) -> tuple[str, tuple[str, ...]]:
-    """The C types of what a declared function returns and takes."""
+    """Return the C types of a declared function's result and parameters."""
     match = re.fullmatch(r"(\S+) \w+\((.*)\)", declaration)
     assert match is not None, declaration
     return match[1], tuple(match[2].split(", ")) if match[2] else ()
 
 
 def ctype(name: str) -> Any:
-    """The ctypes type of a C type: pointers to numbers can be indexed, other pointers are addresses."""
+    """Return the ctypes type of a C type: pointers to numbers can be indexed, other pointers are addresses."""
     if name in SCALARS:
         return SCALARS[name]
     target = name[:-1]
@@ -76,7 +76,7 @@ def ctype(name: str) -> Any:
 
 
 def pointer(name: str, returns: str, arguments: Iterable[str], function: Callable[..., Any]) -> tuple[int, Any]:
-    """The address of a C function that calls a Python one, and what must be kept for as long as it may be called."""
+    """Return the address of a C function that calls a Python one, and the object to keep while it may be called."""
     prototype = ctypes.CFUNCTYPE(ctype(returns), *map(ctype, arguments))
     null = returns.endswith("*")
     callback = prototype(guarded(name, function, lambda result: result, lambda code: None if null else code, True))

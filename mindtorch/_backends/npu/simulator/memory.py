@@ -61,7 +61,7 @@ class Memory:
         self._holes = [(self.base + GUARD, size - GUARD)]
 
     def malloc(self, size: int) -> Block:
-        """A block of ``size`` bytes, 64-byte aligned: the first hole that fits. Raises Fault if there is no room."""
+        """Allocate ``size`` bytes, 64-byte aligned, in the first hole that fits. Raises Fault if there is no room."""
         if size <= 0:
             raise Fault(ACL_ERROR_RT_PARAM_INVALID, f"cannot allocate {size} bytes")
         rounded = -(-size // ALIGNMENT) * ALIGNMENT
@@ -107,7 +107,7 @@ class Memory:
         return self.base <= address < self.top
 
     def block_at(self, address: int) -> Block | None:
-        """The block that an address lies in; its end counts, as for pointers to nothing."""
+        """Return the block that an address lies in; its end counts, as for pointers to nothing."""
         with self._lock:
             i = bisect_right(self._starts, address)
             block = self._blocks[self._starts[i - 1]] if i else None
@@ -134,7 +134,7 @@ class HostMemory:
         self._buffers: dict[int, Any] = {}
 
     def malloc(self, size: int) -> int:
-        """The address of ``size`` bytes, 64-byte aligned. Raises Fault if there is no room."""
+        """Allocate ``size`` bytes, 64-byte aligned, and return the address. Raises Fault if there is no room."""
         if size <= 0:
             raise Fault(ACL_ERROR_RT_PARAM_INVALID, f"cannot allocate {size} bytes")
         try:
@@ -151,7 +151,7 @@ class HostMemory:
         return None if buffer is None else len(buffer) - ALIGNMENT
 
     def owner(self, address: int) -> Any:
-        """What keeps the memory that holds an address alive; None for memory that is not from here."""
+        """Return the object that keeps the memory at an address alive; None for memory that is not from here."""
         for start, buffer in list(self._buffers.items()):
             if start <= address < start + len(buffer) - ALIGNMENT:
                 return buffer

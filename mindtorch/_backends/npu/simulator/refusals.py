@@ -104,7 +104,7 @@ def attended(query: Any, key: Any, value: Any, mask: Any, keep: float, heads: in
 
 
 def statistics(query: Any, *tensors: Any) -> str:
-    """The maxima and sums of rows, each eight times."""
+    """Return why the maxima and sums of rows are refused: they are there eight times."""
     if any(tensor is None or tuple(tensor.shape) != (*query.shape[:3], 8) for tensor in tensors):
         return "softmaxMax and softmaxSum must have the shape [B, N, S, 8]"
     return ""

@@ -140,7 +140,7 @@ class Sanitizer:
             self._clocks.forget(stream.key)
 
     def _tick(self, stream: Stream) -> Clock:
-        """A task of a stream is queued. Returns the clock that it runs at."""
+        """Count a task that is queued on a stream. Returns the clock that it runs at."""
         self._labels[stream.key] = str(stream).removesuffix(f" of device {stream.device.number}")
         return self._clocks.tick(stream.key)
 
@@ -196,7 +196,7 @@ class Sanitizer:
         return not self._clocks.knows(self._clocks.host, number, use.task)
 
     def mistake_at(self, address: int) -> tuple[str, str]:
-        """What is wrong with using an address where nothing is allocated, and words for that."""
+        """Return the kind of mistake and words for the use of an address where nothing is allocated."""
         with self._lock:
             for low, high, where in reversed(self._freed):
                 if low <= address < high:
@@ -204,7 +204,9 @@ class Sanitizer:
         return "out-of-bounds", "where nothing is allocated"
 
     def _written(self, memory: Memory) -> np.ndarray:
-        """A bool for each byte of a memory: whether it was written. What was allocated before is taken to be."""
+        """Return a bool per byte of a memory: whether it was written. Blocks from before the sanitizer count as
+        written.
+        """
         found = self._shadows.get(memory.base)
         if found is None or found[0] is not memory:
             shadow = np.frombuffer(reserve(memory.top - memory.base), bool)
@@ -217,7 +219,7 @@ class Sanitizer:
     # -- operators -----------------------------------------------------------------------------------------------------
 
     def launch(self, stream: Stream, launch: Launch) -> None:
-        """An operator is queued."""
+        """Check an operator that is queued."""
         name = launch.operator.name
         with self._lock:
             clock = self._tick(stream)
@@ -254,7 +256,7 @@ class Sanitizer:
         self._access(block, (address, address + size, True, None), stream.key, clock, use, "workspace")
 
     def _place(self, device: Device, name: str, what: str, tensor: AclTensor) -> tuple[Memory, Block] | None:
-        """The memory and the block that a tensor lies in."""
+        """Return the memory and the block that a tensor lies in."""
         owner = machine.owner(tensor.data)
         if owner is None:
             self.report("host-pointer", name, f"{what} has its data at {tensor.data:#x}, which is not device memory")
@@ -280,7 +282,7 @@ class Sanitizer:
 
     def transfer(self, stream: Stream | None, call: str, target: Place | None, origin: Place | None, size: int,
                  host: tuple[int, int] = (0, 0)) -> None:
-        """A copy or fill is queued or, without a stream, done at once."""
+        """Check a copy or fill that is queued or, without a stream, done at once."""
         if not size:
             return
         with self._lock:
@@ -306,8 +308,8 @@ class Sanitizer:
     # -- races ---------------------------------------------------------------------------------------------------------
 
     def _access(self, block: Block, range: Range, number: int | None, clock: Clock, use: Use, what: str) -> None:
-        """Some bytes of a block are used by a stream or, if ``number`` is None, by the host. What the host does needs
-        no remembering: all that is queued later runs after it.
+        """Note that a stream, or the host if ``number`` is None, uses some bytes of a block. The host's uses need not
+        be stored: all that is queued later runs after them.
         """
         for other in [other for other in block.accesses if other != number]:
             self._meet(block, other, range, number, clock, use, what)
@@ -341,14 +343,14 @@ class Sanitizer:
 
 
 def _accessed(number: int | None, use: Use, writes: bool) -> Access:
-    """A use of bytes by a stream, of which the number is known, or by the host."""
+    """Describe a use of bytes by a stream, whose number is known, or by the host."""
     live = list(handles.objects.items())
     stream = next((handle for handle, thing in live if thing.__class__ is Stream and thing.key == number), None)
     return Access(stream, use.operator, use.site, writes, use.time)
 
 
 def _operands(launch: Launch) -> Iterator[tuple[str, AclTensor, bool, bool]]:
-    """The tensors of an operator: name, descriptor, whether it is read, whether it is written."""
+    """Yield the tensors of an operator: name, descriptor, whether it is read, whether it is written."""
     partly = launch.operator.name in WRITE_A_PART
     for parameter, value, writes in zip(launch.operator.parameters, launch.values, launch.operator.writes, strict=True):
         reads = parameter.kind not in ("out", "outs") and not (partly and writes)
@@ -365,7 +367,7 @@ def _is_dense(tensor: AclTensor, low: int, high: int) -> bool:
 
 
 def _bytes_of(tensor: AclTensor, low: int, high: int, memory: Memory, shadow: np.ndarray) -> np.ndarray:
-    """The part of a memory's shadow that belongs to a tensor's elements."""
+    """Return the part of a memory's shadow that belongs to a tensor's elements."""
     if _is_dense(tensor, low, high):
         return shadow[low - memory.base : high - memory.base]
     size = tensor.dtype.itemsize

@@ -341,8 +341,8 @@ class Stream:
             self.context.failure = fault
 
     def pause(self, name: str, seconds: float = 0.0) -> None:
-        """What every task that is work does first: it takes so many seconds, or those of slow motion if they are more.
-        Raises Fault if the device is not there.
+        """Pause before a task for so many seconds, or for those of slow motion if they are more. Raises Fault if the
+        device is lost.
         """
         self.delay(max(seconds, faults.pace))
         if faults.lost and self.device.number in faults.lost:

@@ -53,7 +53,7 @@ Place = tuple[Device, Block, int]
 
 
 def place_of(call: str, address: int, size: int, what: str, on_device: bool | None) -> Place | None:
-    """The device, block and address that device memory is in; None for host memory."""
+    """Return the device, block and address of device memory; None for host memory."""
     if not address:
         raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: {what} is null")
     device = machine.owner(address)
@@ -72,7 +72,7 @@ def place_of(call: str, address: int, size: int, what: str, on_device: bool | No
 
 
 def misplaced(message: str, address: int, block: Block | None) -> Fault:
-    """What to raise for an address that is not, or not with all that follows, in an allocated block."""
+    """Return the Fault for an address that is not in an allocated block, or not with all that follows."""
     if block is not None:
         kind, words = "out-of-bounds", f"in a block of {block.size} bytes at {block.start:#x}"
     elif watch.active is not None:

@@ -14,35 +14,35 @@ _NOTHING: Clock = {}
 
 
 def clock_of(stream: Stream) -> Clock:
-    """What is known to be done once all that was put into a stream until now is done."""
+    """Return what is known to be done once all that is in a stream now is done."""
     return _NOTHING if active is None else active.clock_of(stream)
 
 
 def reached(clock: Clock) -> None:
-    """The host knows that all this is done."""
+    """Note that the host knows that all this is done."""
     if active is not None and clock:
         active.reached(clock)
 
 
 def waits(stream: Stream, clock: Clock) -> None:
-    """What follows in a stream runs after all this."""
+    """Note that what follows in a stream runs after all this."""
     if active is not None and clock:
         active.waits(stream, clock)
 
 
 def idle(stream: Stream) -> None:
-    """The host was told that a stream has nothing to do."""
+    """Note that the host was told that a stream has nothing to do."""
     if active is not None:
         active.reached(active.clock_of(stream))
 
 
 def mistake(call: str, fault: Fault) -> None:
-    """A call failed."""
+    """Note that a call failed."""
     if active is not None and fault.mistake is not None:
         active.report(fault.mistake, call.removesuffix("GetWorkspaceSize"), fault.message)
 
 
 def ended(stream: Stream) -> None:
-    """The host has waited for the end of a stream."""
+    """Note that the host has waited for the end of a stream."""
     if active is not None:
         active.ended(stream)

@@ -20,7 +20,7 @@ from . import (
 
 
 def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A device does not warn of infinities and NaN."""
+    """Run a kernel without NumPy's warnings: a device does not warn of infinities and NaN."""
 
     @wraps(kernel)
     def call(*args: Any) -> Any:

@@ -23,7 +23,7 @@ def selu_backward(grad: Any, result: Any) -> Any:
 
 
 def log_sigmoid_forward(self: Array, out: Array, buffer: Array) -> None:
-    """A buffer without elements is not written."""
+    """Compute log-sigmoid; write the buffer only if it has elements."""
     wide = to_opmath(self)
     result, values = CPU["log_sigmoid_forward"](wide)
     store(out, result)
@@ -32,18 +32,18 @@ def log_sigmoid_forward(self: Array, out: Array, buffer: Array) -> None:
 
 
 def log_sigmoid_backward(grad: Array, self: Array, buffer: Array, out: Array) -> None:
-    """The buffer of the forward pass is not used, since it may have no elements."""
+    """Compute the gradient without the forward pass's buffer, which may be empty."""
     grad, wide = map(to_opmath, (grad, self))
     store(out, CPU["log_sigmoid_backward"](grad, wide, np.exp(-np.abs(wide))))
 
 
 def channels(weight: Array, self: Array) -> Array:
-    """The weights of prelu so that they meet their channels, which are dimension 1; or the only weight."""
+    """Reshape prelu's weights to match the channels, dimension 1; or return the only weight."""
     return weight.reshape(() if weight.size == 1 else (-1, *(1,) * max(self.ndim - 2, 0)))
 
 
 def prelu_backward(grad: Array, self: Array, weight: Array, out: Array, weight_out: Array) -> None:
-    """The weight's gradient is the sum over all that the weight was applied to."""
+    """Sum the weight's gradient over all that the weight was applied to."""
     grad, wide, slope = map(to_opmath, (grad, self, channels(weight, self)))
     grads, of_slope = CPU["_prelu_kernel_backward"](grad, wide, slope)
     store(out, grads)

@@ -17,7 +17,7 @@ def heads_of(query: Array, shared: Array) -> Array:
 
 
 def scores(query: Array, key: Array, hidden: Any, scale: float, mode: int) -> Array:
-    """The scores, minus infinity where nothing is seen."""
+    """Return the scores, minus infinity where they are masked."""
     found = query @ heads_of(query, key).swapaxes(-1, -2) * scale
     if mode == CAUSAL:
         hidden = np.triu(np.ones(found.shape[-2:], bool), 1)

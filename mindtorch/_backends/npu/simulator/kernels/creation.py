@@ -41,7 +41,7 @@ def eye(n: int, m: int, out: Array) -> None:
 
 
 def draws(row: str) -> Kernel:
-    """An operator that fills a tensor; a seed and an offset come last."""
+    """Make an operator that fills a tensor; a seed and an offset come last."""
 
     def kernel(out: Array, *args: Any) -> None:
         *parameters, seed, offset = args
@@ -51,7 +51,7 @@ def draws(row: str) -> Kernel:
 
 
 def draws_last(row: str) -> Kernel:
-    """The form of such an operator whose output comes last, and which does not look at its first tensor."""
+    """Make the form of such an operator whose output comes last and whose first argument does not matter."""
     kernel = draws(row)
     return lambda *args: kernel(args[-1], *args[1:-1])
 
@@ -73,14 +73,14 @@ def multinomial(self: Array, samples: int, replacement: bool, seed: int, offset:
 
 
 def dropout_mask(shape: Any, p: float, seed: int, offset: int, out: Array) -> None:
-    """A bit an element, 1 for what is kept."""
+    """Draw a bit per element, 1 for elements to keep."""
     kept = np.zeros(-(-int(np.prod(shape)) // ALIGNMENT) * ALIGNMENT, np.bool_)
     CPU["bernoulli_.float"](kept, 1 - p, seeded(seed, offset))
     store(out, np.packbits(kept, bitorder="little"))
 
 
 def drop_out(self: Array, mask: Array, p: float, out: Array) -> None:
-    """What is kept is scaled by ``1 / (1 - p)``."""
+    """Scale the elements to keep by ``1 / (1 - p)``, and zero all others."""
     kept = np.unpackbits(mask.reshape(-1), count=self.size, bitorder="little").reshape(self.shape).astype(bool)
     wide = to_opmath(self)
     store(out, np.where(kept, wide * (0 if p == 1 else 1 / (1 - p)), 0))

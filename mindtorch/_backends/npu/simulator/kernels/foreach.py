@@ -10,7 +10,7 @@ from .forms import Kernel, named, number, pointwise, store
 
 
 def each(kernel: Kernel | str) -> Kernel:
-    """The outputs, a list, come last; what is no list is the same for all."""
+    """Make an operator on lists. The outputs, a list, come last; an argument that is not a list is used for all."""
     one = pointwise(kernel) if isinstance(kernel, str) else kernel
 
     def run(*args: Any) -> None:

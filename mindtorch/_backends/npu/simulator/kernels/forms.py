@@ -30,7 +30,7 @@ def named(form: Callable[[str], Kernel], text: str) -> dict[str, Kernel]:
 
 
 def number(value: Any) -> Any:
-    """A scalar as a Python number, which does not take part in NumPy's promotion; everything else as it is."""
+    """Return a scalar as a Python number, which takes no part in NumPy's promotion, and everything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -48,25 +48,25 @@ def store(out: Array, result: Any) -> None:
 
 
 def computed(dtype: DType) -> np.dtype:
-    """What is computed in where a dtype is asked for."""
+    """Return the dtype that kernels compute in for a dtype: float32 for halves."""
     return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.is_floating_point else dtype.np
 
 
 @cache
 def common(dtypes: tuple[np.dtype, ...]) -> np.dtype:
-    """The dtype that a computation with tensors of some dtypes is in."""
+    """Return the dtype of a computation with tensors of some dtypes."""
     return computed(reduce(promote_types, map(from_numpy_dtype, dtypes)))
 
 
 def converted(value: Any, dtype: np.dtype) -> Any:
-    """An array, or a scalar, in the dtype of the computation; everything else as it is."""
+    """Convert an array or a scalar to the dtype of the computation; return everything else as it is."""
     if value.__class__ is Array:
         return value if value.dtype == dtype else value.astype(dtype)
     return np.asarray(value).astype(dtype) if isinstance(value, np.generic) else value
 
 
 def pointwise(row: Row | str, outs: int = 1) -> Kernel:
-    """An operator by element: operands and outputs say together what it is computed in."""
+    """Make an operator by element. Operands and outputs together determine the dtype of the computation."""
     row = row_of(row)
 
     def kernel(*args: Any) -> None:
@@ -79,7 +79,7 @@ def pointwise(row: Row | str, outs: int = 1) -> Kernel:
 
 
 def compared(row: Row | str) -> Kernel:
-    """A test by element: the operands alone say what it is computed in; numbers are compared as they are."""
+    """Make a test by element. The operands alone determine the dtype; numbers are compared as they are."""
     row = row_of(row)
 
     def kernel(*args: Any) -> None:
@@ -90,7 +90,7 @@ def compared(row: Row | str) -> Kernel:
 
 
 def whole(row: Row | str, outs: int = 1) -> Kernel:
-    """An operator on whole tensors; the last ``outs`` of its parameters are outputs."""
+    """Make an operator on whole tensors; the last ``outs`` of its parameters are outputs."""
     row = row_of(row)
 
     def kernel(*args: Any) -> None:
@@ -103,13 +103,13 @@ def whole(row: Row | str, outs: int = 1) -> Kernel:
 
 
 def inplace(row: Row | str) -> Kernel:
-    """An operator whose row writes into its first tensor."""
+    """Make an operator whose row writes into its first tensor."""
     row = row_of(row)
     return lambda *args: row(*map(number, args)) and None
 
 
 def onto_copy(row: Row | str) -> Kernel:
-    """An operator whose row writes into an output that starts as a copy of the first tensor."""
+    """Make an operator whose row writes into an output that starts as a copy of the first tensor."""
     row = row_of(row)
 
     def kernel(self: Array, *args: Any) -> None:
@@ -120,8 +120,8 @@ def onto_copy(row: Row | str) -> Kernel:
 
 
 def counted(row: Row | str, outs: int = 1) -> Kernel:
-    """An operator the shape of whose results depends on the data. Outputs may be larger: results are put at their
-    start, and the kernel returns the shapes that the outputs have then, as aclGetViewShape tells them on a device.
+    """Make an operator whose results' shapes depend on the data. Results go to the start of outputs that may be larger;
+    the kernel returns the shapes, which aclGetViewShape then returns.
     """
     row = row_of(row)
 
@@ -137,5 +137,5 @@ def counted(row: Row | str, outs: int = 1) -> Kernel:
 
 
 def scalar_of(value: Any, out: Array) -> Any:
-    """A number in an output's dtype, as C converts it."""
+    """Convert a number to an output's dtype, as C does."""
     return np.asarray(number(value)).astype(out.dtype)

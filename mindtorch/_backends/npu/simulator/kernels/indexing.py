@@ -13,7 +13,7 @@ REDUCTIONS = {0: None, 1: "add", 2: "multiply"}
 
 
 def chosen(indices: list[Array | None]) -> list[Array | None]:
-    """An index without elements, as CANN's callers write what PyTorch leaves out, takes all of its dimension."""
+    """Return the indices, None for those without elements: CANN's callers write an omitted index so."""
     return [None if index is None or not index.size else index for index in indices]
 
 
@@ -35,12 +35,12 @@ def scatter(self: Array, dim: int, at: Array, source: Any, reduce: int) -> None:
 
 
 def embedding(weight: Array, at: Array) -> Array:
-    """Raises: IndexError: if an index is none of a row's."""
+    """Select rows. Raises IndexError if an index is not a row's."""
     return CPU["index_select"](weight, 0, at.reshape(-1)).reshape(*at.shape, *weight.shape[1:])
 
 
 def embedding_backward(grad: Array, at: Array, rows: int, padding: int, scale: bool, out: Array) -> None:
-    """``padding`` is unsigned: -1, for no such row, is the largest number."""
+    """Sum the gradients of each row. ``padding`` is unsigned: -1, for no padding row, is the largest number."""
     flat = at.reshape(-1)
     kept = flat != np.int64(padding - (1 << 64) if padding >= 1 << 63 else padding)
     wide = to_opmath(grad)
@@ -59,7 +59,7 @@ def embedding_renorm(self: Array, at: Array, max_norm: float, norm_type: float) 
 
 
 def one_hot(self: Array, classes: int, on: Array, off: Array, axis: int, out: Array) -> None:
-    """A number that is no class has no place."""
+    """Encode classes. A number that is not a class sets nothing."""
     target = np.moveaxis(out, axis, -1)
     target[...] = np.where(np.arange(classes) == self[..., None], on.reshape(-1)[0], off.reshape(-1)[0])
 

@@ -9,7 +9,7 @@ from .forms import CPU, Kernel, named, number, pointwise, row_of, store, whole
 
 
 def product(row: Any) -> Kernel:
-    """An operator that ends with how the matrix unit should compute (cubeMathType), which makes no difference here."""
+    """Make an operator whose last parameter, cubeMathType, makes no difference here."""
     row = row_of(row)
     return lambda *args: store(args[-2], row(*map(number, args[:-2])))
 

@@ -14,12 +14,12 @@ BATCH_MEAN = 3
 
 
 def loss(row: str) -> Kernel:
-    """A loss of the CPU, whose parameters are the same in the same order."""
+    """Make a loss from the CPU's, which has the same parameters in the same order."""
     return whole(lambda *args: CPU[row](*[to_opmath(a) if isinstance(a, Array) else a for a in args]))
 
 
 def gradient(slope: Callable[..., Any], at: int = 0) -> Kernel:
-    """A loss's backward from its slope by element; ``reduction`` is argument ``at`` after the two tensors."""
+    """Make a loss's backward from its slope by element; ``reduction`` is argument ``at`` after the two tensors."""
 
     def kernel(grad: Any, self: Any, target: Any, *rest: Any) -> Any:
         share = grad / self.size if rest[at] == MEAN else grad
@@ -49,7 +49,7 @@ def l1_loss(self: Array, target: Array, reduction: int) -> Any:
 
 
 def kl_div(self: Array, target: Array, reduction: int, log_target: bool) -> Any:
-    """A target that is not positive gives NaN, unlike ATen's."""
+    """Compute the divergence. A target that is not positive gives NaN, unlike ATen's."""
     x, y = map(to_opmath, (self, target))
     values = np.exp(y) * (y - x) if log_target else np.where(y > 0, y * (np.log(y) - x), np.nan)
     return values.sum() / len(values) if reduction == BATCH_MEAN else reduced(values, reduction)

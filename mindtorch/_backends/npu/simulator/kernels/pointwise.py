@@ -16,7 +16,7 @@ def div_mod(self: Any, other: Any, mode: int) -> Any:
 
 
 def logit(x: Any, eps: float) -> Any:
-    """A negative ``eps`` is none."""
+    """Compute the logit. A negative ``eps`` means none."""
     return CPU["logit"](x, None if eps < 0 else eps)
 
 
@@ -26,12 +26,12 @@ def logit_grad(x: Any, dy: Any, eps: float) -> Any:
 
 
 def complex_from(row: str) -> Kernel:
-    """An operator that makes complex numbers of two real tensors."""
+    """Make an operator that combines two real tensors into complex numbers."""
     return lambda first, second, out: store(out, CPU[row](first, second))
 
 
 def power(self: Any, exponent: Any, out: Any) -> None:
-    """The exponent is a number, of which the CPU's row knows the exact powers."""
+    """Raise to a power that is a number: the CPU's row computes some powers exactly."""
     pointwise(lambda x: CPU["pow.Tensor_Scalar"](x, np.asarray(number(exponent)).astype(x.dtype)))(self, out)
 
 

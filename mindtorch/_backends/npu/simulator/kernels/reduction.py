@@ -18,7 +18,7 @@ def moments(self: Array, dim: Any, correction: int, keepdim: bool) -> tuple[Any,
 
 
 def deviations(*args: Any) -> tuple[Any, Any]:
-    """Standard deviation and mean."""
+    """Compute standard deviation and mean."""
     spread, middle = moments(*args)
     return np.sqrt(spread), middle
 

@@ -16,7 +16,8 @@ def split(self: Array, sizes: Any, dim: int, outs: list[Array]) -> None:
 
 
 def padded(x: Array, padding: Any, **how: Any) -> Array:
-    """Padding as PyTorch gives it: two numbers per dimension, the last dimension first; negative ones crop."""
+    """Pad an array. ``padding`` is PyTorch's: two numbers per dimension, the last dimension first; negative ones crop.
+    """
     low, high = [0] * x.ndim, [0] * x.ndim
     for i in range(len(padding) // 2):
         low[-1 - i], high[-1 - i] = padding[2 * i], padding[2 * i + 1]
@@ -29,7 +30,9 @@ def pad_constant(self: Array, padding: Any, value: Any, out: Array) -> None:
 
 
 def padding(name: str, how: str) -> dict[str, Kernel]:
-    """The operators that pad 1 to 3 dimensions with what is there. The gradient goes back to where values came from."""
+    """Make the operators that pad 1 to 3 dimensions with the tensor's elements. Gradients go back to where values came
+    from.
+    """
 
     def backward(grad: Array, self: Array, padding: Any, out: Array) -> None:
         came_from = padded(np.arange(self.size).reshape(self.shape), padding, mode=how)
