@@ -146,7 +146,7 @@ class Prepared:
 
 
 def planned(name: str, values: Sequence[Any], queue: Queue) -> Prepared:
-    """Return a call of which the first phase has run. Raises AclError if that fails."""
+    """Run the first phase of a call. Raises AclError if it fails."""
     call = function(name)
     addresses = [memory.address for memory in call.memories(values)]
     key = (name, *[key(value) for key, value in zip(call.keys, values, strict=True)]) if call.keeps else None

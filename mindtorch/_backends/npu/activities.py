@@ -1,4 +1,4 @@
-"""What streams do, told to observers: runs and copies with the device's own times, waits, synchronisations, frees.
+"""The activities of streams for observers: runs and copies with the device's times, waits, synchronisations, frees.
 
 A device knows when an operator ran only by events around it. With an observer they are recorded, and read when
 the stream is synchronised; without an observer, nothing of this is paid.

@@ -36,7 +36,7 @@ LARGE, LARGE_SEGMENT = 10 << 20, 20 << 20
 #: Bytes. An operator of an Ascend 910B may reach a little beyond the end of what it works on: each piece of a segment
 #: is its length, rounded up to ``ALIGN``, and ``TAIL`` more (CANN's documentation of ``aclrtMalloc``).
 ALIGN, TAIL = 32, 32
-#: What ``aclrtMalloc`` returns where there is no memory; any other code is another error.
+#: The codes of ``aclrtMalloc`` when there is no memory; any other code is another error.
 OUT_OF_MEMORY = (ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_DEVICE_OOM)
 
 
@@ -390,7 +390,7 @@ class Allocator:
                 self._merge(block)
 
     def _is_past(self, event: int) -> bool:
-        """Whether the stream has come to an event. Raises AclError if the device does not say."""
+        """Return whether the stream has passed an event. Raises AclError if the device does not answer."""
         status, code = runtime.acl.rt.query_event_status(event)
         check(code, "aclrtQueryEventStatus", self.device.name)
         return bool(status == ACL_EVENT_RECORDED_STATUS_COMPLETE)

@@ -48,6 +48,6 @@ def equal(self: Tensor, other: Tensor) -> bool:
     return self.shape == other.shape and bool((self == other).all())
 
 
-#: What these operators take.
+#: The dtypes that these operators take.
 ONES, EQUAL, CAST = (dtypes(binding(name).takes) for name in ("aclnnInplaceOne", "aclnnEqual", "aclnnCast"))
 KERNELS: dict[str, Callable[..., Any]] = {**creation_kernels("npu", filled), "_to_copy": _to_copy, "equal": equal}

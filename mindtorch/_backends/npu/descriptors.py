@@ -14,7 +14,7 @@ from .bindings import C_TYPES, Parameter
 from .constants import ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL, ACL_FORMAT_ND, DATA_TYPES
 from .errors import check, recent_message
 
-#: What makes a handle of each kind, as ``acl_meta.h`` declares it.
+#: The functions that make handles, by kind, with their parameters in ``acl_meta.h``.
 CREATORS: dict[str, list[str]] = {
     "Tensor": ["int64_t*", "uint64_t", "aclDataType", "int64_t*", "int64_t", "aclFormat", "int64_t*", "uint64_t",
                "void*"],
@@ -76,8 +76,8 @@ data_types = {dtype_named(name): code for name, code in DATA_TYPES.items()}
 
 
 class Handles(dict[int, Callable[[int], int]]):
-    """Handles that are to be destroyed, and what destroys them, in the order in which they were made. ``tensors`` are
-    those of tensors, with those that lists own.
+    """Handles to destroy, with their destroyers, in the order of their creation. ``tensors`` are the handles of
+    tensors, including those that lists own.
     """
 
     __slots__ = ("tensors",)
@@ -95,14 +95,14 @@ def int_array(values: tuple[int, ...]) -> tuple[int, Any]:
 
 @lru_cache(4096)
 def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[int, int, int, int, int, Any]:
-    """Return what a descriptor says of a layout: the number of dimensions, their format, the addresses of C arrays of
+    """Return a descriptor's part of a layout: the number of dimensions, their format, the addresses of C arrays of
     sizes, strides and the storage's size, and the arrays themselves.
     """
     arrays = [int_array(values) for values in (shape, stride, (room,))]
     return len(shape), FORMATS.get(len(shape), ACL_FORMAT_ND), arrays[0][0], arrays[1][0], arrays[2][0], arrays
 
 
-#: What op-plugin calls tensors of so many dimensions, and ND all others: convolution and norms want to know.
+#: op-plugin's formats by number of dimensions, ND for all others: convolution and norms read them.
 FORMATS = {3: ACL_FORMAT_NCL, 4: ACL_FORMAT_NCHW, 5: ACL_FORMAT_NCDHW}
 
 

@@ -15,7 +15,7 @@ from .streams import device_index
 
 
 def is_available() -> bool:
-    """Whether there is an NPU, a real or a simulated one (``torch.cuda.is_available``)."""
+    """Return whether there is an NPU, a real or a simulated one (``torch.cuda.is_available``)."""
     try:
         return device_count() > 0
     except RuntimeError:
@@ -94,8 +94,8 @@ def synchronize(device: Any = None) -> None:
 def restart_device(device: Any = None) -> None:
     """Give a device new streams after an operator failed, for in the failure mode "stop" all of its streams have
     stopped, and take nothing more (``torch_npu.npu.restart_device``). Streams are the same objects as before, empty;
-    values that had been computed stay; reading one that never was, is an error. What another thread is about to put
-    into the old streams is an error there.
+    values that had been computed stay; reading any other is an error. Another thread that puts work into the old
+    streams gets an error.
 
     Raises:
         RuntimeError: if the device does not come back.

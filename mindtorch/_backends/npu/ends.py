@@ -1,4 +1,4 @@
-"""What is to be given back after an object of Python's has gone, which may be at any moment, in any thread."""
+"""Finalisers: handles of the device to release after garbage collection, which happens at any moment, in any thread."""
 from __future__ import annotations
 
 import weakref

@@ -1,4 +1,4 @@
-"""What a return code of CANN's means: an exception with the call, the code's name and the device's own message."""
+"""Exceptions for CANN's return codes, with the call, the code's name and the device's own message."""
 from __future__ import annotations
 
 import ctypes
@@ -6,14 +6,14 @@ import ctypes
 from . import provider
 from .constants import ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_INVALID_HANDLE, ACL_ERROR_RT_STREAM_CONTEXT, ERROR_NAMES
 
-#: What helps after an operator failed in the failure mode "stop".
+#: The advice after an operator failed in the failure mode "stop".
 RESTART = ("All streams of {0} stopped at that failure, and take nothing more. torch.npu.restart_device({0!r}) gives "
            "it new streams; what had been computed before stays.")
 #: The failures at which all streams of a device have stopped in the failure mode "stop", by the device's name.
 stopped: dict[str, AclError] = {}
-#: What explains a call of another thread that had the stream or the context from before.
-RESTARTED = ("Another thread has restarted {0} meanwhile. What this one had put into its streams has no result; what "
-             "is put there from now on runs.")
+#: The explanation for a thread that used the stream or the context from before.
+RESTARTED = ("Another thread has restarted {0} meanwhile. Operators that this one had put into its streams have no "
+             "result; later ones run.")
 LOST_HANDLE = (ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_INVALID_HANDLE, ACL_ERROR_RT_STREAM_CONTEXT)
 restarted: set[str] = set()  #: the devices, by name, that were restarted
 

@@ -14,7 +14,7 @@ from .errors import check
 from .queues import Queue, operands_of
 
 _POINTER, _INT, _UINT, _COUNT = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint64
-#: What the functions take (hccl.h): addresses, numbers of elements, HcclDataType, HcclReduceOp or rank, comm, stream.
+#: The functions' parameters (hccl.h): addresses, numbers of elements, HcclDataType, HcclReduceOp or rank, comm, stream.
 TAKES: dict[str, list[Any]] = {
     "HcclGetRootInfo": [_POINTER], "HcclCommInitRootInfo": [_UINT, _POINTER, _UINT, _POINTER],
     "HcclCommDestroy": [_POINTER],
@@ -35,7 +35,7 @@ def function(name: str) -> Callable[..., int]:
 
 
 def is_simulated() -> bool:
-    """Whether the devices, and so HCCL, are simulated."""
+    """Return whether the devices, and so HCCL, are simulated."""
     return provider.load().simulated
 
 

@@ -1,9 +1,9 @@
 """From ATen operators to ACLNN: the kernels of the NPU backend, made from its rows, and the fallback to the CPU.
 
-The meta kernel says what the outputs are; a row (``ops``) says which ACLNN operator computes them and with which
-values. A composite operator may have a row, too: ACLNN then does at once what the
-others would do one by one. What ACLNN does not take, a dtype or a number of dimensions, and what it refuses when it
-plans, goes to those others, or to the CPU and back, visibly: with a warning, once per operator, and in every trace.
+The meta kernel describes the outputs; a row (``ops``) names the ACLNN operator that computes them, and its values. A
+composite operator may have a row, too: ACLNN then does in one call what its parts would do in several. Calls that ACLNN
+does not take (a dtype, a number of dimensions) or refuses in its first phase go to those parts, or to the CPU and back.
+Both are visible: a warning once per operator, and an entry in every trace.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from .runtime import current_queue
 
 
 def takes(name: str, values: Any, device: _device.device) -> bool:
-    """Whether an ACLNN operator takes these values: their dtypes and numbers of dimensions. Raises PyTorch's
+    """Return whether an ACLNN operator takes these values: their dtypes and numbers of dimensions. Raises PyTorch's
     RuntimeError if a tensor is on another device.
     """
     for position, allowed in _tensor_dtypes(name):
@@ -255,7 +255,7 @@ def at_once(op: Operator, row: Aclnn, composite: Callable[..., Any]) -> Kernel:
     general = outside_graph(composite) if has_derivative(op) else composite
     specs_of = remembered(specs_by_parts(composite)) if row.spec is None else lambda *args: None
     kernel = functional_kernel(op, row, specs_of, general)
-    if op.schema.returns_list:  # of which composites make tuples
+    if op.schema.returns_list:  # composites make tuples of them
         listing = kernel
         kernel = lambda *args: tuple(listing(*args))  # noqa: E731
     if has_derivative(op):
@@ -308,8 +308,9 @@ MOST_IN_LIST = 16
 
 
 def go_together(args: Any) -> bool:
-    """Whether lists of tensors can be given to one operator (ATen's ``can_use_fast_route``): tensors with elements and
-    without gaps, of one dtype on one device, at each place of one layout; and numbers of that dtype's category.
+    """Return whether lists of tensors can be given to one operator (ATen's ``can_use_fast_route``): tensors with
+    elements and without gaps, of one dtype on one device, at each place of one layout; and numbers of that dtype's
+    category.
     """
     first = args[0][0] if args[0] else None
     if first is None:

@@ -88,8 +88,8 @@ class Memory:
         return None if error is None else str(error)
 
     def check(self) -> None:
-        """Raise the AclError of the operator that should have written this memory last and did not, whoever was told of
-        it before: what lies here is nobody's result.
+        """Raise the AclError of the operator that should have written this memory last and did not, whichever
+        caller got that error before: the memory holds no result.
         """
         if self.writer is not None and self.writer[0].failures:
             error = self.writer[0].failure(self.writer[1])

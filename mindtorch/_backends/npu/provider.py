@@ -30,10 +30,10 @@ class Provider:
     find: Callable[[str], int | None]
     simulated: bool
     before_reset: Callable[[Callable[[], None]], None]
-    #: Takes a function that destroys what is kept for further calls, called before somebody looks for what is left.
+    #: Takes a function that destroys what is kept for further calls, called before a search for leaks.
     before_check: Callable[[Callable[[], None]], None]
-    #: Which cores an operator runs on, from its name and its values, and in a second line what a model says of its
-    #: times; '' if the device does not say.
+    #: The cores that an operator runs on, from its name and its values, and in a second line a model's times; '' if
+    #: the device does not report them.
     cores: Callable[[str, Any], str] = lambda name, values: ""
 
 
@@ -50,7 +50,7 @@ def mode() -> str:
 
 
 def is_installed() -> bool:
-    """Whether there is any sign of CANN on this machine: worth the attempt to load it."""
+    """Return whether there is any sign of CANN on this machine: worth the attempt to load it."""
     return bool(acl_loader._existing_dirs()) or importlib.util.find_spec("acl") is not None
 
 

@@ -79,8 +79,8 @@ class Queue:
         return number
 
     def is_idle(self) -> bool:
-        """Whether all that was put into the stream has run, as far as is known without waiting (``stream_query``).
-        Raises AclError if the device does not say: who polls would poll for ever.
+        """Return whether all that was put into the stream has run, as far as is known without waiting
+        (``stream_query``). Raises AclError if the device does not answer: a caller that polls would never end.
         """
         if self.enqueued == self.finished:
             return True
@@ -119,7 +119,7 @@ class Queue:
         """Wait for the stream, then free what was deferred, in order. Raises AclError if something in the stream
         failed; what was deferred is freed all the same.
         """
-        with uninterrupted():  # or else an error might be taken from the device and reported to nobody
+        with uninterrupted():  # or else an error might be taken from the device and lost
             last = self.enqueued
             self.runtime.activate()
             self.runtime.destroy_events()
@@ -154,7 +154,7 @@ class Queue:
 
     def check(self, code: int, call: str) -> None:
         """Raise AclError if a call returned a code other than 0 that was to put an operator into the stream. Where all
-        streams have stopped at a failure of which nobody has heard yet, the device is asked first whose it was.
+        streams have stopped at a failure that was not reported yet, ask the device first whose it was.
         """
         if code:
             error = AclError(call, code, self.runtime.name, recent_message())
@@ -177,14 +177,14 @@ class Queue:
             try:
                 if event.is_recorded_at(number):
                     event.synchronize()
-                if (failed := queue.failure(number)) is not None:  # of which somebody else has heard before
+                if (failed := queue.failure(number)) is not None:  # reported elsewhere before
                     raise failed.again()
             except AclError as error:
                 self.failures.append((before + 1, last, error.again()))
                 raise
 
     def failure(self, number: int) -> AclError | None:
-        """Why an operator has no result, as far as a synchronisation has told; None if it has one."""
+        """Return why an operator has no result, as far as a synchronisation has reported; None if it has one."""
         return next((why for first, last, why in tuple(self.failures) if first <= number <= last), None)
 
     def settle(self, last: int) -> None:

@@ -102,7 +102,7 @@ def when_loaded() -> Iterator[Fact]:
     except RuntimeError as error:
         yield Fact("devices", "", str(error))
         return
-    yield Fact("devices", f"{count} {name}" if count else "", "The driver sees none: 'npu-smi info' says why.")
+    yield Fact("devices", f"{count} {name}" if count else "", "The driver sees none: 'npu-smi info' shows why.")
     missing, total = aclnn.unavailable(), len(aclnn.names())
     names = ", ".join(missing[:NAMED]) + (", ..." if len(missing) > NAMED else "")
     lacking = f"; those that this release lacks run on the CPU: {names}" if missing else ""

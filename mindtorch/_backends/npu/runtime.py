@@ -31,17 +31,17 @@ acl: Any = None  #: pyACL's module; None until the first use, or what a test put
 refusal = ""  #: why no device can be used any more in this process
 _is_started = False  #: whether ``aclInit`` was called: a forked process cannot use ACL then
 _is_owner = False  #: whether it was called from here, so that ``aclFinalize`` is, too
-#: What a stream does after an operator failed, as ``MINDTORCH_NPU_FAILURE_MODE`` says. CANN's own default goes on, with
+#: The reaction of a stream to an operator's failure (``MINDTORCH_NPU_FAILURE_MODE``). CANN's own default goes on, with
 #: garbage where the result should be; torch_npu, and so this backend, has all streams of the context stop.
 FAILURE_MODES = {"stop": ACL_STOP_ON_FAILURE, "continue": ACL_CONTINUE_ON_FAILURE}
-#: What is to be called before ACL is given back.
+#: Functions to call before ACL is given back.
 at_finalize: list[Callable[[], None]] = []
 _lock = threading.RLock()
 _runtimes: dict[int, _Runtime] = {}
 
 
 def module() -> Any:
-    """pyACL, loaded on first use. Raises RuntimeError if there is no NPU; it says why."""
+    """Load pyACL on first use. Raises RuntimeError, with the reason, if there is no NPU."""
     global acl
     if acl is None:
         with _lock:
@@ -53,8 +53,8 @@ def module() -> Any:
 
 
 def start(device: str = "npu") -> None:
-    """Call ``aclInit`` once for the process; that somebody else has called it is no error. Raises RuntimeError if there
-    is no NPU, or none in a forked process.
+    """Call ``aclInit`` once for the process; an earlier call of another library is not an error. Raises RuntimeError if
+    there is no NPU, or none in a forked process.
     """
     global _is_started, _is_owner
     if refusal:
@@ -69,7 +69,7 @@ def start(device: str = "npu") -> None:
 
 
 class _Thread(threading.local):
-    """What a thread has chosen: its device, and its stream on each device."""
+    """A thread's choices: its device, and its stream on each device."""
 
     device = 0
     active: int | None = None  #: the context that it works in
@@ -96,7 +96,7 @@ class _Runtime:
         self.events: set[End] = set()  #: of events, each with its handle
         self.dropped_events: deque[End] = deque()  #: of events that nothing refers to any more
         self.at_finalize: list[Callable[[], None]] = []
-        self.at_destroy: list[Callable[[Queue], None]] = []  #: what is told of a stream that goes
+        self.at_destroy: list[Callable[[Queue], None]] = []  #: functions that get a stream that is destroyed
         self._peers: set[int] = set()
         self._lock = threading.RLock()
         self._numbers = count().__next__
@@ -279,8 +279,8 @@ class _Runtime:
             errors.stopped[self.name] = error.again()
 
     def restart(self) -> None:
-        """Make a new context, and new streams under the queues, where the old ones have stopped. What had not run has
-        no result; what had been computed before stays, for memory is the device's. Raises AclError if it is lost.
+        """Make a new context, and new streams under the queues, where the old ones have stopped. Operators that had not
+        run have no result; values computed before stay, for memory is the device's. Raises AclError if it is lost.
         """
         with uninterrupted(), self._lock:
             self.activate()

@@ -74,7 +74,7 @@ class Stream(streams.Stream):
         return f"<torch.npu.Stream device={self.device} stream_id={self.stream_id} npu_stream={self.npu_stream:#x}>"
 
     def query(self) -> bool:
-        """Whether all that was put into the stream has run, without waiting (``torch.cuda.Stream.query``)."""
+        """Return whether all that was put into the stream has run, without waiting (``torch.cuda.Stream.query``)."""
         return self.queue.is_idle()
 
     def synchronize(self) -> None:
@@ -123,7 +123,7 @@ class Stream(streams.Stream):
 
 
 class _Entered(threading.local):
-    """What a thread worked on before each block that it is in: its device, and its stream of the block's device."""
+    """A thread's device, and its stream of the block's device, before each block that it is in."""
 
     def __init__(self) -> None:
         self.before: list[tuple[int, Queue]] = []
@@ -214,11 +214,11 @@ class Event(streams.Event):
             queue.waits.append((self, self._queue, self._number, queue.enqueued))
 
     def is_recorded_at(self, number: int) -> bool:
-        """Whether the event still marks what was in its stream up to an operator, and was not recorded again."""
+        """Return whether the event still marks what was in its stream up to an operator, and was not recorded again."""
         return self._number == number and self._queue is not None and not self._queue.is_destroyed
 
     def query(self) -> bool:
-        """Whether the event has been passed, without waiting (``torch.cuda.Event.query``)."""
+        """Return whether the event has been passed, without waiting (``torch.cuda.Event.query``)."""
         if self._queue is None:
             return True
         self._queue.runtime.activate()

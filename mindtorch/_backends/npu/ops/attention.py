@@ -1,5 +1,5 @@
 """NPU rows of attention, as op-plugin has ``scaled_dot_product_attention`` computed: queries, keys and values have the
-dimensions batch, heads (N), length (S), width (D), and masks say what is not seen.
+dimensions batch, heads (N), length (S), width (D), and masks mark what is hidden.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .row import Call, Each
 #: How far before and after itself a query looks, where nothing bounds that.
 UNBOUNDED = 2**31 - 1
 #: The code of "nothing after the query, counted from the upper left", the size of the mask that comes with it, and the
-#: code of "rows of which nothing is seen may be".
+#: code that allows rows in which everything is hidden.
 CAUSAL, CAUSAL_MASK, EMPTY_ROWS = 2, 2048, 2
 #: How often the maximum and the sum of a row of scores are there: as many float32 as are 32 bytes.
 COPIES = 8
@@ -23,8 +23,8 @@ MOST_HEADS, MOST_WIDTH = 256, 512
 
 
 def fits(query: Any, key: Any, value: Any, seen: Any, *rest: Any) -> bool:
-    """Whether op-plugin would have aclnnFlashAttentionScore take these, as far as it differs from the CPU's kernel: its
-    masks are boolean, and the rows of float32 come in groups of four.
+    """Return whether op-plugin would have aclnnFlashAttentionScore take these, as far as it differs from the CPU's
+    kernel: its masks are boolean, and the rows of float32 come in groups of four.
     """
     heads, width = query.shape[1], query.shape[3]
     return (query._dtype in (float16, bfloat16, float32) and (seen is None or seen._dtype is bool_)
@@ -32,7 +32,7 @@ def fits(query: Any, key: Any, value: Any, seen: Any, *rest: Any) -> bool:
 
 
 def is_long(query: Any, key: Any) -> bool:
-    """Whether a mask of the scores would be larger than that of the code ``CAUSAL``: CANN's page of the operator
+    """Return whether a mask of the scores would be larger than that of the code ``CAUSAL``: CANN's page of the operator
     advises to give the mask itself where it is smaller.
     """
     return max(query.shape[2], key.shape[2]) > CAUSAL_MASK

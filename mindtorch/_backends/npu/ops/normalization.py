@@ -9,7 +9,7 @@ from .row import Aclnn
 
 
 def same_dtypes(*tensors: Any) -> bool:
-    """Whether all tensors that are given have one dtype, in which ACLNN makes its outputs, too."""
+    """Return whether all tensors that are given have one dtype, in which ACLNN makes its outputs, too."""
     return len({tensor._dtype for tensor in tensors if tensor is not None}) == 1
 
 

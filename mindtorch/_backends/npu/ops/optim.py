@@ -88,7 +88,7 @@ MOST_IN_LIST, TOGETHER = 16, ("float32", "float16", "bfloat16")
 
 
 def in_lists(lists: Any) -> bool:
-    """Whether a 910B changes these tensors together: they have elements, no gaps, and one dtype."""
+    """Return whether a 910B changes these tensors together: they have elements, no gaps, and one dtype."""
     kind = lists[0][0]._dtype
     return kind.name in TOGETHER and all(tensor._dtype is kind and tensor.is_contiguous() and tensor.numel()
                                          for tensors in lists for tensor in tensors)
@@ -119,8 +119,8 @@ def fused_sgd(params: Any, grads: Any, buffers: Any, weight_decay: float, moment
 
 
 def fused_adam(decoupled: bool) -> Callable[..., Iterator[Call]]:
-    """``_fused_adam_``, or ``_fused_adamw_``: an operator a parameter, that of decoupled decay. The other kind of decay
-    is a part of the gradient.
+    """Make ``_fused_adam_`` or ``_fused_adamw_``: an operator a parameter, with decoupled decay. The other kind of
+    decay is a part of the gradient.
     """
 
     def fused_adam(params: Any, grads: Any, averages: Any, squares: Any, peaks: Any, steps: Any, lr: float,
@@ -151,7 +151,7 @@ def fused_adagrad(params: Any, grads: Any, sums: Any, steps: Any, lr: float, lr_
 
 
 def plain(*args: Any) -> bool:
-    """Whether there is no gradient scaling, which looks at data before it decides."""
+    """Return whether there is no gradient scaling, which looks at data before it decides."""
     return args[-1] is None and args[-2] is None
 
 

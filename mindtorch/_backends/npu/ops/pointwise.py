@@ -14,7 +14,7 @@ ROUNDING = {None: 0, "trunc": 1, "floor": 2}
 
 
 def is_tensor(*values: Any) -> bool:
-    """Whether all of these are tensors: ACLNN has other operators, or none, for numbers in their places."""
+    """Return whether all of these are tensors: ACLNN has other operators, or none, for numbers in their places."""
     return all(hasattr(value, "_keys") for value in values)
 
 

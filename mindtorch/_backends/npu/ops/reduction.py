@@ -52,7 +52,7 @@ def moments(name: str) -> Aclnn:
 
 
 def argument(name: str) -> Aclnn:
-    """``argmax`` and ``argmin``, of which those of all elements are those of a vector."""
+    """Make the rows of ``argmax`` and ``argmin``; over all elements they take the tensor as a vector."""
 
     def arguments(self: Any, dim: int | None, keepdim: bool, out: Any) -> tuple[Any, ...]:
         return (self.reshape(-1), 0, False, out.view(())) if dim is None else (self, dim, keepdim, out)

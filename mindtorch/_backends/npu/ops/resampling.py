@@ -11,7 +11,7 @@ from .row import Aclnn
 
 
 def fits(dims: int, size_of: Callable[..., Any], shrinks: float, grows: float) -> Callable[..., bool]:
-    """Whether a 910B resamples so: at most so much smaller or larger, and to the sizes that the scales say."""
+    """Return whether a 910B resamples so: within these factors, and to the sizes that follow from the scales."""
 
     def when(*args: Any) -> bool:
         return all(n <= shrinks * m and m <= grows * n and (scale is None or int(n * scale) == m)

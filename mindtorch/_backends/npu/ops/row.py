@@ -1,4 +1,4 @@
-"""What a row of the NPU's tables is: which ACLNN operator an ATen operator is, and with which values."""
+"""The rows of the NPU's tables: which ACLNN operator computes an ATen operator, and with which values."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -47,7 +47,7 @@ class Aclnn:
 
     @property
     def origin(self) -> Any:
-        """What a reader wants to see: the ACLNN operator's name, and this row."""
+        """The ACLNN operator's name and this row, for readers."""
         return Origin(self.name or self.arguments.__name__)
 
     def call(self, args: Any, outs: list[Any]) -> Call:
@@ -72,7 +72,7 @@ class OnCopy(Aclnn):
 
 @dataclass(frozen=True)
 class Counted(Aclnn):
-    """An ATen operator whose outputs are as large as the data says; ``room`` returns the shapes that they have at
+    """An ATen operator whose outputs are as large as the data determines; ``room`` returns the shapes that they have at
     most.
     """
 

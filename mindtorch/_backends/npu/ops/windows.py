@@ -42,12 +42,12 @@ def means(tensors: int, *math_type: int) -> Callable[..., Any]:
 
 
 def within(self: Any, kernel: Any, *rest: Any) -> bool:
-    """Whether no window is larger than the volume: a 910B takes no other ones."""
+    """Return whether no window is larger than the volume: a 910B takes no other ones."""
     return all(k <= n for k, n in zip(*each(3, kernel), self.shape[-3:], strict=True))
 
 
 def undilated(at: int) -> Callable[..., bool]:
-    """Whether the windows have no gaps: a 910B takes no other ones."""
+    """Return whether the windows have no gaps: a 910B takes no other ones."""
     return lambda *args: set(args[at]) <= {1}
 
 
@@ -55,7 +55,7 @@ def undilated(at: int) -> Callable[..., bool]:
 
 def widened(calls: Callable[..., Call]) -> Callable[..., Iterator[Call]]:
     """Make calls of an operator that writes int32 positions, then of their conversion. ``calls`` gets the ATen
-    operator's arguments and outputs, the last of which is room for the int32 positions.
+    operator's arguments and outputs, with room for the int32 positions as the last one.
     """
 
     def arguments(*args: Any) -> Iterator[Call]:

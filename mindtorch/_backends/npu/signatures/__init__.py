@@ -1,4 +1,4 @@
-"""The ACLNN operators that mindtorch calls, one row per operator, by family. `bindings.py` says how a row reads.
+"""The ACLNN operators that mindtorch calls, one row per operator, by family. `bindings.py` explains a row.
 
 Dtypes are those of the Atlas A2 (Ascend 910B) in CANN's operator documentation and, where that names only what all
 products have in common, in the checks of the operators' sources (the repositories ops-math, ops-nn, ops-cv and

@@ -57,7 +57,9 @@ class Clocks:
             self._version += 1
 
     def knows(self, clock: Clock, number: int, count: int) -> bool:
-        """Whether the ``count``-th task of a stream is done, as a clock knows. A stream that ended is done with all."""
+        """Return whether the ``count``-th task of a stream is done, as a clock knows. A stream that ended is done with
+        all.
+        """
         return clock.get(number, 0) >= count or number not in self._streams
 
     def forget(self, number: int) -> None:

@@ -1,10 +1,10 @@
-"""What an operator costs on an Ascend 910B, as a model: which cores it takes, how many, and for how long.
+"""A model of an operator's cost on an Ascend 910B: which cores it takes, how many, and for how long.
 
 ``torch.npu.simulator.costs`` has the constants, each with where it comes from; any of them can be set. The model is
 coarse on purpose. The host plans for some time (phase one); every launch takes some time, on no core; then an operator
 takes as long as the larger of two things, to move its bytes and to do its arithmetic, on as many cores as it fills. So
 small operators are bound by their launches and leave cores free for other streams; large ones fill the device, and
-other streams wait. ``%%timeline`` tells of each operator what the model says. With ``scale`` the simulator takes that
+other streams wait. ``%%timeline`` shows the model's times of each operator. With ``scale`` the simulator takes that
 time, so many times as long: the host plans and copies, streams launch, copy and compute.
 """
 from __future__ import annotations
@@ -53,7 +53,7 @@ Operand = tuple[str, tuple[int, ...]]  #: the name of the dtype, and the shape
 
 
 class Cost(NamedTuple):
-    """What an operator takes: after its ``launch`` ``cores`` of ``total`` cores of a ``unit``, for so many seconds of
+    """The cost of an operator: after its ``launch`` ``cores`` of ``total`` cores of a ``unit``, for so many seconds of
     ``computing``.
     """
 

@@ -164,7 +164,7 @@ class Launch(Task):
             else value
             for value, write in zip(self.values, self.operator.writes, strict=True)
         ])
-        if shapes.__class__ is list:  # they depend on the data: aclGetViewShape tells them after a synchronisation
+        if shapes.__class__ is list:  # they depend on the data: aclGetViewShape returns them after a synchronisation
             outs = [value for value, write in zip(self.values, self.operator.writes, strict=True) if write]
             for out, shape in zip(outs, shapes, strict=True):
                 out.shape = shape

@@ -14,7 +14,7 @@ from .errors import Fault
 
 Phase = Literal[1, 2, "async", "call"]
 
-#: What a failing phase returns, if the caller does not say.
+#: The default codes of failing phases.
 CODES: dict[Phase, int] = {1: constants.ACLNN_ERR_INNER, 2: constants.ACLNN_ERR_RUNTIME_ERROR,
                            "async": constants.ACL_ERROR_RT_AICORE_EXCEPTION,
                            "call": constants.ACL_ERROR_RT_DRV_INTERNAL_ERROR}

@@ -30,7 +30,7 @@ from .transfers import place_of
 
 # HcclResult
 E_PARA, E_PTR, E_NOT_SUPPORT = 1, 2, 5
-#: What the runtime says when a task of a collective ends badly, or not at all.
+#: The runtime's codes for a task of a collective that ends badly, or not at all.
 ACL_ERROR_RT_TASK_TIMEOUT = 107020
 SUM, PROD, MAX, MIN = range(4)
 REDUCTIONS = {SUM: np.add, PROD: np.multiply, MAX: np.maximum, MIN: np.minimum}
@@ -40,7 +40,7 @@ SECONDS = 1836.0  #: that a rank waits for the others: what HCCL_EXEC_TIMEOUT is
 
 
 class Carrier(Protocol):
-    """What brings together what ranks give."""
+    """A connection of ranks, which carries each one's bytes to the others."""
 
     def task(self, call: str) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
         """Return the task of a call that is made now: from this rank's bytes to all ranks', for which it waits. It
@@ -59,7 +59,7 @@ carriers: dict[str, Callable[[int, int], Carrier]] = {}
 
 
 class Meeting:
-    """The ranks of one process: what each has given to which of its calls."""
+    """The ranks of one process: what each has given, by call."""
 
     def __init__(self, size: int):
         self.size = size

@@ -17,7 +17,7 @@ TAIL = 32
 
 
 class Block:
-    """What one ``acl.rt.malloc`` gave: the bytes from ``start`` to ``end``. ``accesses`` belongs to the sanitizer."""
+    """A block of ``acl.rt.malloc``: the bytes from ``start`` to ``end``. ``accesses`` belongs to the sanitizer."""
 
     __slots__ = ("accesses", "end", "span", "start")
 
@@ -103,7 +103,7 @@ class Memory:
         holes.insert(i, (start, size))
 
     def holds(self, address: int) -> bool:
-        """Whether an address is one of this device, allocated or not."""
+        """Return whether an address is one of this device, allocated or not."""
         return self.base <= address < self.top
 
     def block_at(self, address: int) -> Block | None:

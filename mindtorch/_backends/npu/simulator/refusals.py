@@ -1,4 +1,4 @@
-"""What an Ascend 910B refuses when an operator is planned, besides wrong handles and dtypes: sizes and settings.
+"""Sizes and settings that an Ascend 910B refuses in an operator's first phase, besides wrong handles and dtypes.
 
 A refusal is a function of the values of the operator's parameters; it returns why they are refused, or ''. They are
 those of the operators' pages in CANN's documentation, for the Atlas A2.

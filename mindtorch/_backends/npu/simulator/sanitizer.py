@@ -1,4 +1,4 @@
-"""The sanitizer: finds mistakes in how a program uses the device, and says which operator made them and where.
+"""The sanitizer: finds mistakes in a program's use of the device, and reports the operator and the line.
 
 It looks at every call when the call is made, on the caller's thread, and never at what the workers do meanwhile: what
 it reports depends on the program alone, not on luck. The kinds of mistake:
@@ -192,7 +192,7 @@ class Sanitizer:
                                 f"{self._labels[number]} was given back; it was called at {use.site}")
 
     def _is_pending(self, number: int, use: Use) -> bool:
-        """Whether the host has not waited for a task of a stream."""
+        """Return whether the host has not waited for a task of a stream."""
         return not self._clocks.knows(self._clocks.host, number, use.task)
 
     def mistake_at(self, address: int) -> tuple[str, str]:
@@ -362,7 +362,7 @@ def _operands(launch: Launch) -> Iterator[tuple[str, AclTensor, bool, bool]]:
 
 
 def _is_dense(tensor: AclTensor, low: int, high: int) -> bool:
-    """Whether the elements are all the bytes of their extent."""
+    """Return whether the elements are all the bytes of their extent."""
     return high - low == tensor.numel * tensor.dtype.itemsize and 0 not in tensor.strides
 
 
@@ -375,7 +375,7 @@ def _bytes_of(tensor: AclTensor, low: int, high: int, memory: Memory, shadow: np
 
 
 def _overlap(one: tuple[int, int, Any], other: tuple[int, int, Any]) -> bool:
-    """Whether two sets of elements with holes in them share a byte. Where that is too hard to say: no."""
+    """Return whether two sets of elements with gaps share a byte; False where that takes too long to decide."""
     base = min(one[0], other[0])
     room = np.empty(0, np.uint8)
     space = np.lib.stride_tricks.as_strided(room, (max(one[1], other[1]) - base,), (1,))  # never touched

@@ -44,7 +44,7 @@ class Latch:
             self._lock.release()
 
     def wait(self, seconds: float = -1) -> bool:
-        """Whether it was opened within this time; -1: however long it takes. An interrupt may end it."""
+        """Return whether it was opened within this time; -1: however long it takes. An interrupt may end it."""
         end = inf if seconds < 0 else monotonic() + seconds
         while not self.is_open and (left := end - monotonic()) > 0:
             left = min(left, PATIENCE) if in_main_thread() else left
@@ -226,7 +226,7 @@ class Stream:
             give_way()
 
     def is_idle(self) -> bool:
-        """Whether all that was submitted has run."""
+        """Return whether all that was submitted has run."""
         return self.completed == self.submitted
 
     def synchronize(self, seconds: float = -1) -> Fault | None:
@@ -245,7 +245,7 @@ class Stream:
             if not mark.latch.wait(seconds):
                 raise Fault(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, f"{self} was not done after {seconds} s")
         except BaseException:
-            with self.lock:  # whoever waits next is told what had gone wrong
+            with self.lock:  # the next one that waits gets the failure
                 mark.is_left = True
                 self.fault = self.fault or mark.fault
             raise

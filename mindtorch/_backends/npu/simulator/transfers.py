@@ -8,7 +8,7 @@ from .errors import Fault
 from .memory import Block
 from .streams import Stream
 
-#: Which side a kind of copy writes and reads: True for the device. Not given: as the addresses say.
+#: The sides that a kind of copy writes and reads: True for the device. For other kinds the addresses decide.
 SIDES = {
     c.ACL_MEMCPY_HOST_TO_HOST: (False, False),
     c.ACL_MEMCPY_HOST_TO_DEVICE: (True, False),
@@ -28,7 +28,7 @@ def check_fill(stream: Stream | None, call: str, address: int, maximum: int, siz
 
 def check_copy(stream: Stream | None, call: str, to: int, maximum: int, source: int, size: int, kind: int) -> bool:
     """Check what a memcpy writes and reads. Sizes are in bytes. Returns whether it stays inside of one device. Raises
-    Fault if an address is not on the side that ``kind`` says, if there is no room, or if the devices are no peers.
+    Fault if an address is not on the side that ``kind`` says, if there is no room, or if the devices are not peers.
     """
     if kind not in SIDES:
         raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: kind {kind} is not supported")

@@ -1,4 +1,4 @@
-"""What the simulated NPU computes: a function for each row of the binding table, by family.
+"""The kernels of the simulated NPU: a function for each row of the binding table, by family.
 
 A kernel takes the values of the row's parameters in order and writes into its outputs. Tensors are arrays over device
 memory (lists of them for lists of tensors), scalars NumPy scalars, arrays of numbers tuples, dtypes mindtorch's; what

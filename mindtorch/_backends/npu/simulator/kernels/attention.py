@@ -29,7 +29,7 @@ def scores(query: Array, key: Array, hidden: Any, scale: float, mode: int) -> Ar
 def forward(query: Array, key: Array, value: Array, shift: None, kept: None, padding: None, hidden: Any, prefix: Any,
             scale: float, keep: float, before: int, after: int, heads: int, layout: str, precise: int, mode: int,
             most: Array, total: Array, weights: Array, out: Array) -> None:
-    """Of a row of which nothing is seen the output is zero, and so are its weights."""
+    """Compute attention. A row in which everything is hidden has zero output and zero weights."""
     query, key, value = map(to_opmath, (query, key, value))
     found = scores(query, key, hidden, scale, mode)
     top = found.max(-1, keepdims=True)

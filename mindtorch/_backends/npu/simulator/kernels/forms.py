@@ -1,7 +1,7 @@
-"""What the simulated kernels share: promotion of operands, and writing results into outputs.
+"""Shared parts of the simulated kernels: promotion of operands, and writing results into outputs.
 
 Tensors come as arrays over device memory, scalars as NumPy scalars, everything else as plain Python. Rows of the CPU
-(`cpu/ops`) do the arithmetic: a string names one. What is of half precision is computed in float32 and rounded once.
+(`cpu/ops`) do the arithmetic: a string names one. Halves are computed in float32 and rounded once.
 """
 from __future__ import annotations
 

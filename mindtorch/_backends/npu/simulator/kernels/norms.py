@@ -1,4 +1,4 @@
-"""Simulated kernels of normalisation, and of a step of Adam. What is of half precision is computed in float32."""
+"""Simulated kernels of normalisation, and of a step of Adam. Halves are computed in float32."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Simulated kernels of sorting, searching and counting, and of what chooses as many elements as the data says."""
+"""Simulated kernels of sorting, searching, counting and selecting."""
 from __future__ import annotations
 
 from functools import partial

@@ -23,7 +23,7 @@ def convolution_backward(*args: Any) -> None:
 
 
 def means(name: str, tensors: int) -> Kernel:
-    """Mean pooling, of that many tensors. ACLNN's divisor 0 is that of the window."""
+    """Make mean pooling of that many tensors. ACLNN's divisor 0 means the window's size."""
     row: Callable[..., Array] = CPU[name]
 
     def kernel(*args: Any) -> None:
