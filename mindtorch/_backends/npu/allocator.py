@@ -23,9 +23,8 @@ from .constants import (
     ACL_ERROR_RT_DEVICE_OOM, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM,
     ACL_MEM_MALLOC_HUGE_FIRST,
 )
-from .ends import End, end
 from .errors import AclError, check
-from .queues import Queue
+from .queues import End, Queue, end
 from .runtime import _Runtime
 
 #: Bytes. Sizes are rounded up to ``ROUND``; blocks up to ``SMALL`` come from segments of ``SMALL_SEGMENT``; those

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -17,11 +18,26 @@ from .constants import (
     ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_INTERNAL_ERROR, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
     ACL_ERROR_RT_STREAM_TASK_FULL, ACL_STREAM_STATUS_COMPLETE,
 )
-from .ends import End
 from .errors import LOST_HANDLE, AclError, check, explained, recent_message
 
 if TYPE_CHECKING:
     from .runtime import _Runtime
+
+
+class End(weakref.ref[Any]):
+    """The end of an object of Python's that has something of the device, and what it has (``of``)."""
+
+    __slots__ = ("of",)
+    of: Any
+
+
+def end(owner: Any, tell: Callable[[End], None], of: Any) -> End:
+    """Watch for the end of an object. ``tell``, a function of C, gets the End once nothing refers to the object any
+    more. A method ``__del__`` would run Python, and an interrupt that arrives there is lost.
+    """
+    made = End(owner, tell)
+    made.of = of
+    return made
 
 
 Operand = tuple[Any, tuple[int, ...]]  #: a dtype and a shape

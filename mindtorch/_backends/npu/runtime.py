@@ -23,9 +23,8 @@ from .constants import (
     ACL_CONTINUE_ON_FAILURE, ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_REPEATED_INIT,
     ACL_STOP_ON_FAILURE,
 )
-from .ends import End
 from .errors import AclError, check
-from .queues import Queue
+from .queues import End, Queue
 
 acl: Any = None  #: pyACL's module; None until the first use, or what a test puts here
 refusal = ""  #: why no device can be used any more in this process

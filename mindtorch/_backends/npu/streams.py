@@ -11,9 +11,8 @@ from ..._base.interrupts import Undo, leaving, uninterrupted
 from ..._device import device as Device, resolve_device
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
-from .ends import end
 from .errors import check
-from .queues import Queue
+from .queues import Queue, end
 from .runtime import current_queue, get_runtime, thread
 
 

@@ -1,4 +1,4 @@
-"""NPU rows of the steps of optimizers: their rules as calls of ACLNN."""
+"""NPU rows of the steps of optimizers, their rules as calls of ACLNN, and of operators on lists of tensors."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from typing import Any
 from ...._dtype import float32
 from ...common import optim
 from . import ACLNN_CALLS
-from .row import Call, Each
+from .row import Call, Each, Lists
 
 
 class Remote:
@@ -160,4 +160,37 @@ ACLNN_CALLS.update({
     "_fused_adam_": Each("", fused_adam(decoupled=False), when=plain),
     "_fused_adamw_": Each("", fused_adam(decoupled=True), when=plain),
     "_fused_adagrad_": Each("", fused_adagrad, when=plain),
+})
+
+
+#: The norms of lists that a 910B takes.
+ORDERS = (1, 2)
+
+
+def listed(text: str) -> dict[str, Lists]:
+    """Rows of operators and of their forms in place: pairs of names. Counts of steps, which ``_foreach_add_.Scalar``
+    is for, are mostly on the host.
+    """
+    names = text.split()
+    return {name: Lists("aclnnForeach" + theirs)
+            for ours, theirs in zip(names[::2], names[1::2], strict=True)
+            for packet, dot, overload in [ours.partition(".")] for form in ("", "_")
+            if (name := f"_foreach_{packet}{form}{dot}{overload}") != "_foreach_add_.Scalar"}
+
+
+ACLNN_CALLS.update({
+    **listed("""
+        add.List AddListV2           add.Scalar AddScalarV2         add.ScalarList AddScalarList
+        sub.List SubListV2           sub.Scalar SubScalarV2         sub.ScalarList SubScalarList
+        mul.List MulList             mul.Scalar MulScalarV2         mul.ScalarList MulScalarList
+        div.List DivList             div.Scalar DivScalarV2         div.ScalarList DivScalarList
+        maximum.List MaximumList     minimum.List MinimumList       addcmul.Scalar AddcmulScalarV2
+        addcdiv.Scalar AddcdivScalarV2                              lerp.List LerpList
+        lerp.Scalar LerpScalar       abs Abs                        exp Exp
+        neg Neg                      reciprocal Reciprocal          sigmoid Sigmoid
+        sqrt Sqrt                    tanh Tanh
+    """),
+    "_foreach_norm.Scalar": Lists("aclnnForeachNorm", lambda x, ord, dtype, out: (x, ord, out),
+                                  when=lambda x, ord, dtype: dtype is None and ord in ORDERS, shape=()),
+    "_foreach_copy_": Lists("aclnnForeachCopy", lambda out, x, non_blocking, same: (x, out)),
 })

@@ -13,10 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import (
-    activation, attention, comparison, creation, foreach, indexing, linalg, losses, norms, pointwise, reduction, shape,
-    sorting, windows,
-)
+from . import activation, creation, indexing, linalg, losses, norms, pointwise, reduction, shape, windows
 
 
 def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +29,6 @@ def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 KERNELS: dict[str, Callable[..., Any]] = {
     name: quiet(kernel)
-    for family in (pointwise, comparison, activation, reduction, sorting, linalg, shape, indexing, creation, losses,
-                   norms, windows, attention, foreach)
+    for family in (pointwise, activation, reduction, linalg, shape, indexing, creation, losses, norms, windows)
     for name, kernel in family.KERNELS.items()
 }

@@ -1,11 +1,12 @@
-"""Simulated kernels of arithmetic, elementary and special functions, rounding and complex numbers."""
+"""Simulated kernels by element, of tensors and of lists: arithmetic, functions, comparison, logic, complex numbers."""
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-from .forms import CPU, Kernel, compared, named, number, pointwise, store
+from ....cpu.ops.reduction import to_opmath
+from .forms import CPU, Array, Kernel, common, compared, converted, inplace, named, number, pointwise, store
 
 #: DivMod's modes.
 ROUNDING = {0: None, 1: "trunc", 2: "floor"}
@@ -33,6 +34,31 @@ def complex_from(row: str) -> Kernel:
 def power(self: Any, exponent: Any, out: Any) -> None:
     """Raise to a power that is a number: the CPU's row computes some powers exactly."""
     pointwise(lambda x: CPU["pow.Tensor_Scalar"](x, np.asarray(number(exponent)).astype(x.dtype)))(self, out)
+
+
+def where(condition: Array, self: Array, other: Array, out: Array) -> None:
+    dtype = common((self.dtype, other.dtype))
+    store(out, np.where(condition, converted(self, dtype), converted(other, dtype)))
+
+
+def is_close(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    close = np.equal(x, y) | np.isfinite(y) & (np.abs(np.subtract(x, y, dtype=np.float64)) <= atol + rtol * np.abs(y))
+    return close | np.isnan(x) & np.isnan(y) if equal_nan else close
+
+
+def each(kernel: Kernel | str) -> Kernel:
+    """Make an operator on lists. The outputs, a list, come last; an argument that is not a list is used for all."""
+    one = pointwise(kernel) if isinstance(kernel, str) else kernel
+
+    def run(*args: Any) -> None:
+        for i in range(len(args[-1])):
+            one(*[arg[i] if isinstance(arg, (list, tuple)) else arg for arg in args])
+
+    return run
+
+
+def norm(x: Any, order: Any, out: Any) -> None:
+    store(out, np.linalg.norm(to_opmath(x).reshape(-1), number(order)))
 
 
 KERNELS: dict[str, Kernel] = {
@@ -70,4 +96,40 @@ KERNELS: dict[str, Kernel] = {
     "aclnnLogit": pointwise(logit),
     "aclnnLogitGrad": pointwise(logit_grad),
     **named(complex_from, "Complex complex   Polar polar"),
+    **named(compared, """
+        LogicalAnd logical_and                LogicalOr logical_or                  LogicalXor logical_xor
+        LogicalNot logical_not                IsFinite isfinite                     IsPosInf isposinf
+        IsNegInf isneginf
+    """),
+    **named(pointwise, """
+        BitwiseNot bitwise_not                Maximum maximum                       Minimum minimum
+        Clamp clamp                           ClampTensor clamp                     ClampMin maximum
+        ClampMinTensor maximum                ClampMax minimum                      ClampMaxTensor minimum
+        BitwiseAndTensor bitwise_and.Tensor   BitwiseOrTensor bitwise_or.Tensor     BitwiseXorTensor bitwise_xor.Tensor
+        BitwiseAndScalar bitwise_and.Tensor   BitwiseOrScalar bitwise_or.Tensor     BitwiseXorScalar bitwise_xor.Tensor
+    """),
+    **named(compared, """
+        EqTensor eq.Tensor                    NeTensor ne.Tensor                    LtTensor lt.Tensor
+        EqScalar eq.Tensor                    NeScalar ne.Tensor                    LtScalar lt.Tensor
+        LeTensor le.Tensor                    GtTensor gt.Tensor                    GeTensor ge.Tensor
+        LeScalar le.Tensor                    GtScalar gt.Tensor                    GeScalar ge.Tensor
+    """),
+    **named(inplace, "InplaceMaskedFillScalar masked_fill_.Scalar   InplaceMaskedFillTensor masked_fill_.Tensor"),
+    "aclnnSWhere": where,
+    "aclnnIsClose": compared(is_close),
+    "aclnnEqual": compared(np.array_equal),
+    **named(each, """
+        ForeachAddListV2 add.Tensor           ForeachSubListV2 sub.Tensor
+        ForeachMulList mul.Tensor             ForeachMulScalarV2 mul.Tensor         ForeachMulScalarList mul.Tensor
+        ForeachDivList div.Tensor             ForeachDivScalarV2 div.Tensor         ForeachDivScalarList div.Tensor
+        ForeachMaximumList maximum            ForeachMinimumList minimum            ForeachAddcmulScalarV2 addcmul
+        ForeachAddcdivScalarV2 addcdiv        ForeachLerpList lerp.Tensor           ForeachLerpScalar lerp.Scalar
+        ForeachAbs abs                        ForeachExp exp                        ForeachNeg neg
+        ForeachReciprocal reciprocal          ForeachSigmoid sigmoid                ForeachSqrt sqrt
+        ForeachTanh tanh
+    """),
+    **dict.fromkeys(("aclnnForeachAddScalarV2", "aclnnForeachAddScalarList"), each(pointwise(np.add))),
+    **dict.fromkeys(("aclnnForeachSubScalarV2", "aclnnForeachSubScalarList"), each(pointwise(np.subtract))),
+    "aclnnForeachNorm": each(norm),
+    "aclnnForeachCopy": each(lambda x, out: store(out, x)),
 }

@@ -1,4 +1,4 @@
-"""Simulated kernels of reductions and scans. An empty list of dimensions stands for all of them."""
+"""Simulated kernels of reductions, scans, sorting, searching and selecting. No dimensions stand for all of them."""
 from __future__ import annotations
 
 from functools import partial
@@ -8,7 +8,7 @@ import numpy as np
 
 from ....._base.layout import wrap_dims
 from ....cpu.ops.reduction import count, to_opmath, variance
-from .forms import Array, Kernel, named, whole
+from .forms import CPU, Array, Kernel, counted, named, whole
 
 
 def moments(self: Array, dim: Any, correction: int, keepdim: bool) -> tuple[Any, Any]:
@@ -21,6 +21,22 @@ def deviations(*args: Any) -> tuple[Any, Any]:
     """Compute standard deviation and mean."""
     spread, middle = moments(*args)
     return np.sqrt(spread), middle
+
+
+#: UniqueConsecutive's ``dim`` for "none".
+NO_DIM = 1000
+
+
+def sort(self: Array, stable: bool, dim: int, descending: bool) -> Any:
+    return CPU["sort"](self, dim, descending)
+
+
+def searchsorted(sequence: Array, values: Any, out_int32: bool, right: bool, sorter: Array | None) -> Any:
+    return CPU["searchsorted.Tensor"](sequence, values, out_int32, right, None, sorter)
+
+
+def unique_consecutive(self: Array, inverse: bool, counts: bool, dim: int) -> Any:
+    return CPU["unique_consecutive"](self, inverse, counts, None if dim == NO_DIM else dim)
 
 
 KERNELS: dict[str, Kernel] = {
@@ -43,4 +59,12 @@ KERNELS: dict[str, Kernel] = {
         MedianDim median.dim                  NanMedianDim nanmedian.dim            Cummax cummax
         Cummin cummin
     """),
+    **named(whole, "IsInTensorScalar isin.Tensor_Tensor   IsInScalarTensor isin.Tensor_Tensor   Histc histc"),
+    **named(partial(whole, outs=2), "Topk topk   Kthvalue kthvalue"),
+    **named(counted, "Nonzero nonzero   MaskedSelect masked_select"),
+    "aclnnSort": whole(sort, 2),
+    "aclnnArgsort": whole(lambda self, dim, descending: CPU["sort"](self, dim, descending)[1]),
+    **dict.fromkeys(("aclnnSearchSorted", "aclnnSearchSorteds"), whole(searchsorted)),
+    "aclnnUnique2": counted("_unique2", 3),
+    "aclnnUniqueConsecutive": counted(unique_consecutive, 3),
 }
