@@ -69,12 +69,13 @@ def main() -> int:
     teacher.add_argument("--jobs", type=int, default=1, help="how many notebooks run at a time (grade)")
     teacher.add_argument("--resume", action="store_true", help="leave out notebooks that the grades have (grade)")
     teacher.add_argument("--feedback", metavar="FOLDER", default="feedback",
-                         help="where a page for each student and a summary of the class go (grade)")
+                         help="where a page for each student goes (grade)")
     teacher.add_argument("folder", help="where release, slides or guide go; or a folder that has one for each "
                                         "student (grade)")
     teacher.add_argument("--masters", metavar="FOLDER", help="the masters, if they are not this repository's")
     teacher.add_argument("--key", default="", help="a word that shows students the solutions (release)")
-    teacher.add_argument("--grades", metavar="FILE", default="grades.csv", help="where the grades go (grade)")
+    teacher.add_argument("--grades", metavar="FILE", default="grades.csv",
+                         help="where the grades go, and a summary of the class beside them (grade)")
     teacher.add_argument("--reveal", metavar="PLACE", default="",
                          help="a folder with reveal.js, or its address: else slides load it from the network (slides)")
     teacher.add_argument("--seconds", type=float, default=120.0, help="that a notebook may take (grade)")

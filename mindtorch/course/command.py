@@ -39,7 +39,8 @@ def command(options: Any) -> int:
 
 
 def grade_class(masters: Path, submissions: Path, options: Any) -> int:
-    """Grade a class. The grades are in the table as soon as a notebook is graded; feedback and summary come at the end.
+    """Grade a class. The grades are in the table as soon as a notebook is graded. A page for each student comes at the
+    end, and a summary of the class beside the table.
     """
     isolated = is_isolated()
     if not isolated:
@@ -53,14 +54,14 @@ def grade_class(masters: Path, submissions: Path, options: Any) -> int:
     finally:
         table.write()
     write_feedback(table.grades, Path(options.feedback))
-    (Path(options.feedback) / "class.md").write_text(class_page(table.grades, predictions(submissions)), "utf-8")
+    table.path.with_suffix(".md").write_text(class_page(table.grades, predictions(submissions)), "utf-8")
     print(summary(table.grades))
     return 0
 
 
 def nbgrader(arguments: list[str]) -> int:
-    """Run nbgrader with this Python's programs in reach: it calls ``alembic`` by name, also where no environment is
-    activated.
+    """Run nbgrader with this Python's programs on the path, since it calls ``alembic`` by name, even if the environment
+    is not activated.
     """
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     return subprocess.call([sys.executable, "-m", "nbgrader", *arguments], env={**os.environ, "PATH": path})
