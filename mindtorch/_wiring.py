@@ -1,6 +1,7 @@
-"""The wiring of the dispatcher, which imports nothing above it, with kernels, derivatives and dispatch keys.
+"""The wiring of modules with names from above them, which they cannot import.
 
-It is the only place that defines in which order kernels are looked up, and what each dispatch key does.
+It is the only place that defines in which order kernels are looked up, what each dispatch key does, and which names a
+module declares and finds assigned here.
 """
 from __future__ import annotations
 
@@ -16,13 +17,16 @@ from ._backends.common.pointwise import Pointwise
 from ._backends.cpu.fast_paths import with_fast_path
 from ._backends.cpu.forms import with_fast_form
 from ._base.backend import by_key
-from ._dispatch import observers, pipeline, torch_dispatch
+from ._dispatch import binding, observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
 from ._dispatch.keys import (
     AUTOGRAD, BACKENDS, BATCHED, CPU, DUAL, INFERENCE, MATH_BITS, OBSERVED, PIPELINE, PYTHON, THREAD_STATE,
     UNINITIALIZED,
 )
 from ._dispatch.registry import Kernel, Operator
+from ._storage import UntypedStorage
+from ._storage.typed import typed
+from ._tensor import Tensor
 from ._transforms import batching
 
 key_handlers.update({
@@ -40,6 +44,9 @@ key_handlers.update({
 })
 # Its kernels count optimizers' steps and record nothing: of tensors that require grad, each is added to by itself.
 registry["_foreach_add_.Scalar"].autograd = lambda *args: registry.composites["_foreach_add_.Scalar"](*args)
+# Names that their modules declare.
+binding.Tensor = Tensor
+UntypedStorage.typed = typed  # type: ignore[assignment]
 views.start_node = recording.start_node
 torch_dispatch.mark_view = views.mark_view
 function.generated_rule = lambda function: batching.generated_rule(function)

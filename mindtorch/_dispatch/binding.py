@@ -29,7 +29,7 @@ from .torch_function import PLAIN, asked, handle, overridable, overriding, remem
 NUMBERS = (bool, int, float, complex)
 ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other",
            "ord": "p", "self": "input"}
-Tensor: Any = None  #: the class, for annotations; set where it is defined
+Tensor: Any = None  #: the class, for annotations; set by ``_wiring``
 #: Types that settle which overload is meant and how to convert, whatever the value.
 DECIDING_TYPES: set[type] = {bool, int, float, complex, type(None), DType, str, device, memory_format, layout}
 

@@ -228,7 +228,6 @@ LEGACY_STORAGES: dict[str, Any] = {
     name: _LegacyStorageType(name, (_LegacyStorage,), {"dtype": dtype, "__module__": "mindtorch",
                                                        "__doc__": f"Storages of {dtype} (``torch.{name}``)."})
     for dtype, name in NAMES.items()}
-UntypedStorage.typed = typed  # type: ignore[assignment]
 
 
 def _converter(name: str, dtype: DType) -> Any:

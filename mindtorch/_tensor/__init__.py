@@ -29,7 +29,6 @@ from .._base.layout import (
 )
 from .._base.size import Size, Stride
 from .._device import device as Device
-from .._dispatch import binding
 from .._dispatch.aten import clone, detach
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import (
@@ -788,7 +787,6 @@ del _first
 OWN_TORCH_FUNCTION = vars(Tensor)["__torch_function__"]
 TENSOR_TYPES.add(Tensor)
 PLAIN.add(Tensor)
-binding.Tensor = Tensor
 #: The attributes that say of a tensor where it stands in the graph, and of its memory whose view it is.
 OF_GRAPH = frozenset({
     "_grad_fn", "_output_nr", "_grad", "_accumulator", "_base", "_creation_meta", "_own_grad", "_view_func",
