@@ -1,4 +1,4 @@
-"""``torch.__config__``: what this library computes with."""
+"""``torch.__config__``: the libraries that mindtorch computes with."""
 from __future__ import annotations
 
 import platform

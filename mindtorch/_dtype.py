@@ -164,7 +164,7 @@ def promote_types(a: DType, b: DType) -> DType:
     """Return the smallest dtype that both can be promoted to (``torch.promote_types``).
 
     Raises:
-        TypeError: for what is no dtype.
+        TypeError: for anything but a dtype.
         RuntimeError: for uint16, uint32 and uint64 beside other integers or complex numbers.
     """
     if a is b and a.__class__ is DType:
@@ -221,7 +221,7 @@ def dtype_of_number(value: Any) -> DType:
 
     Raises:
         OverflowError: for an int that neither int64 nor uint64 holds.
-        TypeError: if it is no number.
+        TypeError: if it is not a number.
     """
     kind = type(value)
     if kind is bool or kind is np.bool_:

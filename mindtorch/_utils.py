@@ -1,5 +1,5 @@
-"""How tensors and storages are copied and pickled: ``torch._utils``, under whose names PyTorch's files know these; and
-exceptions that go from process to process.
+"""Copying and pickling of tensors and storages, under the names of PyTorch's files: ``torch._utils``; and exceptions
+that are sent from process to process.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ._tensor import Tensor, new, tensor_method
 
 
 class _Loading(threading.local):
-    """What holds while this thread saves or loads a file."""
+    """The state of this thread while it saves or loads a file."""
 
     map_location: Any = None  #: of the load that is going on
     resolved: dict[Any, Tensor] | None = None  #: of that load: storages whose elements were mapped, as flat tensors
@@ -248,10 +248,10 @@ def set_within(self: Tensor, source: Any, offset: int, size: Any, stride: Any) -
 
 @tensor_method("__setstate__")
 def _setstate(self: Tensor, state: Any) -> None:
-    """Take the state that PyTorch's old files have of a tensor.
+    """Set the state of a tensor in PyTorch's old files.
 
     Raises:
-        RuntimeError: if it is no leaf.
+        RuntimeError: if the tensor is not a leaf.
     """
     if not self.is_leaf:
         raise RuntimeError("__setstate__ can be only called on leaf Tensors")

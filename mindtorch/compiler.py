@@ -1,4 +1,4 @@
-"""``torch.compiler``: what programs ask of the compiler and tell it."""
+"""``torch.compiler``: queries and settings of the compiler."""
 from __future__ import annotations
 
 import functools
@@ -41,9 +41,7 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Mark where a step begins, for graphs of CUDA's, of which there are none
-    (``torch.compiler.cudagraph_mark_step_begin``).
-    """
+    """Do nothing: there are no CUDA graphs (``torch.compiler.cudagraph_mark_step_begin``)."""
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:

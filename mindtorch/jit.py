@@ -1,4 +1,4 @@
-"""``torch.jit``: what programs ask it while it compiles nothing; TorchScript itself is left out."""
+"""``torch.jit``: queries that programs make without compiling; TorchScript itself is left out."""
 from collections.abc import Callable
 from typing import Any, NoReturn
 

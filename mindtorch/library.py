@@ -47,13 +47,13 @@ __dir__ = __all__.copy
 
 def define(schema: str, flags: str = "function, method", *, lib: Library | None = None, tags: Any = ()) -> Operator:
     """Define an operator from an ATen schema, ``name.overload(Tensor self, ...) -> Tensor`` (``torch.library.define``),
-    or as PyTorch has it, from a name with a namespace and the schema: ``define("mine::f", "(Tensor x) -> Tensor")``.
+    or as in PyTorch from a name with a namespace and the schema: ``define("mine::f", "(Tensor x) -> Tensor")``.
 
-    ``flags`` are those of PyTorch's ``variants``, 'function' and 'method', and 'in-place' and 'out' for forms that
-    write into ``self`` and into ``out=``. What follows the schema after ``  # `` says what the operator computes.
+    ``flags`` are PyTorch's ``variants``, 'function' and 'method', and 'in-place' and 'out' for forms that write into
+    ``self`` and into ``out=``. The text behind ``  # `` describes the operator.
 
     Raises:
-        ValueError: if a flag means nothing.
+        ValueError: for an unknown flag.
         RuntimeError: if the schema cannot be parsed, or the operator exists already.
     """
     if flags.startswith("("):
@@ -203,7 +203,7 @@ class Library:
         _register(op, DEVICES.get(key, key), fn)
 
     def _destroy(self) -> None:
-        """Take back what the library defined and registered."""
+        """Remove everything that the library defined and registered."""
         for op, kernels, autograd in reversed(self._replaced):
             op.kernels, op.autograd = kernels, autograd
             registry.forget_resolved(op)
@@ -320,7 +320,7 @@ class CustomOpDef:
         return register if fn is None else register(fn)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Decorate what returns empty outputs of the right shape, dtype and strides
+        """Decorate a function that returns empty outputs of the right shape, dtype and strides
         (``torch.library.CustomOpDef.register_fake``).
         """
         self._lib.impl(self._name, fn, "Meta")
@@ -343,7 +343,8 @@ class CustomOpDef:
         return register_vmap(self, func)
 
     def register_autocast(self, device_type: str, cast_inputs: DType) -> None:
-        """Say to which dtype autocast casts the operator's inputs (``torch.library.CustomOpDef.register_autocast``)."""
+        """Set the dtype that autocast casts the operator's inputs to (``torch.library.CustomOpDef.register_autocast``).
+        """
         register_autocast(self, device_type, cast_inputs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -483,15 +484,15 @@ class OpCheckError(Exception):
 def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,
             test_utils: Any = ("test_schema", "test_autograd_registration", "test_faketensor"),
             raise_exception: bool = True) -> dict[str, Any]:
-    """Check what was said of an operator by a call: that it writes what its schema says, that its derivative
-    is registered where autograd sees it, and that its meta kernel describes its outputs (``torch.library.opcheck``).
+    """Check an operator's declarations by a call: its schema's writes, its derivative, and its meta kernel
+    (``torch.library.opcheck``).
 
     Returns:
         For each test 'SUCCESS', or the error, which is raised if ``raise_exception``.
 
     Raises:
         RuntimeError: for all overloads of a name together.
-        ValueError: for a test that there is not.
+        ValueError: for an unknown test.
         OpCheckError: if a test fails.
     """
     if isinstance(op, OpOverloadPacket):

@@ -1,4 +1,4 @@
-"""``torch.onnx``: programs that import it run; what it would export is left out."""
+"""``torch.onnx``: programs can import it; exporting is left out."""
 from typing import NoReturn
 
 from ._base.left_out import reason

@@ -1,4 +1,4 @@
-"""``torch.overrides``: what asks ``__torch_function__``, and help for those who write one."""
+"""``torch.overrides``: the functions that ask ``__torch_function__``, and help for writing one."""
 from __future__ import annotations
 
 import functools

@@ -12,7 +12,7 @@ from .autograd.profiler import EventList, profile as _profile, record_function a
 
 
 class ProfilerActivity(Enum):
-    """What can be profiled; here, operators on the host (``torch.profiler.ProfilerActivity``)."""
+    """The kinds of work that can be profiled; here, operators on the host (``torch.profiler.ProfilerActivity``)."""
 
     CPU = 0
     XPU = 1
@@ -20,7 +20,7 @@ class ProfilerActivity(Enum):
 
 
 class ProfilerAction(Enum):
-    """What a profiler does in a step (``torch.profiler.ProfilerAction``)."""
+    """A profiler's action in a step (``torch.profiler.ProfilerAction``)."""
 
     NONE = 0
     WARMUP = 1
@@ -89,7 +89,7 @@ class profile:
         self._last: _profile | None = None
 
     def _continue(self) -> None:
-        """Record if the schedule says so, and start to, or stop."""
+        """Start, continue or stop recording as the schedule demands."""
         if self._schedule(self.step_num) in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             if self._running is None:
                 self._running = _profile(record_shapes=self._record_shapes)

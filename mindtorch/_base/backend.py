@@ -1,7 +1,8 @@
-"""What the library asks of a kind of device: one ``Backend`` each, in one table.
+"""The interface of a kind of device: one ``Backend`` each, in one table.
 
-It stands where PyTorch has c10's ``DeviceGuardImplInterface``, the allocators and ``PrivateUse1HooksInterface``. The
-packages in ``_backends`` subclass it and enter themselves; everything else finds a device by its name in ``backends``.
+It corresponds to c10's ``DeviceGuardImplInterface``, the allocators and ``PrivateUse1HooksInterface`` in PyTorch. The
+packages in ``_backends`` subclass it and register themselves; everything else finds a device by its name in
+``backends``.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in the user's code a call comes from."""
+"""The place in the user's code that a call comes from."""
 from __future__ import annotations
 
 import os

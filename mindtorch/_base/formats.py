@@ -24,7 +24,7 @@ class memory_format(_Named):
 
 
 class layout(_Named):
-    """How a tensor is stored (``torch.layout``); mindtorch has strided tensors only."""
+    """A tensor's kind of storage (``torch.layout``); mindtorch has strided tensors only."""
 
     __module__ = "mindtorch"
 

@@ -1,7 +1,7 @@
-"""Which elements a normalisation takes one mean and one variance of, and which of them share one weight.
+"""Groups of elements that share a mean and a variance, or a weight, in a normalisation.
 
-All normalisations are one: they see their input in some shape, take moments along some of its axes, and scale and shift
-what results by weights along others. Batch, layer and group normalisation differ in these axes only.
+Batch, layer and group normalisation view their input in some shape, take moments along some of its axes, and scale and
+shift the result along others. They differ in these axes only.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEPT = 256  #: groups of each kind that are kept
 
 @dataclass(frozen=True)
 class Groups:
-    """How the elements of an input belong together."""
+    """The axes along which elements share moments and weights."""
 
     shape: Ints  #: the shape in which the input is seen
     over: Ints  #: the axes along which mean and variance are taken
@@ -30,7 +30,7 @@ class Groups:
 
     @cached_property
     def elements(self) -> int:
-        """How many elements one mean is of."""
+        """The number of elements per mean."""
         return prod(self.shape[axis] for axis in self.over)
 
 

@@ -17,8 +17,8 @@ CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
 
 
 class Spec(NamedTuple):
-    """What a meta kernel says of an output. ``stride`` None means contiguous; ``shape`` None, that it depends on data:
-    then a ``stride`` is a function of the shape.
+    """A meta kernel's description of an output. ``stride`` is None for contiguous; ``shape`` is None if it depends on
+    data, and ``stride`` is then a function of the shape.
     """
 
     shape: Ints | None

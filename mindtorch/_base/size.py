@@ -1,4 +1,4 @@
-"""``torch.Size`` and the strides of a tensor: tuples of ints that say a little more."""
+"""``torch.Size`` and the strides of a tensor: tuples of ints with a few methods."""
 from __future__ import annotations
 
 from collections.abc import Iterable

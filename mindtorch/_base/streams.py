@@ -77,7 +77,7 @@ class Stream(metaclass=_OfAnyDevice):
         """Wait until all that was put into the stream has run (``torch.Stream.synchronize``)."""
 
     def record_event(self, event: Any = None) -> Any:
-        """Record an event, by default a new one, after what is in the stream (``torch.Stream.record_event``).
+        """Record an event, by default a new one, after the stream's present work (``torch.Stream.record_event``).
 
         Raises:
             RuntimeError: if the device has no events.
@@ -85,10 +85,10 @@ class Stream(metaclass=_OfAnyDevice):
         raise _no_events(self._kind)
 
     def wait_event(self, event: Any) -> None:
-        """Let what is put into the stream from now on wait for an event (``torch.Stream.wait_event``)."""
+        """Make the stream's later work wait for an event (``torch.Stream.wait_event``)."""
 
     def wait_stream(self, stream: Any) -> None:
-        """Let what is put in from now on wait for what is in another stream now (``torch.Stream.wait_stream``).
+        """Make the stream's later work wait for the present work of another stream (``torch.Stream.wait_stream``).
 
         Raises:
             RuntimeError: if the device has no events.
@@ -144,7 +144,7 @@ class Event(metaclass=_OfAnyDevice):
         return Device(self._kind)
 
     def record(self, stream: Any = None) -> None:
-        """Mark what is in a stream now, by default in the current one (``torch.Event.record``).
+        """Mark the present work of a stream, by default the current one (``torch.Event.record``).
 
         Raises:
             RuntimeError: if the device has no events.
@@ -152,7 +152,7 @@ class Event(metaclass=_OfAnyDevice):
         raise _no_events(self._kind)
 
     def wait(self, stream: Any = None) -> None:
-        """Let what is put into a stream, by default the current one, wait for the event (``torch.Event.wait``)."""
+        """Make a stream's later work, by default the current one's, wait for the event (``torch.Event.wait``)."""
 
     def query(self) -> bool:
         """Return True if the event has been passed, without waiting (``torch.Event.query``)."""

@@ -55,7 +55,7 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
 
     Raises:
         ValueError: if they are ragged.
-        TypeError: for what is no number.
+        TypeError: for anything but a number.
     """
     if dim == len(shape):
         if isinstance(data, Tensor):
@@ -237,7 +237,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     Raises:
         ValueError: if sequences are ragged or nested without end, or NaN is to become an integer.
         TypeError: for text, and for complex numbers that are to become real.
-        RuntimeError: if a number does not fit the dtype, or a value is no number.
+        RuntimeError: if a number does not fit the dtype, or a value is not a number.
     """
     dtype = as_dtype("tensor", dtype)
     if data.__class__ in _QUICK:

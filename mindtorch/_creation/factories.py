@@ -56,7 +56,7 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
 
 
 def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any = None) -> Tensor:
-    """Apply what all factories take: ``out=`` and ``requires_grad=``."""
+    """Apply the options that all factories share: ``out=`` and ``requires_grad=``."""
     if layout is not None and layout is not strided:
         raise RuntimeError(f"mindtorch has strided tensors only, but got layout={layout}")
     if result is not None:
@@ -71,7 +71,7 @@ def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType |
 
     Raises:
         RuntimeError: if the two differ.
-        TypeError: if ``dtype`` is no dtype.
+        TypeError: if ``dtype`` is not a dtype.
     """
     dtype = as_dtype(function, dtype)
     if out is None:

@@ -23,8 +23,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
     """Return a tensor over a NumPy array's memory (``torch.from_numpy``).
 
     Raises:
-        TypeError: if it is no array, or of a dtype that no tensor has.
-        ValueError: for negative strides, or strides that are no whole number of elements.
+        TypeError: if it is not an array, or of a dtype that no tensor has.
+        ValueError: for negative strides, or strides that are not whole numbers of elements.
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
@@ -116,7 +116,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     """Return a 1-d tensor over a buffer's memory; ``count`` is in elements, ``offset`` in bytes (``torch.frombuffer``).
 
     Raises:
-        ValueError: if the buffer is too short, or its length is no multiple of the element size.
+        ValueError: if the buffer is too short, or its length is not a multiple of the element size.
     """
     try:
         length = memoryview(buffer).nbytes
@@ -180,8 +180,7 @@ _UINT, _BFLOAT = 1, 4  # codes of dtypes
 
 
 class _Writable:
-    """The memory of an array, to be written: NumPy takes it for read-only where a capsule of the old form says nothing.
-    """
+    """The writable memory of an array: NumPy takes it for read-only where an old capsule gives no flag."""
 
     def __init__(self, array: np.ndarray):
         self.array = array  # which owns the memory

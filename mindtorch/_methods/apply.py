@@ -18,7 +18,7 @@ def _write_each(name: str, self: Tensor, others: tuple[Tensor, ...], function: C
 
     Raises:
         RuntimeError: if a tensor requires grad, or is not on the CPU.
-        TypeError: if another tensor is of another type, or a result is no number.
+        TypeError: if another tensor is of another type, or a result is not a number.
     """
     if any(tensor._keys & AUTOGRAD for tensor in (self, *others)):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")

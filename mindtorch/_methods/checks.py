@@ -12,10 +12,10 @@ Message = Callable[[], Any] | None
 
 
 def _check_with(error_type: type[Exception], cond: bool, message: Message) -> None:
-    """Raise an error of this type with what ``message`` returns, unless ``cond`` is True (``torch._check_with``).
+    """Raise an error of this type with the text of ``message()``, unless ``cond`` is True (``torch._check_with``).
 
     Raises:
-        TypeError: if ``cond`` is no bool, or ``message`` cannot be called.
+        TypeError: if ``cond`` is not a bool, or ``message`` cannot be called.
     """
     if isinstance(cond, Tensor):
         raise TypeError("cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() "
@@ -33,27 +33,27 @@ def _check_with(error_type: type[Exception], cond: bool, message: Message) -> No
 
 
 def _check(cond: bool, message: Message = None) -> None:
-    """Raise RuntimeError with what ``message`` returns, unless ``cond`` is True (``torch._check``)."""
+    """Raise RuntimeError with the text of ``message()``, unless ``cond`` is True (``torch._check``)."""
     _check_with(RuntimeError, cond, message)
 
 
 def _check_index(cond: bool, message: Message = None) -> None:
-    """Raise IndexError with what ``message`` returns, unless ``cond`` is True (``torch._check_index``)."""
+    """Raise IndexError with the text of ``message()``, unless ``cond`` is True (``torch._check_index``)."""
     _check_with(IndexError, cond, message)
 
 
 def _check_value(cond: bool, message: Message = None) -> None:
-    """Raise ValueError with what ``message`` returns, unless ``cond`` is True (``torch._check_value``)."""
+    """Raise ValueError with the text of ``message()``, unless ``cond`` is True (``torch._check_value``)."""
     _check_with(ValueError, cond, message)
 
 
 def _check_type(cond: bool, message: Message = None) -> None:
-    """Raise TypeError with what ``message`` returns, unless ``cond`` is True (``torch._check_type``)."""
+    """Raise TypeError with the text of ``message()``, unless ``cond`` is True (``torch._check_type``)."""
     _check_with(TypeError, cond, message)
 
 
 def _check_not_implemented(cond: bool, message: Message = None) -> None:
-    """Raise NotImplementedError with what ``message`` returns, unless ``cond`` is True
+    """Raise NotImplementedError with the text of ``message()``, unless ``cond`` is True
     (``torch._check_not_implemented``).
     """
     _check_with(NotImplementedError, cond, message)
@@ -70,7 +70,7 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: M
     """Raise an error of this type unless all elements of a tensor of bools are True (``torch._check_tensor_all_with``).
 
     Raises:
-        TypeError: if ``cond`` is no tensor, or not one of bools.
+        TypeError: if ``cond`` is not a tensor, or not one of bools.
     """
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")

@@ -1,4 +1,4 @@
-"""Namespaces of devices that PyTorch may have and mindtorch has not: what a PyTorch without them says."""
+"""Namespaces of devices that mindtorch lacks: they answer as a PyTorch built without these devices."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable

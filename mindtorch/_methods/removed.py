@@ -1,4 +1,4 @@
-"""Functions that PyTorch had once: calling one raises an error that says what to call instead."""
+"""Functions that PyTorch had once: calling one raises an error that names its successor."""
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a program sets for the whole process: threads, determinism, precision, warnings."""
+"""Settings of the whole process: threads, determinism, precision, warnings."""
 from __future__ import annotations
 
 import warnings
@@ -29,10 +29,11 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num: int) -> None:
-    """Set how many threads operators use on the CPU, for large arrays and matrix products (``torch.set_num_threads``).
+    """Set the number of threads that operators use on the CPU, for large arrays and matrix products
+    (``torch.set_num_threads``).
 
     Raises:
-        RuntimeError: if ``num`` is no positive int.
+        RuntimeError: if ``num`` is not a positive int.
     """
     threads().set_count(_positive("set_num_threads", num))
 
@@ -43,10 +44,11 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Note how many threads may run operators beside each other; there are none (``torch.set_num_interop_threads``).
+    """Store the number of threads that may run operators beside each other; there are none
+    (``torch.set_num_interop_threads``).
 
     Raises:
-        RuntimeError: if ``num`` is no positive int, or was set before.
+        RuntimeError: if ``num`` is not a positive int, or was set before.
     """
     _positive("set_num_interop_threads", num)
     if _State.interop_threads:
@@ -93,7 +95,7 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Set the same by name or number (``torch.set_deterministic_debug_mode``).
+    """Set deterministic algorithms by name or number (``torch.set_deterministic_debug_mode``).
 
     Raises:
         TypeError: if it is neither.
@@ -120,8 +122,8 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Allow less than float32's precision in products, which the CPU makes no use of
-    (``torch.set_float32_matmul_precision``). It warns of what is none of ``highest``, ``high``, ``medium``.
+    """Allow less than float32's precision in products, which the CPU ignores (``torch.set_float32_matmul_precision``).
+    Warn of values other than ``highest``, ``high`` and ``medium``.
     """
     if precision in _PRECISIONS:
         _State.precision = precision
@@ -151,7 +153,7 @@ def set_default_tensor_type(t: Any) -> None:
     """Set the default dtype, by a legacy type or its name (``torch.set_default_tensor_type``).
 
     Raises:
-        TypeError: if it is no floating point type.
+        TypeError: if it is not a floating point type.
     """
     warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() "
               "and torch.set_default_device() as alternatives.")

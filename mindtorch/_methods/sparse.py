@@ -1,4 +1,4 @@
-"""What only sparse tensors have: since tensors are strided, it is refused as PyTorch refuses it."""
+"""Methods of sparse tensors, refused as PyTorch refuses them on strided tensors."""
 from __future__ import annotations
 
 from collections.abc import Callable

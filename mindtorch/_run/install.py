@@ -1,4 +1,4 @@
-"""Run programs that say ``import torch``."""
+"""``import torch`` as mindtorch."""
 from __future__ import annotations
 
 import importlib
@@ -15,8 +15,8 @@ from .._base.left_out import IMPORTED, reason
 
 
 class _Loader(importlib.abc.Loader):
-    """Puts mindtorch's module where PyTorch's was asked for, and what is loaded below it, too: importing that once more
-    would make it an attribute of its package, where ``torch.autograd.gradcheck`` is a function.
+    """Puts mindtorch's module in the place of PyTorch's, with the modules loaded below it: importing these once more
+    would make them attributes of their package, where ``torch.autograd.gradcheck`` is a function.
     """
 
     def __init__(self, ours: str):
@@ -48,8 +48,8 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _Installed:
-    """Goes first to a process that starts anew: to be read there is to install there, too, before the program's main
-    module is imported for the sake of what it defines.
+    """The first object sent to a new process: unpickling it installs mindtorch there, too, before the main module is
+    imported.
     """
 
     def __reduce__(self) -> Any:

@@ -1,7 +1,7 @@
 """``python -m mindtorch launch -n 4 script.py``: start ranks, watch them, and leave none behind.
 
-MPI's own ``mpiexec`` starts the ranks. Each opens a line to this process (``_collectives.launcher``); when one dies,
-the others are told, so that what they wait for becomes an error there; who has not ended seconds later is killed.
+MPI's own ``mpiexec`` starts the ranks. Each connects to this process (``_collectives.launcher``). When one dies, the
+others are notified, so that their pending calls raise there; a rank that has not ended seconds later is killed.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def mpiexec() -> str:
 
 
 class Ranks:
-    """The ranks' lines, and what they have said."""
+    """The ranks' connections and messages."""
 
     def __init__(self, count: int):
         self.count = count

@@ -1,4 +1,4 @@
-"""What each rank runs: a program, with torchrun's environment, and an honest word to the launcher at its end."""
+"""The process of each rank: a program, with torchrun's environment, and a last message to the launcher."""
 from __future__ import annotations
 
 import os
@@ -44,8 +44,8 @@ def leave(status: int) -> None:
 
 
 def stand_before_mpiexec(rank: int) -> None:
-    """Go on in a child with a session of its own, for which this process waits: ``mpiexec`` kills its ranks at once
-    when one has failed, and then they could not say what they were waiting for. It is the launcher who ends them.
+    """Continue in a child with a session of its own, while this process waits for it. ``mpiexec`` kills its ranks at
+    once when one has failed, before they could report; here the launcher ends them.
     """
     if child := os.fork():
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # by which mpiexec tells MPI of a process that has gone
@@ -70,7 +70,7 @@ def abandon() -> None:
 
 
 def take_along() -> None:
-    """Remove what the launcher would have removed."""
+    """Remove the files that the launcher would have removed."""
     for file in launcher.shared_memory():
         Path(file).unlink(missing_ok=True)
 

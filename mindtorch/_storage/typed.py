@@ -166,7 +166,7 @@ class TypedStorage(StorageBase):
 
 
 class Removal:
-    """Whether all who make a typed storage are told that it is deprecated, or only the first."""
+    """Whether every typed storage warns of its deprecation, or only the first."""
 
     always = False
 

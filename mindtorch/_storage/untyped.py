@@ -25,7 +25,7 @@ _BYTE = np.dtype(np.uint8)
 
 
 class StorageBase:
-    """What storages of bytes and storages of elements have in common."""
+    """The methods that storages of bytes and of elements share."""
 
     is_sparse = is_sparse_csr = is_cuda = is_hpu = False
     device: _device.device

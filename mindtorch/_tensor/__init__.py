@@ -1,8 +1,7 @@
 """The tensor: a layout over a storage, with its keys, its version and its place in the autograd graph.
 
-A CPU tensor is a NumPy array and a dtype; everything else (shape as ``Size``, strides, storage, version) is
-worked out when it is asked for. Operators are attached as methods by ``_methods.api``, what Python takes of the
-values by ``values``.
+A CPU tensor is a NumPy array and a dtype; everything else (shape as ``Size``, strides, storage, version) is computed on
+demand. ``_methods.api`` attaches operators as methods, ``values`` the conversions to Python.
 """
 from __future__ import annotations
 
@@ -137,7 +136,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     @classmethod
     def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call a function of which an argument is of a subclass, and make its results of that class
+        """Call a function with an argument of a subclass, and convert its results to that class
         (``torch.Tensor.__torch_function__``).
         """
         if not all(issubclass(cls, kind) for kind in types):
@@ -279,7 +278,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     @property
     def is_npu(self) -> bool:
-        """Whether the tensor is on an NPU, as ``torch.Tensor.is_cuda`` says of a GPU."""
+        """Whether the tensor is on an NPU, as ``torch.Tensor.is_cuda`` for a GPU."""
         return self._device.type == "npu"
 
     is_cuda = is_sparse = is_sparse_csr = is_quantized = is_mps = is_xpu = is_nested = is_mkldnn = False
@@ -287,7 +286,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     @property
     def layout(self) -> layout:
-        """How the elements are stored: all tensors are strided (``torch.Tensor.layout``)."""
+        """The kind of storage: all tensors are strided (``torch.Tensor.layout``)."""
         return strided
 
     def get_device(self) -> int:
@@ -362,7 +361,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return self._device.type == "cpu" and self.untyped_storage().is_pinned()
 
     def record_stream(self, stream: Any) -> None:
-        """Keep this tensor's memory, if it is freed, from reuse until ``stream`` has done what is in it now
+        """Keep this tensor's memory, once freed, from reuse until the present work of ``stream`` is done
         (``torch.Tensor.record_stream``).
 
         Raises:
@@ -543,7 +542,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     @property
     def _version(self) -> int:
-        """How often this tensor's memory was written in place, by any tensor that shares its version counter."""
+        """The number of in-place writes to this tensor's memory, by any tensor that shares its version counter."""
         if self._keys & INFERENCE:
             raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._version_counter is None else self._version_counter[0]
@@ -595,7 +594,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether autograd records what is done with this tensor (``torch.Tensor.requires_grad``)."""
+        """Whether autograd records operators on this tensor (``torch.Tensor.requires_grad``)."""
         return bool(self._keys & AUTOGRAD)
 
     @requires_grad.setter
@@ -607,7 +606,7 @@ class Tensor(Methods, metaclass=_TensorType):
         raise RuntimeError("requires_grad of a tensor cannot be deleted")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set whether autograd records what is done with this leaf (``torch.Tensor.requires_grad_``).
+        """Set whether autograd records operators on this leaf (``torch.Tensor.requires_grad_``).
 
         Raises:
             RuntimeError: for integers and bools, and for switching it off on a non-leaf.
@@ -697,7 +696,7 @@ class Tensor(Methods, metaclass=_TensorType):
         engine.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Have ``hook(grad)`` called with this tensor's gradient, and take what it returns instead
+        """Call ``hook(grad)`` with this tensor's gradient in backward; its result, if any, replaces the gradient
         (``torch.Tensor.register_hook``).
 
         Raises:
@@ -713,11 +712,11 @@ class Tensor(Methods, metaclass=_TensorType):
         return RemovableHandle(self._hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Have ``hook(tensor)`` called after backward accumulated into ``grad`` of this leaf
+        """Call ``hook(tensor)`` after backward has accumulated into ``grad`` of this leaf
         (``torch.Tensor.register_post_accumulate_grad_hook``).
 
         Raises:
-            RuntimeError: if the tensor does not require grad, or is no leaf.
+            RuntimeError: if the tensor does not require grad, or is not a leaf.
         """
         if not self.requires_grad:
             raise about(RuntimeError("cannot register a hook on a tensor that doesn't require gradient"),

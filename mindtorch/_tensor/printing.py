@@ -1,8 +1,8 @@
 """Printing: `repr(tensor)` is PyTorch's, character for character.
 
-Values become text in four steps: the corners that a summary shows are cut out of the array, each
-element becomes a cell, cells are laid out in brackets, and suffixes say what the values do not.
-Everything after the first step costs in proportion to what is shown, not to the tensor.
+Values become text in four steps: the corners that a summary shows are cut out of the array, each element becomes a
+cell, cells are laid out in brackets, and suffixes add the facts that values do not show. The cost of all but the first
+step is proportional to the text, not to the tensor.
 """
 from __future__ import annotations
 

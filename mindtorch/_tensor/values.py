@@ -1,4 +1,4 @@
-"""What Python takes of a tensor's values: numbers, lists, arrays, truth, and the parts along its first dimension."""
+"""A tensor's values as Python's: numbers, lists, arrays, truth, and the parts along its first dimension."""
 from __future__ import annotations
 
 from collections.abc import Iterator

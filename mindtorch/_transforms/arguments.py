@@ -1,4 +1,4 @@
-"""Which arguments of a function are differentiated by, and what functions of functions require of outputs."""
+"""The arguments that a transform differentiates with respect to, and the requirements on outputs."""
 from __future__ import annotations
 
 import functools

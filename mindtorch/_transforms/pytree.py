@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 
 class TreeSpec(NamedTuple):
-    """What a nested value is like without its leaves: its type, the keys of a dict, and the specs of its items; the
-    type of a leaf is None.
+    """The structure of a nested value: its type, the keys of a dict, and the specs of its items; the type of a leaf is
+    None.
     """
 
     type: Any
@@ -17,7 +17,7 @@ class TreeSpec(NamedTuple):
 
     @property
     def num_leaves(self) -> int:
-        """How many leaves the value has."""
+        """The number of leaves."""
         return 1 if self.type is None else sum(child.num_leaves for child in self.children)
 
     def __repr__(self) -> str:

@@ -29,7 +29,7 @@ HOOKS = ("torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor
 
 
 class Recording:
-    """One recorded call of a function: its arguments, made leaves, and what it returned."""
+    """A recorded call of a function: its arguments, made leaves, and its results."""
 
     def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
                  argnums: Argnums | None, has_aux: bool, api: str):
@@ -190,7 +190,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     Raises:
         RuntimeError: when it is called, if ``func`` does not return a scalar tensor.
-        ValueError: if an argument to differentiate by is no tensor.
+        ValueError: if an argument to differentiate by is not a tensor.
     """
     api = "grad_and_value(f)(*args)"
 
@@ -221,7 +221,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
     Raises:
         RuntimeError: when it is called, if ``func`` does not return a scalar tensor.
-        ValueError: if an argument to differentiate by is no tensor.
+        ValueError: if an argument to differentiate by is not a tensor.
     """
     both = grad_and_value(func, argnums, has_aux)
 

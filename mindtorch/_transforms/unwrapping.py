@@ -1,4 +1,4 @@
-"""What is below the transforms: ``debug_unwrap``."""
+"""The tensors below the transforms: ``debug_unwrap``."""
 from __future__ import annotations
 
 from typing import Any

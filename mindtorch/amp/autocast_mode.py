@@ -39,7 +39,7 @@ def get_autocast_dtype(device_type: str) -> DType:
 
 
 def set_autocast_dtype(device_type: str, dtype: DType) -> None:
-    """Set the dtype to which autocast casts by default (``torch.set_autocast_dtype``)."""
+    """Set the dtype that autocast casts to by default (``torch.set_autocast_dtype``)."""
     _dtypes[device_type] = dtype
     if is_autocast_enabled(device_type):
         casting.switch(device_type, dtype)
@@ -72,7 +72,7 @@ def get_autocast_cpu_dtype() -> DType:
 
 
 def set_autocast_cpu_dtype(dtype: DType) -> None:
-    """Set the dtype to which autocast casts on the CPU (``torch.set_autocast_cpu_dtype``)."""
+    """Set the dtype that autocast casts to on the CPU (``torch.set_autocast_cpu_dtype``)."""
     set_autocast_dtype("cpu", dtype)
 
 
@@ -82,7 +82,7 @@ def get_autocast_gpu_dtype() -> DType:
 
 
 def set_autocast_gpu_dtype(dtype: DType) -> None:
-    """Set the dtype to which autocast would cast on CUDA (``torch.set_autocast_gpu_dtype``)."""
+    """Set the dtype that autocast would cast to on CUDA (``torch.set_autocast_gpu_dtype``)."""
     set_autocast_dtype("cuda", dtype)
 
 
@@ -116,11 +116,11 @@ def autocast_decrement_nesting() -> int:
 
 
 class autocast(_Mode):
-    """A block, or a function, in which matrix products and the like are computed in ``dtype``, what needs precision in
+    """A block or decorator that computes matrix products and the like in ``dtype``, precision-critical operators in
     float32, and the rest in the dtype of its inputs (``torch.autocast``).
 
     Raises:
-        ValueError: if the device type is no string.
+        ValueError: if the device type is not a string.
         RuntimeError: if there is no autocast for it.
     """
 

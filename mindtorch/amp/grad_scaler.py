@@ -20,10 +20,10 @@ def _fresh_state() -> dict[str, Any]:
 
 
 class GradScaler:
-    """Scales losses, unscales gradients, and skips steps in which some are infinite (``torch.amp.GradScaler``).
+    """Scales losses, unscales gradients, and skips steps with infinite gradients (``torch.amp.GradScaler``).
 
     The scale grows by ``growth_factor`` after ``growth_interval`` good steps, and shrinks by ``backoff_factor`` after a
-    bad one. On CUDA, of which there is none here, a scaler is disabled: it changes nothing.
+    bad one. For CUDA, which is missing here, a scaler is disabled: it changes nothing.
     """
 
     def __init__(self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
@@ -68,12 +68,12 @@ class GradScaler:
 
     @no_grad()
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the optimizer's gradients by the scale, and look for infinite ones
+        """Divide the optimizer's gradients by the scale, and check them for infinite ones
         (``torch.amp.GradScaler.unscale_``).
 
         Raises:
-            RuntimeError: if that was done already since the last ``update``.
-            ValueError: for gradients in float16, which could not hold what comes out.
+            RuntimeError: if it was called since the last ``update``.
+            ValueError: for float16 gradients, which could not hold the results.
         """
         if not self._enabled:
             return
@@ -146,7 +146,7 @@ class GradScaler:
             del optimizer.grad_scale, optimizer.found_inf
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Let the scale grow or shrink by what the steps found, or set it (``torch.amp.GradScaler.update``)."""
+        """Grow or shrink the scale by the outcome of the steps, or set it (``torch.amp.GradScaler.update``)."""
         if not self._enabled:
             return
         scale, tracker = self._started("update")
@@ -192,7 +192,7 @@ class GradScaler:
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set by what the scale grows (``torch.amp.GradScaler.set_growth_factor``)."""
+        """Set the factor by which the scale grows (``torch.amp.GradScaler.set_growth_factor``)."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
@@ -200,7 +200,7 @@ class GradScaler:
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set by what the scale shrinks (``torch.amp.GradScaler.set_backoff_factor``)."""
+        """Set the factor by which the scale shrinks (``torch.amp.GradScaler.set_backoff_factor``)."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:

@@ -1,4 +1,4 @@
-"""``torch.autograd.function``: what an operator with a derivative of one's own is made of."""
+"""``torch.autograd.function``: operators with a derivative of your own."""
 from .._autograd.function import (
     BackwardCFunction, Function, FunctionCtx, FunctionMeta, InplaceFunction, once_differentiable,
 )

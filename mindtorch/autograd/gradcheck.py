@@ -198,7 +198,7 @@ class _Check:
         return [(zeros_like(primal) if tangent is None else tangent).detach().flatten() for primal, tangent in pairs]
 
     def fail(self, message: str) -> None:
-        """Raise the error; in fast mode with what slow mode has to say."""
+        """Raise the error; in fast mode with the report of slow mode."""
         if self.fast:
             slow = _Check(self.func, self.inputs, self.eps, self.atol, self.rtol, self.nondet_tol, False, False)
             message += "\nThese are random combinations of the Jacobians' elements (fast mode). "

@@ -1,4 +1,4 @@
-"""``torch.autograd.graph``: nodes, edges, and what is kept for backward."""
+"""``torch.autograd.graph``: nodes, edges, and the tensors saved for backward."""
 from __future__ import annotations
 
 import threading
@@ -100,7 +100,7 @@ class _MutationOnSaved:
         return kept
 
     def clear(self) -> None:
-        """End the block: what was kept is of no use any more."""
+        """End the block: the copies are of no use any more."""
         self._alive = False
 
 

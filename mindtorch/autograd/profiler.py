@@ -32,8 +32,8 @@ def _time(microseconds: float) -> str:
 
 @dataclass
 class FunctionEvent:
-    """A call of an operator, or a block that ``record_function`` named; or the sum of several. Times are in
-    microseconds; ``self`` times are without what was called inside (``torch.autograd.profiler_util.FunctionEvent``).
+    """A call of an operator, a block named by ``record_function``, or the sum of several. Times are in microseconds;
+    ``self`` times exclude inner calls (``torch.autograd.profiler_util.FunctionEvent``).
     """
 
     key: str

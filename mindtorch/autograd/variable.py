@@ -18,7 +18,7 @@ class _VariableType(type):
 
 
 class Engine:
-    """What runs backward passes."""
+    """The engine of backward passes."""
 
     @staticmethod
     def queue_callback(callback: Callable[[], Any]) -> None:

@@ -1,6 +1,4 @@
-"""``torch.backends``: what may compute besides this library, which is nothing. What programs set is kept, and read
-back.
-"""
+"""``torch.backends``: libraries that PyTorch may use, and mindtorch does not. Settings are stored, and read back."""
 from . import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum
 
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum"]

@@ -1,4 +1,4 @@
-"""``torch.backends.mha``: the fast path of attention modules in evaluation, of which there is none."""
+"""``torch.backends.mha``: the setting of a fast path of attention modules in evaluation; there is none."""
 _fastpath = True
 
 

@@ -1,4 +1,4 @@
-"""``torch.cpu``: the CPU, as if it were an accelerator of which there is one, whose operators have always run."""
+"""``torch.cpu``: the CPU as a single accelerator whose operators run as they are called."""
 from __future__ import annotations
 
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""``torch.cuda``, as in a PyTorch without CUDA: ``is_available()`` is False, and what needs a GPU raises."""
+"""``torch.cuda``, as in a PyTorch without CUDA: ``is_available()`` is False, and using a GPU raises."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What multivariate normal distributions share: quadratic forms, and the divergence of any two of them."""
+"""Common parts of multivariate normal distributions: quadratic forms, and the divergence of any two of them."""
 from __future__ import annotations
 
 import math

@@ -19,8 +19,8 @@ def one_of(probs: Any, logits: Any) -> str:
 
 
 class Odds(Distribution):
-    """Has ``probs`` and ``logits``, of which the one that was not given is computed when it is needed. They are of one
-    event, unless a subclass says that they are of several, of which one happens.
+    """A distribution with ``probs`` and ``logits``; the one that was not given is computed on demand. They describe one
+    event, unless a subclass declares several events, one of which happens.
     """
 
     _param: Any

@@ -14,7 +14,7 @@ __all__ = ["Binomial"]
 
 
 class Binomial(Odds):
-    """How many of ``total_count`` trials succeed, each with the probability ``probs``, or of the log odds ``logits``
+    """The number of successes in ``total_count`` trials, each with probability ``probs`` or log odds ``logits``
     (``torch.distributions.Binomial``).
     """
 

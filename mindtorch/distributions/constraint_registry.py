@@ -1,7 +1,7 @@
-"""From constraints to transforms that reach them; ``torch.distributions.constraint_registry``.
+"""Transforms that reach constraints; ``torch.distributions.constraint_registry``.
 
 ``biject_to(constraint)`` is a bijection from all real numbers (or vectors) to the constraint. ``transform_to`` may be
-simpler, and redundant: what an optimizer wants.
+simpler, and redundant, as optimizers like it.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ConstraintRegistry:
         without a factory, return a decorator.
 
         Raises:
-            TypeError: for what is no constraint.
+            TypeError: for anything but a constraint.
         """
         if factory is None:
             return lambda factory: self.register(constraint, factory)

@@ -1,7 +1,7 @@
 """Sets of values: of a distribution's parameters, and of its samples; ``torch.distributions.constraints``.
 
-``constraint.check(value)`` says with a bool for each event whether it is in the set. ``event_dim`` is the number of
-dimensions of an event, ``is_discrete`` says whether the set is countable.
+``constraint.check(value)`` returns a bool for each event: whether it is in the set. ``event_dim`` is the number of
+dimensions of an event, ``is_discrete`` is True for countable sets.
 """
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Constraint:
     _shown: ClassVar[tuple[str, ...]] = ()  # the attributes that repr shows by name
 
     def check(self, value: Any) -> Any:
-        """Return a bool tensor that says which events are in the set, of the shape of ``value`` without the last
-        ``event_dim`` dimensions.
+        """Return a bool tensor of the events in the set, of the shape of ``value`` without the last ``event_dim``
+        dimensions.
         """
         raise NotImplementedError
 
@@ -50,7 +50,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A set that depends on other values; what is not given of it raises NotImplementedError."""
+    """A set that depends on other values; its missing properties raise NotImplementedError."""
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim

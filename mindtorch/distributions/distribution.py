@@ -192,7 +192,7 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Any:
-        """Return the probability of what is at most ``value``."""
+        """Return the probability of values up to ``value``."""
         raise NotImplementedError
 
     def icdf(self, value: Any) -> Any:

@@ -14,8 +14,8 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """The generalized Pareto distribution: of what exceeds ``loc``, with a tail that is exponential where
-    ``concentration`` is 0, heavier above, and bounded below (``torch.distributions.GeneralizedPareto``).
+    """The generalized Pareto distribution of excesses over ``loc``: its tail is exponential for ``concentration`` 0,
+    heavier above, and bounded below (``torch.distributions.GeneralizedPareto``).
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive,
@@ -56,7 +56,7 @@ class GeneralizedPareto(Distribution):
         return -self.scale.log() - where(zero, z, where(power == 0, power, power * (safe * z).log1p()))
 
     def log_survival_function(self, value: Any) -> Any:
-        """Return the logarithm of the probability of what is above ``value``."""
+        """Return the logarithm of the probability of values above ``value``."""
         self._check_sample(value)
         z, (zero, safe) = (value - self.loc) / self.scale, self._exponential()
         return where(zero, -z, -(safe * z).log1p() / safe)

@@ -15,8 +15,8 @@ __all__ = ["Geometric"]
 
 
 class Geometric(Odds):
-    """How many trials fail before the first that succeeds, each with the probability ``probs``, or of the log odds
-    ``logits`` (``torch.distributions.Geometric``).
+    """The number of failures before the first success, each trial with probability ``probs`` or log odds ``logits``
+    (``torch.distributions.Geometric``).
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -1,8 +1,8 @@
 """Divergences between distributions, by the pair of their classes; ``torch.distributions.kl``.
 
-Most of those between different families are the cross entropy less the entropy: KL(p || q) = E_p[-log q(x)] - H(p). A
-row says what -log q(x) is on average, in terms of averages under p; another, where p gives probability to what q does
-not, which makes the divergence infinite.
+Most divergences between different families are the cross entropy less the entropy: KL(p || q) = E_p[-log q(x)] - H(p).
+A row gives the average of -log q(x) in terms of averages under p. Another table names the pairs whose divergence is
+infinite, because p gives probability to values that q excludes.
 """
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
     that have no closer one (``torch.distributions.kl.register_kl``).
 
     Raises:
-        TypeError: for what is no class of distributions.
+        TypeError: for anything but classes of distributions.
     """
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):

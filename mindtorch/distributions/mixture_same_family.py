@@ -18,7 +18,7 @@ class MixtureSameFamily(Distribution):
     (``torch.distributions.MixtureSameFamily``).
 
     Raises:
-        ValueError: for arguments that are no distributions, or do not fit.
+        ValueError: for arguments that are not distributions, or do not fit.
     """
 
     arg_constraints: ClassVar[Any] = {}

@@ -14,11 +14,11 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(_OfCategorical):
-    """How often each position of a categorical distribution is drawn in ``total_count`` draws, an int
+    """The counts of each category in ``total_count`` draws, an int, of a categorical distribution
     (``torch.distributions.Multinomial``).
 
     Raises:
-        NotImplementedError: for a ``total_count`` that is no int.
+        NotImplementedError: for a ``total_count`` that is not an int.
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}

@@ -18,8 +18,8 @@ FORMS = ("covariance_matrix", "precision_matrix", "scale_tril")
 
 
 class OfMatrix:
-    """What distributions have that are given a covariance matrix in one of its three forms: the other forms, each
-    computed from the Cholesky factor when it is asked for.
+    """A distribution given a covariance matrix in one of three forms; the other forms are computed from the Cholesky
+    factor on demand.
     """
 
     _unbroadcasted_scale_tril: Any

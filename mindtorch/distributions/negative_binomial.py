@@ -15,8 +15,8 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(Odds):
-    """How many trials succeed before ``total_count`` fail, each with the probability ``probs`` of success, or of the
-    log odds ``logits`` (``torch.distributions.NegativeBinomial``).
+    """The number of successes before ``total_count`` failures, each trial with success probability ``probs`` or log
+    odds ``logits`` (``torch.distributions.NegativeBinomial``).
     """
 
     arg_constraints: ClassVar[Any] = {"total_count": constraints.greater_than_eq(0),

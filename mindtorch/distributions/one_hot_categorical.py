@@ -45,7 +45,7 @@ class OneHotCategorical(_OfCategorical):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """The same, with samples whose gradient is that of ``probs``
+    """A ``OneHotCategorical`` whose samples pass their gradient on to ``probs``
     (``torch.distributions.OneHotCategoricalStraightThrough``).
     """
 

@@ -16,11 +16,10 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of what transforms make of the samples of another
-    (``torch.distributions.TransformedDistribution``).
+    """The distribution of another's samples after transforms (``torch.distributions.TransformedDistribution``).
 
     Raises:
-        ValueError: for transforms that are none, or that do not fit the distribution's shape.
+        ValueError: for anything but transforms, or ones that do not fit the distribution's shape.
     """
 
     arg_constraints: ClassVar[Any] = {}

@@ -562,7 +562,7 @@ class TanhTransform(_Increasing):
 
 
 class AbsTransform(Transform):
-    """y = |x|, of which y is taken as the inverse (``torch.distributions.AbsTransform``)."""
+    """y = |x|; the inverse returns y (``torch.distributions.AbsTransform``)."""
 
     domain = constraints.real
     codomain = constraints.positive
@@ -654,7 +654,7 @@ class AffineTransform(_Broadcasting):
 
 
 class SoftmaxTransform(Transform):
-    """Probabilities in proportion to exponentials, of which logarithms are taken as the inverse
+    """Probabilities in proportion to exponentials; the inverse takes logarithms
     (``torch.distributions.SoftmaxTransform``).
     """
 
@@ -677,7 +677,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """K numbers to K + 1 probabilities: each is the sigmoid's share of what the ones before it left of 1
+    """K numbers to K + 1 probabilities: each number's sigmoid is a share of the remainder of 1
     (``torch.distributions.StickBreakingTransform``). Zeros become equal probabilities.
     """
 

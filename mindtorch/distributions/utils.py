@@ -1,4 +1,6 @@
-"""What distributions share: broadcasting, probabilities and logits, lazy properties; ``torch.distributions.utils``."""
+"""Common parts of distributions: broadcasting, probabilities and logits, lazy properties;
+``torch.distributions.utils``.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

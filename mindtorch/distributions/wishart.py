@@ -106,7 +106,7 @@ class Wishart(OfMatrix, ExponentialFamily):
     def rsample(self, sample_shape: Any = (), max_try_correction: int = 10) -> Any:
         """Draw samples; those that rounding made singular are drawn anew, up to ``max_try_correction`` times.
 
-        To have PyTorch's numbers, what is not singular is drawn anew once, too, as PyTorch does it.
+        PyTorch redraws the other samples once as well, and so does this, to have its numbers.
         """
         sample = self._bartlett_sampling(Size(sample_shape))
         again = self._of_batch(self.support.check(sample))

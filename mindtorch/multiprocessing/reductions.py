@@ -1,4 +1,4 @@
-"""How tensors are pickled for another process: as a descriptor of their storage's shared memory."""
+"""Pickling of tensors for another process: as a descriptor of their storage's shared memory."""
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-"""``assert_close``: an AssertionError that says where two tensors differ, and how much."""
+"""``assert_close``: an AssertionError that reports where two tensors differ, and how much."""
 from __future__ import annotations
 
 import cmath
@@ -27,7 +27,7 @@ Message = str | Callable[[str], str] | None
 
 
 class _Comparison:
-    """What ``assert_close`` was asked, and what it does at each item of its nested arguments."""
+    """The options of ``assert_close``, applied to each item of its nested arguments."""
 
     def __init__(self, rtol: float | None, atol: float | None, message: Message, **options: bool):
         self.rtol, self.atol, self.message, self.options = rtol, atol, message, options
@@ -41,7 +41,7 @@ class _Comparison:
         raise error(text)
 
     def compare(self, actual: Any, expected: Any, path: tuple[Any, ...] = ()) -> None:
-        """Compare two items, or what they hold."""
+        """Compare two items, or their contents."""
         both = (actual, expected)
         if all(isinstance(item, Sequence) and not isinstance(item, str) for item in both):
             if len(actual) != len(expected):
@@ -63,7 +63,7 @@ class _Comparison:
             self.compare_tensors(*self.tensors(actual, expected, path), path)
 
     def compare_mappings(self, actual: Any, expected: Any, path: tuple[Any, ...]) -> None:
-        """Compare what two mappings have under the same keys."""
+        """Compare the values of two mappings under the same keys."""
         keys, wanted = set(actual), set(expected)
         if keys != wanted:
             self.fail("The keys of the mappings do not match:\n"
@@ -109,7 +109,7 @@ class _Comparison:
         raise AssertionError
 
     def compare_tensors(self, actual: Tensor, expected: Tensor, path: tuple[Any, ...]) -> None:
-        """Compare two tensors: first what is asked of their attributes, then their values."""
+        """Compare two tensors: first their attributes, as asked, then their values."""
         tolerance = self.tolerances([actual.dtype.name, expected.dtype.name], path)
         attributes: dict[str, Callable[[Tensor], Any]] = {"shape": lambda t: t.shape}
         if self.options["check_layout"]:

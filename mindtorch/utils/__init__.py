@@ -1,4 +1,4 @@
-"""``torch.utils``: what programs need around the library."""
+"""``torch.utils``: tools around the library."""
 from typing import TYPE_CHECKING
 
 from .._base.lazy import lazily

@@ -1,4 +1,4 @@
-"""What of a checkpointed function is kept and what is computed again, operator by operator
+"""The choice, operator by operator, of results that a checkpoint keeps and those that it recomputes
 (``create_selective_checkpoint_contexts``).
 """
 from __future__ import annotations
@@ -18,15 +18,15 @@ MISMATCH = ("This can happen if the operations in the checkpointed region are no
 
 
 class CheckpointPolicy(Enum):
-    """What is to be done with an operator's result (``torch.utils.checkpoint.CheckpointPolicy``); nothing is moved to
-    another device.
+    """What a checkpoint does with an operator's result (``torch.utils.checkpoint.CheckpointPolicy``); nothing is moved
+    to another device.
     """
 
     MUST_SAVE, PREFER_SAVE, MUST_RECOMPUTE, PREFER_RECOMPUTE, MUST_CPU_OFFLOAD, PREFER_CPU_OFFLOAD = range(6)
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told of a call (``torch.utils.checkpoint.SelectiveCheckpointContext``): ``op_output`` is its
+    """A policy's information about a call (``torch.utils.checkpoint.SelectiveCheckpointContext``): ``op_output`` is its
     result.
     """
 
@@ -91,7 +91,7 @@ class _CachingTorchDispatchMode(_Counting):
 
 
 class _CachedTorchDispatchMode(_Counting):
-    """When the function is called again: takes what was kept."""
+    """The mode of the second call: it returns the kept results."""
 
     def __init__(self, storage: dict[OpOverload, list[Any]], mutable: bool):
         super().__init__(storage)
@@ -120,7 +120,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
     and its arguments and returns a ``CheckpointPolicy``.
 
     Raises:
-        ValueError: for a list of what are no operators such as ``torch.ops.aten.mm.default``.
+        ValueError: for a list of anything but operators such as ``torch.ops.aten.mm.default``.
         TypeError: for what is neither a list nor a function.
         RuntimeError: in backward, if what was kept has been written to, unless ``allow_cache_entry_mutation``; if the
             second call runs other operators; on a second backward pass.

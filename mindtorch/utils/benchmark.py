@@ -41,7 +41,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """What a ``Timer`` measures (``torch.utils.benchmark.TaskSpec``)."""
+    """A ``Timer``'s task (``torch.utils.benchmark.TaskSpec``)."""
 
     stmt: str
     setup: str
@@ -60,7 +60,7 @@ class TaskSpec:
 
     @property
     def as_row_name(self) -> str:
-        """What a row of ``Compare`` is called."""
+        """The name of a row of ``Compare``."""
         return self.sub_label or self.stmt
 
     def setup_str(self) -> str:
@@ -72,7 +72,7 @@ class TaskSpec:
 
 @dataclass(repr=False)
 class Measurement:
-    """What was measured: seconds, each of ``number_per_run`` runs (``torch.utils.benchmark.Measurement``)."""
+    """Measured times in seconds, each of ``number_per_run`` runs (``torch.utils.benchmark.Measurement``)."""
 
     number_per_run: int
     raw_times: list[float]
@@ -119,7 +119,8 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """How many figures of the median the spread of the middle half of the times lets one trust: 1 to 5."""
+        """The number of figures of the median that the spread of the middle half of the times lets one trust: 1 to 5.
+        """
         ordered = sorted(self._known)
         middle = ordered[len(ordered) // 4: max(ceil(3 * len(ordered) / 4), len(ordered) // 4 + 1)]
         spread = 1.645 * stdev(middle) / sqrt(len(middle)) if len(middle) > 1 else 0.0

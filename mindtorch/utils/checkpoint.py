@@ -115,14 +115,14 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
 
 
 class _Kept:
-    """What a node of the graph has in the place of a tensor, which is the ``number``-th that was kept."""
+    """A node's placeholder for the ``number``-th saved tensor."""
 
     def __init__(self, number: int):
         self.number = number
 
 
 class _Outside:
-    """In the place of a backward pass, where what is kept is looked at without one."""
+    """The stand-in for a backward pass when saved tensors are read without one."""
 
 
 def _described(tensor: Tensor) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class _Frame:
         self.computed: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
 
     def pack(self, tensor: Tensor) -> _Kept:
-        """Note that a tensor is kept, and what it is like."""
+        """Note a saved tensor's properties."""
         kept = _Kept(len(self.kept))
         self.kept.append(weakref.ref(kept))
         self.descriptions.append(_described(tensor))
@@ -162,7 +162,7 @@ class _Frame:
         return values.pop(kept.number)
 
     def recompute(self) -> dict[int, Tensor]:
-        """Call the function again, and return what it would keep, by number."""
+        """Call the function again, and return the tensors that it would save, by number."""
         found: list[Tensor] = []
 
         def note(tensor: Tensor) -> Tensor:

@@ -38,11 +38,11 @@ def _of_shapes(formula: Formula) -> Formula:
 
 
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Formula], Formula]:
-    """Decorate what counts the operations of a packet, or of several, from the shapes of the arguments and
-    ``out_shape``, or with ``get_raw`` from the arguments and ``out_val`` (``torch.utils.flop_counter``'s).
+    """Decorate a function that counts the operations of packets from the shapes of the arguments and ``out_shape``, or
+    with ``get_raw`` from the arguments and ``out_val`` (``torch.utils.flop_counter``'s).
 
     Raises:
-        ValueError: if a target is no packet, or has a formula.
+        ValueError: if a target is not a packet, or has a formula.
     """
 
     def register(formula: Formula) -> Formula:

@@ -65,7 +65,7 @@ def gamma(generator: Generator, shapes: np.ndarray) -> np.ndarray:
 
 
 class _Normal:
-    """Normal numbers by Box and Muller's pairs, of which the second is kept for the next call."""
+    """Normal numbers by Box and Muller's pairs; the second of a pair is kept for the next call."""
 
     def __init__(self, draw: Draw, kept: float | None):
         self.draw, self.kept = draw, kept

@@ -1,4 +1,4 @@
-"""mindtorch in IPython: what ``%load_ext mindtorch`` brings and ``%unload_ext mindtorch`` takes away."""
+"""mindtorch in IPython: ``%load_ext mindtorch`` and ``%unload_ext mindtorch``."""
 from .extension import load, unload
 
 __all__ = ["load", "unload"]

@@ -1,4 +1,4 @@
-"""What all magics have in common: help, completion of options, running a cell, pictures."""
+"""The common parts of all magics: help, completion of options, running a cell, pictures."""
 from __future__ import annotations
 
 import ast
@@ -91,7 +91,7 @@ def help_alone(lines: list[str]) -> list[str]:
 
 
 class MagicGroup(Magics):
-    """What magics have in common."""
+    """The common parts of all magics."""
 
     shell: Any
     last: Picture | None = None  #: the last picture that a magic drew
@@ -162,12 +162,12 @@ class MagicGroup(Magics):
         return "npu" in names or any(found.startswith("npu") for found in devices)
 
     def _show(self, picture: Picture) -> None:
-        """Display a picture before the value of what was run."""
+        """Display a picture before the value of the code."""
         self.last = picture
         display(picture)
 
     def _watch(self, watched: AbstractContextManager[Any], found: Any, code: str, draw: Callable[[Any], Markup]) -> Any:
-        """Run code while it is watched, and draw what was ``found``, also where the code fails."""
+        """Run code under observation, and draw the facts that were ``found``, also if the code fails."""
         try:
             with watched as found:
                 return self._run(code)

@@ -1,4 +1,4 @@
-"""What each rank of a notebook runs: an engine of ipyparallel, started by ``python -m mindtorch launch``."""
+"""The process of each rank of a notebook: an engine of ipyparallel, started by ``python -m mindtorch launch``."""
 from __future__ import annotations
 
 import mpi4py

@@ -114,7 +114,7 @@ def load(ip: Any) -> None:
 
 
 def _load_cards_when_idle() -> None:
-    """Load what draws cards once the notebook has nothing else to do, so that the first is drawn as fast as others."""
+    """Load the modules that draw cards once the notebook is idle, so that the first card is as fast as later ones."""
     try:
         idle = get_running_loop()
     except RuntimeError:  # no notebook: cards are loaded when one is drawn

@@ -1,4 +1,4 @@
-"""``torch.add?`` and ``torch.add??``: what IPython shows of functions and methods that are made of schemas."""
+"""``torch.add?`` and ``torch.add??``: IPython's inspection of functions and methods that are made from schemas."""
 from __future__ import annotations
 
 from collections.abc import Callable

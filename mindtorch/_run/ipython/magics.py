@@ -1,4 +1,4 @@
-"""The magics: what there is of tensors, memory and errors, and what a cell did."""
+"""The magics: the notebook's tensors, memory and errors, and a cell's work."""
 from __future__ import annotations
 
 import ast
@@ -169,7 +169,7 @@ class MindtorchMagics(MagicGroup):
            argument("error", nargs="?",
                     help="an exception that was caught: a name; without it, the last error that was shown"))
     def why(self, line: str) -> Picture | None:
-        """Explain an error: its cause, what helps, and a picture of the tensors involved."""
+        """Explain an error: its cause, its fixes, and a picture of the tensors involved."""
         options = parse_argstring(self.why, line)
         if options.watch and options.no_watch:
             raise UsageError("%why: either --watch or --no-watch")
@@ -193,7 +193,7 @@ class MindtorchMagics(MagicGroup):
     @magic(line_cell_magic, argument("objects", nargs="*", help="in a line: a model, its loss, its optimizer, in any "
                                      "order, with commas between them; over a cell: nothing"))
     def check(self, line: str, cell: str | None = None) -> Any:
-        """Find what goes wrong without an exception: in a model, a loss, an optimizer, or in a cell that trains."""
+        """Find mistakes that raise nothing: in a model, a loss, an optimizer, or in a cell that trains."""
         names = self.shell.user_ns
         if cell is None:
             written = _parts(line)
@@ -216,8 +216,8 @@ class MindtorchMagics(MagicGroup):
     @magic(line_magic, argument("wanted", nargs="?", choices=("on", "off"),
                                 help="from now on; without it, what holds now is shown"))
     def compact(self, line: str) -> None:
-        """Draw the cards of tensors in their compact form, for slides: without statistics, and of the memory only what
-        several tensors share.
+        """Draw short cards of tensors, for slides: without statistics, and with the memory only if several tensors
+        share it.
         """
         wanted = parse_argstring(self.compact, line).wanted
         self.is_compact = self.is_compact if wanted is None else wanted == "on"
@@ -296,7 +296,9 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
     def pipeline(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or statement inside torch.pipeline(), and show what was recorded, when the queue ran and why."""
+        """Run a cell or statement inside torch.pipeline(), and show the recorded operators, and when and why the queue
+        ran.
+        """
         _, code = self._code(self.pipeline, line, cell)
         return self._watch(introspect.watch_pipeline(), introspect.PipelineFacts(), code, viz.pipeline_page)
 
@@ -306,8 +308,9 @@ class MindtorchMagics(MagicGroup):
            argument("--ranks", action="store_true", help="in a program of several processes (%%px), all of which run "
                     "this: put their timelines together, which rank 0 shows"))
     def timeline(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or statement, and show when the host, every stream and the network did what. An NPU that it names
-        is started before."""
+        """Run a cell or statement, and show the work of the host, every stream and the network over time. An NPU that
+        it names is started first.
+        """
         options, code = self._code(self.timeline, line, cell)
         save = options.save
         target = None if save is None else Path(save.strip("'\"")).expanduser()  # IPython leaves quotes where they are

@@ -87,7 +87,7 @@ def _is_alive(pid: int) -> bool:
 
 
 class SideBySide(ParallelMagics):
-    """``%px`` and ``%%px``, which show what the ranks say next to each other, while the cell runs and after it."""
+    """``%px`` and ``%%px``, with the ranks' output side by side, while the cell runs and after it."""
 
     def __init__(self, shell: Any, ranks: Ranks):
         super().__init__(shell, ranks.view)
@@ -116,7 +116,7 @@ class SideBySide(ParallelMagics):
         return None
 
     def _watch(self, result: Any, targets: list[int]) -> list[RankOutput]:
-        """Draw what ranks say until all are done."""
+        """Draw the ranks' output until all are done."""
         parts = list(zip(targets, result.split(), strict=True))
         shown: list[RankOutput] = []
         handle, since, died = None, monotonic(), None

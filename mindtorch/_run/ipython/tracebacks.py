@@ -1,4 +1,5 @@
-"""Tracebacks on one screen: the libraries' frames are folded to a line, and an error that ``%why`` explains says so."""
+"""Tracebacks on one screen: the libraries' frames are folded to a line, and an error that ``%why`` explains is marked.
+"""
 from __future__ import annotations
 
 import os
@@ -31,8 +32,7 @@ class Folded(FrameInfo):
 
 
 class FoldingTB(AutoFormattedTB):
-    """How IPython writes the traceback of an error that was raised just now. ``%tb`` shows an error that was shown
-    before, which no ``except`` clause handles any more: of that one, everything is written.
+    """The traceback of an error that was raised just now, folded. ``%tb`` shows an earlier error, and shows it whole.
     """
 
     def structured_traceback(self, etype: Any, evalue: BaseException | None, etb: Any = None, *args: Any,
@@ -75,8 +75,8 @@ class FoldingTB(AutoFormattedTB):
 
 
 class FoldingSyntaxTB(SyntaxTB):
-    """How IPython writes that a program could not be read: of the calls that led there, which are those of a magic,
-    only the program's own.
+    """The traceback of a program that cannot be parsed: of the calls that led to it, all a magic's, only the program's
+    own.
     """
 
     def structured_traceback(self, etype: Any, evalue: BaseException | None, etb: Any = None, *args: Any,
@@ -92,7 +92,7 @@ FOLDING: dict[str, tuple[type, type]] = {"InteractiveTB": (AutoFormattedTB, Fold
 
 
 def fold_tracebacks(ip: Any) -> None:
-    """Have a shell's tracebacks folded; what writes them stays, with its mode and its class's own methods."""
+    """Fold a shell's tracebacks; its formatter stays, with its mode and its class's own methods."""
     for name, (known, folding) in FOLDING.items():
         writer = getattr(ip, name, None)
         own = type(writer)

@@ -89,7 +89,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def multiprocessing_context(self) -> BaseContext | None:
-        """How worker processes are started; None for Python's default."""
+        """The start method of worker processes; None for Python's default."""
         return self._context
 
     @multiprocessing_context.setter
@@ -257,7 +257,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """A pass whose batches are fetched by workers, each of which answers its tasks in the order in which it gets them.
+    """A pass whose batches are fetched by workers, each of which answers its tasks in order.
 
     The workers end when this object is dropped, also in the middle of a pass, or when its process ends.
     """
@@ -370,7 +370,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._exchange(worker, lambda: transport.send(self._connections[worker], tag, value))
 
     def _exchange(self, worker: int, step: Callable[[], Any]) -> Any:
-        """Send or receive a message. If that is interrupted half-way, nobody can tell where the next begins."""
+        """Send or receive a message. If that is interrupted half-way, the start of the next message is lost."""
         try:
             return step()
         except (EOFError, OSError) as error:
@@ -380,7 +380,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             raise
 
     def _died(self, worker: int, error: Exception | None = None) -> None:
-        """Say that, and if possible of what, a worker died."""
+        """Raise the error of a worker that died, with the reason if known."""
         process = self._workers[worker]
         process.join(MP_STATUS_CHECK_INTERVAL)
         code, pid = process.exitcode, process.pid
@@ -424,7 +424,7 @@ def _end(workers: Sequence[Any], connections: Sequence[Connection], owner: int) 
 
 
 def _wait_for_end(process: Any, connection: Connection, end: float) -> None:
-    """Wait until a worker ends, or for so long, and read on meanwhile, so that it can send what it is about to."""
+    """Wait until a worker ends, at most for some seconds, and keep reading, so that it can finish sending."""
     waited: list[Any] = [connection, process.sentinel]
     while process.sentinel not in (ready := wait(waited, max(0.0, end - time.monotonic()))) and ready:
         try:

@@ -1,4 +1,4 @@
-"""Datasets: what has samples by index, or yields them one after the other."""
+"""Datasets: samples by index, or one after the other."""
 from __future__ import annotations
 
 import math
@@ -30,8 +30,7 @@ class Dataset(Generic[T_co]):
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """Samples one after the other (``torch.utils.data.IterableDataset``). A subclass defines ``__iter__``.
 
-    Each worker of a loader has a copy of the dataset and iterates over all of it; ``get_worker_info`` says which part
-    should be whose.
+    Each worker of a loader iterates over its whole copy of the dataset; ``get_worker_info`` lets it choose its part.
     """
 
     def __add__(self, other: Dataset[Any]) -> Any:

@@ -52,7 +52,7 @@ class RandomSampler(Sampler[int]):
     Without a generator, each pass over it has one of its own, whose seed the default generator draws.
 
     Raises:
-        TypeError: if ``replacement`` is no bool.
+        TypeError: if ``replacement`` is not a bool.
         ValueError: if ``num_samples`` is not positive.
     """
 

@@ -1,4 +1,4 @@
-"""Loops of lines, and what broadcasts to them."""
+"""Loops over rows and an operand that broadcasts to them."""
 from __future__ import annotations
 
 import operator

@@ -1,4 +1,4 @@
-"""How loops are written: their table, and what LLVM has and Python has not."""
+"""The table of loops, and LLVM's operations that Python lacks."""
 from __future__ import annotations
 
 from collections.abc import Callable

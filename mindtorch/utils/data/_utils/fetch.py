@@ -1,4 +1,4 @@
-"""A dataset as a function from what the sampler says to a batch, for this process or a worker."""
+"""A dataset as a function from a sampler's indices to a batch, for this process or a worker."""
 from __future__ import annotations
 
 from collections.abc import Callable

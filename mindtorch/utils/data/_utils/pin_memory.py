@@ -1,4 +1,4 @@
-"""Batches in page-locked memory, from which an accelerator copies by itself."""
+"""Batches in page-locked memory, which an accelerator copies by itself."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What runs in a loader's worker process."""
+"""A loader's worker process."""
 from __future__ import annotations
 
 import os
@@ -27,7 +27,7 @@ RESUME, STOP = "resume", "stop"
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker process knows of itself: its number, how many there are, its seed, its copy of the dataset."""
+    """A worker's identity: its number, the number of workers, its seed, its copy of the dataset."""
 
     id: int
     num_workers: int
@@ -50,7 +50,7 @@ class EndOfData:
 
 @dataclass(frozen=True)
 class Work:
-    """What a worker needs to know."""
+    """The job of a worker."""
 
     dataset: Any
     batches: bool
