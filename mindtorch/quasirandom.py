@@ -77,7 +77,7 @@ class SobolEngine:
         """Return the next 2 to the power of ``m`` points (``torch.quasirandom.SobolEngine.draw_base2``).
 
         Raises:
-            ValueError: if the number of all points drawn is then no power of 2.
+            ValueError: if the number of all points drawn is then not a power of 2.
         """
         total = self.num_generated + 2**m
         if total & (total - 1):

@@ -1,4 +1,4 @@
-"""A module's hooks: registering them, and the call that runs them; and what an error in a call says of modules."""
+"""A module's hooks: registering them, the call that runs them, and the note on modules in an error of a call."""
 from __future__ import annotations
 
 import warnings
@@ -23,7 +23,7 @@ Flags = OrderedDict[int, bool]  #: the ids of the hooks that were registered wit
 
 
 class HookHandle(RemovableHandle):
-    """What registering a module's hook returns; removing the hook forgets its options, too."""
+    """Handle of a module's hook; removing the hook removes its options, too."""
 
     def __init__(self, hooks: Hooks, hook: Hook, prepend: bool = False, *options: tuple[bool, Flags]):
         flags = [flag for on, flag in options if on]
@@ -136,7 +136,7 @@ def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
 
 
 def registered(hooks: Hooks, module: Any, name: str, value: Any) -> Any:
-    """What the registration hooks make of a value."""
+    """Return the value that the registration hooks put in place of another."""
     for hook in hooks.values():
         replaced = hook(module, name, value)
         if replaced is not None:
@@ -177,7 +177,7 @@ class Border:
             self.values = type(values)(*tied) if hasattr(values, "_fields") else tuple(tied)
 
     def spread(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the gradients as one value per argument, which is None where the argument is no tensor."""
+        """Return the gradients as one value per argument, which is None where the argument is not a tensor."""
         whole: list[Any] = [None] * self.count
         for i, grad in zip(self.positions, grads, strict=True):
             whole[i] = grad

@@ -1,4 +1,4 @@
-"""What a loss does with its values by element: ``'none'``, ``'mean'`` or ``'sum'``; its older flags."""
+"""Reductions of a loss's values: ``'none'``, ``'mean'`` or ``'sum'``, and the older flags."""
 from __future__ import annotations
 
 import warnings

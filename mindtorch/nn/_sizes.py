@@ -6,7 +6,7 @@ from typing import Any
 
 
 def ntuple(dims: int) -> Callable[[Any], tuple[Any, ...]]:
-    """A function that makes a tuple of ``dims`` numbers of one number, and takes any other sequence as it is."""
+    """Return a function that repeats a number ``dims`` times as a tuple, and leaves sequences as they are."""
 
     def parse(value: Any) -> tuple[Any, ...]:
         return tuple(value) if isinstance(value, Iterable) else (value,) * dims
@@ -18,7 +18,7 @@ single, pair, triple, quadruple = map(ntuple, (1, 2, 3, 4))
 
 
 def reverse_repeat(values: Sequence[Any], times: int) -> tuple[Any, ...]:
-    """The values in reverse order, each as often as that: the padding of windows as ``nn.functional.pad`` takes it."""
+    """Repeat each value, in reverse order: the padding of windows as ``nn.functional.pad`` takes it."""
     return tuple(value for value in reversed(values) for _ in range(times))
 
 

@@ -19,7 +19,7 @@ EXTRA_STATE = "_extra_state"  #: the key suffix of what ``get_extra_state`` retu
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What ``load_state_dict`` returns."""
+    """Result of ``load_state_dict``."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class State:
         raise RuntimeError(f"{type(self).__name__}.set_extra_state() was called but is not defined")
 
     def _saved_members(self) -> Iterator[tuple[str, Any]]:
-        """The parameters and persistent buffers that are there, by name."""
+        """Yield the parameters and persistent buffers that are not None, by name."""
         for name, param in self._parameters.items():
             if param is not None:
                 yield name, param
@@ -64,7 +64,7 @@ class State:
     # -- saving ----------------------------------------------------------------------------------------------
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Return the parameters and persistent buffers of this module and those below it by name, detached unless
+        """Return the parameters and persistent buffers of this module and its submodules by name, detached unless
         ``keep_vars`` (``torch.nn.Module.state_dict``).
 
         The result is ``destination``, or a new ``OrderedDict`` with the modules' versions in its ``_metadata``.
@@ -106,11 +106,11 @@ class State:
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True,
                         assign: bool = False) -> _IncompatibleKeys:
-        """Copy what a state dict holds into this module and those below it, or with ``assign`` take its tensors
+        """Copy a state dict into this module and its submodules, or with ``assign`` take its tensors
         (``torch.nn.Module.load_state_dict``).
 
         Raises:
-            TypeError: if ``state_dict`` is no mapping.
+            TypeError: if ``state_dict`` is not a mapping.
             RuntimeError: if shapes differ, or, if ``strict``, keys are missing or unexpected.
         """
         if not isinstance(state_dict, Mapping):
@@ -223,7 +223,7 @@ class State:
         return HookHandle(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
-        """The older form of ``register_state_dict_post_hook``: the hook may return another state dict."""
+        """Register a hook that may return another state dict (older than ``register_state_dict_post_hook``)."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError("Cannot register the same function as the state dict post hook that was "
                                "previously registered via register_state_dict_post_hook")
@@ -237,7 +237,7 @@ class State:
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., None],
                                            with_module: bool = False) -> RemovableHandle:
-        """The older ``register_load_state_dict_pre_hook``: the hook gets the module only if asked for."""
+        """Register a hook that gets the module only if asked for (older form)."""
         return HookHandle(self._load_state_dict_pre_hooks, _LoadHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
@@ -269,7 +269,7 @@ class _LoadHook:
 
 def _load_into(module: Any, state: Any, prefix: str, metadata: Mapping[str, Any], assign: bool,
                keys: _IncompatibleKeys, errors: list[str]) -> None:
-    """Load a module and those below it, each with the part of the state that is theirs."""
+    """Load a module and its submodules, each from its part of the state."""
     local = metadata.get(prefix[:-1], {})
     if assign:
         local["assign_to_params_buffers"] = assign

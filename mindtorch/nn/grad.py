@@ -13,7 +13,7 @@ __dir__ = __all__.copy
 
 
 def _gradient(dims: int, which: int, grad_output: Tensor, input: Tensor, weight: Tensor, *settings: Any) -> Tensor:
-    """The gradient of the input (0) or the weight (1), of which the other one's shape is enough."""
+    """Compute the gradient of the input (0) or the weight (1); of that one, only the shape is read."""
     *sizes, groups = settings
     stride, padding, dilation = map(ntuple(dims), sizes)
     return convolution_backward(grad_output, input, weight, None, stride, padding, dilation, False, [0] * dims, groups,

@@ -32,7 +32,7 @@ def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float
     """Return the recommended factor of the standard deviation for a nonlinearity (``torch.nn.init.calculate_gain``).
 
     Raises:
-        ValueError: if the nonlinearity is unknown, or the slope of ``leaky_relu`` is no number.
+        ValueError: if the nonlinearity is unknown, or the slope of ``leaky_relu`` is not a number.
     """
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
@@ -94,7 +94,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 
 
 def _redrawn_normal(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
-    """Normal numbers, drawn again while any lies outside: most lie inside at once."""
+    """Draw normal numbers, again while any lies outside the bounds; most lie inside at once."""
     low, high = tensor.new_tensor(a, device="cpu").item(), tensor.new_tensor(b, device="cpu").item()
     result = tensor.normal_(mean, std, generator=generator)
     while bool((outside := (result < low) | (result > high)).any()):
@@ -127,7 +127,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """Make a matrix the identity (``torch.nn.init.eye_``).
 
     Raises:
-        ValueError: if the tensor is no matrix.
+        ValueError: if the tensor is not a matrix.
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -182,7 +182,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     """Fill a matrix with normal numbers, and a fraction of each column with zeros (``torch.nn.init.sparse_``).
 
     Raises:
-        ValueError: if the tensor is no matrix.
+        ValueError: if the tensor is not a matrix.
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")

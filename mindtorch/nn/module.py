@@ -121,7 +121,7 @@ class Module(HookedCall, State):
         """Add a parameter, or None if there is none of that name (``torch.nn.Module.register_parameter``).
 
         Raises:
-            TypeError: if it is no Parameter.
+            TypeError: if it is not a Parameter.
             KeyError: if the name is taken, empty, or contains a dot.
         """
         self._check_name("parameter", name, self.__dict__.get("_parameters", {}))
@@ -137,11 +137,11 @@ class Module(HookedCall, State):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a buffer, which is a tensor of the module's state that is no parameter
+        """Add a buffer, which is a tensor of the module's state that is not a parameter
         (``torch.nn.Module.register_buffer``). It is in the state dict if ``persistent``.
 
         Raises:
-            TypeError: if the value is no tensor.
+            TypeError: if the value is not a tensor.
             KeyError: if the name is taken, empty, or contains a dot.
         """
         self._check_name("buffer", name, self.__dict__.get("_buffers", {}))
@@ -158,7 +158,7 @@ class Module(HookedCall, State):
         """Add a module below this one (``torch.nn.Module.add_module``).
 
         Raises:
-            TypeError: if the value is no module.
+            TypeError: if the value is not a module.
             KeyError: if the name is taken, empty, or contains a dot.
         """
         if module is not None and not isinstance(module, Module):
@@ -167,7 +167,7 @@ class Module(HookedCall, State):
         self._modules[name] = registered(_hooks.global_module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Do the same as ``add_module`` (``torch.nn.Module.register_module``)."""
+        """Add a child module, as ``add_module`` does (``torch.nn.Module.register_module``)."""
         self.add_module(name, module)
 
     # -- attributes ------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ class Module(HookedCall, State):
         return {name: value for name, value in self.__dict__.items() if name != "_compiled_call_impl"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(_hook_tables())  # those that an older module does not have
+        self.__dict__.update(_hook_tables())  # an older module lacks some
         self.__dict__.update(state)
 
     # -- by path ---------------------------------------------------------------------------------------------
@@ -263,11 +263,11 @@ class Module(HookedCall, State):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put a module at a dotted path in place of what is there (``torch.nn.Module.set_submodule``). If ``strict``,
+        """Replace the module at a dotted path (``torch.nn.Module.set_submodule``). If ``strict``,
         something has to be there.
 
         Raises:
-            ValueError: if the path is empty, or the value is no module.
+            ValueError: if the path is empty, or the value is not a module.
             AttributeError: if the path leads nowhere.
         """
         if target == "":
@@ -389,7 +389,7 @@ class Module(HookedCall, State):
         """Set training mode, here and below (``torch.nn.Module.train``).
 
         Raises:
-            ValueError: if ``mode`` is no bool.
+            ValueError: if ``mode`` is not a bool.
         """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -414,7 +414,7 @@ class Module(HookedCall, State):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         """Replace the data of every parameter, gradient and buffer by what ``fn`` makes of it. The Parameter objects
-        stay, unless they go to the meta device or come from there, or ``torch.__future__`` says otherwise.
+        stay, unless they go to the meta device or come from there, or ``torch.__future__`` asks otherwise.
         """
         if recurse:
             for module in self.children():
@@ -454,7 +454,7 @@ class Module(HookedCall, State):
     # -- conversion ------------------------------------------------------------------------------------------
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Move the module to a device, and convert what is of a floating point or complex dtype to another such dtype
+        """Move the module to a device, and convert floating point and complex tensors to another such dtype
         (``torch.nn.Module.to``). The module itself is changed and returned.
 
         Raises:
@@ -492,7 +492,7 @@ class Module(HookedCall, State):
         return self._apply(lambda tensor: tensor.npu(device))
 
     def cuda(self, device: Any = None) -> Any:
-        """Raises the error of a PyTorch without CUDA, unless there is nothing to move (``torch.nn.Module.cuda``)."""
+        """Raise the error of a PyTorch without CUDA, unless there is nothing to move (``torch.nn.Module.cuda``)."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def type(self, dst_type: DType | str) -> Any:
@@ -503,19 +503,19 @@ class Module(HookedCall, State):
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     def float(self) -> Any:
-        """Convert what is of a floating point dtype to float32 (``torch.nn.Module.float``)."""
+        """Convert floating point tensors to float32 (``torch.nn.Module.float``)."""
         return self._floating_to(float32)
 
     def double(self) -> Any:
-        """Convert what is of a floating point dtype to float64 (``torch.nn.Module.double``)."""
+        """Convert floating point tensors to float64 (``torch.nn.Module.double``)."""
         return self._floating_to(float64)
 
     def half(self) -> Any:
-        """Convert what is of a floating point dtype to float16 (``torch.nn.Module.half``)."""
+        """Convert floating point tensors to float16 (``torch.nn.Module.half``)."""
         return self._floating_to(float16)
 
     def bfloat16(self) -> Any:
-        """Convert what is of a floating point dtype to bfloat16 (``torch.nn.Module.bfloat16``)."""
+        """Convert floating point tensors to bfloat16 (``torch.nn.Module.bfloat16``)."""
         return self._floating_to(bfloat16)
 
     def share_memory(self) -> Any:
@@ -548,5 +548,5 @@ class Module(HookedCall, State):
 
 
 def indented(text: str, spaces: int = 2) -> str:
-    """A text with all lines but the first indented."""
+    """Indent all lines of a text but the first."""
     return text.replace("\n", "\n" + " " * spaces)

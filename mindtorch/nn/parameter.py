@@ -24,7 +24,7 @@ class _ParameterType(type(Tensor)):  # type: ignore[misc]
 
 
 def _custom_parameter(data: Any, requires_grad: bool) -> Any:
-    """A tensor of a subclass with PyTorch's mark of parameters, which leaves it in its class."""
+    """Mark a tensor of a subclass as a parameter, as PyTorch does, without changing its class."""
     made = data.detach().requires_grad_(requires_grad)
     if type(made) is not type(data):
         raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
@@ -38,7 +38,7 @@ def _custom_parameter(data: Any, requires_grad: bool) -> Any:
 class Parameter(Tensor, metaclass=_ParameterType):
     """A tensor that a module registers as a parameter (``torch.nn.Parameter``).
 
-    It is a leaf on the memory of ``data`` (an empty tensor for None), and requires grad unless told otherwise.
+    It is a leaf on the memory of ``data`` (an empty tensor for None), and requires grad by default.
 
     Raises:
         RuntimeError: if it is to require grad and ``data`` is of neither a floating point nor a complex dtype.
@@ -71,12 +71,12 @@ class Parameter(Tensor, metaclass=_ParameterType):
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
-    """A parameter on a tensor's memory."""
+    """Make a parameter on a tensor's memory (called by ``pickle``)."""
     return _rebuild_parameter_with_state(data, requires_grad, backward_hooks, None)
 
 
 def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Parameter:
-    """A parameter with the attributes that it had."""
+    """Make a parameter with its saved attributes (called by ``pickle``)."""
     if not isinstance(data, Tensor):
         raise TypeError(f"a parameter needs a tensor, but got {type(data).__name__}")
     return _utils._set_obj_state(Parameter(data, requires_grad), state)

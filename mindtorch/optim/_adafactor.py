@@ -33,7 +33,7 @@ def adafactor(params: list[Any], grads: list[Any], row_vars: list[Any], col_vars
               state_steps: list[Any], foreach: bool | None = None, grad_scale: Tensor | None = None,
               found_inf: Tensor | None = None, has_complex: bool = False, *, d: float, lr: Any, beta2_decay: float,
               weight_decay: float, eps1: float | None, eps2: float, maximize: bool) -> None:
-    """Take one step in place (``torch.optim._adafactor.adafactor``). What it does to a parameter depends on norms of
+    """Take one step in place (``torch.optim._adafactor.adafactor``). Its effect on a parameter depends on norms of
     that parameter, so that ``foreach`` makes no difference.
     """
     no_scaling(grad_scale, found_inf)

@@ -59,7 +59,7 @@ def muon(params: list[Any], grads: list[Any], muon_momentum_bufs: list[Any], *, 
 
     Raises:
         RuntimeError: if ``foreach`` is set.
-        ValueError: for complex parameters, and gradients that are no matrices.
+        ValueError: for complex parameters, and gradients that are not matrices.
     """
     if foreach:
         raise RuntimeError("Foreach is not supported for Muon yet")
@@ -75,7 +75,7 @@ class Muon(RuleOptimizer):
     (``torch.optim.Muon``).
 
     Raises:
-        ValueError: for settings out of range, and parameters that are no matrices.
+        ValueError: for settings out of range, and parameters that are not matrices.
         RuntimeError: in a step, for complex parameters.
     """
 

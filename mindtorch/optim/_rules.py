@@ -1,8 +1,8 @@
-"""How a step is carried out: a rule, which says in the methods of tensors what happens to one parameter, is applied.
+"""How a step is carried out: a rule, written in methods of tensors for one parameter, is applied.
 
 It is given tensors, one parameter after the other, as PyTorch does by default on a CPU; lists of tensors, if
 ``foreach`` is set; or tensors whose changes autograd can look back through, if ``differentiable`` is. Where fused
-operators exist (their rules stand in ``_backends.common.optim``) and nobody watches what the dispatcher does, they take
+operators exist (their rules stand in ``_backends.common.optim``) and no observer watches the dispatcher, they take
 the place of the first two: they do the same, to the last bit, in fewer passes over memory.
 """
 from __future__ import annotations
@@ -55,7 +55,7 @@ class TensorList:
             x[mask] = value
 
     def item(self) -> Any:
-        """The value of all of these, which are counts."""
+        """Return the value that all these counts have."""
         return self.tensors[0].item()
 
 
@@ -95,7 +95,7 @@ class Recorded:
         return Recorded(self.tensor.detach())
 
     def item(self) -> Any:
-        """The value as a number, or as a tensor if a gradient is wanted for it."""
+        """Return the value as a number, or as a tensor if it requires grad."""
         return self.tensor.clone() if self.tensor.requires_grad else self.tensor.item()
 
 
@@ -133,13 +133,13 @@ def carry_out(rule: Rule, params: list[Any], grads: list[Any], *state: list[Any]
 
 
 def as_real(x: Any) -> Any:
-    """A complex tensor as a real one, whose last dimension has the two parts."""
+    """View a complex tensor as a real one, whose last dimension has the two parts."""
     return view_as_real(x) if x is not None and x.is_complex() else x
 
 
 def one_by_one(lists: list[list[Any]], counts: dict[str, list[Any]],
                wrap: Callable[[Any], Any] | None) -> Iterator[tuple[list[Any], dict[str, Any]]]:
-    """The tensors and counts of one parameter after the other."""
+    """Yield the tensors and counts of one parameter after the other."""
     for i, row in enumerate(zip(*lists, strict=True)):
         tensors = [as_real(x) for x in row] if row[0].is_complex() else list(row)
         numbers = {name: values[i] for name, values in counts.items()}
@@ -151,7 +151,7 @@ def one_by_one(lists: list[list[Any]], counts: dict[str, list[Any]],
 
 def alike(lists: list[list[Any]], counts: dict[str, list[Any]],
           wrap: Any = None) -> Iterator[tuple[list[Any], dict[str, Any]]]:
-    """The tensors and counts of all parameters of one device, dtype and state of the counts, as lists."""
+    """Yield the tensors and counts by device, dtype and state of the counts, as lists."""
     groups: dict[Any, list[int]] = {}
     for i, param in enumerate(lists[0]):
         numbers = tuple(values[i].item() for values in counts.values())
@@ -164,7 +164,7 @@ def alike(lists: list[list[Any]], counts: dict[str, list[Any]],
 
 
 def check_capturable(*lists: list[Any]) -> None:
-    """Refuse ``capturable=True`` for what is on no accelerator.
+    """Refuse ``capturable=True`` for tensors that are not on an accelerator.
 
     Raises:
         AssertionError: PyTorch's.
@@ -174,7 +174,7 @@ def check_capturable(*lists: list[Any]) -> None:
 
 
 def runs_fused(params: list[Any], fused: bool | None, differentiable: bool) -> bool:
-    """Whether fused operators carry the step out: where that is asked for, or cannot be told from PyTorch's default."""
+    """Return whether fused operators take the step: if asked for, or if the result equals the default's."""
     if fused:
         return True
     return (fused is None and not differentiable and not local.grad_enabled and not dispatcher.mode
@@ -201,7 +201,7 @@ def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: 
 
 
 def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:
-    """Lists with one tensor per parameter (or empty lists), in parts of one device each."""
+    """Split lists with one tensor per parameter (or empty lists) by device."""
     devices = [param._device for param in params]
     if devices and devices.count(devices[0]) == len(devices):
         yield [params, *lists]
@@ -214,13 +214,13 @@ def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]
 # -- optimizers of rules -----------------------------------------------------------------------------------------------
 
 def counting_dtype(fused: bool | None = None) -> DType:
-    """The dtype in which steps are counted."""
+    """Return the dtype in which steps are counted."""
     return float32 if fused or get_default_dtype() is not float64 else float64
 
 
 def count(value: float | None, param: Any, group: dict[str, Any]) -> Any:
-    """A number of a parameter's state, as a tensor, or a zero for None: on the host, unless the device is to do without
-    it.
+    """Return a number of a parameter's state (None for zero) as a tensor: on the device if ``capturable`` or ``fused``,
+    else on the host.
     """
     there = group.get("capturable") or group.get("fused")
     options: Any = {"dtype": counting_dtype(group.get("fused")), "device": param.device if there else "cpu"}
@@ -229,7 +229,7 @@ def count(value: float | None, param: Any, group: dict[str, Any]) -> Any:
 
 @cache
 def left_of(names: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that are not among the others."""
+    """Return the names that are not among the others."""
     return tuple(name for name in names if name not in others)
 
 
@@ -243,14 +243,14 @@ class RuleOptimizer(Optimizer):
     _unpacked: ClassVar[dict[str, tuple[str, ...]]] = {"betas": ("beta1", "beta2")}
 
     def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        """A parameter's state before its first step."""
+        """Return a parameter's state before its first step."""
         return {}
 
     def _refuse(self, param: Any) -> None:
         """Raise the error of a parameter that the optimizer cannot change."""
 
     def _params(self, group: dict[str, Any]) -> list[Any]:
-        """The parameters of a group that have a gradient."""
+        """Return the parameters of a group that have a gradient."""
         params = [param for param in group["params"] if param._grad is not None]
         if group.get("fused"):
             for param in params:
@@ -266,7 +266,7 @@ class RuleOptimizer(Optimizer):
         return states
 
     def _settings(self, group: dict[str, Any]) -> dict[str, Any]:
-        """A group's settings as the function takes them."""
+        """Return a group's settings as the function takes them."""
         unpacked = self._unpacked
         names = left_of(tuple(self.defaults), tuple(unpacked))
         settings: dict[str, Any] = dict(zip(names, map(group.__getitem__, names), strict=True))

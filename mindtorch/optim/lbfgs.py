@@ -127,7 +127,7 @@ class LBFGS(Optimizer):
         self._params = self.param_groups[0]["params"]
 
     def _gradient(self) -> Any:
-        """The gradients of all parameters as one vector of real numbers."""
+        """Return the gradients of all parameters as one vector of real numbers."""
         flat = [param.new_zeros(param.numel()) if param.grad is None else param.grad.reshape(-1)
                 for param in self._params]
         return cat([view_as_real(x).view(-1) if x.is_complex() else x for x in flat], 0)

@@ -61,7 +61,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHan
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A class's ``step`` between the hooks."""
+    """Wrap a class's ``step`` in calls of the hooks."""
 
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -90,7 +90,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def every_group(update: Callable[[Any, dict[str, Any]], None]) -> Callable[..., Any]:
-    """The ``step`` of an optimizer of which ``update(self, group)`` changes one group; recorded if differentiable."""
+    """Return an optimizer's ``step`` that calls ``update(self, group)`` for each group, recorded if differentiable."""
 
     def step(self: Any, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters by their gradients, which ``closure`` computes anew if it is given, and return its loss
@@ -123,7 +123,7 @@ class Optimizer:
 
     Raises:
         TypeError: if ``params`` is a tensor, or contains a value that is not a tensor.
-        ValueError: if ``params`` is empty, or a tensor is no leaf or occurs twice.
+        ValueError: if ``params`` is empty, or a tensor is not a leaf or occurs twice.
     """
 
     state: defaultdict[Any, Any]
@@ -177,8 +177,8 @@ class Optimizer:
         """Add a group of parameters with its settings (``torch.optim.Optimizer.add_param_group``).
 
         Raises:
-            TypeError: if it is no dictionary, its parameters are a set, or no tensors.
-            ValueError: if a required setting is missing, a tensor is no leaf or is in another group, or only some
+            TypeError: if it is not a dictionary, its parameters are a set, or are not tensors.
+            ValueError: if a required setting is missing, a tensor is not a leaf or is in another group, or only some
                 have names.
         """
         if not isinstance(param_group, dict):
@@ -332,7 +332,7 @@ class Optimizer:
 
 
 def _fitted(param: Any, value: Any, group: dict[str, Any], key: Hashable = None) -> Any:
-    """A saved value of a parameter's state, on its device and in its dtype; the step count if the device counts."""
+    """Convert a saved value to the parameter's device and dtype (a step count only if the device counts)."""
     if isinstance(value, Tensor):
         if key == "step":
             counted = group.get("capturable") or group.get("fused")
@@ -420,5 +420,5 @@ def no_scaling(grad_scale: Any, found_inf: Any) -> None:
 
 
 def as_number(value: Any) -> Any:
-    """A setting that may be a tensor, as a Python number."""
+    """Return a setting, which may be a tensor, as a Python number."""
     return value.item() if isinstance(value, Tensor) else value

@@ -54,7 +54,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """Return a function that takes parameters into a list of averages of as many as it is told
+    """Return a function that updates a list of averages, given the number of parameters averaged
     (``torch.optim.swa_utils.get_swa_multi_avg_fn``).
     """
 

@@ -119,7 +119,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def _dim(name: str, input: Tensor, dim: int | None) -> int:
-    """The dimension of a call, or the one that a call without one means, with PyTorch's warning."""
+    """Return a call's dimension, or PyTorch's default, with its warning."""
     if dim is not None:
         return dim
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "

@@ -20,7 +20,7 @@ __dir__ = __all__.copy
 
 def canonical_mask(mask: Tensor | None, name: str, dtype: DType, other: Tensor | None = None,
                    other_name: str = "") -> Tensor | None:
-    """A mask as numbers to be added to scores: where a mask of bools says that nothing may be seen, minus infinity.
+    """Return a mask as numbers to add to scores: minus infinity where a mask of bools is True.
 
     Raises:
         AssertionError: for a mask of integers.
@@ -145,7 +145,7 @@ def _check_dims(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | Non
 
 
 def _checked_mask(mask: Tensor, size: tuple[int, int], heads: int) -> Tensor:
-    """The mask with a dimension for heads, which may be of size 1."""
+    """Return the mask with a dimension for heads, which may be of size 1."""
     wanted = size if mask.dim() == 2 else (heads, *size)
     if tuple(mask.shape) != wanted:
         raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {wanted}.")
@@ -154,8 +154,7 @@ def _checked_mask(mask: Tensor, size: tuple[int, int], heads: int) -> Tensor:
 
 def _projected(query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...],
                bias: Tensor | None) -> tuple[Tensor, ...]:
-    """Queries, keys and values by their weights; by one product where they are the same tensor and the weights lie in
-    one.
+    """Project queries, keys and values by their weights, in one product if they are one tensor and the weights, too.
     """
     width = query.size(-1)
     separate = len(weights) == 3
@@ -189,12 +188,12 @@ def _together(tensor: Tensor, weight: Any, bias: Tensor | None, count: int) -> t
 
 
 def _longer(mask: Tensor | None) -> Tensor | None:
-    """A mask with one more position, which may be seen."""
+    """Append a position that may be attended to."""
     return None if mask is None else pad(mask, (0, 1))
 
 
 def _by_heads(moving: Tensor, static: Tensor | None, name: str, heads: int, width: int) -> Tensor:
-    """Keys or values (heads, S, width), or those that are given so."""
+    """Return keys or values as (heads, S, width), or the given static ones."""
     if static is None:
         return moving.reshape(moving.shape[0], heads, width).transpose(0, 1)
     _check(static.size(0) == heads, f"expecting {name}.size(0) of {heads}, but got {static.size(0)}")

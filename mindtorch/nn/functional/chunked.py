@@ -1,4 +1,4 @@
-"""The cross entropy of a linear layer's logits, of which only those of some rows are in memory at a time."""
+"""The cross entropy of a linear layer's logits, computed some rows at a time to save memory."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ class LinearCrossEntropyOptions:
                              "automatically.")
 
     def rows(self, batch: int, features: int, classes: int, is_half: bool) -> int:
-        """The number of rows of a chunk. Raises ValueError if the size and the method contradict each other."""
+        """Return the number of rows of a chunk. Raises ValueError if the size and the method contradict each other."""
         method = self.chunking_method
         if method == "auto":
             method = "aspect_ratio" if is_half else "aspect_ratio:2"
@@ -66,7 +66,7 @@ class LinearCrossEntropyOptions:
 
 def in_chunks(input: Any, linear_weight: Any, target: Any, bias: Any, weight: Any, reduction: str, ignore_index: int,
               options: LinearCrossEntropyOptions) -> Any:
-    """The cross entropy of class indices, chunk by chunk."""
+    """Compute the cross entropy of class indices, chunk by chunk."""
     x, y = (input, target) if input.dim() == 2 else (input.unsqueeze(0), target.unsqueeze(0))
     half = x.dtype in (float16, bfloat16)
     dtype = options.acc_dtype or (float32 if half and options.acc_policy == "auto" else x.dtype)

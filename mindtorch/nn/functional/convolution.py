@@ -1,4 +1,4 @@
-"""Convolutions of ``torch.nn.functional``: they are those of ``torch``."""
+"""Convolutions of ``torch.nn.functional``, which are ``torch``'s."""
 from __future__ import annotations
 
 from ..._methods.functions import conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d

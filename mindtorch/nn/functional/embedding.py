@@ -46,7 +46,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
                   padding_idx: int | None = None) -> Tensor:
     """Look up rows of ``weight`` (V, D) and take the sum, the mean or the maximum of each bag, which gives (bags, D)
     (``torch.nn.functional.embedding_bag``). The bags are the rows of ``input`` (bags, N); or they begin at ``offsets``
-    (bags,) of ``input`` (N,), of which ``include_last_offset`` says that the last one is the end. In a sum, rows are
+    (bags,) of ``input`` (N,); with ``include_last_offset`` the last one is the end. In a sum, rows are
     multiplied by ``per_sample_weights``; the row ``padding_idx`` is left out.
 
     Raises:

@@ -46,7 +46,7 @@ Flag = bool | None
 
 
 def _number(reduction: str, size_average: Flag, reduce: Flag) -> int:
-    """The reduction's number, by the deprecated flags if they are given."""
+    """Return the reduction's number, by the deprecated flags if they are given."""
     if size_average is None and reduce is None:
         return get_enum(reduction)
     return legacy_get_enum(size_average, reduce)
@@ -166,7 +166,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     long for their input as 0.
 
     Raises:
-        RuntimeError: if lengths and shapes do not fit each other, or ``blank`` is no label.
+        RuntimeError: if lengths and shapes do not fit each other, or ``blank`` is not a label.
     """
     return _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity)
 
@@ -176,7 +176,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
 
 def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
     """Input and target in their common shape, with a warning if they had different ones. Raises PyTorch's
-    AttributeError if one is no tensor.
+    AttributeError if one is not a tensor.
     """
     for name, given in (("input", input), ("target", target)):
         if not hasattr(given, "size"):
@@ -345,7 +345,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
 
 
 def _fitting(var: Any, input: Any) -> Any:
-    """The variance in a shape that broadcasts with the input's: one per element, or one per vector."""
+    """Reshape the variance to broadcast with the input: one per element, or one per vector."""
     if var.size() == input.size():
         return var
     if input.size()[:-1] == var.size():

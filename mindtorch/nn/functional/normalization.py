@@ -82,7 +82,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
              eps: float | None = None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions, of sizes ``normalized_shape``, then multiply by
-    ``weight`` (``torch.nn.functional.rms_norm``). Without ``eps`` it is that of the dtype.
+    ``weight`` (``torch.nn.functional.rms_norm``). ``eps`` defaults to the dtype's.
 
     Raises:
         RuntimeError: if the input's last dimensions, or the weight, have other sizes.

@@ -61,7 +61,7 @@ def _max_pools(dims: int, plain: Callable[..., Tensor],
 
     def with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                      ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
-        """Return the greatest element of each window, and its place among those that windows move over
+        """Return the greatest element of each window, and its place in the dimensions of windows
         (``torch.nn.functional.NAME``).
 
         Raises:

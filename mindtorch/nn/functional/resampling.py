@@ -33,7 +33,7 @@ _AREA: dict[int, Any] = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adap
 
 
 def _one_each(what: str, values: Any, input: Tensor) -> list[Any]:
-    """A number for each spatial dimension."""
+    """Return one number for each spatial dimension."""
     spatial = list(input.shape[2:])
     if not isinstance(values, (list, tuple)):
         return [values] * len(spatial)

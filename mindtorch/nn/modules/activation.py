@@ -398,7 +398,7 @@ class MultiheadAttention(Module):
         padding = canonical_mask(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
         mask = canonical_mask(attn_mask, "attn_mask", query.dtype)
         swapped = self.batch_first and query.dim() == 3
-        if swapped:  # what is one tensor stays one
+        if swapped:  # one tensor stays one
             turned = {id(tensor): tensor.transpose(1, 0) for tensor in (query, key, value)}
             query, key, value = (turned[id(tensor)] for tensor in (query, key, value))
         out, weights = F.multi_head_attention_forward(

@@ -1,4 +1,4 @@
-"""Softmax over many classes, of which few are frequent; mirrors ``torch.nn.modules.adaptive``."""
+"""Softmax over many classes, few of them frequent; mirrors ``torch.nn.modules.adaptive``."""
 from __future__ import annotations
 
 from collections import namedtuple
@@ -53,10 +53,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             wide.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
-        """The log likelihood (N,) of the targets (N,) for inputs (N, in_features), and the mean loss; N may be missing.
+        """Return the targets' log likelihood (N,) for inputs (N, in_features), and the mean loss; N may be missing.
 
         Raises:
-            RuntimeError: if the shapes do not go together, or a target is no class.
+            RuntimeError: if the shapes do not fit, or a target is not a class.
         """
         if target_.dim() > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -84,14 +84,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output.squeeze(0) if single else output, loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log probabilities (N, n_classes) of all classes, for inputs (N, in_features)."""
+        """Return the log probabilities (N, n_classes) of all classes, for inputs (N, in_features)."""
         head = F.log_softmax(self.head(input), dim=1)
         tails = [F.log_softmax(tail(input), dim=1) + head[:, self.shortlist_size + number].unsqueeze(1)
                  for number, tail in enumerate(self.tail)]
         return cat([head[:, :self.shortlist_size], *tails], 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of each row (N,): tails are asked only where the head chooses a cluster."""
+        """Return the most probable class of each row (N,); tails are computed only where the head chooses a cluster."""
         output = self.head(input).argmax(1)
         rare = output >= self.shortlist_size
         if rare.any():

@@ -61,7 +61,7 @@ class _NormBase(Module):
                 f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], *args: Any) -> None:
-        """What was saved before version 2 has not counted its batches."""
+        """Load a state; one saved before version 2 lacks the count of batches."""
         if (local_metadata.get("version") or 0) < 2 and self.track_running_stats:
             count = self.num_batches_tracked
             state_dict.setdefault(f"{prefix}num_batches_tracked",
@@ -201,8 +201,8 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with every batch normalisation in it replaced by one of this class, which has its parameters and
-        buffers (``torch.nn.SyncBatchNorm.convert_sync_batchnorm``).
+        """Replace every batch normalisation in a module by one of this class with the old one's parameters and buffers
+        (``torch.nn.SyncBatchNorm.convert_sync_batchnorm``).
         """
         converted = module
         if isinstance(module, _BatchNorm):

@@ -13,7 +13,7 @@ from ..parameter import Parameter
 
 
 def _position(index: Any, size: int) -> int:
-    """An index as one from the start.
+    """Return an index counted from the start.
 
     Raises:
         IndexError: if it is out of range.
@@ -25,7 +25,7 @@ def _position(index: Any, size: int) -> int:
 
 
 class _Sequence(Module):
-    """What ``Sequential`` and ``ModuleList`` have in common: modules in order."""
+    """Base class of ``Sequential`` and ``ModuleList``: modules in order."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -51,14 +51,14 @@ class _Sequence(Module):
         return self
 
     def _shift_in(self, index: int, module: Module) -> None:
-        """Put a module at a position, and those from there on one further."""
+        """Insert a module at a position, and shift the ones after it."""
         for i in range(len(self._modules), index, -1):
             self._modules[str(i)] = self._modules[str(i - 1)]
         self._modules[str(index)] = module
 
 
 class Sequential(_Sequence):
-    """Calls modules, or those of an ``OrderedDict``, one after the other (``torch.nn.Sequential``)."""
+    """Calls modules, given as arguments or in an ``OrderedDict``, one after the other (``torch.nn.Sequential``)."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class Sequential(_Sequence):
 
         Raises:
             IndexError: if the position is out of range.
-            AssertionError: if the value is no module.
+            AssertionError: if the value is not a module.
         """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -182,11 +182,11 @@ class ModuleList(_Sequence):
 
 
 def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[tuple[str, Any]]:
-    """The pairs of a mapping (sorted, unless its type is among the ordered ones), or of a sequence of pairs.
+    """Yield the pairs of a mapping (sorted, unless its type is among the ordered ones) or of a sequence.
 
     Raises:
         TypeError: if it is not iterable, or one of its elements is not.
-        ValueError: if an element is no pair.
+        ValueError: if an element is not a pair.
     """
     if not isinstance(given, Iterable):
         raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got "

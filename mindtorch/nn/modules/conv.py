@@ -15,7 +15,7 @@ PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What convolutions of all dimensions have: settings, ``weight`` and ``bias``."""
+    """Base class of convolutions: settings, ``weight`` and ``bias``."""
 
     __constants__ = ("stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
                      "out_channels", "kernel_size")
@@ -50,13 +50,13 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def _filters(self) -> tuple[int, ...]:
-        """The shape of ``weight``."""
+        """Return the shape of ``weight``."""
         first, second = ((self.in_channels, self.out_channels) if self.transposed
                          else (self.out_channels, self.in_channels))
         return (first, second // self.groups, *self.kernel_size)
 
     def _padding_of_input(self) -> Any:
-        """By how much ``nn.functional.pad`` has to pad the input, where a padding mode asks for it."""
+        """Return the padding for ``nn.functional.pad``, which padding modes other than zeros need."""
         if not isinstance(self.padding, str):
             return reverse_repeat(self.padding, 2)
         totals = [d * (k - 1) if self.padding == "same" else 0
@@ -110,7 +110,7 @@ class Conv1d(_Conv):
     ±1/sqrt(elements of a filter). ``padding`` is one number, or 'valid' (none) or 'same' (which keeps the size).
 
     Raises:
-        ValueError: if the channels are no multiples of the groups, or the padding is not one of those.
+        ValueError: if the channels are not multiples of the groups, or the padding is invalid.
     """
 
     dims = 1
@@ -123,7 +123,7 @@ class Conv2d(_Conv):
     in ±1/sqrt(elements of a filter). ``padding`` is of numbers, or 'valid' (none) or 'same' (which keeps the size).
 
     Raises:
-        ValueError: if the channels are no multiples of the groups, or the padding is not one of those.
+        ValueError: if the channels are not multiples of the groups, or the padding is invalid.
     """
 
     dims = 2
@@ -136,7 +136,7 @@ class Conv3d(_Conv):
     in ±1/sqrt(elements of a filter). ``padding`` is of numbers, or 'valid' (none) or 'same' (which keeps the size).
 
     Raises:
-        ValueError: if the channels are no multiples of the groups, or the padding is not one of those.
+        ValueError: if the channels are not multiples of the groups, or the padding is invalid.
     """
 
     dims = 3
@@ -153,7 +153,7 @@ class _ConvTransposeNd(_ConvNd):
                          True, full(output_padding), groups, bias, padding_mode, device, dtype)
 
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
-        """How many elements more than the least the output is to have, for the size that is asked for."""
+        """Return by how many elements the requested output size exceeds the smallest one."""
         dims = self.dims
         if output_size is None:
             return self.output_padding
@@ -183,7 +183,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     ``weight`` is (in_channels, out_channels / groups, kernel_size), and ``bias`` (out_channels,).
 
     Raises:
-        ValueError: if the channels are no multiples of the groups, or the padding mode is not 'zeros'.
+        ValueError: if the channels are not multiples of the groups, or the padding mode is not 'zeros'.
     """
 
     dims = 1
@@ -196,7 +196,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     ``weight`` is (in_channels, out_channels / groups, *kernel_size), and ``bias`` (out_channels,).
 
     Raises:
-        ValueError: if the channels are no multiples of the groups, or the padding mode is not 'zeros'.
+        ValueError: if the channels are not multiples of the groups, or the padding mode is not 'zeros'.
     """
 
     dims = 2
@@ -209,7 +209,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     ``weight`` is (in_channels, out_channels / groups, *kernel_size), and ``bias`` (out_channels,).
 
     Raises:
-        ValueError: if the channels are no multiples of the groups, or the padding mode is not 'zeros'.
+        ValueError: if the channels are not multiples of the groups, or the padding mode is not 'zeros'.
     """
 
     dims = 3
@@ -225,7 +225,7 @@ class _LazyConvNd(LazyModuleMixin):
     _filters: Any
 
     def _leave_open(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
-        """Put parameters without a shape in place of those that were made for no channels."""
+        """Replace the parameters, made for no channels, by uninitialized ones."""
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
         if bias:
@@ -240,7 +240,7 @@ class _LazyConvNd(LazyModuleMixin):
         """Give weight and bias the shapes that an input asks for.
 
         Raises:
-            ValueError: if its channels are no multiple of the groups.
+            ValueError: if its channels are not a multiple of the groups.
             RuntimeError: if it has another number of dimensions.
         """
         if not self.has_uninitialized_params():

@@ -8,7 +8,7 @@ from ..parameter import is_lazy
 
 
 class LazyModuleMixin:
-    """Makes of a module one that finds out the shapes of its parameters when it is first called
+    """Lets a module infer the shapes of its parameters from its first call
     (``torch.nn.modules.lazy.LazyModuleMixin``).
 
     The module has ``UninitializedParameter`` in their places, and an ``initialize_parameters`` that is called with the
@@ -38,13 +38,13 @@ class LazyModuleMixin:
         return any(is_lazy(tensor) for tensor in chain(self._parameters.values(), self._buffers.values()))
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """Put the parameters and buffers into a state dict; those without a shape as they are."""
+        """Put the parameters and buffers into a state dict; uninitialized ones stay as they are."""
         module: Any = self
         for name, tensor in module._saved_members():
             destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
 
     def _lazy_load_hook(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        """Give parameters the shapes of those that are loaded."""
+        """Give uninitialized parameters the loaded shapes."""
         for name, tensor in chain(self._parameters.items(), self._buffers.items()):
             loaded = state_dict.get(prefix + name)
             if is_lazy(tensor) and loaded is not None and not is_lazy(loaded):

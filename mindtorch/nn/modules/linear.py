@@ -50,7 +50,7 @@ class Linear(Module):
         # straight from the table: attributes that Module.__getattr__ finds cost as much as a small operator
         try:
             return F.linear(input, parameters["weight"], parameters["bias"])
-        except KeyError:  # a value that is no parameter was put in its place
+        except KeyError:  # a value that is not a parameter was put in its place
             return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:

@@ -16,7 +16,7 @@ class _Affine(Module):
     """A normalisation with a weight and a bias of one shape, or without."""
 
     def _make_parameters(self, shape: Any, weight: bool, bias: bool | None, device: Any, dtype: Any) -> None:
-        """With None there is no bias at all."""
+        """Register no bias for None."""
         for name, wanted in (("weight", weight), ("bias", weight and bias)):
             if name == "weight" or bias is not None:
                 self.register_parameter(

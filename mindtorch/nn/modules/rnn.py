@@ -31,7 +31,7 @@ def draw_uniform(module: Any) -> None:
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU have in common (``torch.nn.RNNBase``).
+    """Base class of RNN, LSTM and GRU (``torch.nn.RNNBase``).
 
     For each layer and direction there are ``weight_ih_l0`` (gates * hidden_size, input size of the layer),
     ``weight_hh_l0`` (gates * hidden_size, hidden_size), ``bias_ih_l0`` and ``bias_hh_l0`` (gates * hidden_size,), with
@@ -133,11 +133,11 @@ class RNNBase(Module):
                                f"Expected {self.input_size}, got {input.size(-1)}")
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> Sizes:
-        """The shape of a hidden state: (layers * directions, batch, proj_size or hidden_size)."""
+        """Return the shape of a hidden state: (layers * directions, batch, proj_size or hidden_size)."""
         return (*self.get_expected_cell_size(input, batch_sizes)[:2], self.proj_size or self.hidden_size)
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> Sizes:
-        """The shape of a cell state: (layers * directions, batch, hidden_size)."""
+        """Return the shape of a cell state: (layers * directions, batch, hidden_size)."""
         batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
         return self.num_layers * (1 + self.bidirectional), batch, self.hidden_size
 
@@ -153,7 +153,7 @@ class RNNBase(Module):
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The states of the sequences in another order."""
+        """Return the sequences' states in another order."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     # A state is one tensor here, and two of a LSTM: what has to be done with each.
@@ -175,7 +175,7 @@ class RNNBase(Module):
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead")
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """The outputs (steps, batch, directions * size) of the last layer, and the last states of all layers.
+        """Return the last layer's outputs (steps, batch, directions * size), and the last states of all layers.
 
         The input is (steps, batch, input_size), (batch, steps, input_size) with ``batch_first``, (steps, input_size)
         for one sequence, or a ``PackedSequence``, and so are the outputs. ``hx`` are the first states, by default 0.
@@ -217,7 +217,7 @@ class RNN(RNNBase):
     """Layers of h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or of its relu (``torch.nn.RNN``).
 
     ``RNN(input_size, hidden_size, num_layers=1, nonlinearity='tanh', bias=True, batch_first=False, dropout=0.0,
-    bidirectional=False)``; outputs and states are those of ``RNNBase.forward``.
+    bidirectional=False)``; outputs and states are as in ``RNNBase.forward``.
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
@@ -285,7 +285,7 @@ class GRU(RNNBase):
 # -- single steps ------------------------------------------------------------------------------------------------------
 
 class RNNCellBase(Module):
-    """What the cells have in common: the weights of one step (``torch.nn.RNNCellBase``).
+    """Base class of the cells: the weights of one step (``torch.nn.RNNCellBase``).
 
     ``weight_ih`` (num_chunks * hidden_size, input_size), ``weight_hh`` (num_chunks * hidden_size, hidden_size), and the
     biases ``bias_ih`` and ``bias_hh`` (num_chunks * hidden_size,), or None.
@@ -323,7 +323,7 @@ class RNNCellBase(Module):
             raise ValueError(f"{type(self).__name__}: Expected {what} to be 1D or 2D, got {given.dim()}D instead")
 
     def _step(self, operator: Any, input: Tensor, hx: Tensor | None) -> Tensor:
-        """The next state by the operator of a cell with one state."""
+        """Compute the next state with the operator of a cell with one state."""
         self._check_dims(input, "input")
         if hx is not None:
             self._check_dims(hx, "hidden")

@@ -51,7 +51,7 @@ class Embedding(_Table):
     ``max_norm``, rows that are looked up are first scaled down to that norm.
 
     Raises:
-        AssertionError: if ``padding_idx`` is no row, or the given weight has another shape.
+        AssertionError: if ``padding_idx`` is not a row, or the given weight has another shape.
     """
 
     __constants__ = ("num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
@@ -84,7 +84,7 @@ class Embedding(_Table):
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False) -> Embedding:
-        """A table of these rows, which stay as they are if ``freeze`` (``torch.nn.Embedding.from_pretrained``).
+        """Make a table of these rows, frozen if ``freeze`` (``torch.nn.Embedding.from_pretrained``).
 
         Raises:
             AssertionError: unless ``embeddings`` is a matrix.
@@ -98,7 +98,7 @@ class EmbeddingBag(_Table):
     the rows of the input (bags, N), or begin at ``offsets`` (bags,) of the input (N,).
 
     Raises:
-        AssertionError: if ``padding_idx`` is no row, or the given weight has another shape.
+        AssertionError: if ``padding_idx`` is not a row, or the given weight has another shape.
     """
 
     __constants__ = ("num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse",
@@ -133,7 +133,7 @@ class EmbeddingBag(_Table):
                         norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
                         sparse: bool = False, include_last_offset: bool = False,
                         padding_idx: int | None = None) -> EmbeddingBag:
-        """A table of these rows, which stay as they are if ``freeze`` (``torch.nn.EmbeddingBag.from_pretrained``).
+        """Make a table of these rows, frozen if ``freeze`` (``torch.nn.EmbeddingBag.from_pretrained``).
 
         Raises:
             AssertionError: unless ``embeddings`` is a matrix.

@@ -24,7 +24,7 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
-    """A function, or that of a name.
+    """Return an activation function, given itself or its name.
 
     Raises:
         RuntimeError: for a name that is neither 'relu' nor 'gelu'.
@@ -39,12 +39,12 @@ def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
 
 
 def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """Zero where a position may look, at itself and those before it, and minus infinity where it may not."""
+    """Return zero where a position may attend, to itself and earlier ones, and minus infinity elsewhere."""
     return full((size, size), -inf, dtype=dtype, device=device).triu(diagonal=1)
 
 
 def _is_causal(mask: Tensor | None, hint: bool | None, src: Tensor, batch_first: bool) -> bool:
-    """Whether a mask is the causal one: as the caller says, or as it looks."""
+    """Return whether a mask is the causal one: as the caller states, or by its values."""
     if hint is not None or mask is None:
         return bool(hint)
     size = src.size(0) if src.dim() == 2 else src.size(1 if batch_first else 0)
@@ -254,7 +254,7 @@ class Transformer(Module):
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
                 memory_is_causal: bool = False) -> Tensor:
-        """The decoder's output for ``tgt`` and the encoder's output for ``src``.
+        """Return the decoder's output for ``tgt`` and the encoder's output for ``src``.
 
         Raises:
             RuntimeError: if the batches or the widths differ.

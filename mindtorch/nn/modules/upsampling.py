@@ -33,7 +33,7 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Gives images another size; each element is that of the input nearest before it
+    """Gives images another size; each element is the input's nearest one before it
     (``torch.nn.UpsamplingNearest2d``).
     """
 

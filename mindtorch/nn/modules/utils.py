@@ -1,4 +1,4 @@
-"""What modules of windows share, under PyTorch's names; mirrors ``torch.nn.modules.utils``."""
+"""Helpers of modules with windows, under PyTorch's names; mirrors ``torch.nn.modules.utils``."""
 from __future__ import annotations
 
 from typing import Any

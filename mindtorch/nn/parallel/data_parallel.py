@@ -7,7 +7,7 @@ from ..module import Module
 
 
 class DataParallel(Module):
-    """Calls a module; with several GPUs, of which there are none, it would split the batch among them
+    """Calls a module; PyTorch splits the batch over GPUs, and there are none here
     (``torch.nn.DataParallel``).
     """
 
@@ -16,5 +16,5 @@ class DataParallel(Module):
         self.module, self.device_ids = module, []  # type: ignore[var-annotated]
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module returns."""
+        """Call the module."""
         return self.module(*inputs, **kwargs)

@@ -38,7 +38,7 @@ class Bucket:
         self.work: Work | None = None
 
     def launch(self, group: ProcessGroup) -> None:
-        """Begin to average what is in ``flat``."""
+        """Start averaging ``flat``."""
         self.flat.div_(group.size())
         before = purpose.set(f"bucket {self.number}")
         try:
@@ -108,7 +108,7 @@ class DistributedDataParallel(Module):
             parameter.register_post_accumulate_grad_hook(self._arrived)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module returns."""
+        """Call the module."""
         if is_grad_enabled() and self.require_backward_grad_sync:
             if self._unfinished:
                 names = [name for name, parameter in self.module.named_parameters()
@@ -124,7 +124,7 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A block whose backward passes only add up gradients in each process; the first pass after it averages them.
+        """Only add up gradients in each process during the block; the first backward pass after it averages them.
         Forward passes belong into the block, too.
         """
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
@@ -141,7 +141,7 @@ class DistributedDataParallel(Module):
                 work.wait()
 
     def _arrived(self, parameter: Tensor) -> None:
-        """A gradient is complete (called by the engine, when it has been added to ``.grad``)."""
+        """Count a complete gradient (called by the engine after adding it to ``.grad``)."""
         if not self.require_backward_grad_sync:
             return
         if not self._running:
@@ -168,7 +168,7 @@ class DistributedDataParallel(Module):
         bucket.ready.add(parameter)
 
     def _finish(self) -> None:
-        """The backward pass is over: wait for the averages, and put them where gradients are."""
+        """Wait for the averages after the backward pass, and store them as gradients."""
         self._running = False
         used = {parameter for bucket in self.buckets for parameter in bucket.ready}
         if self.find_unused_parameters:
@@ -189,7 +189,7 @@ class DistributedDataParallel(Module):
                         self._give(parameter, bucket.views[parameter])
 
     def _used_anywhere(self, used: set[Tensor]) -> set[Tensor]:
-        """The parameters that some rank's loss depends on."""
+        """Return the parameters that some rank's loss depends on."""
         parameters = list(self._bucket_of)
         flags = make_tensor([int(parameter in used) for parameter in parameters], device=parameters[0].device)
         all_reduce(flags, group=self.process_group)

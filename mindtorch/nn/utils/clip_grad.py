@@ -28,10 +28,10 @@ def _grads(parameters: Tensors) -> list[Any]:
 
 
 def _alike(tensors: list[Any], foreach: bool | None) -> Iterator[tuple[bool, list[Any]]]:
-    """The tensors of one device and dtype after the other, and whether operators on lists may treat them.
+    """Yield the tensors by device and dtype, and whether operators on lists may treat them.
 
     Raises:
-        RuntimeError: if they may not, and ``foreach`` is set.
+        RuntimeError: if they may not and ``foreach`` is set.
     """
     groups: dict[Any, list[Any]] = {}
     for x in tensors:
@@ -113,7 +113,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0,
                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Any:
-    """Do the same as ``clip_grad_norm_``, of which this is the deprecated name (``torch.nn.utils.clip_grad_norm``)."""
+    """Call ``clip_grad_norm_``; this name is deprecated (``torch.nn.utils.clip_grad_norm``)."""
     warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
                   FutureWarning, stacklevel=2)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)

@@ -32,7 +32,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make the parameters views of consecutive parts of a 1-d tensor (``torch.nn.utils.vector_to_parameters``).
 
     Raises:
-        TypeError: if ``vec`` is no tensor, or the parameters are on different devices.
+        TypeError: if ``vec`` is not a tensor, or the parameters are on different devices.
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")

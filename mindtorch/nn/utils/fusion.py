@@ -16,7 +16,7 @@ Weights = tuple[Parameter, Parameter]
 
 def _fused(weight: Tensor, bias: Tensor | None, mean: Tensor, var: Tensor, eps: float, gain: Tensor | None,
            shift: Tensor | None, outputs: int) -> Weights:
-    """The weights of a layer, whose outputs are counted by dimension ``outputs``, and of the normalisation after it."""
+    """Fold a normalisation into the weights of the layer before it, whose dimension ``outputs`` counts outputs."""
     scale = (var + eps).rsqrt() * (1 if gain is None else gain)
     shape = [1] * weight.dim()
     shape[outputs] = -1
@@ -49,12 +49,13 @@ def _fuse(layer: Any, bn: Any, transpose: bool) -> Any:
 
 
 def fuse_conv_bn_eval(conv: Module, bn: Module, transpose: bool = False) -> Module:
-    """A convolution that does what ``conv`` and then ``bn`` do in evaluation (``torch.nn.utils.fuse_conv_bn_eval``)."""
+    """Fuse ``conv`` and the ``bn`` after it, in evaluation, into one convolution
+    (``torch.nn.utils.fuse_conv_bn_eval``)."""
     return _fuse(conv, bn, transpose)
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Module:
-    """A linear layer that does what ``linear`` and then ``bn`` do in evaluation
+    """Fuse ``linear`` and the ``bn`` after it, in evaluation, into one linear layer
     (``torch.nn.utils.fuse_linear_bn_eval``).
     """
     if bn.num_features not in (linear.out_features, 1):

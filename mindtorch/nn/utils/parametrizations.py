@@ -37,7 +37,7 @@ def _is_orthogonal(Q: Tensor) -> bool:
 
 
 def _make_orthogonal(A: Tensor) -> Tensor:
-    """The orthogonal factor of A = Q R where R has a positive diagonal."""
+    """Return the orthogonal factor Q of A = Q R, where R has a positive diagonal."""
     reflectors, tau = geqrf(A)
     Q = householder_product(reflectors, tau)
     return Q * reflectors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
@@ -153,7 +153,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def read_old_names(state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
-        """A state of ``torch.nn.utils.weight_norm`` calls them ``weight_g`` and ``weight_v``."""
+        """Rename ``weight_g`` and ``weight_v``, the names in states of ``torch.nn.utils.weight_norm``."""
         old = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
         if all(key in state_dict for key in old):
             for i, key in enumerate(old):

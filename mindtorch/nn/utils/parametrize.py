@@ -52,7 +52,7 @@ def _replace(tensor: Tensor, value: Tensor) -> None:
 
 
 def _inverted(parametrizations: Any, value: Any, strict: bool) -> Any:
-    """What the tensor is computed from: the right inverses, the last first. Those that lack one change nothing, unless
+    """Return the originals of a tensor: apply the right inverses, last first. One without changes nothing, unless
     ``strict``.
     """
     for module in reversed(parametrizations):
@@ -65,7 +65,7 @@ def _inverted(parametrizations: Any, value: Any, strict: bool) -> Any:
 
 
 def _check_unchanged(what: str, result: Any, names: tuple[str, str], reference: Tensor | tuple[Any, Any]) -> None:
-    """``result`` is a tensor with the dtype and the shape of what it stands for."""
+    """Check that ``result`` is a tensor with the dtype and the shape of the reference."""
     if not isinstance(result, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
     expected = reference if isinstance(reference, tuple) else (reference.dtype, reference.shape)
@@ -149,7 +149,7 @@ class ParametrizationList(ModuleList):
                 _replace(original, part)
 
     def originals(self) -> list[Tensor]:
-        """What the tensor is computed from."""
+        """Return the tensors that the parametrized one is computed from."""
         names = ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
         return [getattr(self, name) for name in names]
 
@@ -162,7 +162,7 @@ class ParametrizationList(ModuleList):
 
 
 def _deepcopy(self: Module, memo: dict[int, Any]) -> Module:
-    """What ``copy.deepcopy`` does without ``__getstate__``, which a parametrized module refuses."""
+    """Copy as ``copy.deepcopy`` does, without ``__getstate__``, which a parametrized module refuses."""
     copied = self.__new__(type(self))
     memo[id(self)] = copied
     copied.__dict__ = deepcopy(self.__dict__, memo)
@@ -201,7 +201,7 @@ def _add_property(module: Module, name: str) -> None:
 
 
 def _check_composable(module: Module, name: str, parametrization: Module) -> None:
-    """A further parametrization maps tensors to tensors of the same dtype and shape, and so does its inverse."""
+    """Check that a further parametrization and its inverse keep dtype and shape."""
     before = getattr(module, name)
     after = parametrization(before)
     _check_unchanged("the `unsafe`", after, (f"module.{name}.{{}}", f"parametrization(module.{name}).{{}}"), before)
@@ -224,7 +224,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     """Have ``parametrization`` compute a parameter or buffer of ``module`` from then on
     (``torch.nn.utils.parametrize.register_parametrization``).
 
-    What it is computed from is ``module.parametrizations[tensor_name].original``. Where the parametrization has a
+    It is computed from ``module.parametrizations[tensor_name].original``. Where the parametrization has a
     method ``right_inverse``, the tensor can be assigned to. A second one is applied to what the first gives. Returns
     the module.
 
@@ -292,7 +292,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that the module had before its first parametrization
+    """Return the class that the module had before its first parametrization
     (``torch.nn.utils.parametrize.type_before_parametrizations``).
     """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)

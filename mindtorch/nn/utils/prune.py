@@ -1,4 +1,4 @@
-"""Parameters of which a mask sets parts to zero; mirrors ``torch.nn.utils.prune``.
+"""Parameters that a mask sets to zero in part; mirrors ``torch.nn.utils.prune``.
 
 A pruned ``weight`` is ``weight_orig * weight_mask``, made by a hook before each forward pass. Pruning what is pruned
 already combines the masks: the methods form a ``PruningContainer``.
@@ -42,17 +42,17 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for scores ``t``, of their shape: 1 where ``default_mask`` is 1 and the element is kept, else 0."""
+        """Return the mask for scores ``t``: 1 where ``default_mask`` is 1 and the element is kept, else 0."""
 
     def apply_mask(self, module: Module) -> Tensor:
-        """The module's pruned tensor."""
+        """Return the module's pruned tensor."""
         mask, original = (getattr(module, self._tensor_name + suffix) for suffix in ("_mask", "_orig"))
         return mask.to(dtype=original.dtype) * original
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None,
               **kwargs: Any) -> Any:
-        """Prune ``module.name`` by a method made with the arguments; where it is pruned already, what is left of it.
+        """Prune ``module.name``, or the elements that earlier pruning left, by a method made with the arguments.
 
         ``importance_scores``, of the tensor's shape, are compared in place of its elements.
         """
@@ -113,7 +113,7 @@ class PruningContainer(BasePruningMethod):
         """Add a method for the same tensor.
 
         Raises:
-            TypeError: if it is no pruning method.
+            TypeError: if it is not a pruning method.
             ValueError: if it is for another tensor.
         """
         if not isinstance(method, BasePruningMethod):
@@ -133,7 +133,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask of the last method, which sees only what the others have left."""
+        """Return the mask of the last method, which sees only the elements that the others left."""
         method: Any = self._pruning_methods[-1]
         new, left = default_mask.to(dtype=t.dtype), self._left(method, t, default_mask)
         new[left] = method.compute_mask(t[left], default_mask=default_mask[left]).to(dtype=new.dtype)
@@ -141,7 +141,7 @@ class PruningContainer(BasePruningMethod):
 
     @staticmethod
     def _left(method: Any, t: Tensor, mask: Tensor) -> Any:
-        """An index of what is left to the method: elements, channels, or all."""
+        """Return an index of the elements, channels, or all that are left to the method."""
         if method.PRUNING_TYPE == "unstructured":
             return mask == 1
         if method.PRUNING_TYPE not in ("structured", "global"):
@@ -193,7 +193,7 @@ class _Unstructured(_ByAmount):
     PRUNING_TYPE = "unstructured"
 
     def priorities(self, t: Tensor) -> tuple[Tensor, bool]:
-        """A number for each element, and whether the largest go first."""
+        """Return a number for each element, and whether the largest are pruned first."""
         raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
@@ -225,7 +225,7 @@ class _Structured(_ByAmount):
     dim: int
 
     def keep(self, t: Tensor, count: int) -> Tensor:
-        """The channels to keep when ``count`` are pruned: an index along ``dim``."""
+        """Return the channels to keep when ``count`` are pruned, as an index along ``dim``."""
         raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
@@ -328,8 +328,8 @@ def global_unstructured(parameters: Any, pruning_method: type[BasePruningMethod]
     (``torch.nn.utils.prune.global_unstructured``). ``importance_scores`` are by pair.
 
     Raises:
-        TypeError: if ``parameters`` cannot be iterated over, if ``importance_scores`` is no dict, or if the method is
-            not unstructured.
+        TypeError: if ``parameters`` cannot be iterated over, if ``importance_scores`` is not a dict, or if the method
+            is not unstructured.
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")

@@ -45,17 +45,17 @@ class PackedSequence(PackedSequence_):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def _with(self, data: Tensor, indices: Any) -> PackedSequence:
-        """This sequence with other data, and with a function of its indices."""
+        """Return this sequence with other data, and a function of its indices applied."""
         return type(self)(data, self.batch_sizes, *(
             None if of is None else indices(of) for of in (self.sorted_indices, self.unsorted_indices)))
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The sequence with its data's ``Tensor.to(...)``, and indices on that device; itself if nothing changes."""
+        """Convert the data as ``Tensor.to`` does, and move the indices; return itself if nothing changes."""
         data = self.data.to(*args, **kwargs)
         return self if data is self.data else self._with(data, lambda indices: indices.to(data.device))
 
     def pin_memory(self) -> PackedSequence:
-        """The sequence in pinned memory, from which copies to a device need not wait."""
+        """Return the sequence in pinned memory, so that copies to a device need not wait."""
         return self._with(self.data.pin_memory(), lambda indices: indices.pin_memory())
 
     def cpu(self) -> PackedSequence:
@@ -97,7 +97,7 @@ class PackedSequence(PackedSequence_):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation (n,) that undoes another (``torch.nn.utils.rnn.invert_permutation``); None of None."""
+    """Invert a permutation (n,) (``torch.nn.utils.rnn.invert_permutation``); None of None."""
     if permutation is None:
         return None
     return empty_like(permutation).scatter_(
@@ -123,8 +123,8 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | list[int], batch_first
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
                         total_length: int | None = None) -> tuple[Tensor, Tensor]:
-    """The sequences (length, batch, ...), or (batch, length, ...) with ``batch_first``, padded to the longest or to
-    ``total_length``, and their lengths (batch,) (``torch.nn.utils.rnn.pad_packed_sequence``).
+    """Return the sequences (length, batch, ...), or (batch, length, ...) with ``batch_first``, padded to the longest or
+    to ``total_length``, and their lengths (batch,) (``torch.nn.utils.rnn.pad_packed_sequence``).
     """
     longest = sequence.batch_sizes.size(0)
     if total_length is not None and total_length < longest:
@@ -150,7 +150,7 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences without their padding, the inverse of ``pad_sequence`` (``torch.nn.utils.rnn.unpad_sequence``)."""
+    """Remove the padding of ``pad_sequence`` (``torch.nn.utils.rnn.unpad_sequence``)."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     places = arange(rows.shape[1], device=lengths.device)
     return [row[places < length] for row, length in zip(rows, lengths, strict=True)]
@@ -163,5 +163,5 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that were packed, in their order (``torch.nn.utils.rnn.unpack_sequence``)."""
+    """Return the sequences that were packed, in their order (``torch.nn.utils.rnn.unpack_sequence``)."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)

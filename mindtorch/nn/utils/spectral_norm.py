@@ -15,7 +15,7 @@ __dir__ = __all__.copy
 
 
 class SpectralNorm:
-    """The hook that makes ``name`` of ``name_orig`` before each forward pass, and, for the state of the module, says
+    """The hook that computes ``name`` from ``name_orig`` before each forward pass, and records for the module's state
     which version it has.
     """
 
@@ -28,11 +28,11 @@ class SpectralNorm:
         self.name, self.n_power_iterations, self.dim, self.eps = name, n_power_iterations, dim, eps
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
-        """The weight as a matrix with rows along ``dim``."""
+        """Return the weight as a matrix with rows along ``dim``."""
         return weight.movedim(self.dim, 0).flatten(1)
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
-        """The weight divided by its largest singular value, after steps of the power method if asked for."""
+        """Divide the weight by its largest singular value, after steps of the power method if asked for."""
         weight, u, v = (getattr(module, self.name + suffix) for suffix in ("_orig", "_u", "_v"))
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
@@ -73,12 +73,12 @@ class SpectralNorm:
 
 
 def _output_dim(module: Module) -> int:
-    """The dimension of the weight that counts outputs: 1 in a transposed convolution."""
+    """Return the weight's dimension of outputs: 1 in a transposed convolution."""
     return int(type(module).__name__.startswith("ConvTranspose"))
 
 
 def _hooks(table: Any, name: str) -> list[Any]:
-    """The keys of what ``spectral_norm`` registered for this weight: the hook, or a method of it."""
+    """Return the keys of the hooks that ``spectral_norm`` registered for this weight."""
     return [key for key, hook in table.items()
             if isinstance(owner := getattr(getattr(hook, "hook", hook), "__self__", hook), SpectralNorm)
             and owner.name == name]

@@ -16,7 +16,7 @@ Tensors = dict[str, Tensor]
 
 
 def _with_tied(module: Module, given: Tensors) -> Tensors:
-    """The given tensors, also under the other names that their parameters have.
+    """Repeat the given tensors under the other names of their parameters.
 
     Raises:
         ValueError: if one parameter with two names is given two values.
@@ -69,7 +69,7 @@ def _swap(module: Module, path: str, value: Any) -> Any:
 @contextmanager
 def _reparametrize_module(module: Module, parameters_and_buffers: Tensors, tie_weights: bool = False,
                           strict: bool = False) -> Iterator[None]:
-    """Within the block, the module has these tensors; those that it put in their places afterwards are written back."""
+    """Give the module these tensors within the block; replacements that it stores meanwhile are written back."""
     given = _with_tied(module, parameters_and_buffers) if tie_weights else dict(parameters_and_buffers)
     if strict:
         _check_keys(module, given)

@@ -21,7 +21,7 @@ class WeightNorm:
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Module) -> Tensor:
-        """The weight of its lengths and directions."""
+        """Compute the weight from its lengths and directions."""
         return _weight_norm(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
 
     def __call__(self, module: Module, inputs: Any) -> None:

@@ -46,7 +46,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     times as long (``torch.optim.lr_scheduler.CosineAnnealingWarmRestarts``).
 
     Raises:
-        ValueError: if ``T_0`` or ``T_mult`` is no positive integer, or ``eta_min`` no number.
+        ValueError: if ``T_0`` or ``T_mult`` is not a positive integer, or ``eta_min`` is not a number.
     """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,

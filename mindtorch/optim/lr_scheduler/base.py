@@ -1,4 +1,4 @@
-"""``LRScheduler``: counts steps, and sets what its rule says that the learning rates are then."""
+"""``LRScheduler``: counts steps, and sets the learning rates by its rule."""
 from __future__ import annotations
 
 import warnings
@@ -31,7 +31,7 @@ ORDER_WARNING = (
 
 
 def values_of(optimizer: Optimizer, key: str) -> list[Any]:
-    """A setting of every group; tensors are copied, since they will be written to."""
+    """Return a setting of every group; tensors are copied, since they will be written to."""
     return [value.clone() if isinstance(value := group[key], Tensor) else value for group in optimizer.param_groups]
 
 
@@ -44,7 +44,7 @@ def set_value(group: dict[str, Any], key: str, value: Any) -> None:
 
 
 def one_each(name: str, optimizer: Optimizer, given: Any) -> list[Any]:
-    """A setting for every group, given as one for all or as a list.
+    """Return a setting for every group, given as one for all or as a list.
 
     Raises:
         ValueError: if the list has another length.
@@ -59,7 +59,7 @@ def one_each(name: str, optimizer: Optimizer, given: Any) -> list[Any]:
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Refuse what is no optimizer.
+    """Refuse anything but an optimizer.
 
     Raises:
         TypeError: PyTorch's.
@@ -69,7 +69,7 @@ def check_optimizer(optimizer: Any) -> None:
 
 
 def saved_functions(functions: list[Any]) -> list[Any]:
-    """What a state dict has of functions: the attributes of objects that can be called, None for the others."""
+    """Return a state dict's entries for functions: the attributes of callable objects, None for others."""
     return [None if isinstance(function, FunctionType) else function.__dict__.copy() for function in functions]
 
 
@@ -91,7 +91,7 @@ def _note_steps(optimizer: Any) -> None:
 
 class LRScheduler:
     """The base of schedules (``torch.optim.lr_scheduler.LRScheduler``). A subclass defines ``get_lr``, which returns
-    the learning rate of every group at the step ``last_epoch`` from those that the groups have, and may define
+    the learning rate of every group at the step ``last_epoch`` from the groups' current ones, and may define
     ``_get_closed_form_lr``, which computes them from where they started (``base_lrs``).
 
     Raises:
@@ -178,7 +178,7 @@ class LRScheduler:
 
     @contextmanager
     def _within_step(self) -> Iterator[None]:
-        """A block in which ``get_lr`` may be called."""
+        """Allow ``get_lr`` to be called in the block."""
         self._get_lr_called_within_step = True
         try:
             yield
@@ -186,7 +186,7 @@ class LRScheduler:
             self._get_lr_called_within_step = False
 
     def _current(self) -> list[Any]:
-        """The learning rates as they are, for a rule that starts from them."""
+        """Return the current learning rates, for a rule that starts from them."""
         return values_of(self.optimizer, "lr")
 
     def _warn_outside_step(self) -> None:

@@ -34,14 +34,14 @@ class CombinedLR(LRScheduler):
         return {**super().state_dict(), "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the attributes from a state dict, and those of the schedules."""
+        """Restore the attributes and the schedules from a state dict."""
         super().load_state_dict({key: value for key, value in state_dict.items() if key != "_schedulers"})
         for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(saved)
 
 
 class SequentialLR(CombinedLR):
-    """One schedule after the other; the steps ``milestones`` are those at which the next one starts
+    """One schedule after the other; the next one starts at each of the steps ``milestones``
     (``torch.optim.lr_scheduler.SequentialLR``).
 
     Raises:
@@ -68,7 +68,7 @@ class SequentialLR(CombinedLR):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take back the first step of a schedule, and of those that it consists of
+        """Undo the first step of a schedule and of its parts
         (``torch.optim.lr_scheduler.SequentialLR.recursive_undo``).
         """
         sched = self if sched is None else sched
@@ -91,7 +91,7 @@ class SequentialLR(CombinedLR):
 
 
 class ChainedScheduler(CombinedLR):
-    """Several schedules at once, each of which changes what the one before has set
+    """Several schedules at once; each changes the rates that the one before has set
     (``torch.optim.lr_scheduler.ChainedScheduler``).
 
     Raises:

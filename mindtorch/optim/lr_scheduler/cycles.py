@@ -18,7 +18,7 @@ class MomentumLR(LRScheduler):
 
     def _start_momentum(self, optimizer: Any, base_momentum: Any, max_momentum: Any,
                         last_epoch: int) -> tuple[list[Any], list[Any]]:
-        """The bounds for every group; at the start, the groups are given them, and the upper one as momentum.
+        """Return the bounds for every group; at the start, store them in the groups, the upper one as momentum.
 
         Raises:
             ValueError: if the optimizer has no momentum.
@@ -43,7 +43,7 @@ class MomentumLR(LRScheduler):
 
 class CyclicLR(MomentumLR):
     """Goes from ``base_lr`` in ``step_size_up`` equal steps to ``max_lr``, in ``step_size_down`` back, and so on
-    (``torch.optim.lr_scheduler.CyclicLR``). ``mode`` says what becomes of the height: ``'triangular'`` nothing,
+    (``torch.optim.lr_scheduler.CyclicLR``). ``mode`` changes the height: ``'triangular'`` not at all,
     ``'triangular2'`` halves it with every cycle, ``'exp_range'`` multiplies it by ``gamma`` at every step; or
     ``scale_fn`` computes a factor for it, of the number of the cycle or (``scale_mode='iterations'``) of the step.
 
@@ -131,7 +131,7 @@ def _halved(cycle: float) -> float:
 
 class OneCycleLR(MomentumLR):
     """Goes up from max_lr / div_factor to ``max_lr``, and then down to that start / final_div_factor, in
-    ``total_steps``, of which ``pct_start`` is the share of the way up (``torch.optim.lr_scheduler.OneCycleLR``). With
+    ``total_steps``; ``pct_start`` is the share of the rise (``torch.optim.lr_scheduler.OneCycleLR``). With
     ``three_phase`` the way down is as long as that up, and the rest goes on from where it started.
 
     Raises:

@@ -164,7 +164,7 @@ class FunctionLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _check(self) -> None:
-        """Refuse what is no function, where PyTorch does."""
+        """Refuse values that are not functions, where PyTorch does."""
 
     def state_dict(self) -> dict[str, Any]:
         """Return all attributes but the optimizer and functions."""
