@@ -43,7 +43,7 @@ class CompileFacts:
 
 @contextmanager
 def watch_compile() -> Iterator[CompileFacts]:
-    """A block in which a program calls ``compile_facts``; what fails in it is noted in the facts, which it yields."""
+    """Watch a block that calls ``compile_facts``, and note its failure in the facts that it yields."""
     facts = CompileFacts()
     try:
         yield facts
@@ -76,7 +76,7 @@ def compile_facts(function: Callable[[], Any], timed: bool = True, facts: Compil
 
 
 def _fastest(function: Callable[[], Any], eagerly: bool = False) -> float:
-    """The seconds that a call takes at best; ``eagerly``, compiled functions that it calls run as they are written."""
+    """Return the seconds of the fastest call; ``eagerly`` runs compiled functions inside as they are written."""
     before, stance.name = stance.name, "force_eager" if eagerly else stance.name
     try:
         function()

@@ -98,7 +98,7 @@ def _short(value: Any) -> str:
 
 
 def _about(value: Any) -> str:
-    """What a container's kind does not say."""
+    """Describe a container beyond its kind."""
     describe = _row(value)
     return describe[0](value) if describe else _length(value)
 

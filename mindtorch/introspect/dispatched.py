@@ -87,12 +87,12 @@ class LineRun:
 
 
 def watch_dispatch() -> AbstractContextManager[AskedTrace]:
-    """A block whose dispatched calls in this thread are noted, as ``observe`` does, and what asked for them."""
+    """Record this thread's dispatched calls in a block, as ``observe`` does, with their callers."""
     return tracing(AskedTrace(), watching)
 
 
 def _asked() -> Asked | None:
-    """What asks for the operator that has just run: the innermost node or optimizer of mindtorch among the callers."""
+    """Return the caller of the operator that has just run: mindtorch's innermost node or optimizer among the frames."""
     frame, is_the_librarys = sys._getframe(1), True
     while frame is not None:
         code = frame.f_code
@@ -139,7 +139,7 @@ def _key(event: DispatchEvent) -> Hashable:
 
 
 def argument_text(value: Any) -> str:
-    """What an operator was given, or returned, in few characters: ``float32[2, 3]`` for a tensor."""
+    """Format an operator's argument or result briefly: ``float32[2, 3]`` for a tensor."""
     if isinstance(value, tuple):
         return f"({', '.join(map(argument_text, value))}{',' * (len(value) == 1)})"
     return str(value) if isinstance(value, TensorMeta) else reprlib.repr(value)

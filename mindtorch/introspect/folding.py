@@ -42,7 +42,7 @@ Part = int | Fold
 
 
 def folded(facts: GraphFacts) -> tuple[Part, ...]:
-    """What a picture of a graph shows: its operators, some of them folded if they are many."""
+    """Return the parts of a graph to draw: its operators, folded where they are many."""
     operators = [node for node in facts.nodes if not node.variable]
     if len(facts.nodes) <= FLAT:
         return tuple(node.identity for node in operators)
@@ -68,14 +68,14 @@ def unfolded(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def modules_of(facts: GraphFacts) -> dict[int, str]:
-    """The modules with parameters of their own that nodes and leaves belong to, by the nodes' identities."""
+    """Return the modules with own parameters that nodes and leaves belong to, by the nodes' identities."""
     paths = _Folding(facts).paths | {leaf.identity: module_of(leaf.variable) for leaf in facts.nodes if leaf.variable}
     own = {paths[leaf.identity] for leaf in facts.nodes if leaf.variable}
     return {identity: ".".join(path) for identity, path in paths.items() if path and path in own}
 
 
 def nodes_of(parts: Iterable[Part]) -> list[int]:
-    """The operators in these parts, each repetition's too."""
+    """Return the operators in these parts, including every repetition's."""
     return [node for part in parts for node in (part.nodes if isinstance(part, Fold) else (part,))]
 
 
@@ -113,7 +113,7 @@ class _Folding:
         return tuple(found)
 
     def _label(self, run: list[Part], period: int) -> str:
-        """What repetitions are called: after the first folds in them, in the order in which they ran."""
+        """Label repetitions by the first folds in them, in the order in which they ran."""
         folds = [i for i, part in enumerate(run[:period]) if isinstance(part, Fold)]
         if folds:
             labels = [part.label for part in run[folds[0] :: period] if isinstance(part, Fold)]
@@ -136,7 +136,7 @@ class _Folding:
             tuple(goal and (goal.name, pattern(goal.variable), goal.hooks, goal.has_grad) for goal in goals))
 
     def _paths(self, operators: list[NodeFacts]) -> dict[int, Path]:
-        """The module of each operator, as names from the outside in."""
+        """Return the module of each operator as a path from the outside in."""
         own = {node.identity: self._own(node) for node in operators}
         before: dict[int, Path | None] = {}
         latest = None
@@ -150,13 +150,13 @@ class _Folding:
         return found
 
     def _own(self, node: NodeFacts) -> Path:
-        """The module whose parameters an operator reads, directly or in another layout."""
+        """Return the module whose parameters an operator reads, directly or in another layout."""
         goals = self._goals(node)
         direct = [path for goal in goals if (path := module_of(goal.variable))]
         return common(direct or [path for goal in goals if (path := self._behind(goal))])
 
     def _behind(self, node: NodeFacts) -> Path:
-        """The module of a parameter of which a node is only another layout."""
+        """Return the module of the parameter that a node only lays out differently."""
         for _ in range(LAYOUTS):
             if node.variable or node.name not in LAYOUT or not (goals := self._goals(node)):
                 break
@@ -168,13 +168,13 @@ class _Folding:
 
 
 def module_of(name: str) -> Path:
-    """The names in ``model.0.weight`` that lead to the module; none in the name of another tensor."""
+    """Return the names that lead to the module in ``model.0.weight``, or nothing for other names."""
     *path, last = name.split(".")
     return tuple(path) if last.isidentifier() else ()
 
 
 def common(paths: Sequence[Path]) -> Path:
-    """What paths have in common at their beginnings."""
+    """Return the common beginning of paths."""
     length = 0
     while paths and all(len(path) > length and path[length] == paths[0][length] for path in paths):
         length += 1

@@ -34,7 +34,7 @@ def formulas_of(node: OperatorNode) -> Iterator[tuple[str, str]]:
 
 
 def _origin(node: OperatorNode, inputs: str, formula: Any) -> Any:
-    """The formula as it stands in the row: an operator stands for its kernel."""
+    """Return the formula as written in the row, with operators in place of their kernels."""
     row = node.derivative.row
     written = {} if row is None else row.formulas
     return written.get(node.derivative.keys.get(inputs.partition(",")[0], ""), formula)
@@ -42,7 +42,7 @@ def _origin(node: OperatorNode, inputs: str, formula: Any) -> Any:
 
 @lru_cache(512)
 def formula_text(formula: Any, is_real: bool = True, numbers: Numbers = frozenset()) -> str:
-    """The expression that a function returns, the last of several; of one that does more than that, its call."""
+    """Return the last expression that a function returns, or its call if it does more than that."""
     function, given = callable_of(formula)
     names = ", ".join(given)
     if isinstance(formula, Operator):
@@ -59,12 +59,12 @@ def formula_text(formula: Any, is_real: bool = True, numbers: Numbers = frozense
 
 
 def _name(outside: Any) -> str:
-    """What a formula calls something that it has from outside."""
+    """Name an object that a formula captures."""
     return outside.packet if isinstance(outside, Operator) else getattr(outside, "__name__", None) or repr(outside)
 
 
 def _inlined(found: ast.expr, namespace: dict[str, Any], readable: _Readable) -> str:
-    """What the function returns that an expression calls with names and constants; '' if that is not what it does."""
+    """Return the body of a function that an expression calls with names and constants, or ''."""
     if not (isinstance(found, ast.Call) and isinstance(found.func, ast.Name) and not found.keywords
             and all(isinstance(given, (ast.Name, ast.Constant)) for given in found.args)):
         return ""
@@ -88,7 +88,7 @@ class _Readable(ast.NodeTransformer):
         self.known, self.is_real, self.numbers = known, is_real, numbers
 
     def of(self, found: ast.expr) -> str:
-        """An expression, written so."""
+        """Rewrite an expression for reading."""
         return ast.unparse(self.visit(ast.parse(ast.unparse(found), mode="eval").body))
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -131,12 +131,12 @@ class _Readable(ast.NodeTransformer):
 
 
 def _turned(matrix: ast.expr, is_transposed: ast.expr) -> ast.expr:
-    """A factor of ``product``, which takes matrices as they lie and is told which are to be transposed."""
+    """Return a factor of ``product``, transposed if its flag is set."""
     return ast.Attribute(matrix, "T") if ast.unparse(is_transposed) == "True" else matrix
 
 
 def _expression(code: CodeType) -> ast.expr | None:
-    """What a function returns if it does nothing else; before the last return there may be ones of special cases."""
+    """Return the expression of a function that only returns, after early returns for special cases; else None."""
     tree = _parsed("".join(linecache.getlines(code.co_filename)))
     starts = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
     for node in ast.walk(tree):

@@ -111,7 +111,7 @@ def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int 
 
 
 def nodes_behind(tensors: Sequence[Any]) -> list[Any]:
-    """The nodes of the graph behind tensors, nearest first."""
+    """Return the nodes of the graph behind tensors, nearest first."""
     found = {id(root): root for tensor in tensors if library_of(tensor).record(tensor, 0).requires_grad
              for root in [library_of(tensor).root(tensor)]}
     queue = list(found.values())

@@ -17,12 +17,12 @@ NATIVE, PYTORCH = Native(), PyTorch()
 
 
 def library_of(value: Any) -> Library:
-    """The library that a tensor, a storage or a node is of."""
+    """Return the library of a tensor, a storage or a node."""
     return PYTORCH if is_pytorchs(value) else NATIVE
 
 
 def libraries() -> list[Library]:
-    """The libraries that are loaded; none is loaded by asking."""
+    """Return the libraries that are loaded; none is loaded by asking."""
     return [NATIVE] if pytorch() is None else [NATIVE, PYTORCH]
 
 
@@ -38,8 +38,8 @@ def is_node(value: Any) -> bool:
 
 @contextmanager
 def watching(observer: Observer, activities: ActivityObserver | None = None) -> Iterator[None]:
-    """A block in which an observer is told of what the libraries dispatch that are loaded when it begins, and another
-    one of what their devices do.
+    """Report a block's dispatched operators to an observer, and the devices' activities to another. Libraries that are
+    imported inside the block are not observed.
     """
     with ExitStack() as stack:
         for library in libraries():

@@ -76,7 +76,7 @@ class Hook(NamedTuple):
 
 
 def hook_of(function: Any) -> Hook:
-    """What a hook is called, and where it is written: of a method, a ``partial`` or a wrapper, the function in it."""
+    """Return a hook's name and place; of a method, a ``partial`` or a wrapper, those of the function inside."""
     while isinstance(function, functools.partial):
         function = function.func
     function = inspect.unwrap(getattr(function, "__func__", function))
@@ -133,16 +133,16 @@ class TrainingObserver(Protocol):
     """What is told of a program that trains."""
 
     def operator(self, library: Library, event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
-        """An operator was run."""
+        """Receive an operator that ran."""
 
     def call(self, library: Library, module: Any, args: Any) -> None:
-        """A module is called."""
+        """Receive a module's call."""
 
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """An optimizer is about to take a step."""
+        """Receive a step that an optimizer is about to take."""
 
     def after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """It has taken the step."""
+        """Receive a step that an optimizer has taken."""
 
 
 #: Told of an operator that wrote in place, and of what it wrote to: which writes are counted together, as ``counted``
@@ -157,55 +157,53 @@ class Library(Protocol):
         """Where the elements lie."""
 
     def owner(self, tensor: Any) -> Any:
-        """The object that stands for the memory under a tensor: as long as it lives, no other memory has it."""
+        """Return the object that stands for a tensor's memory: while it lives, no other memory has it."""
 
     def aliases(self, tensor: Any, names: Mapping[int, str]) -> list[Any]:
-        """The live tensors that see the same memory, this one among them, as far as the library knows them or they have
-        names.
-        """
+        """Return the known or named live tensors that see the same memory, including this one."""
 
     def seen_by(self, storage: Any, names: Mapping[int, str]) -> list[Any]:
-        """The live tensors that see a storage, as far as the library knows them or they have names."""
+        """Return the known or named live tensors that see a storage."""
 
     def storage_bytes(self, tensor: Any) -> int:
-        """The size of the storage under a tensor."""
+        """Return the size in bytes of the storage under a tensor."""
 
     def is_shared(self, tensor: Any) -> bool:
         """Whether other processes see the memory."""
 
     def address(self, tensor: Any) -> int:
-        """The address of the first element, 0 where there is no memory."""
+        """Return the address of the first element, or 0 without memory."""
 
     def record(self, tensor: Any, length: int) -> Record:
-        """What autograd knows of it; of its history, ``length`` nodes at most."""
+        """Return autograd's view of a tensor, with at most ``length`` nodes of its history."""
 
     def grad(self, tensor: Any) -> Any:
-        """The gradient that it holds, None if it has none."""
+        """Return the gradient that a tensor holds, or None."""
 
     def pending(self, tensor: Any) -> Pending | None:
-        """What the values wait for; None if they are there or, on the meta device, never will be."""
+        """Return what the values wait for; None if they are there or, on the meta device, never will be."""
 
     def values(self, tensor: Any) -> np.ndarray | None:
-        """The values if they can be read now. They may be the tensor's memory, neither to be written nor kept."""
+        """Return the values if they can be read now. They may be the tensor's memory: neither write nor keep them."""
 
     def sample(self, tensor: Any) -> np.ndarray | None:
-        """What statistics are made of: the values or, where these are not on the host, an even sample of them.
+        """Return the values for statistics: all of them, or an even sample where they are not on the host.
 
         Raises:
             RuntimeError: if the device refuses to have its memory read.
         """
 
     def elements(self, tensor: Any, indices: Sequence[tuple[int, ...]]) -> list[Any] | None:
-        """The values at some indices, as Python numbers."""
+        """Return the values at some indices as Python numbers."""
 
     def is_near(self, tensor: Any) -> bool:
         """Whether the host can read the values without copying them."""
 
     def root(self, tensor: Any) -> Any:
-        """The node behind a tensor that requires grad; of a leaf, the one that accumulates its gradient."""
+        """Return the node behind a tensor that requires grad; for a leaf, the node that accumulates its gradient."""
 
     def node(self, node: Any) -> NodeLook:
-        """What is known of a node."""
+        """Describe a node."""
 
     def counted(self, tensor: Any) -> Any:
         """Equal for tensors whose writes are counted together, since they see the same memory; None if that cannot be
@@ -219,15 +217,15 @@ class Library(Protocol):
         """Which output of its ``grad_fn`` a tensor is."""
 
     def storages(self, objects: Iterable[Any]) -> list[LiveStorage]:
-        """The storages among live objects, and those under tensors among them."""
+        """Return the storages among live objects and under the tensors among them."""
 
     def training(self, observer: TrainingObserver) -> AbstractContextManager[Any]:
-        """A block in which an observer is told of operators, with this library first and then what a ``ValueObserver``
-        is told, of calls of modules, and of steps of optimizers; the nodes that are made in it know their lines.
+        """Report a block's training to an observer: operators (this library, then a ``ValueObserver``'s arguments),
+        calls of modules, steps of optimizers. Nodes created in the block know their lines.
         """
 
     def backward_pass(self) -> BackwardPass | None:
-        """The backward pass that this thread runs; None if it runs none."""
+        """Return the backward pass that this thread runs, or None."""
 
     def is_grad_enabled(self) -> bool:
         """Whether operators are recorded."""
@@ -236,9 +234,8 @@ class Library(Protocol):
         """Whether an operator that was just run drops elements at random, as dropout does."""
 
     def observing(self, observer: Observer, activities: ActivityObserver | None) -> AbstractContextManager[Any]:
-        """A block in which ``observer`` is told of every operator that the library dispatches, and ``activities`` of
-        what devices do, as far as the library knows it.
+        """Report every dispatched operator of a block to ``observer``, and known device activities to ``activities``.
         """
 
     def watching_writes(self, observer: WriteObserver) -> AbstractContextManager[Any]:
-        """A block in which an observer is told of every write in place."""
+        """Report every write in place of a block to an observer."""

@@ -177,7 +177,7 @@ _address = attrgetter("address")
 
 
 def cuda_segment(segment: Mapping[str, Any], device: str, uses: Iterable[StorageUse]) -> SegmentFacts:
-    """A segment of ``torch.cuda.memory_snapshot()``; ``uses`` are the storages that may lie in it."""
+    """Describe a segment of ``torch.cuda.memory_snapshot()``; ``uses`` are the storages that may lie in it."""
     found, address, stream = [], segment["address"], f"{device} stream {segment['stream']}"
     places = _Places(uses)
     for block in segment["blocks"]:
@@ -192,7 +192,7 @@ def cuda_segment(segment: Mapping[str, Any], device: str, uses: Iterable[Storage
 
 
 def _deferred(device: _Runtime, segments: list[list[Block]]) -> tuple[DeferredFree, ...]:
-    """The memory that was given back and not handed out again, while its stream has not got so far."""
+    """Return memory that was freed but not reused, while its stream has not reached the free."""
     spans = [(block.ptr, block.ptr + block.size) for blocks in segments for block in blocks if block.free]
     found = []
     for queue in list(device.queues):

@@ -133,7 +133,7 @@ class _Reader:
 
 
 def alike(module: ModuleFacts) -> Hashable:
-    """A key that is equal for modules between which there is nothing to tell but names and memory."""
+    """Return a key that is equal for modules that differ only in names and memory."""
     members = tuple((m.name, m.is_parameter, m.dtype, m.shape, m.device, m.requires_grad, m.has_grad, m.persistent,
                      m.tied, m.shares) for m in module.members)
     children = tuple((child.name, alike(child)) for child in module.children)
@@ -149,7 +149,7 @@ def members_of(module: ModuleFacts) -> Iterator[tuple[str, MemberFacts]]:
 
 
 def _extra(module: Any) -> str:
-    """What a module says of itself in its repr, shortened."""
+    """Return a module's ``extra_repr``, shortened."""
     try:
         text = " ".join(str(module.extra_repr()).split())
     except Exception as error:
@@ -162,5 +162,5 @@ def _total(children: Sequence[ModuleFacts], what: str) -> int:
 
 
 def _all(children: Sequence[ModuleFacts], what: str, own: Any) -> tuple[str, ...]:
-    """What occurs here and below, each once."""
+    """Return the distinct values here and below."""
     return tuple(dict.fromkeys([*own, *(value for child in children for value in getattr(child, what))]))

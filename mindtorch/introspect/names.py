@@ -48,7 +48,7 @@ def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _outputs(namespace: Mapping[str, Any]) -> dict[Any, Any]:
-    """What IPython keeps of what cells displayed, by their numbers."""
+    """Return the displayed results that IPython keeps, by number."""
     outputs = namespace.get("_oh")
     return outputs if isinstance(outputs, dict) else {}
 
@@ -60,7 +60,7 @@ def _visible(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The tensors one level inside a container or anywhere inside a module."""
+    """Yield the tensors one level inside a container, or anywhere inside a module."""
     if _is_module(value):
         yield from _of_module(name, value)
     else:
@@ -72,14 +72,16 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The first things in a container, with names. A mapping that is no ``dict`` may have to fetch what is in it."""
+    """Yield the first items of a container with names. Mappings other than ``dict`` are skipped: they may have to fetch
+    items.
+    """
     inside = None if isinstance(value, Mapping) and not isinstance(value, dict) else items(value)
     return ((f"{name}{label}", item) for label, item in islice(inside or (), MAX_ITEMS))
 
 
 def items(value: Any) -> Iterator[tuple[str, Any]] | None:
-    """What one of Python's own containers holds, with how it is reached: ``[0]``, ``['k']``, ``.field``; None if the
-    value is no container.
+    """Yield the items of a built-in container with their access paths, ``[0]``, ``['k']``, ``.field``; None if the
+    value is not a container.
     """
     if isinstance(value, Mapping):
         return ((f"[{_key(key)}]", item) for key, item in list(value.items()))
@@ -93,7 +95,7 @@ def items(value: Any) -> Iterator[tuple[str, Any]] | None:
 
 
 def _key(key: Any) -> str:
-    """A dictionary's key as in a program, shortened. Of objects, whose descriptions may take long, the type is said."""
+    """Format a dictionary's key, shortened; objects, whose reprs may be slow, by their type."""
     if isinstance(key, tuple):
         text = f"({', '.join(map(_key, key[:MAX_ITEMS]))})"
     else:
@@ -117,7 +119,7 @@ def _is_optimizer(value: Any) -> bool:
 
 
 def _of_optimizer(name: str, optimizer: Any, names: Mapping[int, str]) -> Iterator[tuple[str, Any]]:
-    """The parameters, which may have no other name, and what is kept of each."""
+    """Yield an optimizer's parameters, which may have no other name, and the state that it keeps of each."""
     for g, group in enumerate(optimizer.param_groups):
         for i, parameter in enumerate(group["params"]):
             place = f"param_groups[{g}]['params'][{i}]"

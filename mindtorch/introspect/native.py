@@ -220,7 +220,7 @@ def _hooks(tensor: Any) -> int:
 
 
 def _kept(node: Node) -> list[tuple[str, Any]] | None:
-    """What a node keeps for backward, by name; None if it was freed."""
+    """Return a node's saved values by name, or None if they were freed."""
     if isinstance(node, CopySlices):
         return None if node.inner is None else _kept(node.inner)
     if isinstance(node, BackwardCFunction):
@@ -252,13 +252,13 @@ def _saved_value(name: str, value: Any) -> Kept:
 
 
 def _start(storage: Any) -> int:
-    """The address of a storage's first byte, 0 where there is no memory yet, none at all, or none any more."""
+    """Return the address of a storage's first byte, or 0 without memory."""
     memory = storage._memory
     return 0 if (storage._bytes is None if memory is None else memory.lost) else storage.data_ptr()
 
 
 def _written_by(event: DispatchEvent) -> list[tuple[Any, int]]:
-    """The version counters that an operator moved, and the versions that this led to."""
+    """Return the version counters that an operator advanced, with the resulting versions."""
     op = registry[event.op]
     pairs = zip(event.inputs, op.schema.parameters, strict=False)
     found = [(tensor.counter, tensor.version + 1) for given, parameter in pairs

@@ -37,7 +37,9 @@ class NpuSource(Source):
     """
 
     def pending(self, tensor: Any) -> Pending | None:
-        """The operator that writes the tensor's memory, and those before it in its stream, unless it has run."""
+        """Return the operator that writes the tensor's memory and those before it in its stream, or None once it has
+        run.
+        """
         memory = _memory(tensor)
         if memory is None or memory.writer is None:
             return None
@@ -50,7 +52,7 @@ class NpuSource(Source):
         return Pending(names[-1], "", 0, tuple(names[:-1]), queue=f"on {stream_name(queue)}")
 
     def values(self, tensor: Any) -> np.ndarray | None:
-        """A copy of the elements, taken past all streams; None while something that writes them is pending.
+        """Return a copy of the elements, taken past all streams; None while a write is pending.
 
         Raises:
             AclError: if the device refuses the copy.
@@ -61,7 +63,9 @@ class NpuSource(Source):
         return _copied(memory, tensor, tensor._offset, tuple(tensor.shape), tensor._strides())
 
     def sample(self, tensor: Any) -> np.ndarray | None:
-        """The values or, if they span more than ``WHOLE`` bytes, ``PARTS`` runs of them along the shortest stride."""
+        """Return the values or, if they span more than ``WHOLE`` bytes, ``PARTS`` runs of them along the shortest
+        stride.
+        """
         memory = _idle_memory(tensor)
         layout = zip(tensor._strides(), tensor.shape, strict=True)
         dims = sorted(((step, n) for step, n in layout if step and n > 1), reverse=True)
@@ -81,7 +85,7 @@ class NpuSource(Source):
         return np.concatenate(found)
 
     def elements(self, tensor: Any, indices: list[tuple[int, ...]]) -> list[Any] | None:
-        """The elements at some indices: out of a copy of all, or one by one of a large tensor."""
+        """Return the elements at some indices, from one copy or, for a large tensor, one by one."""
         memory, strides = _idle_memory(tensor), tensor._strides()
         dims = [(step, n) for step, n in zip(strides, tensor.shape, strict=True)]
         if memory is None or _reach(dims) * tensor._dtype.itemsize <= WHOLE:
@@ -110,7 +114,7 @@ def _copied(memory: Memory, tensor: Any, start: int, shape: tuple[int, ...], str
 
 
 def _idle_memory(tensor: Any) -> Memory | None:
-    """The memory under a tensor, unless something that writes it is pending or has failed."""
+    """Return the memory under a tensor, or None while a write to it is pending or has failed."""
     memory = _memory(tensor)
     return None if memory is None or memory.pending() is not None or memory.failure() is not None else memory
 

@@ -25,18 +25,17 @@ class Source(Protocol):
     """How tensors of a device that keeps their values off the host are looked at, without waiting for the device."""
 
     def pending(self, tensor: Any) -> Pending | None:
-        """What the values wait for on a stream; None if they are there."""
+        """Return what the values wait for on a stream, or None if they are there."""
 
     def values(self, tensor: Any) -> np.ndarray | None:
-        """The values as an array of the tensor's shape, which nothing else refers to; None if they are not there yet.
-        """
+        """Return the values as a fresh array of the tensor's shape, or None if they are not there yet."""
 
     def sample(self, tensor: Any) -> np.ndarray | None:
-        """What statistics are made of: all values or, of a large tensor, an even sample of them, in any shape."""
+        """Return the values for statistics: all, or an even sample of a large tensor, in any shape."""
         return self.values(tensor)
 
     def elements(self, tensor: Any, indices: list[tuple[int, ...]]) -> list[Any] | None:
-        """The values at some indices, as Python numbers."""
+        """Return the values at some indices as Python numbers."""
         values = self.values(tensor)
         return None if values is None else [values[index].item() for index in indices]
 

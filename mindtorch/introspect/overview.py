@@ -62,7 +62,7 @@ def tensor_overview(tensor: Any, is_finite: bool = False) -> Overview | None:
 
 
 def _sampled(size: int, parts: int) -> np.ndarray:
-    """Indices of a dimension, [parts, samples of each]; each of them where there are few."""
+    """Return the sampled indices of a dimension, [parts, samples of each], or all where they are few."""
     if size <= parts:
         return np.arange(size)[:, None]
     count = min(SAMPLES, size // parts)
@@ -70,7 +70,7 @@ def _sampled(size: int, parts: int) -> np.ndarray:
 
 
 def _values(tensor: Any) -> np.ndarray | None:
-    """The values, if they need not be waited for nor copied from a device in large amounts."""
+    """Return the values, unless they are pending or costly to copy from a device."""
     library = library_of(tensor)
     look = library.layout(tensor)
     if not library.is_near(tensor) and math.prod(look.shape) * look.dtype.itemsize > NEARLY_WHOLE:
@@ -115,6 +115,6 @@ def _bytes(values: np.ndarray, dtype: DType, statistics: Statistics) -> np.ndarr
 
 
 def brightness(dtype: str, statistics: Statistics) -> tuple[float, float]:
-    """The numbers that are black and white."""
+    """Return the numbers drawn as black and white."""
     low, high = float(statistics.minimum), float(statistics.maximum)
     return (0.0, 1.0) if dtype == "bool" or (dtype.startswith(FLOATS) and 0 <= low <= high <= 1) else (low, high)

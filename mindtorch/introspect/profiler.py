@@ -81,7 +81,7 @@ class _Sums:
         sums[2] += whole
 
     def shares(self, named: Callable[[Any], tuple[str, str, int]]) -> tuple[Share, ...]:
-        """The things, the one that took the longest first."""
+        """Return the shares, longest first."""
         merged: dict[tuple[str, str, int], list[int]] = defaultdict(lambda: [0, 0, 0])
         for key, sums in self.found.items():
             row = merged[named(key)]
@@ -131,7 +131,7 @@ class _Recorder:
         self.observing += cost
 
     def _module(self) -> int | str:
-        """The innermost module that is being called, by identity; or what else calls operators."""
+        """Return the identity of the innermost module that is running, or a name for another caller."""
         if local.task is not None or asked()[0] == "backward":
             return "(backward)"
         frame = sys._getframe(1)
@@ -165,7 +165,7 @@ class _Recorder:
 
 @contextmanager
 def profile(namespace: Mapping[str, Any] | None = None) -> Iterator[Profile]:
-    """A block whose time is added up, at its end, in the profile that it yields; ``namespace`` names modules."""
+    """Profile a block into the profile that it yields, which is filled at its end; ``namespace`` names modules."""
     found, recorder = Profile(), _Recorder()
     start = perf_counter_ns()
     try:

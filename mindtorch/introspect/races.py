@@ -73,7 +73,7 @@ class RaceWatch:
         return [report for report in reports if report.race is not None and report.race.second.time > self._until]
 
     def races(self, activities: Iterable[ActivityEvent], lane_of: Callable[[ActivityEvent], str]) -> Iterator[Race]:
-        """What was found, on lanes: ``activities`` say when the streams ran what was called."""
+        """Yield the races on lanes; ``activities`` give the times at which streams ran the calls."""
         ran = [event for event in activities if event.kind in ("run", "copy")]
         streams = _streams(self.namespace)
         for accesses, nbytes, names, storage in self._found:
@@ -102,8 +102,8 @@ def _queue(handle: int | None) -> Queue | None:
 
 
 def _at(device: str, address: int, namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """The named tensors over the memory at an address, by their names. Looking for those without a name would hold up
-    the program that is being timed.
+    """Return the named tensors over the memory at an address. Searching for unnamed ones would delay the program being
+    timed.
     """
     named = dict(named_tensors(namespace))
     storages = [storage for library in libraries() for storage in library.storages(named.values())]
@@ -113,7 +113,7 @@ def _at(device: str, address: int, namespace: Mapping[str, Any]) -> dict[str, An
 
 
 def _streams(namespace: Mapping[str, Any]) -> dict[int, str]:
-    """What a program may call the streams, by their handles: a name that it has, or that of the default stream."""
+    """Return names of streams by their handles: the program's, or the default stream's."""
     found = {}
     for device in runtimes():
         for queue in device.queues:
@@ -127,7 +127,7 @@ def _streams(namespace: Mapping[str, Any]) -> dict[int, str]:
 
 def _placed(access: Any, ran: Iterable[ActivityEvent], lane_of: Callable[[ActivityEvent], str],
             streams: Mapping[int, str]) -> Access:
-    """An access on its lane: the stream ran what was put into it last before the call was seen."""
+    """Place an access on its lane: the stream ran the last task enqueued before the call."""
     said = access.operator, access.writes, access.site, streams.get(access.stream, "")
     queue = _queue(access.stream)
     if queue is None:  # the host does it where it is called

@@ -83,12 +83,12 @@ def timeline_of_ranks(found: Timeline, group: Any = None) -> Timeline:
 
 
 def lane_of(rank: int, name: str) -> str:
-    """What a lane is called among those of several ranks."""
+    """Return a lane's name among those of several ranks."""
     return f"rank {rank}" + ("" if name == "host" else f" {name}")
 
 
 def rank_and_lane(lane: str) -> tuple[str, str]:
-    """The rank (``rank 3``, or '') to which a lane belongs, and what the lane is called there."""
+    """Split a lane's name into its rank (``rank 3``, or '') and its name there."""
     match = RANK.fullmatch(lane)
     return ("", lane) if match is None else (match[1], match[2] or "host")
 
@@ -141,7 +141,7 @@ def _measured(group: ProcessGroup, other: int, clock: Callable[[], int]) -> tupl
 
 
 def rank_shares(timeline: Timeline) -> tuple[RankShare, ...]:
-    """What became of the time of each rank of a timeline of ranks."""
+    """Compute how each rank of a timeline spent its time."""
     found: dict[str, dict[tuple[str, str], list[tuple[int, int]]]] = {}
     for span in timeline.spans:
         rank, lane = rank_and_lane(span.lane)
@@ -162,7 +162,7 @@ def _share(rank: str, times: dict[tuple[str, str], list[tuple[int, int]]]) -> Ra
 
 
 def _union(times: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same times, in order and without overlaps."""
+    """Merge times into order without overlaps."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(times):
         if found and start <= found[-1][1]:
@@ -173,7 +173,7 @@ def _union(times: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _without(times: Iterable[tuple[int, int]], others: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What of some times is not in others; both are in order and without overlaps."""
+    """Subtract times from others; both are in order without overlaps."""
     others, found = list(others), []
     for start, end in times:
         for begin, until in others:

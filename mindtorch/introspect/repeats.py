@@ -34,7 +34,7 @@ def _times(keys: Sequence[Hashable], start: int, period: int) -> int:
 
 
 def pattern(name: str) -> str:
-    """A name without its numbers: equal for ``layers.3.weight`` and ``layers.4.weight``."""
+    """Replace the numbers in a name: equal for ``layers.3.weight`` and ``layers.4.weight``."""
     return re.sub(r"\d+", "#", name)
 
 

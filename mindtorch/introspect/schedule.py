@@ -51,7 +51,7 @@ def schedule_facts(schedule: Any, name: str = "") -> ScheduleFacts:
 
 
 def _to_come(schedule: Any) -> tuple[tuple[tuple[float, ...], ...], str]:
-    """The rates of each group, and why there are no more."""
+    """Return the coming rates of each group, and the reason why they end."""
     if _is_measured(schedule):
         return (), "the rates to come depend on what the training measures"
     rates, end = [], ""
@@ -68,7 +68,7 @@ def _to_come(schedule: Any) -> tuple[tuple[tuple[float, ...], ...], str]:
 
 
 def _twin(schedule: Any) -> tuple[Any, list[dict[str, Any]]]:
-    """A copy of a schedule that leaves the optimizer alone, and the groups whose rates it sets."""
+    """Return a copy of a schedule that leaves the optimizer alone, and the groups whose rates it sets."""
     def step() -> None:
         """Do nothing: the schedule looks only whether it is called first."""
 
@@ -118,7 +118,7 @@ LENGTHS: dict[str, Callable[[Any], float]] = {
 
 
 def _kind(schedule: Any) -> str:
-    """The library's class that a schedule is of."""
+    """Return the name of the library's class that a schedule is of."""
     return next((base.__name__ for base in type(schedule).__mro__ if base.__name__ in SAID), "")
 
 

@@ -107,7 +107,7 @@ class Timeline:
 
 @contextmanager
 def timeline(namespace: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
-    """A block in which every thread's operators and all that streams do are noted; the timeline is filled at its end.
+    """Record the operators of every thread and the work of all streams in a block; the timeline is filled at its end.
 
     The host's lanes have the operators (``enqueue`` what goes to a stream or into a pipeline, ``run`` what the host
     computes), the copies that it makes itself, and its waits (``sync``). A stream's lane has what it ran, copied and
@@ -195,7 +195,7 @@ def _arrows(calls: list[DispatchEvent], activities: list[ActivityEvent], threads
 
 
 def _thread_lanes(calls: list[DispatchEvent], activities: list[ActivityEvent]) -> dict[int, str]:
-    """What the threads are called, by their identifiers."""
+    """Return the threads' names by identifier."""
     names = {thread.ident: thread.name for thread in threading.enumerate()} | {e.thread: e.thread_name for e in calls}
     seen = dict.fromkeys([threading.get_ident(), *(e.thread for e in calls), *(e.thread for e in activities)])
     shared = Counter(names.get(ident) for ident in seen)

@@ -123,7 +123,7 @@ class BackwardSteps:
 
     @contextmanager
     def _as_backward(self, running: Task) -> Iterator[None]:
-        """This thread's state while the engine runs, and as it was afterwards."""
+        """Set this thread's state as the engine does, and restore it afterwards."""
         task, grad_enabled, pipeline = local.task, local.grad_enabled, local.pipeline
         if pipeline is not None:  # backward runs what is pending, and is not recorded itself
             pipeline.flush()
@@ -136,7 +136,7 @@ class BackwardSteps:
             set_local("pipeline", pipeline)
 
     def _steps(self, task: Task, results: list[Any]) -> Iterator[StepFacts]:
-        """The engine's loop, halted after each node."""
+        """Run the engine's loop, pausing after each node."""
         joins = task.count()[1]
         buffers: dict[Node, list[Any]] = {}  # what has arrived at nodes that are not ready
         ready: list[tuple[int, Node]] = []  # the node that was made last comes first
@@ -164,7 +164,7 @@ class BackwardSteps:
 
     @staticmethod
     def _fitted(node: Node, results: Sequence[Any]) -> list[Any]:
-        """The gradients that a node sends, each in the shape and dtype of what it goes to."""
+        """Fit the gradients that a node sends to their targets' shapes and dtypes."""
         fitted = list(results)
         for i, target, number in node._links:
             output = target._outputs[number]
@@ -179,7 +179,7 @@ class BackwardSteps:
         return self._facts(len(self.taken), node, arrived, results, task.keep_graph), results
 
     def _noted(self, tensor: Any, gradient: Any, retain_graph: bool) -> Iterator[StepFacts]:
-        """What the nodes of PyTorch's did, which all run before the first is told; then the error, if one raised it."""
+        """Yield what PyTorch's nodes did, after all of them have run; then raise the error of the one that failed."""
         found: list[StepFacts] = []
 
         def note(node: Any, arrived: Sequence[Any], results: Sequence[Any]) -> None:
@@ -197,7 +197,7 @@ class BackwardSteps:
 
     def _facts(self, number: int, node: Any, arrived: tuple[GradientFacts | None, ...], results: Sequence[Any],
                keeps: bool) -> StepFacts:
-        """What a node did."""
+        """Describe what a node did."""
         library = library_of(node)
         look = library.node(node)
         sent = tuple((id(edge[0]), edge[1], _gradient_facts(results[i])) for i, edge in enumerate(look.edges)
@@ -208,7 +208,7 @@ class BackwardSteps:
 
 
 def _gradient_facts(gradient: Any) -> GradientFacts | None:
-    """What is known of a gradient without waiting for it."""
+    """Describe a gradient without waiting for it."""
     if gradient is None:
         return None
     look = library_of(gradient).layout(gradient)

@@ -112,7 +112,7 @@ def _elements(look: Layout) -> Iterator[tuple[tuple[int, ...], int]]:
 
 
 def _values(tensors: Iterable[Any], dtype: Any, places: int) -> tuple[Any, ...]:
-    """The elements of a storage, as the tensors of a dtype that see it tell."""
+    """Return the elements of a storage as read through its tensors of a dtype."""
     found: dict[int, Any] = {}
     for tensor in tensors:
         look = library_of(tensor).layout(tensor)

@@ -50,7 +50,7 @@ class StrideFacts:
         return tuple(sorted(p for p in self.orders if not 0 <= p < self.storage))
 
     def index(self, order: int) -> tuple[int, ...]:
-        """The index of the element that is read as number ``order``."""
+        """Return the index of the element that is read as number ``order``."""
         return tuple(map(int, np.unravel_index(order, self.shape)))
 
 

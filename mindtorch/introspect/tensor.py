@@ -172,7 +172,7 @@ def values_without_waiting(tensor: Any) -> np.ndarray | None:
 
 
 def _sample_or_reason(tensor: Any) -> tuple[np.ndarray | None, str]:
-    """What statistics are made of, if it can be read now, or why the device refuses it."""
+    """Return the values for statistics, or the reason why the device refuses to be read."""
     try:
         return library_of(tensor).sample(tensor), ""
     except RuntimeError as error:
@@ -212,7 +212,7 @@ def statistics(array: np.ndarray, dtype: DType, total: int | None = None, second
 
 
 def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:
-    """The mean and deviation of finite values, also where their sum or their squares are not finite."""
+    """Return the mean and deviation of finite values, even if their sum or squares overflow."""
     if not values.size:
         return None, None
     largest = max(abs(values.min()), abs(values.max()))

@@ -96,7 +96,7 @@ def suspected_writes(names: Iterable[str], codes: Iterable[CodeType]) -> list[Wr
 
 
 def _span(code: CodeType) -> range:
-    """The lines of a function, or of a module."""
+    """Return the lines of a function or module."""
     lines = [line for _, _, line in code.co_lines() if line]
     return range(code.co_firstlineno, max(lines, default=0) + 1)
 

@@ -62,7 +62,7 @@ def _size(dimension: Dimension, i: int) -> Markup:
 
 
 def _drawings(facts: BroadcastFacts) -> Markup | None:
-    """The last two dimensions of each shape, its own elements filled, repeated ones dashed."""
+    """Draw the last two dimensions of each shape: own elements filled, repeated ones dashed."""
     size = _last_two(facts.result or ())
     if not all(0 < n <= EDGE for n in size):
         return None

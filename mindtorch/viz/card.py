@@ -65,7 +65,7 @@ def _head(facts: TensorFacts) -> Markup:
 
 
 def remarks(facts: TensorFacts) -> Iterator[Markup]:
-    """What is special about a tensor."""
+    """Yield chips for a tensor's special properties."""
     if facts.is_view:
         of = f"view of {name_text(facts.base)}" if facts.base else "view"
         yield chip(of, "looks at the memory of another tensor")
@@ -90,7 +90,7 @@ def remarks(facts: TensorFacts) -> Iterator[Markup]:
 
 
 def said_of(facts: TensorFacts) -> Iterator[tuple[str, str | None]]:
-    """What a reader wants first, and how loud: count, bytes, range, mean, std, and what is wrong."""
+    """Yield what a reader wants first, each with its emphasis: count, bytes, range, mean, std, problems."""
     yield f"{count_text(facts.elements, 'element')}, {size_text(facts.bytes)}", None
     if (s := facts.statistics) is None:
         return
@@ -131,7 +131,7 @@ def _distribution(s: Statistics, dtype: str) -> list[str]:
 
 
 def _waiting(facts: TensorFacts) -> Markup:
-    """What stands in the values' place."""
+    """Draw the reason in place of values."""
     pending = facts.pending
     if facts.refused:
         return tag("div", f"⚠ the values cannot be read: {facts.refused[:REASON]}", class_="mt-alert")
@@ -175,7 +175,7 @@ def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:
 
 
 def _file(name: str) -> str:
-    """A file's name for a picture of what is called so."""
+    """Return a file name for a picture of this name."""
     return re.sub(r"\W+", "-", short(name)).strip("-") or "picture"
 
 

@@ -34,7 +34,7 @@ def compile_page(facts: CompileFacts) -> Markup:
 
 
 def _failed(facts: CompileFacts) -> list[Markup | None]:
-    """What failed, when, and what there was before."""
+    """Draw a failure: when it happened, and what there was before."""
     head = tag("div", tag("b", "✗ ", facts.failure, class_="mt-alert"), _at(facts.file, facts.line))
     if not facts.is_reached:
         said = "The cell failed before its last expression, which is what %%compile compiles: nothing was recorded."
@@ -50,7 +50,7 @@ def _failed(facts: CompileFacts) -> list[Markup | None]:
 
 
 def _at(file: str, line: int) -> Markup | None:
-    """The place of something, behind it."""
+    """Return the place of something, to be put behind it."""
     return join([" at ", mono(place_text(file, line), place_of(file, line))]) if file else None
 
 

@@ -61,7 +61,7 @@ def _item(facts: ItemFacts, depth: int) -> Markup:
 
 
 def _single(facts: TensorFacts) -> Markup | None:
-    """The value of a tensor of one element, of a complex one its magnitude."""
+    """Return the value of a one-element tensor, or its magnitude if complex."""
     s = facts.statistics
     if facts.elements != 1 or s is None or s.minimum is None:
         return None
@@ -71,7 +71,7 @@ def _single(facts: TensorFacts) -> Markup | None:
 
 
 def _tensor(facts: TensorFacts, label: str) -> Markup:
-    """A tensor in one line."""
+    """Draw a tensor in one line."""
     name = soft(facts.name) if facts.name and facts.name != label else None
     kind = soft(facts.kind) if facts.kind != "Tensor" else None
     words = (tag("span", text, class_=loudness) for text, loudness in said_of(facts) if loudness)

@@ -13,12 +13,12 @@ KINDS = {"png": "PNG", "svg": "SVG"}
 
 
 def copyable(picture: str, script: bool = True) -> Markup:
-    """A picture with its buttons. In a page in which another picture has brought the script it needs none."""
+    """Add buttons to a picture. On a page that already has the script, pass ``script=False``."""
     return Markup(picture + _buttons(script))
 
 
 def without_buttons(picture: str) -> str:
-    """The picture alone, as it is saved."""
+    """Return the picture without buttons, as it is saved."""
     return picture.removesuffix(_buttons(True))
 
 

@@ -57,7 +57,7 @@ class _Body:
         self.rows: list[Markup] = []
 
     def line(self, line: LineCalls) -> None:
-        """A line of the program, and what it led to, which is folded if an optimizer asked for it."""
+        """Add a line of the program and the operators that it led to, folded for an optimizer's step."""
         if self.told >= MAX_ROWS:
             return
         is_step = line.part.startswith("step")
@@ -98,7 +98,7 @@ class _Body:
             self.note(f"↻ {of}{count_text(len(run.again) // len(run.events), 'more time')}: ", run.again)
 
     def note(self, said: str, events: Sequence[DispatchEvent]) -> None:
-        """What stands for operators that are not listed."""
+        """Add a row that stands for operators that are not listed."""
         if self.told < MAX_ROWS:
             self.told += len(events)
             text = f"{said}{count_text(len(events), 'operator')}, {time_text(_total(events))}"
@@ -147,7 +147,7 @@ def _key(key: str) -> Markup:
 
 
 def _types(event: DispatchEvent) -> Markup:
-    """What went in and came out; a dtype is written where it is not that of the tensor before."""
+    """Write the inputs' and outputs' types; a dtype only where it differs from the one before."""
     given = ", ".join(map(argument_text, event.inputs))
     if event.error:
         return join([mono(given), tag("div", event.error, class_="mt-alert", plain=f" {event.error}")])

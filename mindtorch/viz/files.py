@@ -63,7 +63,7 @@ def save_picture(picture: str, path: str | os.PathLike[str], *, dark: bool = Fal
 
 
 def _page(picture: str, dark: bool, more: str = "") -> str:
-    """A whole page, as wide as its picture."""
+    """Return a whole page, as wide as its picture."""
     theme = ' data-jp-theme-light="false"' if dark else ""
     ground = f";background:{GROUNDS[dark]}" if dark or more else ""
     scheme = "dark" if dark else "light" if more else "light dark"
@@ -73,7 +73,7 @@ def _page(picture: str, dark: bool, more: str = "") -> str:
 
 
 def _svg(picture: str, width: int, height: int, dark: bool) -> str:
-    """A picture in an SVG of a size in pixels. HTML in it has to be well-formed XML, which names what its SVGs are."""
+    """Wrap a picture in an SVG of a size in pixels. HTML in it must be well-formed XML with SVG's namespace."""
     closed = re.sub(rf"<({'|'.join(sorted(VOID))})\b([^>]*)>", r"<\1\2/>", picture)
     closed = closed.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
     theme = f'data-jp-theme-light="{str(not dark).lower()}"'
@@ -84,7 +84,7 @@ def _svg(picture: str, width: int, height: int, dark: bool) -> str:
 
 
 def _browse(folder: str, *options: str) -> str:
-    """What a browser prints that opens a page without a window and ends, with a profile of its own in a folder."""
+    """Run a windowless browser with its profile in a folder, and return what it prints."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise RuntimeError("an SVG or PNG needs a browser to measure the picture, and none of Chromium, Chrome and "

@@ -32,7 +32,7 @@ def graph_svg(facts: GraphFacts) -> Markup:
 
 
 def legend_of(facts: GraphFacts) -> Iterator[tuple[str, str]]:
-    """The marks that a picture of this graph has, and what they mean."""
+    """Yield the marks of this graph's picture with their meanings."""
     nodes = facts.nodes
     goals = [[edge[0] for edge in node.edges if edge is not None] for node in nodes]
     saved = [saved for node in nodes for saved in node.saved]
@@ -57,7 +57,7 @@ def legend_of(facts: GraphFacts) -> Iterator[tuple[str, str]]:
 
 
 def summary(facts: GraphFacts) -> str:
-    """The graph in one line."""
+    """Summarise the graph in one line."""
     leaves = [node for node in facts.nodes if node.variable]
     freed = sum(node.freed for node in facts.nodes)
     stale = sum(saved.stale for node in facts.nodes for saved in node.saved)
@@ -81,7 +81,7 @@ class _Folds:
         self.picture, self.room = picture, room
 
     def pages(self, parts: Sequence[int | Fold], is_top: bool = False) -> Markup:
-        """What is inside the folds among some parts, to be unfolded; of the top ones, the largest is open."""
+        """Draw the insides of folds, to be unfolded; the largest top-level one is open."""
         folds = [part for part in parts if isinstance(part, Fold)]
         largest = max(folds, key=lambda fold: len(fold.nodes), default=None) if is_top else None
         return join(self._page(fold, fold is largest) for fold in folds)
@@ -102,7 +102,7 @@ class _Folds:
 
 
 def _nodes(facts: GraphFacts) -> Markup:
-    """The nodes as a table: what the picture has no room for."""
+    """Draw the nodes as a table, with what the picture has no room for."""
     names = {node.identity: node_lines(node)[0] for node in facts.nodes}
     rows = []
     for node in facts.nodes[:MAX_ROWS]:
@@ -144,7 +144,7 @@ def _line(node: NodeFacts, depth: int) -> str:
 
 
 def _tree_lines(facts: GraphFacts) -> Iterator[str]:
-    """An indented tree; a node that was shown already is named only."""
+    """Yield an indented tree; a repeated node is only named."""
     by_identity = {node.identity: node for node in facts.nodes}
     seen: set[int] = set()
     stack = [(facts.root, 0)]

@@ -57,12 +57,12 @@ class Picture:
                 self.sources.setdefault(goal, []).append(start)
 
     def leaves(self, identities: Sequence[int]) -> list[NodeFacts]:
-        """The leaves that operators lead to, each once."""
+        """Return the leaves that operators lead to, each once."""
         goals = dict.fromkeys(goal for identity in identities for goal in self.goals[identity])
         return [self.nodes[goal] for goal in goals if self.nodes[goal].variable]
 
     def draw(self, parts: Sequence[int | Fold], label: str, around: Fold | None = None) -> Markup:
-        """The picture of some parts, of a fold ``around`` them if there is one."""
+        """Draw some parts, inside the fold ``around`` them if there is one."""
         boxes: dict[object, Box] = {}
         owner: dict[int, object] = {}
         for number, part in enumerate(parts):
@@ -97,7 +97,7 @@ class Picture:
                    stroke_width="1.2", text_anchor="middle", font_family="system-ui, sans-serif", font_size="12")
 
     def _modules(self, placed: Layout, heights: dict[object, float]) -> Iterator[Markup]:
-        """What belongs to one module, on ground of one colour: its boxes, and the lines between them."""
+        """Draw the coloured ground of each module: behind its boxes and the lines between them."""
         names = dict.fromkeys(name for identity, name in self.modules.items() if identity in placed.boxes)
         if not names or all(identity not in placed.boxes for identity in self.modules):
             return
@@ -123,7 +123,7 @@ class Picture:
 
     def _edges(self, owner: dict[int, object], boxes: dict[object, Box],
                around: Fold | None) -> list[tuple[object, object]]:
-        """The edges between boxes, and to boxes, made here, for what is outside."""
+        """Return the edges between boxes, adding boxes for neighbours outside the picture."""
         found: dict[tuple[object, object], None] = {}
         for node, key in owner.items():
             for goal in self.goals[node]:
@@ -137,7 +137,7 @@ class Picture:
         return [edge for edge in found if edge[0] != edge[1]]
 
     def _outside(self, identity: int, way: str, around: Fold | None, boxes: dict[object, Box]) -> object:
-        """The box of what is outside of the picture."""
+        """Add the box of a neighbour outside the picture, and return its key."""
         name = self.nodes[identity].name
         if around is not None and around.times > 1 and identity in around.nodes:
             name = f"the next of {around.times}" if way == "to" else f"the one before of {around.times}"
@@ -161,7 +161,7 @@ class Picture:
         return Box(first, second, f"{first}\n{second}\nunfold it below", look)
 
     def fold_states(self, fold: Fold) -> Iterator[str]:
-        """What there is to say of a fold's nodes."""
+        """Yield remarks on a fold's nodes."""
         nodes, leaves = [self.nodes[node] for node in fold.nodes], self.leaves(fold.nodes)
         yield count_text(len(nodes), "node")
         if leaves:
@@ -180,7 +180,7 @@ class Picture:
 
 
 def _told(boxes: Mapping[object, Box], edges: Sequence[tuple[object, object]]) -> str:
-    """A picture in words: what each box says, and where gradients go from there."""
+    """Describe a picture in words: each box, and where gradients flow from it."""
     said = []
     for key, box in list(boxes.items())[:TOLD]:
         goals = ", ".join(boxes[goal].first for start, goal in edges if start == key)
@@ -190,13 +190,13 @@ def _told(boxes: Mapping[object, Box], edges: Sequence[tuple[object, object]]) -
 
 
 def fold_title(fold: Fold, room: int = 200) -> str:
-    """What a fold is called, in so many characters at most."""
+    """Title a fold in at most ``room`` characters."""
     times = f" × {fold.times}" if fold.times > 1 else ""
     return _clipped(fold.label, room - len(times)) + times
 
 
 def node_lines(node: NodeFacts, room: int = 200) -> tuple[str, str]:
-    """The two lines of a node's box; the names in the first in so many characters, about."""
+    """Return the two lines of a node's box; names in the first take about ``room`` characters."""
     parts = [", ".join(map(shape_text, node.shapes))]
     if node.variable:
         parts.append("leaf, has grad" if node.has_grad else "leaf")
@@ -214,18 +214,18 @@ def node_lines(node: NodeFacts, room: int = 200) -> tuple[str, str]:
 
 
 def _hooks(node: NodeFacts, room: int) -> str:
-    """A node's hooks by their names, or how many there are, if that takes more than half of the room."""
+    """Name a node's hooks, or count them if the names take more than half of the room."""
     names = f"ƒ {', '.join(hook.name.rpartition('.')[2] for hook in node.hooks)}"
     return names if len(names) <= room // 2 else f"ƒ {count_text(len(node.hooks), 'hook')}"
 
 
 def hook_lines(node: NodeFacts) -> list[str]:
-    """The functions that backward calls with a node's gradients, and where they are written, one line each."""
+    """List the hooks on a node's gradients with their places."""
     return [f"hook {hook.name}" + (f", {hook.place}" if hook.place else "") for hook in node.hooks]
 
 
 def _computed(node: NodeFacts, room: int) -> str:
-    """``a, b = SplitBackward0``; of a node with one output, which may have several names, ``x = y = AddBackward0``."""
+    """Write ``a, b = SplitBackward0``, or ``x = y = AddBackward0`` for several names of one output."""
     joint = ", " if len(node.shapes) > 1 else " = "
     names, left = list(node.outputs), room - len(node.name) - 3
     while len(names) > 1 and len(joint.join(names)) > left:
@@ -234,7 +234,7 @@ def _computed(node: NodeFacts, room: int) -> str:
 
 
 def kept_lines(node: NodeFacts) -> list[str]:
-    """What a node keeps for backward, one line each."""
+    """List what a node saves for backward."""
     if node.freed:
         return ["freed by backward"]
     lines = []
@@ -247,14 +247,14 @@ def kept_lines(node: NodeFacts) -> list[str]:
 
 
 def formula_lines(node: NodeFacts) -> list[str]:
-    """What a node computes for each of its inputs, with the names of kept tensors that have one."""
+    """List the formulas for a node's inputs, with saved tensors' names filled in."""
     known = {saved.name: saved.tensor for saved in node.saved if saved.tensor}
     return [f"to {names}: {WORD.sub(lambda word: known.get(word[0], word[0]), formula)}"
             for names, formula in node.formulas]
 
 
 def whole_words(text: str, room: int) -> str:
-    """The beginning of a text that is too long, up to a place between words."""
+    """Cut a long text between words."""
     if len(text) <= room:
         return text
     end = max(text.rfind(sign, 0, room - 1) for sign in " ,([")
@@ -296,7 +296,9 @@ def _draw(box: Box, at: Placed) -> Markup:
 
 
 def _curve(points: list[tuple[float, float]], above: float, below: float) -> str:
-    """A smooth line through points, from the lower edge of a box to the upper edge of the next, of these heights."""
+    """Return a smooth path through points, from the lower edge of a box to the upper edge of the next, of these
+    heights.
+    """
     (x, y), *rest = points
     y += above / 2
     rest[-1] = rest[-1][0], rest[-1][1] - below / 2 - 1

@@ -18,7 +18,7 @@ HALF = 335  #: the same, where two stand side by side
 
 
 def shown_indices(size: int, edge: int) -> list[int | None]:
-    """The indices of a dimension that are shown: all if few, else ``edge`` at both ends and a gap."""
+    """Return the shown indices of a dimension: all if few, else ``edge`` at both ends and a gap."""
     return list(range(size)) if size <= 2 * edge + 1 else [*range(edge), GAP, *range(size - edge, size)]
 
 
@@ -94,7 +94,7 @@ def _cell(cell: Cell, write: Callable[[Any], str], scale: float, linked: bool) -
 
 
 def value_cell(value: Any, write: Callable[[Any], str], scale: float, where: str, place: int | None) -> Markup:
-    """A cell coloured by its value. With its place in the storage it and the others there are lit together."""
+    """Build a cell coloured by its value; cells with the same ``place`` in the storage light up together."""
     about: dict[str, Any] = {"title": f"{where}  value {value!r}", "data_p": place}
     if value is None:  # a write was queued between the statistics and this look
         return tag("td", "?", **about | {"title": f"{where}  not there yet"})

@@ -66,8 +66,8 @@ def join(parts: Iterable[Any], separator: str = "") -> Markup:
 
 
 def tag(name: str, *children: Any, plain: str | None = None, **attributes: Any) -> Markup:
-    """An element. Attributes lose a trailing underscore, inner ones become hyphens; None leaves one out. ``plain`` is
-    its plain text, where it is not what follows from the children's.
+    """Build an element. Attributes lose a trailing underscore, inner ones become hyphens, None omits one. ``plain``
+    overrides the plain text derived from the children.
     """
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
                       for key, value in attributes.items() if value is not None)
@@ -78,7 +78,7 @@ def tag(name: str, *children: Any, plain: str | None = None, **attributes: Any) 
 
 
 def _plain(name: str, inner: str) -> str:
-    """The plain text of an element, from that of what is in it."""
+    """Return the plain text of an element, given that of its content."""
     if name in ("td", "th"):
         return f"{inner.rstrip()}\t"
     if name in LINES and inner.strip():
@@ -100,7 +100,7 @@ def _aligned(text: str) -> str:
 
 
 def in_text(page: Callable[Given, Markup]) -> Callable[Given, str]:
-    """A function that draws a page as one that draws it for a terminal."""
+    """Turn a function that draws a page into one that draws it for a terminal."""
 
     @wraps(page)
     def text(*args: Given.args, **kwargs: Given.kwargs) -> str:
@@ -113,13 +113,13 @@ def in_text(page: Callable[Given, Markup]) -> Callable[Given, str]:
 
 @cache
 def stylesheet(name: str = "style") -> Markup:
-    """A style sheet of this folder, read once."""
+    """Return a style sheet of this folder, read once."""
     return Markup(f"<style>{Path(__file__).with_name(f'{name}.css').read_text('utf-8')}</style>")
 
 
 def page(*children: Any, kind: str, sheet: str | None = None) -> Markup:
-    """A whole output: the style sheet, another ``sheet`` if it needs one, one element of the class ``mindtorch``. A
-    notebook has the sheets of all its pictures: another ``sheet`` says nothing but of what is in ``mt-sheet-NAME``.
+    """Build a whole output: style sheets and one element of the class ``mindtorch``. Since a notebook collects the
+    sheets of all pictures, an additional ``sheet`` only styles ``mt-sheet-NAME``.
     """
     more, own = ("", "") if sheet is None else (stylesheet(sheet), f" mt-sheet-{sheet}")
     drawn = tag("div", *children, class_=f"mindtorch mt-{kind}{own}")
@@ -127,7 +127,7 @@ def page(*children: Any, kind: str, sheet: str | None = None) -> Markup:
 
 
 def row(*cells: Any) -> Markup:
-    """A row of a table; a cell that is no ``td`` yet becomes one, None is left out."""
+    """Build a table row; cells other than ``td`` are wrapped in one, None is omitted."""
     return tag("tr", *(cell if type(cell) is Markup and cell.plain.endswith("\t") else tag("td", cell)
                        for cell in cells if cell is not None))
 
@@ -136,7 +136,7 @@ SPANNED = Markup("", "\t")  #: in a row, the place of a cell above that spans it
 
 
 def table(head: Iterable[Any], rows: Iterable[Markup], caption: Any) -> Markup:
-    """A table with a header row, which scrolls where it is too wide."""
+    """Build a table with a header row, which scrolls where it is too wide."""
     top = tag("thead", tag("tr", *(tag("th", cell, scope="col") for cell in head)))
     inner = tag("table", tag("caption", caption), top, tag("tbody", *rows), class_="mt-table")
     return tag("div", inner, class_="mt-scroll", tabindex="0")

@@ -61,7 +61,7 @@ def layout(sizes: Mapping[Item, tuple[float, float]], edges: Sequence[tuple[Item
 
 
 def _layers(below: Mapping[Item, list[Item]], above: Mapping[Item, list[Item]]) -> dict[Item, int]:
-    """The longest way from a node without predecessors."""
+    """Return each node's layer: the longest path from a node without predecessors."""
     waiting = {node: len(before) for node, before in above.items()}
     ready = [node for node, count in waiting.items() if not count]
     layer = dict.fromkeys(ready, 0)

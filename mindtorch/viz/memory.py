@@ -37,7 +37,7 @@ def _use(facts: MemoryFacts) -> str:
 
 
 def _said(facts: MemoryFacts) -> str:
-    """What the numbers in the head are made of."""
+    """Break down the numbers in the head."""
     peak = facts.statistics["allocated_bytes.all.peak"]
     parts = [f"{size_text(facts.storage_bytes)} in {count_text(len(facts.storages), 'live storage')}",
              f"at most {size_text(peak)} allocated at once", count_text(len(facts.segments), "segment"),
@@ -46,7 +46,7 @@ def _said(facts: MemoryFacts) -> str:
 
 
 def _bar(facts: MemoryFacts) -> Markup:
-    """The device's memory to scale: allocated, reserved, taken by others, free."""
+    """Draw the device's memory to scale: allocated, cached, used by others, free."""
     others = max(0, facts.total - facts.free - facts.reserved)
     parts = [("use", "allocated", facts.allocated), ("cached", "cached", facts.reserved - facts.allocated),
              ("others", "in use by others", others), ("left", "free", facts.free)]

@@ -66,7 +66,7 @@ def module_text(facts: ModuleFacts) -> str:
 
 
 def _summary(facts: ModuleFacts, is_text: bool = False) -> str:
-    """A module in one line; as text also with the devices and the mode, for which a picture has badges."""
+    """Summarise a module in one line; as text also devices and mode, which a picture shows as badges."""
     parts = [count_text(facts.parameters, "parameter")]
     if facts.trainable < facts.parameters:
         parts.append(f"{facts.trainable:,} of them trainable")
@@ -100,7 +100,7 @@ def _has_buffers(facts: ModuleFacts) -> bool:
 
 
 def _tree(facts: ModuleFacts) -> Row:
-    """The rows of a module, as deep as there is room for."""
+    """Build the rows of a module, as deep as there is room."""
     depth = 64
     tree = _module(facts, facts.training, depth)
     while depth > 1 and sum(1 for _ in _walk(tree, 0)) > MAX_ROWS:

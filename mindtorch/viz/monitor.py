@@ -44,7 +44,7 @@ def progress_page(done: int, total: int | None, elapsed: float, label: str) -> M
 
 
 def progress_bar(done: int, total: int | None, elapsed: float, label: str) -> Markup:
-    """A bar that fills; striped where the end is not known."""
+    """Draw a progress bar, striped if the end is not known."""
     share = None if not total else min(1.0, done / total)
     text = progress_text(done, total, elapsed, label)
     look = "fill unknown" if share is None else "fill"
@@ -95,7 +95,7 @@ def plot(title: str, lines: Sequence[Series]) -> Markup:
 
 
 def _told(series: Series) -> str:
-    """A line in words: its ends, its extremes, and what is wrong with it."""
+    """Describe a line in words: its ends, its extremes, and its problems."""
     (first, begun), (last, ended) = series.points[0], series.points[-1]
     finite = [(value, step) for step, value in series.points if math.isfinite(value)]
     said = [f"{series.name} from {number_text(begun)} at step {first} to {number_text(ended)} at step {last}"]

@@ -92,7 +92,7 @@ def _histogram(s: Statistics) -> Markup:
 
 
 def _pictures(tensor: Any, facts: TensorFacts, s: Statistics) -> Markup | None:
-    """The switch that shows the tensor as pictures, closed at first."""
+    """Draw the switch that shows the tensor as pictures, closed at first."""
     layout = picture_layout(facts.shape)
     found = pictures(tensor, s) if layout else []
     if not found:
@@ -110,7 +110,7 @@ def _pictures(tensor: Any, facts: TensorFacts, s: Statistics) -> Markup | None:
 
 
 def _shades(pixels: np.ndarray) -> str:
-    """A picture in words: its size, and how bright it is in which part."""
+    """Describe a picture in words: its size, and the brightness of its parts."""
     height, width = pixels.shape[:2]
     shades = pixels[..., :3].mean(-1) / 255
     parts = {f"{row} {column}": part.mean()

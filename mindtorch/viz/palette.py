@@ -22,7 +22,7 @@ HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", v
 
 
 def storage_letter(number: int) -> str:
-    """A, B, ..., Z, AA, ...: the name of a storage in pictures."""
+    """Name a storage: A, B, ..., Z, AA, ..."""
     letters = ""
     number += 1
     while number:
@@ -32,7 +32,7 @@ def storage_letter(number: int) -> str:
 
 
 def storage_class(number: int) -> str:
-    """The style sheet's class with the storage's colour."""
+    """Return the CSS class of the storage's colour."""
     return f"mt-s{number % len(STORAGES)}"
 
 
@@ -42,50 +42,50 @@ def storage_colour(number: int) -> str:
 
 
 def storage_chip(number: int) -> Markup:
-    """A storage's letter on its colour."""
+    """Draw a storage's letter on its colour."""
     title = "the memory under this tensor: the same letter and colour wherever it appears"
     class_ = f"mt-chip mt-storage {storage_class(number)}"
     return tag("span", f"storage {storage_letter(number)}", class_=class_, title=title)
 
 
 def device_class(device: str) -> str:
-    """The style sheet's classes with the look of a device: of ``npu:1``, that of NPUs and its own colour."""
+    """Return the CSS classes of a device: for ``npu:1``, those of NPUs and its own colour."""
     kind, _, index = device.partition(":")
     return f"mt-{kind} mt-d{int(index) % NPUS}" if kind == "npu" and index.isdecimal() else f"mt-{kind}"
 
 
 def device_badge(device: str) -> Markup:
-    """A device's name on its colour."""
+    """Draw a device's name on its colour."""
     return tag("span", device, class_=f"mt-chip mt-device {device_class(device)}", title=f"device {device}")
 
 
 def chip(text: str, title: str | None = None) -> Markup:
-    """A short remark."""
+    """Draw a short remark."""
     return tag("span", text, class_="mt-chip", title=title or text)
 
 
 def pending_mark(text: str = "pending") -> Markup:
-    """The mark of values that are not there yet."""
+    """Draw the mark of values that are pending."""
     return tag("span", HOURGLASS, " ", text, plain=f"({text})", class_="mt-chip mt-pending")
 
 
 def invalid_mark() -> Markup:
-    """The mark of values that will never be there."""
+    """Draw the mark of values that will never be there."""
     return tag("span", "⚠ invalid", class_="mt-chip mt-invalid")
 
 
 def tensor_name(name: str, title: str | None = None) -> Markup:
-    """What a tensor, or a module, is called."""
+    """Draw the name of a tensor or module."""
     return tag("span", name_text(name), class_="mt-name mt-clip", title=title or name_text(name))
 
 
 def name_text(name: str) -> str:
-    """A name as text, shortened; one that is missing is said to be."""
+    """Return a name, shortened, or a note that there is none."""
     return short(name) or "(no name)"
 
 
 def short(name: str) -> str:
-    """A name of which no more than ``LETTERS`` are written."""
+    """Shorten a name to ``LETTERS``."""
     return f"{name[:LETTERS]}…" if len(name) > LETTERS else name
 
 
@@ -100,28 +100,28 @@ def soft(text: object, title: str | None = None) -> Markup:
 
 
 def breakable(text: str, look: str | None = None, title: str | None = None) -> Markup:
-    """A long name, of a file, a node or a function, in which a line may end between two words."""
+    """Draw a long name that may wrap between words."""
     words = WORD.sub(lambda found: f"{found[0]}\n", text).split("\n")
     return tag("span", join(words, tag("wbr")), plain=text, class_=f"{look or ''} mt-breaks".strip(), title=title)
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """A shape: ``[2, 3]``."""
+    """Format a shape: ``[2, 3]``."""
     return f"[{', '.join(map(str, shape))}]"
 
 
 def type_text(dtype: str, shape: Sequence[int]) -> str:
-    """A tensor's type: ``float32[2, 3]``."""
+    """Format a tensor's type: ``float32[2, 3]``."""
     return f"{dtype}{shape_text(shape)}"
 
 
 def type_of(facts: Any) -> str:
-    """The type of a tensor that a lazy module may not have given a shape yet."""
+    """Format the type of a tensor, whose shape may not be known yet in a lazy module."""
     return type_text(facts.dtype, facts.shape) if facts.materialized else f"{facts.dtype}, shape not known yet"
 
 
 def tuple_text(values: Sequence[int]) -> str:
-    """A tuple as in a program."""
+    """Format a tuple as in a program."""
     return f"({', '.join(map(str, values))}{',' if len(values) == 1 else ''})"
 
 
@@ -136,7 +136,7 @@ def size_text(count: int) -> str:
 
 
 def number_text(value: object, digits: int = 4) -> str:
-    """A number in few characters, a float with so many significant digits; below a million without exponent."""
+    """Format a number briefly, a float with ``digits`` significant digits, below a million without exponent."""
     if isinstance(value, complex):
         return f"{value.real:.3g}{value.imag:+.3g}j"
     if not isinstance(value, float):
@@ -145,7 +145,7 @@ def number_text(value: object, digits: int = 4) -> str:
 
 
 def count_text(count: int, noun: str) -> str:
-    """A number of things: ``1 tensor``, ``2 tensors``."""
+    """Format a count: ``1 tensor``, ``2 tensors``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 

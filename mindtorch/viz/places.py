@@ -21,7 +21,7 @@ LISTED = 6  #: reads at most of one place that its hint names
 
 @cache
 def lighting() -> Markup:
-    """The style sheet with which pointing at one cell of an element lights all others of it, without a script."""
+    """Return the style sheet that lights all cells of an element when one is pointed at, without a script."""
     pairs = (f'.mindtorch:has([data-p="{i}"]:hover) [data-p="{i}"]' for i in range(PLACES))
     return Markup(f"<style>{','.join(pairs)}{{outline:2px solid var(--mt-fg);outline-offset:-1px}}</style>")
 
@@ -63,13 +63,13 @@ def _writer(values: Sequence[Any]) -> Callable[[Any], str]:
 
 
 def _rounded(value: float) -> str:
-    """A number by two digits, without an exponent where it is as short."""
+    """Round a number to two digits, without an exponent where that is as short."""
     rounded = f"{value:.2g}"
     return f"{value:.0f}" if "e" in rounded and len(f"{value:.0f}") <= len(rounded) else rounded
 
 
 def _width(letters: int) -> int:
-    """The pixels, about, of a place whose value has so many letters."""
+    """Estimate the width in pixels of a place whose value has so many letters."""
     return 7 * letters + 9
 
 

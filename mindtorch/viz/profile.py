@@ -28,7 +28,7 @@ def profile_page(facts: Profile) -> Markup:
 
 
 def _whole(facts: Profile) -> Markup:
-    """The program's time as one bar."""
+    """Draw the program's time as one bar."""
     parts = [("in operators", "mt-inside", facts.inside), ("outside operators (Python)", "mt-outside", facts.outside)]
     bar = [tag("span", class_=kind, style=f"flex-grow:{max(0, time)}") for _, kind, time in parts]
     said = [tag("span", tag("i", class_=kind), f" {what} ", mono(time_text(time)), " ",
@@ -77,7 +77,7 @@ def _kernel(share: Share) -> Markup:
 
 
 def _folded(what: str, shares: Sequence[Share], name: Callable[[Share], Markup], program: int) -> Markup:
-    """A table that is folded at first, of which plain text has the first shares."""
+    """Draw a folded table, whose plain text lists the first shares."""
     first = (f"by {what}: {name(share).plain} {time_text(share.self_time)}\n" for share in shares[:3])
     return tag("details", tag("summary", f"by {what}"), _table(shares, what, name, program), plain="".join(first))
 

@@ -40,7 +40,7 @@ def _column(output: RankOutput) -> Markup:
 
 
 def _shown(data: dict[str, Any]) -> Markup:
-    """A bundle of MIME types: the richest that there is."""
+    """Draw the richest MIME type of a bundle."""
     text = str(data.get("text/plain", ""))
     for kind in ("text/html", "image/svg+xml"):
         if kind in data:

@@ -52,7 +52,7 @@ def _parts(facts: ScheduleFacts) -> Markup | None:
 
 
 def _curve(facts: ScheduleFacts) -> Markup | None:
-    """The rates to come; groups that have the same are one line."""
+    """Draw the coming rates; groups with equal rates share a line."""
     if not facts.to_come or len(facts.to_come[0]) < 2:
         return None
     numbers: dict[tuple[float, ...], list[str]] = {}
@@ -66,7 +66,7 @@ def _curve(facts: ScheduleFacts) -> Markup | None:
 
 
 def _points(step: int, rates: tuple[float, ...]) -> tuple[tuple[int, float], ...]:
-    """A rate holds until the next step: a few are drawn as stairs."""
+    """Return the points of a rate, which holds until the next step: a few are drawn as stairs."""
     if len(rates) > STAIRS:
         return tuple(enumerate(rates, step))
     corners = ((step + i, rate) for i, pair in enumerate(zip(rates[:1] + rates, rates, strict=False)) for rate in pair)

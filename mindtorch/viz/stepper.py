@@ -22,7 +22,7 @@ class _StepPicture(Picture):
         self.arrived = {node: sum(source in self.ran for source in found) for node, found in self.sources.items()}
 
     def shown(self) -> list[int]:
-        """The operators that are drawn: all of a small graph, of a larger one those near the last that ran."""
+        """Return the operators to draw: all of a small graph, else those around the last that ran."""
         operators = [node for node, facts in self.nodes.items() if not facts.variable]  # the order in which they run
         if len(operators) <= BEFORE + AFTER:
             return operators
@@ -53,7 +53,7 @@ def _outcome(step: StepFacts) -> str:
 
 
 def _freed(step: StepFacts) -> str:
-    """The names of what a node freed, each once."""
+    """Name what a node freed, each once."""
     return ", ".join(dict.fromkeys(saved.tensor or saved.name for saved in step.freed))
 
 

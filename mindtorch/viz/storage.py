@@ -19,7 +19,7 @@ MARK = 28  #: pixels at most that one mark is wide
 
 
 def strip(facts: StorageFacts, sharer: Sharer) -> Markup:
-    """A storage as a bar, the covered segments filled, the darker the more of one is covered."""
+    """Draw a storage as a bar, covered segments filled, darker the more of one is covered."""
     edges = [min(1.0, i * facts.segment_bytes / facts.bytes) * WIDTH for i in range(facts.segments)] + [WIDTH]
     runs, covered = [], 0.0
     for part, segments in groupby(range(facts.segments), key=sharer.coverage.__getitem__):

@@ -26,7 +26,7 @@ def strides_page(facts: StrideFacts, read: int | None = None) -> Markup:
 
 
 def call_text(facts: StrideFacts) -> str:
-    """The layout as a call."""
+    """Write the layout as a call."""
     layout = f"size={tuple_text(facts.shape)}, stride={tuple_text(facts.stride)}"
     return f"x.as_strided({layout}, storage_offset={facts.offset})"
 
@@ -70,7 +70,7 @@ def _title(text: str, note: str) -> Markup:
 
 
 def _window(facts: StrideFacts) -> tuple[int, int]:
-    """The positions that are drawn: from the first to the last of storage and reads, as many as there is room for."""
+    """Return the positions to draw: from the first to the last of storage and reads, as far as there is room."""
     low, high = min(0, *facts.orders, 0), max(facts.storage - 1, *facts.orders, -1) + 1
     if high - low <= CELLS:
         return low, high

@@ -93,7 +93,7 @@ def timeline_text(timeline: Timeline, at: int | None = None) -> str:
 
 
 def _bar(timeline: Timeline, lane: str) -> str:
-    """A lane in characters; what takes less time is written over what takes more."""
+    """Draw a lane in characters, shorter spans over longer ones."""
     scale = (COLUMNS - 1) / max(1, timeline.end - timeline.start)
     cells = [" "] * COLUMNS
     for span in sorted((span for span in timeline.spans if span.lane == lane), key=lambda span: span.start - span.end):
@@ -155,7 +155,7 @@ def _arrows(timeline: Timeline, heights: Mapping[str, int], start: int, end: int
 
 
 def _arrow_text(arrow: Arrow, zero: int) -> str:
-    """A cause and its effect in words."""
+    """Describe a cause and its effect."""
     name, digits = arrow.name.removeprefix("aclnn"), digits_of(arrow.end - zero, arrow.end - arrow.start)
     caused, begun = (time_text(time - zero, digits) for time in (arrow.start, arrow.end))
     if arrow.kind == "event":
@@ -167,7 +167,7 @@ def _arrow_text(arrow: Arrow, zero: int) -> str:
 
 
 def _access_text(access: Access) -> str:
-    """An operator or copy that uses memory, where it was called and where it ran."""
+    """Describe an operator's or copy's use of memory: where it was called and where it ran."""
     place = PurePath(access.place).name
     return f"{_name(access)} ({place}, {access.lane or f'on {access.stream}, before this timeline'})"
 
@@ -177,7 +177,7 @@ def _name(access: Access) -> str:
 
 
 def _race_text(race: Race) -> str:
-    """A race in words: the two accesses, the memory, what is missing, and the cure."""
+    """Describe a race: the two accesses, the memory, the missing wait, and the cure."""
     first, second = race.first, race.second
     does = [f"{_access_text(access)} {'writes' if access.writes else 'reads'} it" for access in (first, second)]
     return (f"race on {_memory_text(race)}: {does[0]}, {does[1]}, and nothing makes {_name(second)} wait for "
@@ -197,7 +197,7 @@ def _outcome(race: Race) -> str:
 
 
 def _race(race: Race) -> Markup:
-    """What is told of a race below the lanes."""
+    """Draw a race's description below the lanes."""
     chip = None if race.storage is None else storage_chip(race.storage)
     named = mono(", ".join(map(short, race.names))) if race.names else "memory that no variable names"
     rows = [row(tag("b", _name(access)), "writes" if access.writes else "reads", PurePath(access.place).name,
@@ -210,8 +210,8 @@ def _race(race: Race) -> Markup:
 
 def _lane(lane: str, line: int, spans: Sequence[Span], start: int, end: int, at: int | None, zero: int,
           racing: Collection[tuple[str, int, int]]) -> tuple[Markup, Markup, int]:
-    """A lane's name, its track and the track's height. Spans that overlap lie below each other, moments next to each
-    other are one mark, and those that race (lane, start, end) stand out.
+    """Draw a lane's name and track, and return them with the track's height. Overlapping spans are stacked, moments
+    close together are one mark, and racing spans (lane, start, end) stand out.
     """
     rows: list[int] = []  # when the last span of each row ends
     drawn = []
@@ -302,7 +302,7 @@ def _told(span: Span, zero: int) -> str:
 
 
 def _legend(timeline: Timeline) -> Markup:
-    """What the marks mean, those that are there."""
+    """Explain the marks that occur."""
     kinds = {span.kind for span in timeline.spans}
     meanings = MEANINGS | FOR_RANKS if any(rank_and_lane(lane)[0] for lane in timeline.lanes) else MEANINGS
     marks = [tag("span", tag("span", mark, class_=f"span {kind}"), meanings[kind])
@@ -330,14 +330,14 @@ def _is_stream(lane: str) -> bool:
 
 
 def _share(share: RankShare) -> tuple[str, ...]:
-    """What became of a rank's time, in words that stand alone."""
+    """Describe how a rank spent its time, in phrases that stand alone."""
     hidden = f", {share.hidden / share.exchanges:.0%} of it while the program computes" if share.exchanges else ""
     return (f"computes {time_text(share.computes)}", f"waits for data {time_text(share.waits)}",
             f"other ranks late {time_text(share.late)}", f"exchanges {time_text(share.exchanges)}{hidden}")
 
 
 def _shares(shares: Sequence[RankShare]) -> Markup | None:
-    """The ranks' times as a table."""
+    """Draw the ranks' times as a table."""
     if not shares:
         return None
     rows = [row(tag("b", share.rank), time_text(share.computes), time_text(share.waits), time_text(share.late),
@@ -349,7 +349,7 @@ def _shares(shares: Sequence[RankShare]) -> Markup | None:
 
 
 def _steps(path: OperatorPath) -> tuple[str, ...]:
-    """The steps of an operator from the host to the device's cores, in words that stand alone."""
+    """Describe the steps of an operator from the host to the device's cores."""
     cores, *model = path.cores.split(NEWLINE)
     return (f"phase one {time_text(path.phase_one)}", f"phase two {time_text(path.phase_two)}",
             f"task queue {time_text(path.queued)}", f"{cores or 'cores'} {time_text(path.runs)}",
@@ -357,7 +357,7 @@ def _steps(path: OperatorPath) -> tuple[str, ...]:
 
 
 def _paths(paths: Sequence[OperatorPath]) -> Markup | None:
-    """The ways of the first operators as a table, closed at first."""
+    """Draw the paths of the first operators as a table, closed at first."""
     if not paths:
         return None
     rows = [row(join([tag("b", path.name), tag("div", mono(path.lane))]), time_text(path.phase_one),
@@ -371,7 +371,7 @@ def _paths(paths: Sequence[OperatorPath]) -> Markup | None:
 
 
 def _cores(path: OperatorPath) -> Markup:
-    """The cores, and below them what a model says."""
+    """Draw the cores, and below them what a model predicts."""
     cores, *model = path.cores.split(NEWLINE)
     return tag("div", cores or soft("not known"), *(tag("div", soft(line)) for line in model), class_="mt-cores")
 

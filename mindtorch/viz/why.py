@@ -35,7 +35,7 @@ why_text = in_text(why_page)
 
 
 def fixes_list(fixes: Sequence[Fix]) -> Markup | None:
-    """What helps, and the code that does it."""
+    """List the cures with their code."""
     if not fixes:
         return None
     listed = tag("ul", *(tag("li", fix.text, _code(fix.code)) for fix in fixes), class_="mt-fixes")
@@ -43,7 +43,7 @@ def fixes_list(fixes: Sequence[Fix]) -> Markup | None:
 
 
 def place_line(call: Call | None) -> Markup | None:
-    """The line of the program that is meant."""
+    """Draw the line of the program in question."""
     if call is None:
         return None
     operator = join([" in ", mono(f"aten::{call.operator}")]) if call.operator else None
@@ -81,13 +81,13 @@ def picture(facts: Any) -> Markup:
 
 
 def _box(text: str, mark: str = "", class_: str = "mt-size", **attributes: Any) -> Markup:
-    """A framed text; its mark is a frame, a colour and a sign."""
+    """Draw a framed text; a mark sets its frame, colour and sign."""
     sign = tag("i", SIGNS[mark]) if mark else None
     return tag("span", text, sign, plain=f"[{text}]{SIGNS.get(mark, '')}", class_=_class(class_, mark), **attributes)
 
 
 def _class(name: str, mark: str) -> str:
-    """A class with that of a mark."""
+    """Combine a class with that of a mark."""
     return f"{name} mt-{mark}" if mark else name
 
 

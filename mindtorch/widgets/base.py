@@ -18,7 +18,7 @@ NAMES = {"description_width": "5.5rem"}  #: the style of controls: room for thei
 
 
 def in_row(*controls: Widget) -> HBox:
-    """Controls beside each other, and below each other where there is no room."""
+    """Lay out controls in a row that wraps."""
     return HBox(controls, layout=Layout(flex_flow="row wrap"))
 
 

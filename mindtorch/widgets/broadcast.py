@@ -18,7 +18,7 @@ MOST = 6  #: shapes
 
 
 def _sizes(given: Any) -> tuple[int, ...]:
-    """The sizes that a shape, or a tensor, stands for."""
+    """Return the sizes of a shape or a tensor."""
     sizes = getattr(given, "shape", given)
     if not isinstance(sizes, (tuple, list)) or not all(isinstance(size, Integral) for size in sizes):
         wanted = "shapes such as (3, 1), and tensors"

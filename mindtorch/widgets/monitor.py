@@ -65,7 +65,7 @@ class Display:
             self.make()._ipython_display_()
 
     def make(self) -> Any:
-        """The widget."""
+        """Return the widget, created on first use."""
         if self.widget is None:
             from .base import Live  # only here is ipywidgets needed
 
@@ -84,7 +84,7 @@ class _Shown:
     _display: Display
 
     def page(self) -> Markup:
-        """The picture."""
+        """Draw the picture."""
         raise NotImplementedError
 
     def text(self) -> str:

@@ -65,7 +65,7 @@ class BackwardStepper(Explorer):
 
 
 def _names() -> dict[str, Any]:
-    """The notebook's tensors by name."""
+    """Return the notebook's tensors by name."""
     shell = get_ipython()
     return {} if shell is None else dict(named_tensors(shell.user_ns))
 

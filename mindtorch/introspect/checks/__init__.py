@@ -58,7 +58,7 @@ def _once(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _words(models: Found, losses: Found, optimizers: Found) -> tuple[str, ...]:
-    """What was looked at, as a sentence has it."""
+    """Name what was checked, for use in a sentence."""
     return (*(f"{name or 'model'} ({type(model).__name__})" for name, model in models.items()),
             *(f"{name or 'loss'} ({', '.join(map(str, loss.shape)) or 'one number'})" for name, loss in losses.items()),
             *(f"{name or 'optimizer'} ({type(optimizer).__name__})" for name, optimizer in optimizers.items()))
@@ -73,8 +73,8 @@ class Checking:
 
 @contextmanager
 def checking(namespace: Mapping[str, Any] | None = None) -> Iterator[Checking]:
-    """A block that is watched for mistakes that raise nothing; ``namespace`` is what the program's names mean. It
-    slows the block down: each result is searched for NaN.
+    """Watch a block for mistakes that raise nothing; ``namespace`` holds the program's names. Each result is searched
+    for NaN, which slows the block down.
     """
     names = namespace if namespace is not None else {}
     found = Checking()
@@ -121,7 +121,7 @@ def _after(record: Recording, namespace: Mapping[str, Any]) -> CheckFacts:
 
 
 def _of(models: Found, optimizers: Found) -> Found:
-    """The optimizers that change something of these models."""
+    """Return the optimizers that have parameters of these models."""
     theirs = {id(p) for model in models.values() for p in model.parameters()}
     return {name: optimizer for name, optimizer in optimizers.items()
             if any(id(p) in theirs for group in optimizer.param_groups for p in group["params"])}

@@ -45,12 +45,14 @@ class CheckFacts:
 
 
 def line_of(file: str, line: int, function: str = "", operator: str = "") -> Call:
-    """A line of the program."""
+    """Describe a line of the program."""
     return Call(operator, file, line, function, linecache.getline(file, line).strip())
 
 
 def called_at(lines: Sequence[str]) -> Call | None:
-    """The program's line in a traceback as ``traceback.format_list`` writes it, such as anomaly mode keeps in nodes."""
+    """Find the program's line in a traceback formatted by ``traceback.format_list``, as anomaly mode stores it in
+    nodes.
+    """
     for text in reversed(lines):
         found = re.search(r'File "(.+)", line (\d+), in (.+)', text)
         if found and not found[1].startswith(PACKAGE) and "/site-packages/torch/" not in found[1]:
@@ -59,6 +61,6 @@ def called_at(lines: Sequence[str]) -> Call | None:
 
 
 def numbers(values: Sequence[Any], most: int = 6) -> str:
-    """Some of many, in a sentence."""
+    """List the first few of many values."""
     shown = ", ".join(map(str, values[:most]))
     return f"{shown} and {len(values) - most} more" if len(values) > most else shown

@@ -44,7 +44,7 @@ class Seen:
         return self.look.outputs[0][0] if self.look.outputs else ()
 
     def kept(self, name: str) -> Any:
-        """What it keeps under a name: a tensor, or a text; None if nothing."""
+        """Return the tensor or text saved under a name, or None."""
         found = next((kept for kept in self.look.kept or () if kept.name == name), None)
         return None if found is None else found.text if found.tensor is None else found.tensor
 
@@ -78,7 +78,7 @@ class Graph:
             waiting += [(edge[0], distance + 1, seen.operator) for edge in look.edges if edge is not None]
 
     def below(self, seen: Seen, skipping: tuple[str, ...] = ()) -> Iterator[Seen]:
-        """The nodes of a node's inputs, or behind those that only shape them."""
+        """Yield the nodes of a node's inputs, looking through those that only reshape."""
         for edge in seen.look.edges:
             if edge is None or id(edge[0]) not in self.nodes:
                 continue
@@ -99,7 +99,7 @@ def findings(graph: Graph) -> Iterator[Finding]:
 
 
 def broadcast(graph: Graph, seen: Seen) -> Finding | None:
-    """A loss that compares each of N scores with each of N targets."""
+    """Find a loss that compares each of N scores with each of N targets."""
     kept = seen.kept("self")
     shape = tuple(kept.shape) if hasattr(kept, "shape") and "Loss" in seen.operator else seen.shape
     operands = sum(edge is not None for edge in seen.look.edges)
@@ -125,7 +125,7 @@ def broadcast(graph: Graph, seen: Seen) -> Finding | None:
 
 
 def under(shape: tuple[int, ...], label: str) -> ShapeRow:
-    """A shape of one or two dimensions as it is broadcast: what is repeated is marked, or missing."""
+    """Build the row of a shape with at most two dimensions, marking the sizes that broadcasting repeats."""
     return ShapeRow(label, (*(None,) * (2 - len(shape)), *cells(shape, [d for d, n in enumerate(shape) if n == 1])))
 
 

@@ -79,7 +79,7 @@ class Recording:
     # -- what is told ------------------------------------------------------------------------------------------------
 
     def operator(self, library: Library, event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
-        """An operator was run."""
+        """Note that an operator ran."""
         self.files.add(event.site[0])
         task = library.backward_pass()
         if task is not None and (library, task.number) != self._task:
@@ -101,7 +101,7 @@ class Recording:
             self._dropped(event)
 
     def call(self, library: Library, module: Any, args: Any) -> None:
-        """A module is called."""
+        """Note a module's call."""
         recorded = library.is_grad_enabled()
         if next(iter(module.parameters()), None) is not None:
             known = self.models.get(id(module))
@@ -124,7 +124,7 @@ class Recording:
             (Steps((Step("no_grad", "predicting", GOOD), Step(type(module).__name__, "as if training", CLASH))),)))
 
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """An optimizer is about to take a step."""
+        """Note that an optimizer is about to take a step."""
         self.optimizers.setdefault(id(optimizer), weakref.ref(optimizer))
         if any(map(callable, (*args, *kwargs.values()))):  # a closure, which computes the gradients within the step
             self.steps += 1
@@ -158,7 +158,7 @@ class Recording:
                         Step("backward", "gradient 1 + gradient 2", CLASH), Step("step", "uses the sum"))),), added[0]))
 
     def after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """It has taken the step."""
+        """Note that an optimizer has taken a step."""
         for parameter in [p for group in optimizer.param_groups for p in group["params"]]:
             grad = library_of(parameter).grad(parameter)
             self._added.pop(id(parameter), None)
@@ -255,7 +255,7 @@ class Recording:
                 yield from model.parameters()
 
     def _steps_first(self, graph: Graph) -> None:
-        """A recurrent layer that reads samples as steps: the loss has a target for each of what it took for steps."""
+        """Find a recurrent layer that reads samples as steps: the loss has one target for each of its steps."""
         targets = [seen.kept("target") for seen in graph.nodes.values() if "Loss" in seen.operator]
         counts = {t.shape[0] for t in targets if is_tensor(t) and (len(t.shape) == 1 or tuple(t.shape[1:]) == (1,))}
         for kind, (steps, samples, features) in self._sequences:
@@ -271,7 +271,7 @@ class Recording:
                             ("steps", "samples", "features")),)))
 
     def _made_anew(self, module: Any) -> None:
-        """A layer that is made where it is called: the one of the pass before is gone."""
+        """Find a layer that is created where it is called: the previous pass's layer no longer exists."""
         place = self._here()
         key = type(module).__name__, place and (place.file, place.line)
         before, calls = self._called.get(key, (None, 0))
@@ -335,7 +335,7 @@ class Recording:
                 line_of(*event.site)))
 
     def finish(self) -> None:
-        """What only the whole tells."""
+        """Report the findings that need the whole record."""
         if len(self._classes) > 2 and all(len(c) == 1 for c in self._classes) and len(set(self._classes)) > 1:
             self.found(Finding(
                 "sorted batches", "each batch holds samples of one class alone",
@@ -365,7 +365,7 @@ class Recording:
 
 
 def _identity(gradient: Any) -> Any:
-    """What stays the same of a gradient as long as gradients are added to it."""
+    """Return a key that stays equal while gradients are accumulated into one tensor."""
     return library_of(gradient).counted(gradient) or id(gradient)
 
 
@@ -388,7 +388,7 @@ def _bad(value: Any) -> str:
 
 @contextmanager
 def recording(namespace: Mapping[str, Any]) -> Iterator[Recording]:
-    """A block in which is noted what can tell mistakes. It runs in anomaly mode, so that nodes know their lines."""
+    """Record a block in anomaly mode, so that nodes know their lines."""
     found = Recording(namespace)
     with ExitStack() as block:
         for library in libraries():

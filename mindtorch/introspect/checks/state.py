@@ -21,7 +21,7 @@ MOODY = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "Feat
 
 
 def parameters(models: Mapping[str, Any]) -> dict[int, tuple[str, Any]]:
-    """The parameters of models with the paths to them, by their identities."""
+    """Return the models' parameters with their paths, by identity."""
     found: dict[int, tuple[str, Any]] = {}
     for name, model in models.items():
         for path, parameter in model.named_parameters():
@@ -30,7 +30,7 @@ def parameters(models: Mapping[str, Any]) -> dict[int, tuple[str, Any]]:
 
 
 def optimized(optimizers: Mapping[str, Any]) -> dict[int, Any]:
-    """The tensors that optimizers change, by their identities."""
+    """Return the tensors that optimizers change, by identity."""
     return {id(tensor): tensor for optimizer in optimizers.values() for group in optimizer.param_groups
             for tensor in group["params"]}
 
@@ -40,7 +40,7 @@ def _names(pairs: list[tuple[str, Any]]) -> list[str]:
 
 
 def of_models(models: Mapping[str, Any]) -> Iterator[Finding]:
-    """What a module holds and does not know as its own; weights that are all alike."""
+    """Find parameters and modules that a module holds without registering them, and weights that are all equal."""
     for name, model in models.items():
         for path, module in model.named_modules():
             where = ".".join(part for part in (name, path) if part)
@@ -121,7 +121,7 @@ def _alike(parameter: Any, but_zero: bool = False) -> bool:
 
 def of_optimizers(models: Mapping[str, Any], optimizers: Mapping[str, Any], leaves: list[Any] | None
                   ) -> Iterator[Finding]:
-    """What an optimizer lacks, or has in vain."""
+    """Find parameters that no optimizer has, or that an optimizer has in vain."""
     ours, theirs = parameters(models), optimized(optimizers)
     reached = None if leaves is None else {id(leaf) for leaf in leaves}
     strangers = [key for key in theirs if key not in ours and (reached is None or key not in reached)]
@@ -193,7 +193,7 @@ def _is_first(optimizer: Any) -> bool:
 
 
 def of_losses(losses: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Finding]:
-    """A loss without a graph, or that is no number."""
+    """Find losses that have no graph or are not a single number."""
     for name, loss in losses.items():
         label = name or "the loss"
         if not loss.requires_grad:
@@ -277,7 +277,7 @@ def of_gradients(models: Mapping[str, Any], skip: frozenset[str] = frozenset()) 
 
 
 def of_modes(models: Mapping[str, Any], training: bool) -> Iterator[Finding]:
-    """A model that trains in evaluation mode."""
+    """Find a model that trains in evaluation mode."""
     for name, model in models.items():
         moody = [path for path, m in model.named_modules() if type(m).__name__ in MOODY and not m.training]
         if training and moody and not model.training:
@@ -291,7 +291,7 @@ def of_modes(models: Mapping[str, Any], training: bool) -> Iterator[Finding]:
 
 
 def of_containers(namespace: Mapping[str, Any]) -> Iterator[Finding]:
-    """Lists whose tensors all are the same memory, which was written over."""
+    """Find lists whose tensors all share one memory that was overwritten."""
     for name, value in namespace.items():
         is_list = isinstance(value, list) and len(value) > 1 and not name.startswith("_")
         if not is_list or not all(map(is_tensor, value[:100])):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def of_text(record: Recording, namespace: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Finding]:
-    """What the text of the cells that ran tells."""
+    """Find mistakes in the text of the cells that ran."""
     computed = {name for name, value in named_tensors(namespace) if value.requires_grad and not value.is_leaf
                 and "." not in name and "[" not in name}
     if not record.passes:
@@ -47,7 +47,7 @@ def of_text(record: Recording, namespace: Mapping[str, Any], models: Mapping[str
 
 
 def _assigned(loop: ast.AST) -> dict[str, list[Any]]:
-    """The statements of a loop that give a tensor a name, by name."""
+    """Return a loop's statements that assign to each name."""
     found: dict[str, list[Any]] = {}
     for inner in ast.walk(loop):
         targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target] if isinstance(
@@ -180,7 +180,7 @@ def _kept(loop: ast.AST, namespace: Mapping[str, Any], models: Mapping[str, Any]
 
 
 def _given(choice: ast.If) -> Iterator[tuple[str, ast.expr, int]]:
-    """The names that a condition's branch gives to values: ``a = x``, ``a, b = x, y``."""
+    """Yield the names that a branch assigns, with their values: ``a = x``, ``a, b = x, y``."""
     for part in (part for part in ast.walk(choice) if isinstance(part, ast.Assign)):
         for target in part.targets:
             several = isinstance(target, ast.Tuple) and isinstance(part.value, ast.Tuple)

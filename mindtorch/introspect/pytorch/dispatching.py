@@ -20,7 +20,8 @@ from .tensors import layout_of, owner_of, stream_name
 
 @cache
 def observing_mode() -> Any:
-    """The mode that tells an observer of operators: its class needs PyTorch's, so it is made when it is first used."""
+    """Return the mode that reports operators to an observer. Its class needs PyTorch's, so it is created on first use.
+    """
     torch = sys.modules["torch"]
 
     class Observing(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[name-defined]
@@ -59,8 +60,8 @@ def observing_mode() -> Any:
 
 
 def written_by(event: DispatchEvent) -> list[tuple[Any, int]]:
-    """The memories that an operator wrote to, by their storages, and the versions that this led to. The mode is told of
-    operators below the kernel that counts writes, so these are counted after the event.
+    """Return the storages that an operator wrote to, with the resulting versions. The mode sees operators below the
+    kernel that counts writes, so this event's are added.
     """
     positional, has_out = _writes(event.op)
     written = [given for given, writes in zip(event.inputs, positional, strict=False) if writes]
@@ -80,7 +81,7 @@ def _writes(name: str) -> tuple[tuple[bool, ...], bool]:
 
 
 def backward_roots() -> Sequence[Any]:
-    """The nodes that the running backward pass began with, as its caller's frame tells."""
+    """Return the nodes that the running backward pass began with, found in its caller's frame."""
     frame: Any = sys._getframe(1)
     engine = os.path.join(library_path(), "autograd", "graph.py")
     while frame is not None and not (frame.f_code.co_filename == engine and "t_outputs" in frame.f_locals):
@@ -90,8 +91,8 @@ def backward_roots() -> Sequence[Any]:
 
 
 def asked() -> tuple[str, str]:
-    """What asks for the operator that is running: ``backward`` and there the node by its name, or ``step of`` an
-    optimizer; both '' in a forward pass.
+    """Return the caller of the running operator: ``backward`` and the node's name, or ``step of`` and an optimizer;
+    both '' in a forward pass.
     """
     torch = pytorch()
     if torch is None:
@@ -112,7 +113,7 @@ def asked() -> tuple[str, str]:
 
 
 def _described(value: Any) -> Any:
-    """A tensor's metadata; lists of them for lists; everything else as it is."""
+    """Replace tensors by their metadata, also inside lists."""
     if is_pytorchs_tensor(value):
         look, memory = layout_of(value), owner_of(value)
         return TensorMeta(look.shape, look.dtype.name, look.stride, look.device, value.requires_grad, id(value),
@@ -123,19 +124,19 @@ def _described(value: Any) -> Any:
 
 
 def _device(values: Any) -> Any:
-    """The device that an operator runs on: that of a tensor that is not on the host, if there is one."""
+    """Return an operator's device: that of a tensor off the host, if there is one."""
     devices = [tensor.device for tensor in tensors_in(values)]
     return next((device for device in devices if device.type != "cpu"), devices[0] if devices else None)
 
 
 def _stream(device: Any) -> str | None:
-    """The stream that the operator went to; None on the host."""
+    """Return the stream that the operator went to, or None on the host."""
     asynchronous = device is not None and hasattr(getattr(sys.modules["torch"], device.type, None), "current_stream")
     return stream_name(device) if asynchronous and device.type != "cpu" else None
 
 
 def _key_set(values: Any, device: Any) -> tuple[str, ...]:
-    """The keys that the operator's kernel was looked for under: autograd's, if it records, and the backend's."""
+    """Return the keys under which the operator's kernel was looked up: autograd's, if it records, and the backend's."""
     kind = "cpu" if device is None else device.type
     backend = {"cpu": "CPU", "cuda": "CUDA", "mps": "MPS", "xpu": "XPU", "meta": "Meta"}.get(kind, "PrivateUse1")
     recorded = sys.modules["torch"].is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_in(values))
@@ -144,7 +145,7 @@ def _key_set(values: Any, device: Any) -> tuple[str, ...]:
 
 @cache
 def _path(func: Any, keys: tuple[str, ...]) -> tuple[tuple[str, ...], str, int]:
-    """The keys, and where the kernel of the last of them is registered, as PyTorch's table of kernels tells."""
+    """Return the keys, and the file and line where PyTorch's kernel table registers the last of them."""
     table = sys.modules["torch"]._C._dispatch_dump_table(func.name())
     found = re.search(rf"^{keys[-1]}: registered at (.*):(\d+) ", table, re.MULTILINE)
     return (keys, found[1], int(found[2])) if found else (keys, "", 0)

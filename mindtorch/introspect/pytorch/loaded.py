@@ -20,7 +20,7 @@ def pytorch() -> ModuleType | None:
 
 
 def quietly(answer: Answer) -> Answer:
-    """A function or method that runs outside of all modes, unrecorded, with no class's own ``__torch_function__``."""
+    """Wrap a function to run outside of all modes, unrecorded, without any class's ``__torch_function__``."""
 
     @wraps(answer)
     def outside(*args: Any) -> Any:
@@ -32,7 +32,7 @@ def quietly(answer: Answer) -> Answer:
 
 
 def library_path() -> str:
-    """The folder that PyTorch is in; a name that no file has, if it is not loaded."""
+    """Return PyTorch's folder, or a name that no file has if PyTorch is not loaded."""
     torch = pytorch()
     return "<PyTorch>" if torch is None else os.path.dirname(torch.__file__ or "")
 

@@ -17,7 +17,7 @@ from .tensors import dtype_of, ints, layout_of
 
 @quietly
 def root_of(tensor: Any) -> Any:
-    """The node behind a tensor that requires grad; of a leaf, the one that accumulates its gradient."""
+    """Return the node behind a tensor that requires grad; for a leaf, the node that accumulates its gradient."""
     torch = sys.modules["torch"]
     included, none = torch._C._dispatch_tls_local_include_set(), torch._C.DispatchKeySet.from_raw_repr(0)
     with torch._C._ForceDispatchKeyGuard(included, none):  # a mode is told below autograd, where no node is made
@@ -26,7 +26,7 @@ def root_of(tensor: Any) -> Any:
 
 @quietly
 def look_of(node: Any) -> NodeLook:
-    """What is known of a node."""
+    """Describe a node."""
     variable = getattr(node, "variable", None)
     tables = () if variable is None else (variable._backward_hooks, variable._post_accumulate_grad_hooks)
     hooks = tuple(hook_of(hook) for table in tables if table for hook in table.values())
@@ -51,8 +51,7 @@ def history(node: Any, length: int) -> Iterator[Any]:
 @contextmanager
 def watching_nodes(nodes: Iterable[Any], observer: Callable[[Any, Sequence[Any], Sequence[Any]], None]
                    ) -> Iterator[None]:
-    """A block in which an observer is told of each of these nodes that has run, of the gradients of its outputs, and of
-    those of its inputs.
+    """Report to an observer each of these nodes that runs in a block, with the gradients of its outputs and its inputs.
     """
     arrived: dict[int, Sequence[Any]] = {}
     with ExitStack() as block:
@@ -64,7 +63,7 @@ def watching_nodes(nodes: Iterable[Any], observer: Callable[[Any, Sequence[Any],
 
 
 def _kept(node: Any) -> tuple[list[Kept], bool]:
-    """What a node keeps, and whether it was freed."""
+    """Return a node's saved values, and whether they were freed."""
     found: list[Kept] = []
     for attribute in dir(node):
         raw, name = attribute.startswith("_raw_saved_"), attribute.removeprefix("_raw").removeprefix("_saved_")
@@ -88,7 +87,7 @@ def _kept(node: Any) -> tuple[list[Kept], bool]:
 
 
 def _saved(name: str, saved: Any, unpack: Callable[[], Any]) -> Kept | None:
-    """A saved tensor, which ``unpack`` returns, without asking the hooks that packed it; None if it was freed."""
+    """Return a saved tensor, which ``unpack`` reads, without running packing hooks; None if it was freed."""
     if saved.unpack_hook is not None:
         return Kept(name, "packed by a hook", is_tensor=True)
     tensor, version, stale = saved.data, None, False

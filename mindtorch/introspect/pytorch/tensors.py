@@ -38,7 +38,7 @@ def layout_of(tensor: Any) -> Layout:
 
 @quietly
 def owner_of(tensor: Any) -> Any:
-    """The storage under a tensor; of one that has none, the tensor itself."""
+    """Return the storage under a tensor, or the tensor itself if it has none."""
     return tensor.untyped_storage() if has_storage(tensor) else tensor
 
 
@@ -53,7 +53,7 @@ def dtype_of(dtype: Any) -> DType:
 
 
 def stream_name(device: Any) -> str:
-    """The name of a device's current stream in pictures, such as ``cuda:0 stream 0``, which is the default stream."""
+    """Return the name of a device's current stream, such as ``cuda:0 stream 0``, the default stream."""
     stream = getattr(sys.modules["torch"], device.type).current_stream(device)
     return f"{device} stream {getattr(stream, 'stream_id', 0)}"
 

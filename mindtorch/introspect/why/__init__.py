@@ -81,7 +81,7 @@ PYTHON = {
 
 
 def last_error() -> BaseException | None:
-    """The last error that the interpreter, or the notebook, has shown; None if there was none."""
+    """Return the last error that the interpreter or the notebook has shown, or None."""
     error = getattr(sys, "last_exc", None)
     return getattr(sys, "last_value", None) if error is None else error
 
@@ -122,7 +122,7 @@ def _indexed(code: str) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error, and those that it was raised from."""
+    """Yield an error and those that it was raised from."""
     seen: set[int] = set()
     following: BaseException | None = error
     while following is not None and id(following) not in seen:
@@ -132,8 +132,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _kinds(failure: Failure) -> Iterator[str]:
-    """What kinds of error one can be: what the program wrote tells most. Facts that are in a message of Python's are
-    put to the others.
+    """Yield the kinds that an error may be, those known from the program's text first. Facts in Python's own messages
+    are added to the others.
     """
     yield from RECOGNISED
     error = failure.error
@@ -166,7 +166,7 @@ def _found(failure: Failure) -> tuple[str, Diagnosis]:
 
 
 def _unknown(failure: Failure, reason: str = "") -> Diagnosis:
-    """What can honestly be said of an error that no row knows, or that its row could not make out."""
+    """Describe an error that no row knows, or that its row could not explain."""
     title = failure.message.strip().partition("\n")[0] or f"{type(failure.error).__name__} without a message"
     if isinstance(failure.error, SyntaxError):
         return Diagnosis(failure.error.msg, "Python could not read this as a program, so nothing of it has run.")

@@ -77,19 +77,19 @@ def like(name: str, there: Iterable[str], least: float = NEAR) -> list[str]:
 
 
 def _asked(name: str, meant: Iterable[str], title: str = "what there is") -> Groups:
-    """A name that does not exist, beside what may be meant."""
+    """Show a missing name beside those that may be meant."""
     found = tuple(meant)
     return Groups((Group("asked for", (name,), CLASH), Group(title, found or ("none",), GOOD if found else "")))
 
 
 def _spaces(root: str) -> dict[str, ModuleType]:
-    """The library's modules in which names are looked for, by how programs write them."""
+    """Return the library's modules in which names are looked up, by the way programs write them."""
     found = {short: sys.modules.get(f"{root}.{path}" if path else root) for path, short in SPACES.items()}
     return {short: module for short, module in found.items() if module is not None}
 
 
 def _elsewhere(name: str, owner: ModuleType) -> list[str]:
-    """The same name in other modules of the library, and what differs from it by its letters' case alone."""
+    """Return where other modules of the library have the name, or one that differs in case only."""
     spaces = _spaces(owner.__name__.partition(".")[0])
     public: dict[str, list[str]] = {short: [n for n in dir(space) if n[0] != "_"] for short, space in spaces.items()}
     own = next((short for short, space in spaces.items() if space is owner), "")
@@ -101,7 +101,7 @@ def _elsewhere(name: str, owner: ModuleType) -> list[str]:
 
 
 def no_name(failure: Failure, f: Fields) -> Diagnosis:
-    """A name that a module, a tensor or one of their classes does not have."""
+    """Explain a name that a module, a tensor or one of their classes does not have."""
     error: Any = failure.error
     name, owner = error.name, error.obj
     what = owner.__name__ if hasattr(owner, "__name__") else f"a {type(owner).__name__}"
@@ -141,13 +141,13 @@ def _in_module(space: str, name: str, owner: ModuleType | None, code: str = "{}"
 
 
 def no_module(failure: Failure, f: Fields) -> Diagnosis:
-    """An import of what mindtorch does not have."""
+    """Explain an import that mindtorch does not have."""
     space, name = (f.space, f.name) if f.name else f.module.rpartition(".")[::2]
     return _in_module(space, name, sys.modules.get(space), f"from {space} import {{}}")
 
 
 def no_attribute(failure: Failure, f: Fields) -> Diagnosis:
-    """A name that a module does not have."""
+    """Explain an attribute that a module does not have."""
     module, kind = f.module, type(f.module).__name__
     inner = [*module._parameters, *module._buffers, *module._modules]
     own = [key for key in vars(module) if not key.startswith("_") and key != "training"]
@@ -179,7 +179,7 @@ def no_attribute(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def no_optimizer_attribute(failure: Failure, name: str, kind: str, there: list[str]) -> Diagnosis:
-    """A name that an optimizer does not have."""
+    """Explain an attribute that an optimizer does not have."""
     fix, close = OPTIMIZERS.get(name), like(name, there)
     return Diagnosis(
         f"this {kind} has no {name}",

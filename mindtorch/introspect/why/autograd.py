@@ -21,7 +21,7 @@ LEAVES = 6  #: tensors at most that are listed
 
 
 def _outputs(failure: Failure) -> list[Any]:
-    """What backward was called on."""
+    """Return the tensors that backward was called on."""
     call = failure.called("backward", "grad")
     outputs = call.args[0] if call else ()
     return [t for t in ([outputs] if is_tensor(outputs) else outputs or ()) if is_tensor(t)]
@@ -95,7 +95,7 @@ def modified(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def _origin(failure: Failure, saved: Any) -> Involved:
-    """The tensor that a node keeps, or one that the program names and that shares its memory."""
+    """Return the tensor that a node saved, or a named one that shares its memory."""
     if saved is None:
         return Involved("saved", "", "", "", (), (), 0, "", None, True, "", 0)
     found = failure.involved(saved, "saved")
@@ -111,7 +111,7 @@ def _counted_together(tensor: Any, other: Any) -> bool:
 
 
 def _instead(label: str, writes: list[Write]) -> str:
-    """A write in place as one that makes a new tensor; '' if there is no such one."""
+    """Rewrite an in-place write as an operator that returns a new tensor, or return ''."""
     name = writes[-1].operator.partition(".")[0].removesuffix("()").rstrip("_") if writes else "add"
     if name in SIGNS or name == "an assignment with an operator":
         return f"{label} = {label} {SIGNS.get(name, '+')} …"
@@ -170,8 +170,8 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def _gone_through(failure: Failure, outputs: list[Any]) -> str:
-    """The name of another tensor that the program calls backward on, and whose graph has a part in common with that of
-    the outputs; '' if there is none.
+    """Return the name of another tensor that the program calls backward on and whose graph overlaps the outputs', or
+    ''.
     """
     called = {ast.unparse(node.func.value) for node in ast.walk(failure.wrote.source) if isinstance(node, ast.Call)
               and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"}
@@ -250,7 +250,7 @@ def no_graph(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def _detached_gradient(failure: Failure) -> str:
-    """The name of a gradient in the failing expression, one that was computed without a graph; '' if there is none."""
+    """Return the name of a gradient in the failing expression that was computed without a graph, or ''."""
     wrote = failure.wrote
     for node in ast.walk(wrote.node) if wrote.node is not None else ():
         if isinstance(node, ast.Attribute) and node.attr == "grad" and isinstance(node.value, ast.Name):
@@ -266,7 +266,7 @@ def _detached_gradient(failure: Failure) -> str:
 
 
 def nan(failure: Failure, f: Fields) -> Diagnosis:
-    """A gradient that is NaN, in anomaly mode."""
+    """Explain a NaN gradient found by anomaly mode."""
     node: Any = f.node
     function = re.sub(r"Backward\d*$", "", node.name()).lower() if node is not None else "an operator"
     cause, fixes = NAN.get(function, ("The gradient of the operator is infinite or undefined at its input.", (
@@ -315,7 +315,7 @@ def unused(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def _leaves(failure: Failure) -> tuple[str, ...]:
-    """The named leaves that the walk can reach."""
+    """Return the named leaves that backward can reach."""
     leaves = (library_of(node).node(node).variable for node in nodes_behind(_outputs(failure)))
     return tuple(dict.fromkeys(failure.name(leaf, "a leaf without a name") for leaf in leaves if leaf is not None))
 

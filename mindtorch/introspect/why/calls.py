@@ -224,7 +224,7 @@ def parentheses(name: str, wrong: str, right: str, what: str, cause: str) -> Dia
 
 
 def legacy_function(failure: Failure, f: Fields) -> Diagnosis | None:
-    """An ``autograd.Function`` that is made and called instead of applied."""
+    """Explain an ``autograd.Function`` that is instantiated and called instead of applied."""
     wrote = failure.wrote
     made = wrote.call.func if wrote.call is not None else None
     kind = wrote.value(made.func) if isinstance(made, ast.Call) else type(wrote.function)

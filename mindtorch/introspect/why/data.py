@@ -60,7 +60,7 @@ def unequal_samples(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def incomplete_dataset(failure: Failure, f: Fields) -> Diagnosis | None:
-    """A dataset that lacks a method."""
+    """Explain a dataset that lacks a method."""
     wrote = failure.wrote
     abstract = isinstance(failure.error, NotImplementedError) and "Dataset" in failure.message
     unsized = isinstance(failure.error, TypeError) and "has no len()" in failure.message
@@ -125,7 +125,7 @@ def other_lengths(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def no_samples(failure: Failure, f: Fields) -> Diagnosis | None:
-    """A loader that is to shuffle a dataset without samples."""
+    """Explain a loader that should shuffle a dataset without samples."""
     wrote = failure.wrote
     if "num_samples=0" not in failure.message or not wrote.arguments:
         return None
@@ -140,7 +140,7 @@ def no_samples(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def collated(failure: Failure, f: Fields) -> Diagnosis | None:
-    """Samples of a dataset that do not make a batch: one is None, or their shapes differ."""
+    """Explain samples that do not form a batch: one is None, or their shapes differ."""
     wrote, loader = failure.wrote, None
     for part in [wrote.node, *(wrote.call.args if wrote.call else ())]:
         found = part.iter if isinstance(part, ast.For) else part

@@ -32,7 +32,7 @@ def mixed(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def absent(failure: Failure, f: Fields) -> Diagnosis:
-    """A device that is not there."""
+    """Explain a device that is not there."""
     own = failure.library == "mindtorch"
     kind, what = ("npu", "an Ascend NPU, or its simulator") if own else ("cuda", "a GPU, where there is one")
     choice = f"device = '{kind}' if torch.{kind}.is_available() else 'cpu'"
@@ -60,7 +60,7 @@ def truth(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def late(failure: Failure, f: Fields) -> Diagnosis:
-    """An error of an operator on a stream, which the host learns of when it waits for the stream."""
+    """Explain a stream's error, which the host learns of when it waits for the stream."""
     # what the device says is CANN's text, in which the operator and the stream are named
     found = re.match(r"(aclnn\w+|aclrt\w+) failed on stream (\d+) of device \d+: (.*)", f.said)
     operator, stream, reason = found.groups() if found else ("an operator", "?", f.said or f.code)

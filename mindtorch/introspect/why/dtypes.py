@@ -30,7 +30,7 @@ def product(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def cast(failure: Failure, f: Fields) -> Diagnosis:
-    """A result that does not fit into the tensor that it is written to."""
+    """Explain a result that does not fit into the tensor that it is written to."""
     result, target, packet = f.result, f.target, failure.packet
     written = next((t for t in f.tensors if t.role == "out"), None) or next(
         (t for t in f.tensors if t.dtype == target), f.x)
@@ -114,7 +114,7 @@ def loss_target(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def loss_dtype(failure: Failure, f: Fields) -> Diagnosis:
-    """A loss whose target is of another dtype than its input: binary_cross_entropy, class probabilities."""
+    """Explain a loss whose target has another dtype than its input: binary_cross_entropy, class probabilities."""
     x, target = f.x, f.target
     fixes = [Fix("convert the target", f"{target}.to({x}.dtype)")]
     cause = "This loss computes with input and target element by element and converts neither."
@@ -198,7 +198,7 @@ def no_number(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def tensor_in_a_list(failure: Failure, f: Fields) -> Diagnosis:
-    """A tensor of several elements among the numbers of which a tensor is to be made."""
+    """Explain a tensor of several elements among the numbers given to ``torch.tensor``."""
     items = failure.wrote.arguments[0][0] if failure.wrote.arguments else "[…]"
     return Diagnosis(
         f"a tensor {f.tensor.size} stands where a number is expected",

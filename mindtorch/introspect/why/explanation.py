@@ -14,7 +14,7 @@ Fields = SimpleNamespace
 
 
 def text(shape: Sequence[int]) -> str:
-    """A shape as in a sentence: ``[2, 3]``."""
+    """Format a shape: ``[2, 3]``."""
     return f"[{', '.join(map(str, shape))}]"
 
 
@@ -170,29 +170,29 @@ Picture = Shapes | Places | Ruler | Steps | Groups | Bars
 
 
 def cells(shape: Iterable[int], clashing: Iterable[int] = (), good: Iterable[int] = ()) -> tuple[Cell, ...]:
-    """A shape's sizes, some of them marked by their dimensions."""
+    """Build the cells of a shape's sizes, some dimensions marked."""
     clashing, good = set(clashing), set(good)
     return tuple(Cell(str(size), CLASH if d in clashing else GOOD if d in good else "") for d, size in enumerate(shape))
 
 
 def whole(label: str, shape: Iterable[int], note: str = "") -> ShapeRow:
-    """A shape all of which does not fit."""
+    """Build the row of a shape that does not fit at all."""
     sizes = tuple(shape)
     return ShapeRow(label, cells(sizes, range(len(sizes))), note)
 
 
 def aside(label: str, lead: int, shape: Iterable[int], clashing: Iterable[int] = (), note: str = "") -> ShapeRow:
-    """A shape that begins some columns to the right."""
+    """Build the row of a shape that begins some columns to the right."""
     return ShapeRow(label, (*(None,) * lead, *cells(shape, clashing)), note)
 
 
 def plain(*tensors: Involved, note: Callable[[Involved], str] = lambda t: f"{t.dtype} on {t.device}") -> Shapes:
-    """The shapes of tensors, nothing marked."""
+    """Show the shapes of tensors, unmarked."""
     return Shapes(tuple(ShapeRow(t.label, cells(t.shape), note(t)) for t in tensors))
 
 
 def numbered(tensor: Involved, *wrong: int, negative: bool = False) -> Shapes:
-    """A shape under the numbers of its dimensions, also those that count from the end."""
+    """Show a shape under its dimensions' numbers, optionally also the negative ones."""
     ndim = len(tensor.shape)
     head = tuple(f"dim {d} ({d - ndim})" if negative else f"dim {d}" for d in range(ndim))
     return Shapes((ShapeRow("size" if negative else tensor.label, cells(tensor.shape, wrong)),), head)
@@ -207,7 +207,7 @@ def by_dtype(involved: Iterable[Involved], *wrong: str) -> Groups:
 
 
 def given(wrong: Iterable[str], *right: str) -> Groups:
-    """What was given beside what would be taken."""
+    """Show what was given beside what is accepted."""
     return Groups((Group("given", tuple(wrong), CLASH), Group("taken", right, GOOD)))
 
 

@@ -20,7 +20,7 @@ def positions(trace: TracebackType) -> tuple[int | None, int | None, int | None,
 
 
 def instruction_text(trace: TracebackType) -> str:
-    """The piece of source that a frame of a traceback was running: an expression, mostly a call; '' if not known."""
+    """Return the source that a frame of a traceback was running, mostly a call, or ''."""
     code = trace.tb_frame.f_code
     first, last, start, stop = positions(trace)
     if first is None or last is None or start is None or stop is None:
@@ -35,8 +35,8 @@ def instruction_text(trace: TracebackType) -> str:
 
 def written(text: str, caller: FrameType, called: CodeType, args: Sequence[Any], named: Mapping[str, Any]
             ) -> dict[int, str]:
-    """The expressions that a piece of source gives for the arguments of the function that it calls, by the arguments'
-    identities. ``args`` and ``named`` are the arguments of the operator that the function came to.
+    """Return the expressions written for the arguments of a called function, by the arguments' identities. ``args`` and
+    ``named`` are the arguments of the operator that it led to.
     """
     node: Any = parsed(text)
     taken = called.co_varnames[: called.co_argcount]
@@ -51,12 +51,12 @@ def written(text: str, caller: FrameType, called: CodeType, args: Sequence[Any],
 
 
 def _canonical(name: str, named: Mapping[str, Any]) -> str:
-    """The name of a parameter in an operator's schema: a function's ``input`` is its ``self``."""
+    """Return a parameter's name in the operator's schema: a function's ``input`` is ``self``."""
     return "self" if name == "input" and name not in named else name
 
 
 def parsed(text: str) -> Any:
-    """The expression in a piece of source, or the statement; None if it is neither."""
+    """Parse the expression or statement in a piece of source; None if it is neither."""
     for source in (f"({text})", text):  # an expression of several lines stood in brackets that are not part of it
         try:
             node: Any = ast.parse(source).body[0]
@@ -87,7 +87,7 @@ def _may_be(node: ast.expr, value: Any, frame: FrameType) -> bool:
 
 
 def _given(node: Any, caller: FrameType, called: str) -> list[ast.expr]:
-    """The operands of an operator, the arguments of a call, a method's object first."""
+    """Return an operator's operands, or a call's arguments, a method's object first."""
     if called == "__bool__" and not isinstance(node, ast.Call):
         return [node.operand if isinstance(node, ast.UnaryOp) else node]
     if isinstance(node, ast.BinOp):
@@ -114,7 +114,7 @@ def _iterates(function: ast.expr) -> bool:
 
 
 def _short(node: ast.expr) -> str:
-    """An expression as a name; '' if it is too long for one."""
+    """Return an expression as a name, or '' if it is too long."""
     text = ast.unparse(node)
     text = text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
     return text if len(text) <= LONGEST else ""
@@ -128,5 +128,5 @@ def _is_module(node: ast.expr, frame: FrameType) -> bool:
 
 
 def _value(node: ast.expr, frame: FrameType) -> Any:
-    """What a name means in a frame; None for anything else."""
+    """Return the value of a name in a frame, or None for other expressions."""
     return frame.f_locals.get(node.id, frame.f_globals.get(node.id)) if isinstance(node, ast.Name) else None

@@ -57,7 +57,7 @@ class Called:
         return self.op.packet if self.op else self.name
 
     def tensors(self) -> Iterator[tuple[str, Any]]:
-        """The tensors among the arguments, with the parameters' names."""
+        """Yield the tensors among the arguments, with the parameters' names."""
         for name, value in self.named.items():
             if is_tensor(value):
                 yield name, value
@@ -67,7 +67,7 @@ class Called:
                         yield f"{name}[{i}]", item
 
     def anew(self, label: str) -> str:
-        """The call of an in-place operator on ``label`` as one that makes a new tensor."""
+        """Rewrite an in-place operator on ``label`` as one that returns a new tensor."""
         name = self.packet.rstrip("_")
         return f"{label} {SIGNS[name]} …" if name in SIGNS else f"{label}.{name}({'…' * (len(self.args) > 1)})"
 
@@ -127,7 +127,7 @@ class Failure:
     # -- where ---------------------------------------------------------------------------------------------------------
 
     def called(self, *names: str) -> Called | None:
-        """The innermost call of one of these: operators by their names without overloads, or functions."""
+        """Return the innermost call of one of these operators (without overloads) or functions."""
         return next((call for call in [*self.outer, *self.calls][::-1] if call.packet in names), None)
 
     @property
@@ -206,7 +206,7 @@ class Failure:
         return dict(named_tensors(visible))
 
     def modules(self) -> Iterator[tuple[str, Any]]:
-        """The modules that the failing function's variables hold, and those in them, with the paths to them."""
+        """Yield the modules that the failing function's variables reach, with their paths."""
         spaces = [space for frame, _ in self.users[-1:] for space in (frame.f_locals, frame.f_globals)]
         for name, value in [item for space in spaces for item in list(space.items())]:
             if is_module(value) and not name.startswith("_"):
@@ -218,11 +218,11 @@ class Failure:
         return Names(self.named)
 
     def name(self, tensor: Any, role: str = "") -> str:
-        """What to call a tensor: its name, or that of the tensor it is a view of, or its role."""
+        """Name a tensor: by its name, its base's name, or its role."""
         return self.involved(tensor, role).label
 
     def involved(self, tensor: Any, role: str = "") -> Involved:
-        """What is known of a tensor."""
+        """Describe a tensor."""
         tensor = tensor if self._replayed is None else self._replayed.twins.original(tensor)
         library = library_of(tensor)
         layout, record = library.layout(tensor), library.record(tensor, 1)
@@ -236,12 +236,12 @@ class Failure:
             version=record.version, requires_grad=record.requires_grad, node=node, storage=storage_number(memory))
 
     def anew(self, tensor: Involved, outermost: bool = False) -> str:
-        """The call of the innermost operator, which works in place, as one that makes a new tensor."""
+        """Rewrite the innermost operator, which works in place, as one that returns a new tensor."""
         return self.calls[0 if outermost else -1].anew(tensor.label) if self.calls else ""
 
     def fields(self) -> Fields:
-        """What explanations fill in: the facts, and the arguments of the operators by their names, tensors as
-        ``Involved``; ``x`` is the first of the ``tensors``, ``indexed`` the one that was indexed.
+        """Return the fields that explanations fill in: the facts, and the operators' arguments by name, tensors as
+        ``Involved``. ``x`` is the first of the ``tensors``, ``indexed`` the indexed one.
         """
         calls = [call.named for call in (self.innermost, self.outermost) if call]
         values = {name: value for named in [*calls, self.facts] for name, value in named.items()}
@@ -254,11 +254,11 @@ class Failure:
         return fields
 
     def of_call(self, call: Called | None) -> tuple[Involved, ...]:
-        """The tensors of a call, each once."""
+        """Return the tensors of a call, each once."""
         return self._each(call.tensors() if call else ())
 
     def tensors(self) -> tuple[Involved, ...]:
-        """The tensors of the outermost operator; of an error in a method that calls none, those that it is about."""
+        """Return the tensors of the outermost operator, or those that the error is about if no operator was called."""
         if self.calls:
             return self.of_call(self.calls[0])
         facts = [(name, value) for name, value in self.facts.items() if is_tensor(value)]

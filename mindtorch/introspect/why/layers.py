@@ -12,7 +12,7 @@ MEANT = {1: ("samples", "channels", "length"), 2: ("samples", "channels", "heigh
 
 
 def refused(failure: Failure, f: Fields) -> Diagnosis | None:
-    """An input that does not fit the innermost layer or operator that it was given to."""
+    """Explain an input that does not fit the innermost layer or operator that received it."""
     call = next((call for call in failure.calls if call.packet in OPERATORS), None)
     if call is not None:
         return OPERATORS[call.packet](failure, f)
@@ -162,7 +162,7 @@ def recurrent(failure: Failure, module: Any, x: Any) -> Diagnosis | None:
 
 
 def _hidden(failure: Failure, module: Any, x: Any) -> Diagnosis | None:
-    """A hidden state of another shape than goes with the input."""
+    """Explain a hidden state whose shape does not match the input."""
     name, call = type(module).__name__, failure.outer[-1]
     given_ = call.args[1] if len(call.args) > 1 else call.keywords.get("hx")
     states = [given_] if is_tensor(given_) else list(given_ or ())

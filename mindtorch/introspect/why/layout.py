@@ -50,7 +50,7 @@ def view_stride(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def _filled(shape: tuple[int, ...], elements: int) -> tuple[int, ...]:
-    """A shape with its -1 replaced."""
+    """Replace the -1 in a shape."""
     known = math.prod(n for n in shape if n != -1)
     return tuple(elements // known if n == -1 and known else n for n in shape)
 

@@ -34,7 +34,7 @@ def _like(name: str, there: Iterable[str], least: float = 0.6) -> list[str]:
 
 
 def _names_like(asked: str, close: list[str]) -> Groups:
-    """A name that does not exist, beside those that look like it."""
+    """Show a missing name beside similar ones."""
     return Groups((Group("asked for", (asked,), CLASH),
                    Group("names like it", tuple(close) or ("none",), GOOD if close else "")))
 
@@ -43,7 +43,7 @@ def _names_like(asked: str, close: list[str]) -> Groups:
 
 
 def called(failure: Failure, f: Fields) -> Diagnosis | None:
-    """A module that was called with other arguments than its forward takes: Python's error, in the library's frame."""
+    """Explain a module called with other arguments than its forward takes: Python's error, in the library's frame."""
     call = next(iter(failure.outer[::-1]), None)
     if call is None or not hasattr(call.function, "forward"):
         return None
@@ -65,7 +65,7 @@ def called(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def absent_attribute(failure: Failure, f: Fields) -> Diagnosis:
-    """A name that a module does not have; a module that was never made has none at all."""
+    """Explain an attribute that a module does not have; a module that was never initialised has none."""
     never_made = "_parameters" not in vars(f.module)
     return before_init(failure, f) if never_made else absent.no_attribute(failure, f)
 
@@ -151,7 +151,7 @@ def state_dict(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def _renaming(missing: list[str], unexpected: list[str]) -> list[Fix]:
-    """A prefix that one side has and the other has not."""
+    """Suggest removing or adding a prefix that only one side has."""
     for theirs, ours in ((unexpected, missing), (missing, unexpected)):
         for long in theirs:
             short = next((key for key in ours if long.endswith(f".{key}")), None)
@@ -170,7 +170,7 @@ def _renaming(missing: list[str], unexpected: list[str]) -> list[Fix]:
 
 
 def no_gradient(failure: Failure, f: Fields) -> Diagnosis | None:
-    """What was done to a ``.grad`` that is None. Python raises this in the program's own frame."""
+    """Explain the use of a ``.grad`` that is None, which Python reports in the program's own frame."""
     call = failure.call()
     found = re.search(r"([\w.\[\]]+)\.grad\b(?!_)", call.text) if call else None  # in the program's line
     owner = failure.named.get(found[1]) if found else None
@@ -220,7 +220,7 @@ def _replaced(failure: Failure, label: str, owner: Any) -> Diagnosis:
 
 
 def not_optimized(failure: Failure, f: Fields) -> Diagnosis:
-    """What is no tensor among the parameters of an optimizer."""
+    """Explain an optimizer's parameter that is not a tensor."""
     kind = f.given.rpartition(".")[2]
     fixes = {"dict": Fix("groups are given alone, not mixed with tensors",
                          "optim.SGD([{'params': [w]}, {'params': [b]}], lr=0.1)"),
@@ -259,7 +259,7 @@ def unknown_operator(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def unknown_argument(failure: Failure, f: Fields) -> Diagnosis | None:
-    """A keyword that a function of the library does not have."""
+    """Explain a keyword that a function of the library does not have."""
     name, keyword = f.function.removesuffix(".__init__").rpartition(".")[2], f.keyword
     spaces = [sys.modules[space] for space in SPACES if space in sys.modules]
     function = next((getattr(space, name) for space in spaces if hasattr(space, name)), None)
@@ -298,7 +298,7 @@ def singular(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def pipeline(failure: Failure, f: Fields) -> Diagnosis:
-    """An operator that failed when a pipeline ran; ``__init__.explain`` adds why."""
+    """Explain an operator that failed when a pipeline ran; ``__init__.explain`` adds the reason."""
     queue, position = f.queue, f.position
     first = max(0, position - 3)
     steps = [Step("…", f"{first} that ran")] if first else []

@@ -24,12 +24,12 @@ IMPORTS = {"nn": "from torch import nn", "F": "import torch.nn.functional as F",
 
 
 def _size(value: Any) -> str:
-    """A value in a picture: of a tensor, its shape."""
+    """Describe a value briefly: a tensor by its shape."""
     return f"tensor {list(value.shape)}" if is_tensor(value) else type(value).__name__
 
 
 def attribute_of(failure: Failure, f: Fields) -> Diagnosis | None:
-    """An attribute of what is no tensor, where one was expected: a number, a tuple, None, a state dict, …"""
+    """Explain an attribute of a number, a tuple, None, a state dict, ..., where a tensor was expected."""
     error = failure.error
     if not isinstance(error, AttributeError) or is_tensor(error.obj) or is_module(error.obj) or not error.name:
         return None
@@ -219,7 +219,7 @@ def no_array(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def undefined(failure: Failure, f: Fields) -> Diagnosis | None:
-    """A name that was never imported, or a name of the library without ``torch.`` before it."""
+    """Explain a name that was never imported, or a library's name without ``torch.`` before it."""
     error = failure.error
     if not isinstance(error, NameError) or not isinstance(error.name, str):
         return None

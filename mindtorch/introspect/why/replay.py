@@ -51,12 +51,12 @@ class Replayed:
     twins: Twins = field(default_factory=Twins)
 
     def expressions(self, found: dict[int, str]) -> dict[int, str]:
-        """What the program wrote, by the identities of its own objects instead of their twins'."""
+        """Key the program's expressions by the identities of its own objects instead of their twins."""
         return {self.twins.identity(of): text for of, text in found.items()}
 
 
 def replayed(error: BaseException, traces: Sequence[TracebackType]) -> Replayed:
-    """What is found out of an error of PyTorch's; ``traces`` are the frames from the program's innermost on."""
+    """Find the facts of PyTorch's error; ``traces`` are the frames from the program's innermost outwards."""
     modules = list(_outer_calls(traces))
     for trace in reversed(traces):
         twins = Twins()
@@ -78,7 +78,7 @@ def replayed(error: BaseException, traces: Sequence[TracebackType]) -> Replayed:
 
 
 def _again(trace: TracebackType, twins: Twins) -> BaseException | None:
-    """What mindtorch raises where a frame of PyTorch's, or the program's, came to an error; None if it cannot be told.
+    """Return mindtorch's error for the frame in which PyTorch or the program failed, or None if it cannot be replayed.
     """
     frame = trace.tb_frame
     try:
@@ -107,7 +107,7 @@ def _again(trace: TracebackType, twins: Twins) -> BaseException | None:
 
 
 def _space(piece: ast.AST, frame: FrameType, twins: Twins) -> dict[str, Any]:
-    """The twins of what the names in a piece of syntax mean."""
+    """Return the twins of the names in a piece of syntax."""
     space: dict[str, Any] = {"__builtins__": BUILTINS}
     for node in ast.walk(piece):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
@@ -122,7 +122,7 @@ def _space(piece: ast.AST, frame: FrameType, twins: Twins) -> dict[str, Any]:
 
 
 def _piece(trace: TracebackType) -> ast.AST | None:
-    """The syntax that a frame was running: of an assignment to a part and of a condition, all of it."""
+    """Return the syntax that a frame was running: the whole statement of an assignment to a part, or of a condition."""
     first, last, start, stop = place = positions(trace)
     file = trace.tb_frame.f_code.co_filename
     if first is None or last is None or start is None or stop is None:
@@ -173,7 +173,7 @@ def _is_call_of_module(frame: FrameType) -> bool:
 
 
 def _outer_calls(traces: Sequence[TracebackType]) -> Iterator[Call]:
-    """The calls of modules, and of ``backward`` and ``grad``, from the outermost on."""
+    """Yield the calls of modules, ``backward`` and ``grad``, outermost first."""
     for depth, trace in enumerate(traces):
         frame = trace.tb_frame
         held = frame.f_locals
@@ -189,8 +189,8 @@ def _outer_calls(traces: Sequence[TracebackType]) -> Iterator[Call]:
 
 
 def _of_graph(outputs: Any, error: BaseException) -> tuple[str, dict[str, Any]] | None:
-    """What the graph behind the outputs tells of a backward pass that failed: a tensor that was written, a node that
-    was freed, or one whose gradient was NaN.
+    """Find in the outputs' graph why a backward pass failed: a tensor that was written, a freed node, or a NaN
+    gradient.
     """
     tensors = [outputs] if is_tensor(outputs) else [tensor for tensor in outputs if is_tensor(tensor)]
     looks = [(node, library_of(node).node(node)) for node in nodes_behind(tensors)]

@@ -20,7 +20,7 @@ OF_PARAMETERS = ("clip_grad_norm_", "clip_grad_value_", "get_total_norm", "param
 
 
 def _settings(failure: Failure) -> dict[str, Any]:
-    """What a class was called with, by its parameters."""
+    """Return a class's arguments by parameter."""
     wrote = failure.wrote
     named = {word.arg for word in wrote.call.keywords} if wrote.call else set()
     values = [value for _, value in wrote.arguments[:len(wrote.arguments) - len(named)]]
@@ -130,7 +130,7 @@ def rate_as_text(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def other_groups(failure: Failure, f: Fields) -> Diagnosis | None:
-    """An optimizer's state that was saved for other parameters."""
+    """Explain an optimizer's state that was saved for other parameters."""
     if not isinstance(failure.error, ValueError) or not failure.message.startswith("loaded state dict "):
         return None
     wrote = failure.wrote
@@ -193,7 +193,7 @@ def deep_copy(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def _computed(text: str, module: Any) -> Iterator[tuple[str, Any]]:
-    """The attributes of a module, and of those in it, that were computed."""
+    """Yield the computed tensors among the attributes of a module and those below it."""
     for path, part in module.named_modules():
         for key, kept in vars(part).items():
             if _is_computed(kept):

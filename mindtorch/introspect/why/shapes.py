@@ -41,7 +41,7 @@ def aligned(tensors: Sequence[Involved], note: str = "") -> Shapes:
 
 
 def broadcast_fixes(a: Involved, b: Involved) -> tuple[Fix, ...]:
-    """Changes of one tensor after which the two do broadcast: tried out, not guessed."""
+    """Return changes of one tensor after which the two broadcast, each verified."""
     found = []
     for one, other in ((b, a), (a, b)):
         if len(one.shape) == 2 and broadcasts(one.shape[::-1], other.shape):
@@ -68,7 +68,7 @@ def broadcast(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def _summands(failure: Failure) -> tuple[Involved, ...]:
-    """What addmm and the like add up: a tensor, and a product as if it were one."""
+    """Return the operands that addmm and its relatives add: a tensor, and the product as if it were one."""
     call = failure.innermost
     if call is None or call.packet not in ("addmm", "addmv", "addbmm", "baddbmm", "addr"):
         return ()
@@ -78,7 +78,7 @@ def _summands(failure: Failure) -> tuple[Involved, ...]:
 
 
 def grown(failure: Failure, f: Fields) -> Diagnosis:
-    """A result with more elements than what it is written into."""
+    """Explain a result with more elements than its destination."""
     first, *others = involved = failure.of_call(failure.innermost)
     wanted = tuple(max(column, key=lambda n: (n != 1, n)) for column in itertools.zip_longest(
         *(t.shape[::-1] for t in involved), fillvalue=1))[::-1]
@@ -127,7 +127,7 @@ def matrix_fixes(a: Involved, b: Involved) -> tuple[Fix, ...]:
 
 
 def _factors(failure: Failure) -> tuple[Involved, Involved]:
-    """The factors of a product, as the program gave them if it called ``matmul``."""
+    """Return the factors of a product, as given to ``matmul`` if the program called it."""
     call = failure.called("matmul") or failure.innermost
     matrices = [t for t in failure.of_call(call) if t.role not in ("input", "bias")]
     matrices = [t for t in matrices if not (t.role == "self" and call is not None and call.packet.startswith("add"))]
@@ -152,7 +152,7 @@ def batched(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def vectors(failure: Failure, f: Fields) -> Diagnosis:
-    """A matrix or a vector times a vector."""
+    """Explain a matrix or vector times a vector of another length."""
     a, b = _factors(failure)
     rows = (ShapeRow(a.label, cells(a.shape, [len(a.shape) - 1])), aside(b.label, len(a.shape) - 1, b.shape[:1], [0]))
     return Diagnosis(
@@ -205,7 +205,7 @@ def _listed(failure: Failure) -> tuple[Involved, ...]:
 
 
 def _some(rows: list[ShapeRow], number: int) -> tuple[ShapeRow, ...]:
-    """The rows of a long list of tensors around that with a number, and the first."""
+    """Select the first row of a long list, and those around a number."""
     kept = range(len(rows)) if len(rows) <= LISTED else [0, *range(max(1, number - 2), min(len(rows), number + 3))]
     found: list[ShapeRow] = []
     before = -1
@@ -276,7 +276,7 @@ def stack(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def target_shape(failure: Failure, f: Fields) -> Diagnosis:
-    """A target of class numbers that does not have the shape of the scores without their classes."""
+    """Explain class numbers whose shape is not that of the scores without the classes."""
     x, target = f.x, f.target
     wanted = (*x.shape[:1], *x.shape[2:]) if len(x.shape) > 1 else ()
     rows = (ShapeRow(x.label, cells(x.shape), "scores: [samples, classes, …]"),
@@ -292,7 +292,7 @@ def target_shape(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def loss_shapes(failure: Failure, f: Fields) -> Diagnosis:
-    """A target of another shape than the scores: the loss compares element with element."""
+    """Explain a target whose shape differs from the scores' in a loss that compares elementwise."""
     x, target = f.input, f.target
     code = (f"{target}.view_as({x})" if math.prod(x.shape) == math.prod(target.shape) else "")
     return Diagnosis(

@@ -16,12 +16,12 @@ from .explanation import (
 
 
 def s(count: int) -> str:
-    """The ending of a word of which there are so many."""
+    """Return the plural ending for a count."""
     return "" if count == 1 else "s"
 
 
 def of(condition: Callable[[Involved], bool], row: Callable[[Any], Diagnosis]) -> Callable[[Any], Diagnosis]:
-    """A row whose ``x`` is the first tensor of which something holds."""
+    """Apply a row with ``x`` set to the first tensor that meets a condition."""
     return lambda f: row(Fields(**{**vars(f), "x": next(filter(condition, f.tensors), f.x)}))
 
 

@@ -40,7 +40,7 @@ class Twins:
         self.elsewhere = False  #: whether the meta device stands for another, such as a GPU
 
     def of(self, value: Any) -> Any:
-        """The twin of a value.
+        """Return the twin of a value.
 
         Raises:
             NoTwin: if there is none.
@@ -56,7 +56,7 @@ class Twins:
         return self._made[id(value)][1]
 
     def original(self, value: Any) -> Any:
-        """What a value is the twin of, also inside of lists, tuples and dicts; a value that is no twin is returned."""
+        """Return the original of a twin, also inside lists, tuples and dicts; other values are returned unchanged."""
         if id(value) in self._originals:
             return self._originals[id(value)]
         if type(value) in (list, tuple):
@@ -64,7 +64,7 @@ class Twins:
         return {key: self.original(item) for key, item in value.items()} if type(value) is dict else value
 
     def identity(self, identity: int) -> int:
-        """The identity of what an object is the twin of; its own if it is none."""
+        """Return the identity of a twin's original, or the object's own."""
         return id(self._originals[identity]) if identity in self._originals else identity
 
     def _kinds(self) -> tuple[tuple[Callable[[Any], bool], Callable[[Any], Any]], ...]:
@@ -98,12 +98,13 @@ class Twins:
         return twin
 
     def _device(self, device: Any) -> Device:
-        """The host, or where nothing is computed."""
+        """Return the CPU for the CPU, and the meta device for any other."""
         self.elsewhere = self.elsewhere or str(device) not in ("cpu", "meta")
         return Device("cpu" if str(device) == "cpu" else "meta")
 
     def _module(self, module: Any) -> Any:
-        """A module of the library's own class; one of a class of the program's holds what it holds, and is not called.
+        """Build the twin of a library module; a module of the program's own class only holds its members and cannot be
+        called.
         """
         kind, state = type(module), vars(module)
         own = kind.__module__.startswith("torch.")
@@ -129,7 +130,7 @@ class Twins:
 
 
 def _array(array: np.ndarray) -> np.ndarray:
-    """A copy of an array that runs through memory in the same directions."""
+    """Copy an array, keeping the directions in which it runs through memory."""
     ways = tuple(slice(None, None, -1 if step < 0 else 1) for step in array.strides)
     return np.array(array[ways])[ways]
 
@@ -158,7 +159,7 @@ def _space(module: ModuleType) -> ModuleType:
 
 
 def _function(function: Any) -> Any:
-    """The function or class of the same name, at the same place."""
+    """Return mindtorch's function or class of the same name and place."""
     name = getattr(function, "__name__", "")
     for path in SPACES:
         if getattr(sys.modules.get(f"torch{path}"), name, None) is function:

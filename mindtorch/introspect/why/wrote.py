@@ -94,7 +94,7 @@ class Wrote:
         self.name = self.text(self.call.func) if self.call else ""
 
     def value(self, node: Any) -> Any:
-        """What an expression stands for, if that can be told without running anything; else ``UNKNOWN``."""
+        """Evaluate an expression as far as that runs nothing; else return ``UNKNOWN``."""
         match node:
             case ast.Constant():
                 return node.value
@@ -140,7 +140,7 @@ class Wrote:
 
     @staticmethod
     def text(node: Any) -> str:
-        """An expression as it is written."""
+        """Return an expression as written."""
         return "" if node is None else ast.unparse(node)
 
     @cached_property
@@ -158,14 +158,14 @@ class Wrote:
         return ast.Module(body, [])
 
     def assignments(self, name: str) -> Iterator[ast.expr]:
-        """What is assigned to a name, anywhere in the file or the notebook."""
+        """Yield the values assigned to a name anywhere in the file or the notebook."""
         for node in ast.walk(self.source):
             if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
                 yield node.value
 
 
 def _attribute(owner: Any, name: str) -> Any:
-    """An attribute that can be read without running code of the program's."""
+    """Return an attribute that can be read without running the program's code."""
     if owner is UNKNOWN or name.startswith("__"):
         return UNKNOWN
     if not isinstance(owner, (ModuleType, type)) and not is_tensor(owner):
