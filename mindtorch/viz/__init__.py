@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from .copying import copyable, without_buttons
     from .dispatch import dispatch_page, dispatch_text
     from .files import save_picture
-    from .glossary import glossary_page, glossary_text
+    from .glossary import glossary_page, glossary_text, magics_page
     from .graph import graph_page, graph_svg, graph_text
     from .memory import memory_page, memory_text
     from .module import module_page, module_text
     from .monitor import monitor_page, monitor_text, progress_page, progress_text
-    from .picture import picture
+    from .objects import picture
     from .pipeline import pipeline_page, pipeline_text
     from .profile import profile_page, profile_text
     from .ranks import ranks_page, ranks_text

@@ -1,11 +1,11 @@
-"""The glossary as a table: one thing a row, its name for an NPU, for a GPU and in PyTorch."""
+"""What words and magics mean, as tables: the glossary (names for an NPU, for a GPU, in PyTorch), the list of magics."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..introspect import Term
 from .html import Markup, in_text, page, row, table, tag
-from .palette import breakable
+from .palette import breakable, mono
 
 
 def glossary_page(terms: Sequence[Term]) -> Markup:
@@ -20,3 +20,10 @@ def glossary_page(terms: Sequence[Term]) -> Markup:
 
 
 glossary_text = in_text(glossary_page)
+
+
+def magics_page(rows: Iterable[tuple[str, str, str]]) -> Markup:
+    """Draw the list of magics: rows of a question, a magic and what it does."""
+    drawn = (row(question, mono(magic), does) for question, magic, does in rows)
+    return page(table(("question", "magic", "what it does"), drawn, "%name --help lists a magic's options"),
+                kind="magics")

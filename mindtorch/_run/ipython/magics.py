@@ -14,8 +14,6 @@ from IPython.display import SVG, Image
 from ... import distributed, introspect, viz
 from ..._creation import empty
 from ..._device import device as Device, get_default_device, set_default_device
-from ...viz.html import page, row, table
-from ...viz.palette import mono
 from .base import MagicGroup, Picture, magic
 
 #: The magics by what a reader asks.
@@ -84,11 +82,10 @@ class MindtorchMagics(MagicGroup):
     def mindtorch(self, line: str) -> Picture:
         """List the magics by the question that each answers."""
         parse_argstring(self.mindtorch, line)
-        rows = [row(question if name == names[0] else "", mono(f"{'%%' if name in OVER_CELLS else '%'}{name}"),
-                    " ".join(self.magics["line"][name].parser.description.split()).partition(". ")[0].rstrip("."))
-                for question, names in QUESTIONS.items() for name in names]
-        drawn = table(("question", "magic", "what it does"), rows, "%name --help lists a magic's options")
-        return Picture(page(drawn, kind="magics"))
+        return Picture(viz.magics_page(
+            (question if name == names[0] else "", f"{'%%' if name in OVER_CELLS else '%'}{name}",
+             " ".join(self.magics["line"][name].parser.description.split()).partition(". ")[0].rstrip("."))
+            for question, names in QUESTIONS.items() for name in names))
 
     @magic(line_magic, argument("--device", help="only tensors on this device"))
     def tensors(self, line: str) -> Picture:

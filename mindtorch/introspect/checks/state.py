@@ -42,27 +42,12 @@ def _names(pairs: list[tuple[str, Any]]) -> list[str]:
 def of_models(models: Mapping[str, Any]) -> Iterator[Finding]:
     """Find parameters and modules that a module holds without registering them, and weights that are all equal."""
     for name, model in models.items():
+        known = {id(part) for part in (*model.modules(), *model.parameters())}
         for path, module in model.named_modules():
             where = ".".join(part for part in (name, path) if part)
             for key, value in vars(module).items():
-                if key.startswith("_"):
-                    continue
-                items = list(value.values()) if isinstance(value, dict) else value
-                hidden = [item for item in items if is_module(item) or (is_tensor(item) and item.requires_grad)
-                          ] if isinstance(items, (list, tuple)) else []
-                known = {id(part) for part in (*model.modules(), *model.parameters())}
-                hidden = [item for item in hidden if id(item) not in known]
-                if hidden:
-                    yield _hidden(f"{where}.{key}", value, hidden)
-                elif is_tensor(value) and value.requires_grad and id(value) not in known and value.is_leaf:
-                    yield Finding(
-                        "plain tensor", f"{where}.{key} requires grad, and is no parameter",
-                        "A module knows nn.Parameter alone as its own: a plain tensor is missing from parameters(), so "
-                        "from the optimizer, from state_dict(), and stays where it is when the model moves.",
-                        (Fix("make it a parameter", f"self.{key} = nn.Parameter(torch.randn({list(value.shape)}))"),),
-                        (Groups((Group("a plain tensor", (f"{where}.{key}",), CLASH),
-                                 Group("parameters", tuple(n for n, _ in model.named_parameters())[:4] or ("none",),
-                                       GOOD))),))
+                if not key.startswith("_"):
+                    yield from _unregistered(model, f"{where}.{key}", value, known)
         yield from _repeated(name, model)
     matrices = [(path, p) for path, p in parameters(models).values() if len(p.shape) > 1 and p.shape[0] > 1]
     alike = [(path, p) for path, p in matrices if _alike(p)]
@@ -74,6 +59,23 @@ def of_models(models: Mapping[str, Any]) -> Iterator[Finding]:
             (Fix("begin at random", f"nn.init.kaiming_uniform_({alike[0][0]})"),
              Fix("zeros are for biases", "nn.init.zeros_(layer.bias)")),
             (Groups((Group("equal rows", tuple(_names(alike)[:4]), CLASH),)),))
+
+
+def _unregistered(model: Any, where: str, value: Any, known: set[int]) -> Iterator[Finding]:
+    """Find modules and parameters in an attribute that the model does not know as its own."""
+    items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    hidden = [item for item in items if is_module(item) or (is_tensor(item) and item.requires_grad)]
+    if hidden := [item for item in hidden if id(item) not in known]:
+        yield _hidden(where, value, hidden)
+    elif is_tensor(value) and value.requires_grad and id(value) not in known and value.is_leaf:
+        right = f"self.{where.rpartition('.')[2]} = nn.Parameter(torch.randn({list(value.shape)}))"
+        yield Finding(
+            "plain tensor", f"{where} requires grad, and is no parameter",
+            "A module knows nn.Parameter alone as its own: a plain tensor is missing from parameters(), so from the "
+            "optimizer, from state_dict(), and stays where it is when the model moves.",
+            (Fix("make it a parameter", right),),
+            (Groups((Group("a plain tensor", (where,), CLASH),
+                     Group("parameters", tuple(n for n, _ in model.named_parameters())[:4] or ("none",), GOOD))),))
 
 
 def _repeated(name: str, model: Any) -> Iterator[Finding]:
@@ -121,70 +123,76 @@ def _alike(parameter: Any, but_zero: bool = False) -> bool:
 
 def of_optimizers(models: Mapping[str, Any], optimizers: Mapping[str, Any], leaves: list[Any] | None
                   ) -> Iterator[Finding]:
-    """Find parameters that no optimizer has, or that an optimizer has in vain."""
+    """Find parameters that no optimizer has, or that an optimizer has in vain, and learning rates that are amiss."""
     ours, theirs = parameters(models), optimized(optimizers)
-    reached = None if leaves is None else {id(leaf) for leaf in leaves}
-    strangers = [key for key in theirs if key not in ours and (reached is None or key not in reached)]
-    if models and optimizers and strangers:
+    reached = {*ours, *theirs} if leaves is None else {id(leaf) for leaf in leaves}
+    strangers = [key for key in theirs if key not in ours and (leaves is None or key not in reached)]
+    if models and strangers:
         yield Finding(
             "other parameters", f"{len(strangers)} of the {len(theirs)} tensors that the optimizer changes are none of "
             "the model's",
-            "The model was made anew, or its parameters were replaced, after the optimizer was given them. It goes on "
-            "changing the old ones, which nobody uses.",
+            "The model was created anew, or its parameters were replaced, after the optimizer was given them. It still "
+            "changes the old ones, which nothing uses.",
             (Fix("make the optimizer after the model, and after what replaces its parameters",
                  "optimizer = optim.SGD(model.parameters(), lr=0.1)"),),
             (Groups((Group("the optimizer has", (f"{len(strangers)} tensors of another model",), CLASH),
                      Group("the model has", tuple(name for name, _ in list(ours.values())[:4]), GOOD))),))
-    missing = [(name, p) for key, (name, p) in ours.items() if p.requires_grad and key not in theirs
-               and (reached is None or key in reached)]
-    if optimizers and missing and len(strangers) < len(theirs):
+    missing = [name for key, (name, p) in ours.items() if p.requires_grad and key not in theirs and key in reached]
+    if missing and len(strangers) < len(theirs):
+        yield _missing(missing, [name for key, (name, _) in ours.items() if key in theirs])
+    if frozen := [name for key, (name, p) in ours.items() if key in theirs and not p.requires_grad]:
         yield Finding(
-            "not in the optimizer",
-            f"{numbers(_names(missing))} {'are' if len(missing) > 1 else 'is'} trained by nobody",
-            f"{'They get' if len(missing) > 1 else 'It gets'} gradients, and no optimizer was given "
-            f"{'them' if len(missing) > 1 else 'it'}: the values stay what they are.",
-            (Fix("give the optimizer all parameters", "optim.SGD(model.parameters(), lr=0.1)"),
-             Fix("or add these", f"optimizer.add_param_group({{'params': [{missing[0][0]}]}})"),
-             Fix("or, if they are to stay, say so", f"{missing[0][0]}.requires_grad_(False)")),
-            (Groups((Group("in the optimizer", tuple(_names([ours[k] for k in ours if k in theirs])[:4]) or ("others",),
-                           GOOD),
-                     Group("not in it", tuple(_names(missing)[:4]), CLASH))),))
-    frozen = [(name, p) for key, (name, p) in ours.items() if key in theirs and not p.requires_grad]
-    if frozen:
-        yield Finding(
-            "frozen", f"{numbers(_names(frozen))} {'are' if len(frozen) > 1 else 'is'} in the optimizer, and frozen",
+            "frozen", f"{numbers(frozen)} {'are' if len(frozen) > 1 else 'is'} in the optimizer, and frozen",
             "requires_grad is False, so no gradient comes, and the optimizer passes them over.",
-            (Fix("let them learn", f"{frozen[0][0]}.requires_grad_()"),
+            (Fix("let them learn", f"{frozen[0]}.requires_grad_()"),
              Fix("or leave them out of the optimizer", "[p for p in model.parameters() if p.requires_grad]")),
-            (Groups((Group("frozen", tuple(_names(frozen)[:4]), CLASH),)),))
+            (Groups((Group("frozen", tuple(frozen[:4]), CLASH),)),))
     for name, optimizer in optimizers.items():
-        rates = [group.get("lr") for group in optimizer.param_groups]
-        if any(rate == 0 for rate in rates if isinstance(rate, (int, float))) and _is_first(optimizer):
-            yield Finding("no learning rate", f"the learning rate of {name or 'the optimizer'} is 0",
-                          "Each step adds the learning rate times a direction: nothing changes.",
-                          (Fix("choose one", "optim.SGD(model.parameters(), lr=0.1)"),),
-                          (Groups((Group("lr", ("0",), CLASH), Group("often", ("0.1 (SGD)", "0.001 (Adam)"), GOOD))),))
-        faded = [(group["initial_lr"], rate) for group, rate in zip(optimizer.param_groups, rates, strict=True)
-                 if isinstance(rate, float) and 0 < rate < FADED * group.get("initial_lr", 0)]
-        if faded:
-            begin, rate = faded[0]
-            yield Finding(
-                "learning rate faded",
-                f"the learning rate of {name or 'the optimizer'} has fallen from {begin} to {rate:.0e}",
-                "A scheduler multiplies it at each of its steps. Called for each batch instead of each epoch, it takes "
-                "as many steps in one epoch as it was meant to take in all: after that nothing changes.",
-                (Fix("call it once an epoch, after the loop over the batches", "scheduler.step()"),
-                 Fix("or give it the number of all batches", "CosineAnnealingLR(optimizer, epochs * len(loader))")),
-                (Steps((Step("lr at first", f"{begin}", GOOD), Step("scheduler.step()", "again and again"),
-                        Step("lr now", f"{rate:.0e}", CLASH))),))
-        rate = max((rate for rate in rates if isinstance(rate, (int, float))), default=0)
-        if rate > 0.3 and "Adam" in type(optimizer).__name__:
-            yield Finding(
-                "large learning rate", f"a learning rate of {rate} is much for {type(optimizer).__name__}",
-                "Adam divides by the size of gradients, so each step changes each parameter by about the learning "
-                "rate, whatever the loss is like: weights are of the size of 0.1.",
-                (Fix("begin with the default", f"optim.{type(optimizer).__name__}(model.parameters(), lr=0.001)"),),
-                (Groups((Group("lr", (str(rate),), CLASH), Group("often", ("0.001",), GOOD))),))
+        yield from _rates(name or "the optimizer", optimizer)
+
+
+def _missing(names: list[str], there: list[str]) -> Finding:
+    """Report parameters that get gradients and that no optimizer has."""
+    several = len(names) > 1
+    return Finding(
+        "not in the optimizer",
+        f"no optimizer has {numbers(names)}: {'they' if several else 'it'} will not be trained",
+        f"{'They get' if several else 'It gets'} gradients, and no optimizer was given {'them' if several else 'it'}: "
+        "the values stay as they are.",
+        (Fix("give the optimizer all parameters", "optim.SGD(model.parameters(), lr=0.1)"),
+         Fix("or add these", f"optimizer.add_param_group({{'params': [{names[0]}]}})"),
+         Fix("or, if they are to stay, say so", f"{names[0]}.requires_grad_(False)")),
+        (Groups((Group("in the optimizer", tuple(there[:4]) or ("others",), GOOD),
+                 Group("not in it", tuple(names[:4]), CLASH))),))
+
+
+def _rates(name: str, optimizer: Any) -> Iterator[Finding]:
+    """Find learning rates of zero, rates that a scheduler has used up, and rates too large for Adam."""
+    kind = type(optimizer).__name__
+    rates = [(rate, group.get("initial_lr", 0)) for group in optimizer.param_groups
+             if isinstance(rate := group.get("lr"), (int, float))]
+    if any(rate == 0 for rate, _ in rates) and _is_first(optimizer):
+        yield Finding("no learning rate", f"the learning rate of {name} is 0",
+                      "Each step adds the learning rate times a direction: nothing changes.",
+                      (Fix("choose one", "optim.SGD(model.parameters(), lr=0.1)"),),
+                      (Groups((Group("lr", ("0",), CLASH), Group("often", ("0.1 (SGD)", "0.001 (Adam)"), GOOD))),))
+    for rate, begin in [(rate, begin) for rate, begin in rates if 0 < rate < FADED * begin][:1]:
+        yield Finding(
+            "learning rate faded", f"the learning rate of {name} has fallen from {begin} to {rate:.0e}",
+            "A scheduler multiplies it at each of its steps. Called for each batch instead of each epoch, it takes "
+            "as many steps in one epoch as it was meant to take in all: after that nothing changes.",
+            (Fix("call it once an epoch, after the loop over the batches", "scheduler.step()"),
+             Fix("or give it the number of all batches", "CosineAnnealingLR(optimizer, epochs * len(loader))")),
+            (Steps((Step("lr at first", f"{begin}", GOOD), Step("scheduler.step()", "again and again"),
+                    Step("lr now", f"{rate:.0e}", CLASH))),))
+    largest = max((rate for rate, _ in rates), default=0)
+    if largest > 0.3 and "Adam" in kind:
+        yield Finding(
+            "large learning rate", f"a learning rate of {largest} is much for {kind}",
+            "Adam divides by the size of gradients, so each step changes each parameter by about the learning "
+            "rate, whatever the loss is like: weights are of the size of 0.1.",
+            (Fix("begin with the default", f"optim.{kind}(model.parameters(), lr=0.001)"),),
+            (Groups((Group("lr", (str(largest),), CLASH), Group("often", ("0.001",), GOOD))),))
 
 
 def _is_first(optimizer: Any) -> bool:
