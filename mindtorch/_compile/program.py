@@ -30,14 +30,15 @@ from .fusion import FLOATS, PRODUCTS, Group, groups_of
 from .graph import Graph, Step, Value
 from .kernels import KernelWriter
 from .observing import told
-from .running import Extern, row_of, strided
+from .running import BY_NUMPY, Extern, row_of, strided
 
 numbers = itertools.count(1)
 #: Rows that are few enough to be added up in any order.
 ROWS = 256
 #: Names that programs have already.
 RESERVED = frozenset({*kwlist, "aten", "kernels", "numba", "range", "len", "at", "block", "inputs", "buffers",
-                      *(f"work_{i}" for i in range(100))})
+                      *(dtype.name for dtype in BY_NUMPY.values()), *(f"work_{i}" for i in range(100)),
+                      *(f"ones_{i}{kind}" for i in range(ROWS + 1) for kind in ("", "_of_float64"))})
 
 
 @dataclass
@@ -95,6 +96,7 @@ class Writer:
                                       "inf": inf, "strided": strided}
         self.groups: dict[str, Group] = {}
         self.spelled: dict[Value, str] = {}
+        self.taken = {*RESERVED, graph.name}
         self.buffers: list[Buffer] = []
         self.layouts: list[tuple[int, tuple[int, ...], Any]] = []
         self.buffered: list[str] = []
@@ -102,9 +104,10 @@ class Writer:
 
     def unique(self, wanted: str) -> str:
         """A name that the program does not use yet."""
-        taken = {*RESERVED, self.graph.name, *self.names, *self.spelled.values(), *self.buffered}
-        return next(name for name in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(1)))
-                    if name not in taken)
+        found = next(name for name in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(1)))
+                     if name not in self.taken and name not in self.names)
+        self.taken.add(found)
+        return found
 
     def spell(self, value: Value) -> str:
         """The name of a value."""
@@ -222,7 +225,7 @@ class Writer:
         for name in (wanted, *(f"{wanted}_{i}" for i in range(1, 1000))):
             if self.names.get(name, None) is value and name in self.names:
                 return name
-            if name not in self.names and name not in self.spelled.values():
+            if name not in self.names and name not in self.taken:
                 self.names[name] = value
                 return name
         raise CannotCompile("too many arguments without a literal")

@@ -6,6 +6,7 @@ and a call whose result may differ the next time (a clock, a file, a random numb
 """
 from __future__ import annotations
 
+import cProfile
 import gc
 import os
 import sys
@@ -65,7 +66,10 @@ LOOKS = _codes(
 
 
 def _end(profile: Any, collects: bool, gone: Any = None) -> None:
-    sys.setprofile(profile)
+    if isinstance(profile, cProfile.Profile):  # which cannot be called
+        profile.enable()
+    else:
+        sys.setprofile(profile)
     if collects:
         gc.enable()
 

@@ -17,14 +17,14 @@ from mindtorch._compile import kernels
 
 
 def lines(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in text.split(" ; ")]
+    return " ".join(text.split()).split(" ; ")
 
 
 #: Lines; ``{x}`` and ``{y}`` are tensors, ``{i}`` is a small number, ``{d}`` a dimension, ``{f}`` a factor.
 VIEWS = lines("""
     {x}[{i}] ; {x}[{i}:] ; {x}[..., {i}] ; {x}[None] ; {x}[::2] ; {x}[:, {i}] ; {x}.t() ; {x}.mT ;
     {x}.transpose(0, -1) ; {x}.reshape(-1) ; {x}.flatten() ; {x}.view(-1) ; {x}.view(2, -1) ; {x}.reshape(2, -1) ;
-    {x}.unsqueeze({d}) ; {x}.squeeze(0) ; {x}.squeeze() ; {x}.unbind(0)[{i}] ; {x}.unbind(-1)[0] ;
+    {x}.unsqueeze({d}) ; {x}.squeeze(0) ; {x}.squeeze() ; {x}.unbind(-1)[{i}] ; {x}.unbind(0)[0] ;
     {x}.chunk(2, -1)[0] ; {x}.split(1)[{i}] ; {x}.diagonal() ; {x}.detach() ; {x}.expand(2, *{x}.shape) ;
     {x}.movedim(0, -1) ; {x}.narrow(-1, 1, 1) ; {x}[{i}, 0] ; {x}[0][{i}] ; {x}.select(-1, {i}) ;
     {x}.unfold(-1, 2, 1) ; {x}.view_as({x}) ; {x}.contiguous() ; {x}.data ; {x}.as_strided((2,), (1,), 1) ;

@@ -4,6 +4,7 @@ is asked where it is installed.
 from __future__ import annotations
 
 import copy
+import cProfile
 import gc
 import pickle
 import threading
@@ -11,6 +12,7 @@ import time
 import weakref
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import mindtorch as torch
@@ -71,6 +73,16 @@ def test_true_and_one_and_one_point_nought_are_different_values() -> None:
     assert compiled(x).dtype is torch.int64
     box.n = 1.0
     assert compiled(x).dtype is torch.float32
+
+
+def test_the_elements_of_numpy_arrays_are_guarded() -> None:
+    weights = np.array([1.0, 2.0])
+    compiled, x = torch.compile(lambda x: x * float(weights[0]), fullgraph=True), torch.ones(2)
+    assert compiled(x).tolist() == [1, 1]
+    weights[0] = 3
+    assert compiled(x).tolist() == [3, 3] and len(entries(compiled)) == 2
+    weights = np.ones(1 << 20)
+    assert "elements guards do not compare" in reason_of(lambda x: x * float(weights[0]), x)
 
 
 def test_a_method_and_the_classes_of_objects_are_guarded() -> None:
@@ -271,6 +283,31 @@ def test_arguments_that_share_memory_have_one_program_unless_it_writes_there() -
         assert compiled(x, torch.ones(3)).tolist() == [4, 4, 4] and x.tolist() == [2, 2, 2]
 
 
+def test_what_data_returns_is_recorded_outside_of_the_graph_of_derivatives() -> None:
+    def function(x, y):
+        z = x * y
+        z.data[0] = 5
+        return z + x.data * y.T.data.T
+
+    compiled = torch.compile(function, fullgraph=True)
+    x, y = torch.ones(2, 3, requires_grad=True), torch.full((2, 3), 2.0)
+    for _ in range(3):
+        result = compiled(x, y)
+        assert result.tolist() == [[7, 7, 7], [4, 4, 4]]
+        assert torch.autograd.grad(result.sum(), x)[0].tolist() == y.tolist()
+
+
+def test_a_tensor_that_is_returned_twice_is_one() -> None:
+    def function(x):
+        part = (y := x * 2)[0]
+        return part, y, {"again": part}, part[:1], x
+
+    compiled, x = torch.compile(function, fullgraph=True), torch.ones(2, 3)
+    for _ in range(3):
+        part, y, again, first, given = compiled(x)
+        assert part is again["again"] and part._base is y is first._base and given is x
+
+
 def test_views_that_leave_share_memory_with_their_base() -> None:
     compiled, x = torch.compile(lambda x: (x.t(), (y := x + 1), y[0]), fullgraph=True), torch.zeros(2, 3)
     for _ in range(2):
@@ -363,6 +400,14 @@ def test_gradients_arrive_at_what_the_inputs_were_made_of() -> None:
 
 
 # -- other modes, threads, errors --------------------------------------------------------------------------------------
+
+def test_a_call_is_recorded_under_a_profiler() -> None:
+    compiled, x = torch.compile(lambda x: x * 2 + 1), torch.ones(2)
+    profile = cProfile.Profile()
+    results = profile.runcall(lambda: [compiled(x).tolist(), sorted([1]), compiled(x).tolist()])
+    assert results[0] == results[2] == [3, 3]
+    assert any("sorted" in entry.code for entry in profile.getstats() if isinstance(entry.code, str))
+
 
 def test_an_observer_sees_what_a_fused_kernel_did() -> None:
     compiled, x = torch.compile(lambda x: ((x + 1) * 2).tanh().sum()), torch.ones(4)
