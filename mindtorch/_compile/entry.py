@@ -16,7 +16,7 @@ from .._dispatch.keys import AUTOGRAD, OBSERVED
 from .._dispatch.local import local
 from .._tensor import from_array
 from .breaks import CannotCompile, GraphBreak
-from .graph import Graph, Value
+from .graph import Graph, Step, Value
 from .guards import Guards
 from .joint import Joint, repeat, trace
 from .outputs import Output, Outputs, returned
@@ -94,6 +94,16 @@ class CompiledFunctionBackward(Node):
         self._inputs, self._saved, self._freed = (), (), True
 
 
+def check_strides(steps: list[Step]) -> None:
+    """Raise CannotCompile if a step lays out the whole memory of a tensor that is a part of it: arrays know no more."""
+    for step in steps:
+        if step.op.packet.startswith("as_strided"):
+            source = step.args[0]
+            size = source.size * source.dtype.itemsize
+            if source.offset or not source.is_contiguous or source.memory.nbytes() != size:
+                raise CannotCompile(f"aten::{step.op.name} reaches beyond {source.name}")
+
+
 class Entry:
     """What was compiled for calls that satisfy some guards, or why they run as they are written."""
 
@@ -128,11 +138,13 @@ class Entry:
         self.structure, self.roots = outputs.describe(result), outputs.roots
         self.outputs = [*outputs.found.values()]
         self._find_writes(first, values, inputs)
+        check_strides(first.steps)
         self.recorded = Graph(values, first.steps, self.roots, first.constants, "recorded")
         self.is_repeatable = not self.written and not any(step.is_random for step in first.steps)
         self.joint = joint = trace(first, values, self.roots, local.grad_enabled)
         self._write_forward(joint)
         if joint.backward is not None:
+            check_strides(joint.backward.steps)
             self._write_backward(joint, joint.backward)
 
     def _find_writes(self, first: FirstCall, values: list[Value], inputs: list[Any]) -> None:
@@ -227,6 +239,6 @@ class Entry:
                 return self.links
         wanted = self.joint.wanted
         links = tuple([(number, *inputs[number]._grad_edge()) for number in wanted])
-        if min(wanted, default=0) >= len(self.guards.inputs) and all(inputs[number].is_leaf for number in wanted):
+        if min(wanted, default=0) >= self.guards.count and all(inputs[number].is_leaf for number in wanted):
             self.links, self.leaves = links, [(inputs[number], inputs[number]._accumulator) for number in wanted]
         return links

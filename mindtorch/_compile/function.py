@@ -162,7 +162,6 @@ class CompiledFunction:
                 first.stop(break_here(str(error)))
             with Watch(state, first.stop):
                 result = self.function(*args, **kwargs)
-            state.on_tensor = lambda tensor: None  # which held on to all tensors of the call
         if first.interrupted:
             return result
         start = perf_counter()
@@ -192,6 +191,9 @@ class CompiledFunction:
                     guards.finish([])
                 except CannotCompile:  # tensors without arrays: none of the arguments is guarded
                     guards.check = lambda args, kwargs: []
+        finally:  # what the call made is freed with it, not when the garbage is collected
+            state.on_tensor = lambda tensor: None
+            first.forget()
         entry.seconds = perf_counter() - start
         self.entries.append(entry)
         return result

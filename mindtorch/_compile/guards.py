@@ -29,7 +29,8 @@ class Guards:
         self.state = State()
         self.conditions: list[str] = []  #: in Python, on ``args`` and ``kwargs``
         self.said: list[str] = []  #: the same for readers
-        self.inputs: list[tuple[str, Any, str]] = []  #: of the arguments' tensors: expression, tensor, name
+        self.inputs: list[tuple[str, Any, str]] = []  #: expression, tensor and name of the arguments' tensors
+        self.count = 0  #: of them
         self.names: dict[str, Any] = {"local": local, "same": same, "get_default_dtype": get_default_dtype,
                                       "get_default_device": get_default_device}
         self.check: Callable[[Any, Any], Any] = lambda args, kwargs: None
@@ -112,6 +113,7 @@ class Guards:
         names = dict(self.names)
         exec(compile(self.source, file, "exec"), names)
         self.check = names["guards"]
+        self.count, self.inputs, self.state.tensors = len(self.inputs), [], []
 
     def _tensor(self, spelled: str, tensor: Any, name: str, is_argument: bool) -> str:
         shape = tuple(tensor.shape)

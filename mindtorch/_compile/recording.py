@@ -216,6 +216,10 @@ class FirstCall(Recording):
         if first and self.fullgraph and threading.get_ident() == self.thread:
             raise unsupported(self.reason)
 
+    def forget(self) -> None:
+        """Release the tensors of the call."""
+        self.kept, self.memories, self._recorders = {}, {}, {}
+
     def _settle(self) -> None:
         """Give the tensors back as they were."""
         marked = [reference() for reference in self._marked]
