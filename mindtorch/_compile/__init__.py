@@ -1,16 +1,17 @@
-"""The compiler behind ``torch.compile``, in the order in which a call goes through it.
+"""The compiler behind ``torch.compile``, in the order in which it handles a call.
 
 ================  ==========================================================================  ===================
 file              idea                                                                        in PyTorch
 ================  ==========================================================================  ===================
-``state``         what Python state a call can read                                           TorchDynamo's guards
-``watch``         which functions run while a call is recorded                                TorchDynamo
-``recording``     operators are recorded in pipeline mode; what ends that is a graph break    TorchDynamo
-``guards``        a Python function that says whether a program still fits                    TorchDynamo's guards
-``joint``         the graph of the derivative, and what is saved for it                       AOTAutograd
+``state``         the Python state that a call can read                                       TorchDynamo's guards
+``watch``         the functions that run while a call is recorded                             TorchDynamo
+``recording``     operators, recorded in pipeline mode until a graph break                    TorchDynamo
+``guards``        a Python function that checks whether a program still fits                  TorchDynamo's guards
+``joint``         the graph of the derivative, and the tensors saved for it                   AOTAutograd
 ``passes``        functionalisation, common subexpressions, constants, dead code              AOTAutograd, Inductor
-``fusion``        which steps become one kernel                                               Inductor's scheduler
-``program``       the Python that runs, and where its arrays lie                              Inductor's code
+``fusion``        the steps that become one kernel                                            Inductor's scheduler
+``program``       the Python that runs, and the memory of its arrays                          Inductor's code
+``outputs``       the result of a call, and the views in it                                   AOTAutograd
 ``function``      compiled functions: programs by guards, and their node in autograd's graph  Dynamo, AOTAutograd
 ================  ==========================================================================  ===================
 """

@@ -13,7 +13,7 @@ from .modules import OptimizedModule
 from .recording import is_recording
 
 Model = TypeVar("Model", bound=Callable[..., Any])
-#: What may be named as backend: all of them make programs of NumPy here, but for ``eager``, which replays operators.
+#: The names of backends. All of them make programs of NumPy here.
 BACKENDS = ("inductor", "aot_eager", "eager")
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 _compiled: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
@@ -21,11 +21,12 @@ _compiled: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "inductor",
             mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False) -> Any:
-    """A function or module that runs as an optimised program, recorded when it is first called with arguments of these
-    shapes, dtypes and values; also a decorator (``torch.compile``). ``torch._dynamo.explain(f)(x)`` shows the program.
+    """Return a function or module that runs as an optimised program; also a decorator (``torch.compile``).
 
-    Each new shape makes a program of its own, also where ``dynamic`` is set. Where a call cannot be one graph it runs
-    as it is written; with ``fullgraph`` that is an error. ``mode`` and ``options`` make no difference on a CPU.
+    The program is recorded at the first call with arguments of given shapes, dtypes and values;
+    ``torch._dynamo.explain(f)(x)`` shows it. Each new shape makes a program of its own, even if ``dynamic`` is set. A
+    call that cannot be one graph runs as it is written; with ``fullgraph`` it raises. ``mode`` and ``options`` make no
+    difference on a CPU.
 
     Raises:
         RuntimeError: if both ``mode`` and ``options`` are given, or the mode does not exist.

@@ -1,4 +1,4 @@
-"""Graph breaks: why a function, or a part of it, cannot become a graph, and where (TorchDynamo's graph breaks)."""
+"""Graph breaks: why and where a function cannot become a graph (TorchDynamo's graph breaks)."""
 from __future__ import annotations
 
 import sys
@@ -13,7 +13,7 @@ LIBRARY = __file__.rsplit("_compile", 1)[0]  #: the folder of the library's own 
 
 @dataclass(frozen=True)
 class GraphBreak:
-    """Why a call is not one graph, and the user's line that made it so."""
+    """The reason that a call is not one graph, and the user's line that caused it."""
 
     reason: str
     file: str = ""
@@ -24,47 +24,45 @@ class GraphBreak:
 
 
 class TorchDynamoException(RuntimeError):
-    """What TorchDynamo raises (``torch._dynamo.exc.TorchDynamoException``)."""
+    """The base of TorchDynamo's errors (``torch._dynamo.exc.TorchDynamoException``)."""
 
 
 class Unsupported(TorchDynamoException):
-    """Raised where ``fullgraph=True`` forbids a graph break (``torch._dynamo.exc.Unsupported``)."""
+    """Raised if ``fullgraph=True`` forbids a graph break (``torch._dynamo.exc.Unsupported``)."""
 
 
 class FailOnRecompileLimitHit(TorchDynamoException):
-    """Raised where ``fullgraph=True`` and the guards failed too often
-    (``torch._dynamo.exc.FailOnRecompileLimitHit``).
-    """
+    """Raised if guards failed too often with ``fullgraph=True`` (``torch._dynamo.exc.FailOnRecompileLimitHit``)."""
 
 
 class InvalidBackend(TorchDynamoException):
-    """Raised where there is no backend of that name (``torch._dynamo.exc.InvalidBackend``)."""
+    """Raised if there is no backend of that name (``torch._dynamo.exc.InvalidBackend``)."""
 
 
 class CannotCompile(Exception):
-    """Raised by a part of the compiler that cannot go on; what was compiled then runs as it is written."""
+    """Raised by a part of the compiler that cannot continue; the function then runs as it is written."""
 
 
 def is_library(file: str) -> bool:
-    """Whether a file is part of the library, or of Python's import of it, which happens where a name is first used."""
+    """Return whether a file belongs to the library, or to Python's import system, which loads names on first use."""
     return file.startswith(LIBRARY) or file.startswith("<frozen ")
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame that is not the library's."""
+    """Return the innermost frame outside the library."""
     while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
 
 def break_here(reason: str, frame: Any = None) -> GraphBreak:
-    """A graph break at the user's line that runs."""
+    """Return a graph break at the user's line that runs."""
     found = user_frame(frame or sys._getframe(1))
     return GraphBreak(reason) if found is None else GraphBreak(reason, found.f_code.co_filename, found.f_lineno)
 
 
 def called_by_user() -> str:
-    """The name of the library's function that the user's line called."""
+    """Return the name of the library function that the user's line called."""
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and is_library(frame.f_code.co_filename):

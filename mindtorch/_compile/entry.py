@@ -1,4 +1,4 @@
-"""One call that was compiled: its programs, how they are made from what was recorded, and how they run on tensors."""
+"""One compiled call: its programs, built from the recorded graph, and how they run on tensors."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -105,7 +105,7 @@ def check_strides(steps: list[Step]) -> None:
 
 
 class Entry:
-    """What was compiled for calls that satisfy some guards, or why they run as they are written."""
+    """The programs for calls that satisfy some guards, or the reason that such calls run as they are written."""
 
     def __init__(self, function: Callable[..., Any], guards: Guards) -> None:
         self.function, self.guards = function, guards
@@ -118,21 +118,21 @@ class Entry:
         self.roots: list[Value] = []
         self.structure: Any = None  #: of the result, with an ``Output`` in the place of each tensor
         self.outputs: list[Output] = []
-        self.described: Any = None  #: what the node knows of the outputs
+        self.described: Any = None  #: what the node stores of the outputs
         self.written: dict[int, int] = {}  #: which inputs the program writes into, and how often that counts
-        self.results: list[Any] = []  #: of the backward program: the dtypes of those in memory of their own
+        self.results: list[Any] = []  #: of the backward program: the dtypes of results in memory of their own
         self.is_repeatable = False  #: whether the operators may run again on the inputs
         self.saved_inputs: dict[int, int] = {}
         self.saved_roots: dict[int, int] = {}
         self.links: tuple[tuple[int, Node, int], ...] | None = None
-        self.leaves: list[tuple[Any, Any]] = []  #: the tensors to which they lead, and what refers to their nodes
+        self.leaves: list[tuple[Any, Any]] = []  #: their tensors, with references to their nodes
         self.calls = 0
-        self.seconds = 0.0  #: that compiling took
+        self.seconds = 0.0  #: spent compiling
 
     # -- compiling -------------------------------------------------------------------------------------------------
 
     def compile(self, first: FirstCall, inputs: list[Any], result: Any) -> None:
-        """Make the programs from what was recorded. Raises CannotCompile where that cannot be."""
+        """Write the programs of a recorded call. Raises CannotCompile if it cannot become a program."""
         values = [first.values[id(tensor)] for tensor in inputs]
         outputs = Outputs(first, values)
         self.structure, self.roots = outputs.describe(result), outputs.roots
@@ -228,8 +228,8 @@ class Entry:
         return returned(self.structure, made_outputs)
 
     def _links(self, inputs: list[Any]) -> tuple[tuple[int, Node, int], ...]:
-        """Where the gradients of the inputs go. The nodes of leaves that the function found, which most inputs are, are
-        kept from call to call.
+        """Return the edges to the inputs. Those to leaves that the function itself holds, such as parameters, are kept
+        from call to call.
         """
         if self.links is not None:
             for leaf, accumulator in self.leaves:

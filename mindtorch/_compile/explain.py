@@ -1,4 +1,4 @@
-"""What was compiled, as facts and as text: guards, graphs, programs, graph breaks (``torch._dynamo.explain``)."""
+"""Compiled functions as facts and as text: guards, graphs, programs, graph breaks (``torch._dynamo.explain``)."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from .program import Program
 
 @dataclass(frozen=True)
 class ProgramFacts:
-    """One program as Python: its text, its fused kernels (name, operators, elements), and its buffers in bytes with the
-    arrays that lie in each, one after the other.
+    """One program as Python: its text, its fused kernels (name, operators, elements), and its buffers (bytes, and the
+    arrays that use the buffer one after the other).
     """
 
     source: str
@@ -21,8 +21,8 @@ class ProgramFacts:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What one set of guards leads to: the recorded graph, the optimised graphs and their programs, or a graph break.
-    ``seconds`` is the time that compiling took, ``calls`` how often the program has run.
+    """One set of guards and its result: the recorded graph, the optimised graphs and their programs, or a graph break.
+    ``seconds`` is the time spent compiling, ``calls`` counts the runs of the program.
     """
 
     guards: tuple[str, ...]
@@ -40,29 +40,29 @@ class Compiled:
 
 @dataclass
 class Explanation:
-    """What was compiled of a function so far; printed, it is text."""
+    """Everything compiled for a function so far; ``print`` shows it as text."""
 
     name: str
     compiled: list[Compiled] = field(default_factory=list)
 
     @property
     def graph_count(self) -> int:
-        """How many graphs there are, the backward ones not counted."""
+        """The number of graphs, without backward graphs."""
         return sum(not one.graph_break for one in self.compiled)
 
     @property
     def graph_break_count(self) -> int:
-        """How many calls could not become a graph."""
+        """The number of calls that could not become a graph."""
         return len(self.break_reasons)
 
     @property
     def break_reasons(self) -> list[GraphBreak]:
-        """Why and where graphs break."""
+        """The reasons and places of graph breaks."""
         return [one.graph_break for one in self.compiled if one.graph_break is not None]
 
     @property
     def op_count(self) -> int:
-        """How many operators were recorded."""
+        """The number of recorded operators."""
         return sum(one.operators for one in self.compiled)
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Explanation:
 
 
 def text_of(one: Compiled) -> list[str]:
-    """The lines that tell of one set of guards."""
+    """Return the lines that describe one set of guards."""
     lines = ["== Guards (TorchDynamo) ==", *(f"  {said}" for said in one.guards)]
     if one.graph_break is not None:
         return [*lines, "== Graph break ==", f"  {one.graph_break}",
@@ -89,14 +89,14 @@ def text_of(one: Compiled) -> list[str]:
 
 
 def facts_of(program: Program) -> ProgramFacts:
-    """A program's facts."""
+    """Return a program's facts."""
     kernels = tuple((name, tuple(step.op.name for step in group.steps), group.size)
                     for name, group in program.kernels.items())
     return ProgramFacts(program.source, kernels, tuple((b.nbytes, tuple(b.values)) for b in program.buffers))
 
 
 def explanation_of(compiled: Any) -> Explanation:
-    """What was compiled of a function so far."""
+    """Return everything compiled for a function so far."""
     found = Explanation(getattr(compiled.function, "__qualname__", type(compiled.function).__name__))
     for entry in compiled.entries:
         guards = tuple(dict.fromkeys(entry.guards.said))

@@ -1,4 +1,4 @@
-"""``torch.compile``: compiled functions, each with the programs that were made for it so far."""
+"""Compiled functions, each with the programs that were made for it so far."""
 from __future__ import annotations
 
 import inspect
@@ -26,14 +26,14 @@ from .watch import Watch
 class Config:
     """The settings of the compiler (``torch._dynamo.config``).
 
-    A setting that asks for programs of another kind than the ones made here warns when it is set.
+    Setting an option that has no effect here warns.
     """
 
-    recompile_limit = 8  #: programs of one function, after which calls that none fits run as they are written
+    recompile_limit = 8  #: programs of one function; further calls that fit none of them run as they are written
     disable = False
-    suppress_errors = False  #: what cannot be compiled always runs as it is written
+    suppress_errors = False  #: a function that cannot be compiled always runs as it is written
     verbose = False
-    #: Those that follow have the values that say what is done here.
+    #: The following options are fixed.
     accumulated_recompile_limit = 256
     assume_static_by_default = True
     automatic_dynamic_shapes = False
@@ -65,7 +65,7 @@ STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile")
 
 
 class Stance(threading.local):
-    """What ``set_stance`` has set, of this thread."""
+    """The stance of this thread, as ``set_stance`` sets it."""
 
     name = "default"
 
@@ -75,16 +75,14 @@ _lock = forks.lock()  # one call is recorded at a time
 
 
 class CompiledFunction:
-    """A function that records itself when it is called with arguments, or finds the program, its guards, that fits
-    them.
-    """
+    """A function that runs the program whose guards hold for a call, or else records the call."""
 
-    _torchdynamo_disable = True  #: guards do not look into it
+    _torchdynamo_disable = True  #: guards skip its attributes
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
         self.function, self.fullgraph = function, fullgraph
         self.entries: list[Entry] = []
-        self.unfinished: list[str] = []  #: the steps that were recorded of the last call, if that failed
+        self.unfinished: list[str] = []  #: the recorded steps of the last call, if it failed
         self.warned = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -216,7 +214,7 @@ class CompiledFunction:
 
 
 def _plain_thread() -> bool:
-    """Whether this thread calls operators as usual: nothing records, transforms or replaces them."""
+    """Return whether nothing records, transforms or replaces operators in this thread."""
     return not (local.pipeline is not None or local.inference or local.autocast is not None or local.dispatch_modes
                 or local.below_autograd or local.function_modes or local.added or local.frames or shared.dual_levels
                 or local.saved_tensor_hooks)
@@ -245,7 +243,7 @@ def _place_of(function: Any) -> tuple[str, int]:
 
 
 def _overlapping(inputs: list[Any], written: Iterable[int]) -> bool:
-    """Whether memory that the program writes belongs to another input as well."""
+    """Return whether the program writes into memory that belongs to two inputs."""
     return any(np.may_share_memory(inputs[number]._array, other._array)
                for number in written for i, other in enumerate(inputs) if i != number)
 

@@ -1,5 +1,5 @@
-"""Which steps become one kernel (the scheduler of PyTorch's Inductor): chains of pointwise operators, and a matrix
-product with the pointwise operators that follow it.
+"""Fusion (the scheduler of PyTorch's Inductor): one kernel for a chain of pointwise operators, or for a matrix product
+and the pointwise operators after it.
 """
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ class Group:
 
 
 def pointwise_row(step: Step) -> Any:
-    """The function of arrays that computes a step where it is one for every element, on operands of one floating point
-    dtype; None for all other steps.
-    """
+    """Return the NumPy function of a pointwise step on one floating point dtype, None for other steps."""
     meta, row, out = registry.meta_rows.get(step.op.name), CPU_KERNELS.get(step.op.name), step.outputs[0]
     if not isinstance(meta, Pointwise) or row is None or out is None or not out.is_contiguous or not out.size:
         return None
@@ -71,7 +69,7 @@ def pointwise_row(step: Step) -> Any:
 
 
 def groups_of(graph: Graph) -> list[Group]:
-    """The graph's steps as groups, in an order in which they can run."""
+    """Divide the graph's steps into groups, in an order in which they can run."""
     written = graph.written_memory()
     maker: dict[Value, Group] = {}
     groups: list[Group] = []
@@ -112,7 +110,7 @@ def _is_product(step: Step) -> bool:
 
 
 def _can_join(group: Group, step: Step, producers: list[Group]) -> bool:
-    """Whether a step can be computed in a group: over the same shape, and without waiting for what waits for it."""
+    """Return whether a step can join a group: it has the group's shape and needs nothing that needs the group."""
     out = step.outputs[0]
     if not group.fused or group.shape != out.shape:
         return False
@@ -131,7 +129,7 @@ def _can_join(group: Group, step: Step, producers: list[Group]) -> bool:
 
 
 def _ordered(groups: list[Group]) -> list[Group]:
-    """The groups with those that each needs before it, otherwise in the order in which they began."""
+    """Sort groups topologically, otherwise in the order in which they began."""
     done: dict[Group, None] = {}
 
     for group in groups:

@@ -12,7 +12,7 @@ from .._dispatch.registry import Operator
 
 @dataclass(eq=False, slots=True)
 class Value:
-    """A tensor of the graph: its layout, and which memory it lies in. Values with one ``memory`` may share elements."""
+    """A tensor of the graph: its layout and its memory. Values with the same ``memory`` may share elements."""
 
     name: str
     shape: tuple[int, ...]
@@ -32,12 +32,12 @@ class Value:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the strides are those of a fresh tensor."""
+        """Whether the strides are the ones of a fresh tensor."""
         return self.stride == contiguous_strides(self.shape)
 
     @property
     def kind(self) -> str:
-        """Dtype and shape, as they are printed: ``float32[32, 64]``."""
+        """The dtype and shape as printed: ``float32[32, 64]``."""
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
 
     def __repr__(self) -> str:
@@ -46,8 +46,8 @@ class Value:
 
 @dataclass(eq=False, slots=True)
 class Step:
-    """One operator of the graph: what it takes (values, numbers, lists of them) and the values that it makes. One that
-    writes in place makes the value that it wrote.
+    """One operator of the graph: its arguments (values, numbers, lists of them) and the values that it makes. An
+    in-place operator makes the value that it writes.
     """
 
     op: Operator
@@ -84,9 +84,7 @@ class Step:
 
 @dataclass(eq=False)
 class Graph:
-    """What was recorded: from the inputs, by the steps, to the outputs. ``constants`` are tensors made of Python values
-    while recording.
-    """
+    """Inputs, the steps in order, and outputs. ``constants`` are tensors made of Python values while recording."""
 
     inputs: list[Value]
     steps: list[Step]
@@ -103,7 +101,7 @@ class Graph:
         return "\n".join([*lines, f"    return {', '.join(v.name for v in self.outputs) or 'nothing'}"])
 
     def users(self) -> dict[Value, list[Step]]:
-        """The steps that take each value."""
+        """Return the steps that take each value."""
         found: dict[Value, list[Step]] = {}
         for step in self.steps:
             for value in dict.fromkeys(step.inputs):
@@ -111,12 +109,12 @@ class Graph:
         return found
 
     def written_memory(self) -> set[object]:
-        """The memory that some step writes in place."""
+        """Return the memory that some step writes in place."""
         return {value.memory for step in self.steps for value in step.written}
 
 
 def values_in(args: Any) -> Iterator[Value]:
-    """The values in arguments, and in lists and tuples among them."""
+    """Yield the values in arguments, and in lists and tuples among them."""
     for arg in args:
         if arg.__class__ is Value:
             yield arg
@@ -125,14 +123,14 @@ def values_in(args: Any) -> Iterator[Value]:
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """An argument with ``change(leaf)`` in the place of each leaf of its lists and tuples."""
+    """Return an argument with ``change(leaf)`` in place of each leaf of its lists and tuples."""
     if value.__class__ is list or value.__class__ is tuple:
         return value.__class__([mapped(item, change) for item in value])
     return change(value)
 
 
 def shown(value: Any) -> str:
-    """An argument as it is printed."""
+    """Return an argument as it is printed."""
     if value.__class__ in (list, tuple):
         return f"[{', '.join(map(shown, value))}]"
     return str(value)

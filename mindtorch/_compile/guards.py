@@ -1,12 +1,13 @@
-"""Guards: what has to be as it was for a compiled program to stand for its function (TorchDynamo's guards).
+"""Guards: the conditions under which a compiled program computes what its function would (TorchDynamo's guards).
 
-Of the arguments the guards compare type, layout, dtype and keys of tensors and the values of numbers, strings and
-containers of them; of everything else that the function can reach, that it holds the same objects and equal values.
-They are a Python function, whose text is printed; it returns the tensors that the program takes.
+Guards compare the type, layout, dtype and keys of tensor arguments, and the values of numbers, strings and containers
+of them. Everything else that the function can reach has to hold the same objects and equal values. The guards of a
+program are a Python function, whose text is printed; it returns the tensors that the program takes.
 """
 from __future__ import annotations
 
 import linecache
+from collections import deque
 from collections.abc import Callable
 from itertools import chain
 from operator import is_
@@ -28,7 +29,7 @@ class Guards:
     def __init__(self) -> None:
         self.state = State()
         self.conditions: list[str] = []  #: in Python, on ``args`` and ``kwargs``
-        self.said: list[str] = []  #: the same for readers
+        self.said: list[str] = []  #: the conditions for readers
         self.inputs: list[tuple[str, Any, str]] = []  #: expression, tensor and name of the arguments' tensors
         self.count = 0  #: of them
         self.names: dict[str, Any] = {"local": local, "same": same, "get_default_dtype": get_default_dtype,
@@ -37,7 +38,7 @@ class Guards:
         self.source = ""
 
     def constant(self, value: Any) -> str:
-        """A name for an object in a condition."""
+        """Return a name for an object in a condition."""
         name = f"c{len(self.names)}"
         self.names[name] = value
         return name
@@ -70,9 +71,10 @@ class Guards:
             fast = kind in (int, str)
             self._say(f"{spelled}.__class__ is {self.constant(kind)} and {spelled} == {constant}" if fast
                       else f"same({constant}, {spelled})", f"{name} == {value!r}")
-        elif kind in (list, tuple):
-            self._say(f"{spelled}.__class__ is {kind.__name__} and len({spelled}) == {len(value)}",
+        elif kind in (list, tuple, deque) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+            self._say(f"{spelled}.__class__ is {self.constant(kind)} and len({spelled}) == {len(value)}",
                       f"{name} is a {kind.__name__} of {len(value)}")
+            self.state.visit(kind, kind.__name__)
             for number, item in enumerate(value):
                 self._argument(item, f"{spelled}[{number}]", f"{name}_{number}")
         elif kind is dict and all(key.__class__ in (str, int, bool) for key in value):
@@ -86,7 +88,7 @@ class Guards:
                 self.state.visit(value, name)
 
     def finish(self, captured: list[tuple[Any, str]]) -> None:
-        """Write the function that checks all this and returns the tensors, those of the arguments first."""
+        """Write the function that checks the conditions and returns the tensors, with the arguments first."""
         lines = ["def guards(args, kwargs):", f"    if not ({' and '.join(self.conditions)}):", "        return None"]
         fetched, tests = [], []
         for number, (spelled, tensor, name) in enumerate(self.inputs):
@@ -131,8 +133,8 @@ class Guards:
         return " and ".join(tests)
 
     def _places(self) -> list[str]:
-        """Lines that compare the Python state: empty containers all at once, and all dictionaries at once, by the
-        identities of their values; where these differ, and all else, by their values.
+        """Write the lines that compare the Python state: all empty containers at once, all dictionaries at once by the
+        identity of their values, and if these differ, and for other places, by value.
         """
         empty, dicts, places, lines = [], [], [], []
         for place in self.state.places:

@@ -1,8 +1,8 @@
 """The graph of a call and of its derivative (AOTAutograd's part).
 
-What the first call recorded is done again on tensors without values, in a recording that goes on through the backward
-pass. The operators before it are the forward graph, those in it the backward graph; what the second takes from the
-first is saved between them.
+The recorded operators of the first call are repeated on tensors without values, in a recording that continues through
+the backward pass. The operators before the backward pass are the forward graph, the others the backward graph. Values
+that the backward graph takes from the forward graph are saved.
 """
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from .recording import FirstCall, Recording
 
 @dataclass
 class Joint:
-    """The forward graph, whose outputs are the call's and then ``saved``; the backward graph, from those and the
-    gradients of ``differentiable`` outputs to those of ``wanted`` inputs.
+    """A forward graph, which returns the call's results and then the ``saved`` values, and a backward graph, from the
+    saved values and the gradients of ``differentiable`` results to the gradients of ``wanted`` inputs.
     """
 
     forward: Graph
     backward: Graph | None = None
     saved: tuple[Value, ...] = ()
     differentiable: tuple[int, ...] = ()
-    wanted: tuple[int, ...] = ()  #: which inputs require grad and get one
+    wanted: tuple[int, ...] = ()  #: the inputs that require grad and get one
 
 
 NOWHERE = ("", 0, "")
@@ -53,7 +53,7 @@ class Tracing(Recording):
         self._never = pipeline.Entry(registry["detach"], (), CPU, _device.CPU, [], call_site(), self)
 
     def placeholder(self, like: Value, requires_grad: bool, name: str) -> Any:
-        """A tensor of that layout that stands for an input."""
+        """Return a tensor without values that stands for an input."""
         stride = None if like.is_contiguous else like.stride
         tensor = empty_tensor(Spec(like.shape, like.dtype, stride), _device.META)
         tensor._device = tensor.untyped_storage().device = _device.CPU
@@ -66,7 +66,7 @@ class Tracing(Recording):
         return tensor
 
     def place(self) -> tuple[str, int, str]:
-        """The line that was noted for what is repeated; in the backward pass that of the node that runs."""
+        """Return the user's line of the repeated step, or of the node that runs in the backward pass."""
         return self.sites.get(local.task.node, NOWHERE) if local.task is not None else self.site
 
     def flush(self) -> None:
@@ -88,15 +88,15 @@ class Tracing(Recording):
         raise CannotCompile("a tensor takes part that is another layout of known memory")
 
     def kept_alias(self, tensor: Any, value: Value) -> None:
-        """Take a tensor for another one's value."""
+        """Give a tensor the value of another one."""
         self.values[id(tensor)], self.kept[id(tensor)] = value, tensor
 
 
 def trace(first: FirstCall, inputs: list[Value], roots: list[Value], grad_enabled: bool) -> Joint:
-    """The graphs of what a first call recorded, from inputs to roots.
+    """Build the graphs of a recorded call, from inputs to roots.
 
     Raises:
-        CannotCompile: if what is traced differs from what was recorded, as with nodes of ``autograd.Function``.
+        CannotCompile: if the trace differs from the recording, for example because of an ``autograd.Function``.
     """
     tracing = Tracing()
     before = local.grad_enabled
@@ -153,7 +153,7 @@ def repeat(step: Step, twins: dict[Value, Any]) -> list[Any]:
 
 
 def _compare(first: FirstCall, twins: dict[Value, Any], inputs: set[Value]) -> None:
-    """Raise if a tensor of the first call is not what its twin is: something was done to it that is no operator."""
+    """Raise if a tensor of the first call differs from its twin: something changed it that is not an operator."""
     for key, value in first.values.items():
         tensor, twin = first.kept[key], twins.get(value)
         if twin is None:
@@ -172,7 +172,7 @@ def _compare(first: FirstCall, twins: dict[Value, Any], inputs: set[Value]) -> N
 
 def _divided(tracing: Tracing, forward: Graph, gradients: list[Value], differentiable: list[int],
              reached: list[tuple[int, Value]]) -> Joint:
-    """Divide what was traced into a forward and a backward graph. A view is made again in place of being saved."""
+    """Divide a trace into a forward and a backward graph. A view is made again instead of being saved."""
     steps = tracing.steps[len(forward.steps):]
     makers = {value: step for step in forward.steps for value in step.outputs if value is not None}
     repeated: dict[Step, Step] = {}

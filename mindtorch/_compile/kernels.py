@@ -1,5 +1,5 @@
-"""Fused kernels as Python: steps that write into arrays, or, where numba is installed and computes them faster, a loop
-over the elements. Large arrays go through them in blocks that stay in the cache.
+"""Fused kernels as Python: statements that write into arrays, or a loop over the elements if numba is installed and
+computes them faster. Large arrays are processed in blocks that stay in the cache.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .fusion import FLOATS, PRODUCTS, Group, pointwise_row
 from .graph import Step, Value
 from .loops import loop_of
 
-#: How steps are written whose kernel would otherwise make an array of its own: in statements that write into ``{out}``.
+#: Statements that write into ``{out}``, for operators whose row would make an array of its own.
 WRITTEN: dict[str, Callable[..., list[str]]] = {
     "relu": lambda out, x: [f"numpy.maximum(zero[{x}.dtype], {x}, out={out})"],
     "tanh_backward": lambda out, grad, y: [f"numpy.multiply({y}, {y}, out={out})",
@@ -41,19 +41,19 @@ WRITTEN: dict[str, Callable[..., list[str]]] = {
     "clamp_min": lambda out, x, low: [f"numpy.maximum({x}, {low}, out={out})"],
     "clamp_max": lambda out, x, high: [f"numpy.minimum({x}, {high}, out={out})"],
 }
-#: The same for many elements, in another way: with a number, NumPy takes maxima one by one, but clips by vectors.
+#: Statements for many elements: NumPy takes maxima with a number one by one, but clips by vectors.
 WRITTEN_FOR_MANY: dict[str, Callable[..., list[str]]] = {
     "relu": lambda out, x: [f"numpy.clip({x}, 0, inf, out={out})"],
     "clamp_min": lambda out, x, low: [f"numpy.clip({x}, {low}, inf, out={out})"],
     "clamp_max": lambda out, x, high: [f"numpy.clip({x}, -inf, {high}, out={out})"],
 }
-#: Of the operators in WRITTEN, the ones that read an operand again after they have begun to write.
+#: Operators in WRITTEN that read an operand again after they have begun to write.
 READS_AGAIN = frozenset({"tanh_backward", "sigmoid_backward", "addcmul"})
 
 
 @dataclass(eq=False)
 class Place:
-    """Memory of a kernel, for results of its steps that are read by no step after ``until``."""
+    """Memory of a kernel, free for results that no step after ``until`` reads."""
 
     name: str
     dtype: Any
@@ -72,7 +72,7 @@ class KernelWriter:
         self.scratch: list[Any] = []  # the dtype of each
 
     def write(self, name: str) -> tuple[str, list[tuple[tuple[int, ...], Any]]]:
-        """The kernel's text, and the shapes and dtypes of the scratch arrays that it takes."""
+        """Return the kernel's text, and the shapes and dtypes of its scratch arrays."""
         group, shape = self.group, self.group.shape
         flat = self.blocked and all((value.shape == shape and value.is_contiguous) or not value.shape
                                     for value in group.inputs)
@@ -114,16 +114,16 @@ class KernelWriter:
         return "\n".join(lines), []
 
     def _repays_loop(self) -> bool:
-        """Whether a loop would repay its compilation: numba is there, the arrays are not small, and NumPy would go over
-        them several times.
+        """Return whether a loop repays its compilation: numba is installed, the arrays are not small, and NumPy would
+        pass over them several times.
         """
         steps = [step for step in self.group.steps if step.op.name not in PRODUCTS]
         passes = len(steps) + sum(not self._is_ufunc(step) and step.op.name not in WRITTEN for step in steps)
         return numba() is not None and prod(self.group.shape) >= MANY and (passes > 1 or self.blocked)
 
     def _loop(self, name: str, places: dict[Value, str], flat: bool) -> list[str] | None:
-        """The text of a loop, which the kernel calls, after the matrix product if that comes first; None if there is
-        none for its steps.
+        """Return the text of a loop that the kernel calls, after the matrix product if it begins with one; None if a
+        step has no rule for loops.
         """
         group, first = self.group, self.group.steps[0]
         known: dict[Value, str] = {}
@@ -176,7 +176,7 @@ class KernelWriter:
 
     @classmethod
     def _reads_again(cls, step: Step) -> bool:
-        """Whether a step may read an operand again after it has begun to write."""
+        """Return whether a step may read an operand again after it has begun to write."""
         return step.op.name in READS_AGAIN or (step.op.name not in WRITTEN and not cls._is_ufunc(step))
 
     @staticmethod
@@ -184,7 +184,7 @@ class KernelWriter:
         return isinstance(pointwise_row(step), np.ufunc) or step.op.name in PRODUCTS
 
     def _statement(self, step: Step, target: str) -> None:
-        """The statements that write a step's result into its place."""
+        """Write the statements that compute a step into its place."""
         spelled = [self._operand(arg, step) for arg in step.args]
         name = step.op.name
         if name in PRODUCTS:
@@ -206,7 +206,7 @@ class KernelWriter:
 
     @staticmethod
     def _typed(arg: Any, position: int, step: Step) -> Any:
-        """A number among the operands as an array of their dtype, as rows take it."""
+        """Return a number among the operands as an array of their dtype, as rows expect."""
         meta = registry.meta_rows[step.op.name]
         if position >= meta.count or arg is None or arg.__class__ is Value:
             return arg
@@ -214,7 +214,7 @@ class KernelWriter:
         return number_array(arg, dtype)
 
     def _element(self, value: Value) -> str:
-        """An argument of a loop: an array, or the number in one without dimensions."""
+        """Return an argument of a loop: an array, or the number in an array without dimensions."""
         return self.names[value] if value.shape else f"{self.names[value]}[()]"
 
     def _operand(self, arg: Any, step: Step) -> str:

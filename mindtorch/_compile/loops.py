@@ -1,9 +1,9 @@
-"""Fused kernels of arithmetic alone as loops, which numba compiles where it is installed (``pip install numba``).
+"""Fused kernels of plain arithmetic as loops, compiled by numba if it is installed (``pip install numba``).
 
-On two threads and 4M elements of float32 a chain of six sums, products and relu took 2.2 ms in NumPy's blocks, 8 by
-numexpr and 1.3 by numba, which compiles the first kernel in 0.8 s and each other one in 0.1. One with exp and tanh took
-3 ms, 30, and, on one thread, 47: NumPy computes these in the processor's vectors, numba and numexpr one by one. So
-kernels with such functions stay NumPy's. A loop rounds as NumPy does, operator by operator.
+On two threads and 4M elements of float32, a chain of six sums, products and relu took 2.2 ms in NumPy's blocks, 8 ms
+with numexpr and 1.3 ms with numba, which compiles its first kernel in 0.8 s and each further one in 0.1 s. A chain with
+exp and tanh took 3, 30 and (on one thread) 47 ms: NumPy vectorises these functions, numba and numexpr do not. So
+kernels with such functions stay with NumPy. A loop rounds as NumPy does, operator by operator.
 """
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import numpy as np
 from .fusion import Group, pointwise_row
 from .graph import Step, Value
 
-#: What is computed for one element, by the name of the ufunc, or else of the operator; ``zero`` and ``one`` are of the
-#: dtype of the operands.
+#: The expression for one element, by the name of the ufunc or else of the operator; ``zero`` and ``one`` have the dtype
+#: of the operands.
 EXPRESSIONS = {
     "add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1}", "divide": "{0} / {1}",
     "negative": "-{0}", "absolute": "abs({0})", "sqrt": "numpy.sqrt({0})",
@@ -34,13 +34,13 @@ EXPRESSIONS = {
 
 @dataclass
 class Loop:
-    """The statements for one element, in loops over so many dimensions of the last of the arrays."""
+    """The statements for one element, in loops over the first ``span`` dimensions of the last array."""
 
     body: list[str]
     span: int
 
     def lines(self, name: str, arrays: list[str]) -> list[str]:
-        """The function of these arrays, and of numbers for those without dimensions."""
+        """Return the lines of a function of these arrays, or of numbers for arrays without dimensions."""
         loops = [f"{'    ' * (d + 1)}for {i} in range({arrays[-1]}.shape[{d}]):"
                  for d, i in enumerate(INDICES[:self.span])]
         return ['@numba.njit(nogil=True, error_model="numpy")', f"def {name}({', '.join(arrays)}):", *loops,
@@ -53,8 +53,8 @@ INDICES = "ijklmnop"
 
 def loop_of(group: Group, results: list[Value], arrays: dict[Value, str], literal: Callable[[Any], str],
             flat: bool, known: dict[Value, str]) -> Loop | None:
-    """A group's steps as loops over arrays, which broadcast, or have one dimension if they are ``flat``; None if a step
-    is no arithmetic. Steps whose results are ``known``, and in which arrays these lie, are not computed.
+    """Build the loops of a group over arrays, which broadcast, or have one dimension if they are ``flat``. Return None
+    if a step is not plain arithmetic. ``known`` results are in arrays already and are not computed.
     """
     span = 1 if flat else len(group.shape)
     if span > len(INDICES):
@@ -95,7 +95,7 @@ def loop_of(group: Group, results: list[Value], arrays: dict[Value, str], litera
 
 
 def expression(step: Step, names: dict[Value, str], literal: Callable[[Any], str]) -> str | None:
-    """What a step computes for one element, numbers in the dtype of the operands; None if there is no rule."""
+    """Return a step's expression for one element, with numbers in the dtype of the operands; None if it has no rule."""
     row = pointwise_row(step)
     rule = EXPRESSIONS.get(row.__name__ if isinstance(row, np.ufunc) else step.op.name)
     args = step.args[:row.nin] if isinstance(row, np.ufunc) else step.args

@@ -1,4 +1,4 @@
-"""``torch.compile`` of modules: a module around the module, whose call is compiled."""
+"""``torch.compile`` of a module: a module around it whose call is compiled."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,8 +8,8 @@ from .function import CompiledFunction
 
 
 class OptimizedModule(Module):
-    """A module whose call is compiled (``torch._dynamo.OptimizedModule``). Attributes are those of ``_orig_mod``; its
-    ``state_dict`` has that prefix, as PyTorch's.
+    """A module whose call is compiled (``torch._dynamo.OptimizedModule``). It has the attributes of ``_orig_mod``; its
+    ``state_dict`` has that prefix, as in PyTorch. Copies compile anew.
     """
 
     def __init__(self, mod: Module, compiled: CompiledFunction) -> None:
@@ -44,5 +44,5 @@ class OptimizedModule(Module):
         delattr(self._orig_mod, name)
 
     def extra_repr(self) -> str:
-        """Nothing: the module in it says what it is."""
+        """Return nothing: the module inside describes itself."""
         return ""

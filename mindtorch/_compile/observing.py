@@ -1,4 +1,4 @@
-"""What an observer sees of a compiled call: a fused kernel as one event, with the operators in it."""
+"""Events of compiled calls: observers see a fused kernel as one event that names its operators."""
 from __future__ import annotations
 
 import threading
@@ -14,7 +14,7 @@ from .running import tensor_of
 
 
 def told(kernel: Callable[..., Any], name: str, group: Any, program: Any) -> Callable[..., Any]:
-    """A fused kernel that tells observers of its calls."""
+    """Return a fused kernel that reports its calls to observers."""
     operators = " -> ".join(step.op.name for step in group.steps)
     count = len(group.inputs)
     line = kernel.__code__.co_firstlineno

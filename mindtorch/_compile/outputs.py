@@ -1,6 +1,7 @@
-"""What a compiled function returns: results of the program, inputs, and views of both that are made outside of it."""
+"""The result of a compiled function: results of the program, inputs, and views of both, made outside of it."""
 from __future__ import annotations
 
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,10 +71,10 @@ class Outputs:
         if isinstance(value, tuple) and kind.__name__ not in CONSTANTS and (
                 kind is tuple or hasattr(value, "_fields") or kind.__module__.startswith(LIBRARY)):
             return made_of(kind, [self.describe(item) for item in value])
-        if kind is list:
-            return [self.describe(item) for item in value]
-        if kind is dict:
-            return {key: self.describe(item) for key, item in value.items()}
+        if kind is list or (kind is deque and value.maxlen is None):
+            return kind([self.describe(item) for item in value])
+        if kind in (dict, OrderedDict):
+            return kind((key, self.describe(item)) for key, item in value.items())
         if kind.__name__ in CONSTANTS:
             return value
         raise CannotCompile(f"the function returns a {kind.__name__}, which is not made of tensors and numbers")
@@ -113,9 +114,9 @@ class Outputs:
         return found
 
     def _remade(self, value: Value) -> Step | None:
-        """The view that may be made again, of its base as the program leaves it, to get this value; None for a root.
+        """Return the step of a view that gives this value if it is made again after the program; None for a root.
 
-        Autograd sees writes into a view in its base, but not writes into what ``detach`` and ``_unsafe_view`` return.
+        Autograd tracks writes into a view in its base, but not writes into results of ``detach`` and ``_unsafe_view``.
         """
         step = self.makers.get(value)
         if step is None or not step.makes_view:
@@ -130,10 +131,10 @@ def returned(described: Any, tensors: list[Any]) -> Any:
     kind = described.__class__
     if kind is Output:
         return tensors[described.number]
-    if kind is list:
-        return [returned(item, tensors) for item in described]
-    if kind is dict:
-        return {key: returned(item, tensors) for key, item in described.items()}
+    if kind is list or kind is deque:
+        return kind([returned(item, tensors) for item in described])
+    if kind is dict or kind is OrderedDict:
+        return kind((key, returned(item, tensors)) for key, item in described.items())
     if isinstance(described, tuple) and kind.__name__ not in CONSTANTS:
         return made_of(kind, [returned(item, tensors) for item in described])
     return described

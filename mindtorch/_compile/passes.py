@@ -1,7 +1,7 @@
-"""What is made better in a graph before it becomes a program (AOTAutograd's functionalisation, Inductor's passes).
+"""Optimisation of a graph before it becomes a program (AOTAutograd's functionalisation, Inductor's passes).
 
-Steps that write in place into memory that can be seen from outside keep their order, and what reads that memory is left
-as it is. All other steps may be shared, left out, computed beforehand and moved.
+Steps that write in place into memory that is visible outside keep their order, and steps that read that memory are not
+changed. All other steps may be shared, left out, computed beforehand and moved.
 """
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .graph import Graph, Step, Value, mapped, values_in
 #: Operators whose result depends on the shape of their input alone.
 OF_SHAPE = frozenset({"ones_like", "zeros_like", "full_like", "new_zeros", "new_ones", "new_full"})
 FOLDED = 1 << 18  #: elements of a constant that is kept in place of being computed again
-#: Views that mean the same as their input once derivatives are recorded.
+#: Views that are equal to their input once derivatives are recorded.
 SAME = frozenset({"detach", "alias", "lift_fresh"})
 
 
 def optimise(graph: Graph) -> list[str]:
-    """Apply all passes; what each did, in a sentence."""
+    """Apply all passes; return a sentence on each that changed something."""
     done = [pass_(graph) for pass_ in (functionalise, expand_addmm, skip_aliases, cancel, share, fold, drop_dead)]
     return [sentence for sentence in done if sentence]
 
 
 def replace(graph: Graph, renamed: dict[Value, Value], steps: list[Step] | None = None) -> None:
-    """Put other values in the place of some, in the steps and among the outputs."""
+    """Replace values by others, in the steps and among the outputs."""
     def final(value: Any) -> Any:
         while value.__class__ is Value and value in renamed:
             value = renamed[value]
@@ -39,7 +39,7 @@ def replace(graph: Graph, renamed: dict[Value, Value], steps: list[Step] | None 
 
 
 def functionalise(graph: Graph) -> str:
-    """Steps that write into memory which the graph itself made, and which has one name only, make a new value."""
+    """Make in-place steps return a new value, if the graph itself made the memory and nothing else refers to it."""
     made: dict[object, Step] = {}
     names: dict[object, int] = {}
     for value in graph.inputs:
@@ -70,14 +70,14 @@ def functionalise(graph: Graph) -> str:
 
 
 def _keeps_kind(op: Any, step: Step, old: Value) -> bool:
-    """Whether the functional form gives the dtype and shape that the in-place form keeps."""
+    """Return whether the functional form gives the dtype and shape that the in-place form keeps."""
     values = [*values_in(step.args)]
     return all(value.dtype is old.dtype for value in values) and all(
         len(value.shape) <= len(old.shape) and value.size <= old.size for value in values)
 
 
 def expand_addmm(graph: Graph) -> str:
-    """Matrix products with a bias become a product and a sum, which is fused with what follows."""
+    """Divide matrix products with a bias into a product and a sum, which can be fused with later steps."""
     steps, count = [], 0
     for step in graph.steps:
         if step.op.name == "addmm" and not any(factor != 1 for factor in step.args[3:]) and (
@@ -95,7 +95,7 @@ def expand_addmm(graph: Graph) -> str:
 
 
 def skip_aliases(graph: Graph) -> str:
-    """What detaches from a graph of derivatives that there is no longer goes."""
+    """Remove ``detach`` and other aliases, which have no effect once derivatives are recorded."""
     renamed: dict[Value, Value] = {}
     kept = []
     for step in graph.steps:
@@ -110,13 +110,13 @@ def skip_aliases(graph: Graph) -> str:
 
 
 def _is_same(source: Any, out: Value | None) -> bool:
-    """Whether a view has the layout of what it is a view of."""
+    """Return whether a view has the layout of its base."""
     return source.__class__ is Value and out is not None and (
         (source.shape, source.stride, source.offset, source.dtype) == (out.shape, out.stride, out.offset, out.dtype))
 
 
 def cancel(graph: Graph) -> str:
-    """A matrix that is transposed twice is itself."""
+    """Replace a matrix that is transposed twice by the matrix."""
     turned: dict[Value, Value] = {}
     renamed: dict[Value, Value] = {}
     for step in graph.steps:
@@ -136,7 +136,7 @@ def _is_pure(step: Step, written: set[object]) -> bool:
 
 
 def share(graph: Graph) -> str:
-    """Common subexpressions: of steps that do the same to the same values, one remains."""
+    """Compute common subexpressions once."""
     written, outputs = graph.written_memory(), set(graph.outputs)
     seen: dict[Any, Step] = {}
     renamed: dict[Value, Value] = {}
@@ -177,7 +177,7 @@ def _can_hash(value: Any) -> bool:
 
 
 def fold(graph: Graph) -> str:
-    """Constant folding: what depends on no input is computed now."""
+    """Compute steps that do not depend on inputs now (constant folding)."""
     written, outputs = graph.written_memory(), {value.memory for value in graph.outputs}
     kept, count = [], 0
     for step in graph.steps:
@@ -196,7 +196,7 @@ def fold(graph: Graph) -> str:
 
 
 def _constant_of(graph: Graph, leaf: Any) -> Any:
-    """A constant's tensor; of another value one of its layout, of which only that counts."""
+    """Return a constant's tensor; for another value, an uninitialised tensor of its layout."""
     if leaf.__class__ is not Value:
         return leaf
     found: Tensor | None = graph.constants.get(leaf)
@@ -204,7 +204,7 @@ def _constant_of(graph: Graph, leaf: Any) -> Any:
 
 
 def drop_dead(graph: Graph) -> str:
-    """Dead code: steps whose results nobody takes."""
+    """Remove steps whose results are not used (dead code elimination)."""
     wanted = set(graph.outputs)
     kept = []
     for step in reversed(graph.steps):

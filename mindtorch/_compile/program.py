@@ -1,8 +1,8 @@
-"""Programs: the Python that runs in place of a graph (what Inductor writes in C++ or Triton, here over NumPy).
+"""Programs: the Python that runs in place of a graph. Inductor writes C++ or Triton; this is NumPy.
 
-The text that is printed is the text that runs. A fused kernel is a function of its own, which writes into the arrays
-that it is given (``kernels``). All other operators are called as they are. Arrays that do not leave the program lie in
-buffers that are laid out beforehand and kept from call to call.
+The printed text is the text that runs. A fused kernel is a function that writes into the arrays it is given
+(``kernels``). Other operators are called one by one. Arrays that do not leave the program use buffers that are laid out
+beforehand and kept from call to call.
 """
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from .observing import told
 from .running import BY_NUMPY, Extern, row_of, strided
 
 numbers = itertools.count(1)
-#: Rows that are few enough to be added up in any order.
+#: The most rows that may be added up in any order.
 ROWS = 256
-#: Names that programs have already.
+#: Names with a fixed meaning in programs.
 RESERVED = frozenset({*kwlist, "aten", "kernels", "numba", "range", "len", "at", "block", "inputs", "buffers",
                       *(dtype.name for dtype in BY_NUMPY.values()), *(f"work_{i}" for i in range(100)),
                       *(f"ones_{i}{kind}" for i in range(ROWS + 1) for kind in ("", "_of_float64"))})
@@ -43,7 +43,7 @@ RESERVED = frozenset({*kwlist, "aten", "kernels", "numba", "range", "len", "at",
 
 @dataclass
 class Buffer:
-    """Memory that the program keeps from call to call, and the values that lie in it, one after the other."""
+    """Memory that the program keeps from call to call, and the values that use it, one after the other."""
 
     nbytes: int
     values: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Buffer:
 
 @dataclass
 class Program:
-    """A graph as Python: ``source``, what its names mean, and how much memory its buffers take."""
+    """A graph as Python: ``source``, the objects that it names, and the sizes of its buffers."""
 
     source: str
     function: Callable[..., Any]
@@ -64,7 +64,7 @@ class Program:
     observed: Callable[..., Any] | None = None
 
     def take(self) -> tuple[Any, ...]:
-        """The arrays of a call, in buffers that no other call uses now."""
+        """Return the arrays of a call, in buffers that no other call uses now."""
         try:
             return self.pool.pop()
         except IndexError:
@@ -72,7 +72,7 @@ class Program:
             return tuple(np.ndarray(shape, dtype, memory[number]) for number, shape, dtype in self.layouts)
 
     def __call__(self, inputs: Any, observed: bool = False) -> Any:
-        """Run it on arrays; returns those of the outputs."""
+        """Run the program on arrays; return the arrays of its outputs."""
         arrays = self.take()
         function = self.function
         if observed:
@@ -103,20 +103,20 @@ class Writer:
         self._free: list[int] = []
 
     def unique(self, wanted: str) -> str:
-        """A name that the program does not use yet."""
+        """Return a name that the program does not use yet."""
         found = next(name for name in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(1)))
                      if name not in self.taken and name not in self.names)
         self.taken.add(found)
         return found
 
     def spell(self, value: Value) -> str:
-        """The name of a value."""
+        """Return the name of a value."""
         if value not in self.spelled:
             self.spelled[value] = self.unique(value.name)
         return self.spelled[value]
 
     def write(self) -> Program:
-        """The program of the graph."""
+        """Write the program of the graph."""
         graph = self.graph
         for value in graph.inputs:
             self.spell(value)
@@ -178,8 +178,8 @@ class Writer:
         self.lines.append((f"{target} = {call}" if target else call) + where)
 
     def _sum(self, step: Step) -> str | None:
-        """A sum of a few rows, which BLAS takes a third of the time for, as a product with ones; None if it is left to
-        the operator.
+        """Write a sum of a few rows as a product with ones, in which BLAS takes a third of the time; None if it is left
+        to the operator.
         """
         source, out = step.args[0], step.outputs[0]
         if (step.op.name != "sum.dim_IntList" or row_of(step) is None or len(source.shape) != 2
@@ -194,8 +194,8 @@ class Writer:
         return f"{self.spell(out)} = {product}" + (f".reshape(1, {columns})" if len(out.shape) == 2 else "")
 
     def _operator(self, step: Step) -> str:
-        """How an operator is called: ``aten.sum``, with its overload where another one has that name, and with a number
-        where its results have another layout.
+        """Return an operator's name in the program: ``aten.sum``, with its overload if another operator has that name,
+        and with a number if its results have another layout.
         """
         aten = self.names.setdefault("aten", SimpleNamespace())
         made = Extern(step)
@@ -210,7 +210,7 @@ class Writer:
         return f"aten.{name}"
 
     def argument(self, value: Any) -> str:
-        """An argument as it is written; what has no literal gets a name."""
+        """Return an argument as text; an object without a literal gets a name."""
         if value.__class__ in (list, tuple):
             items = ", ".join(map(self.argument, value))
             return f"[{items}]" if value.__class__ is list else f"({items}{',' if len(value) == 1 else ''})"
@@ -231,7 +231,7 @@ class Writer:
         raise CannotCompile("too many arguments without a literal")
 
     def _view(self, step: Step) -> str | None:
-        """A view as a statement of NumPy's; None if it is left to the operator."""
+        """Return a view as a NumPy statement; None if it is left to the operator."""
         source = step.args[0]
         if source.__class__ is not Value:
             return None
@@ -276,7 +276,7 @@ class Writer:
 
     @staticmethod
     def _slice(source: Value, out: Value) -> str | None:
-        """The index that makes a part of an array, from the layouts; None if that is not clear from them."""
+        """Return the index of a part of an array, found from the layouts; None if they are ambiguous."""
         if not out.size or 0 in source.stride or len(set(source.stride)) != len(source.stride) or any(
                 size == 1 for size in source.shape):
             return None
@@ -360,13 +360,13 @@ class Writer:
 
 
 def comment(steps: list[Step]) -> str:
-    """The lines of the user's that steps come from, as a comment."""
+    """Return the user's lines that steps come from, as a comment."""
     places = [*dict.fromkeys(place_of(*step.site[:2]) for step in steps if step.site[0])]
     return f"  # {', '.join(places[:3])}{', ...' if len(places) > 3 else ''}" if places else ""
 
 
 def watched(program: Program) -> Callable[..., Any]:
-    """The program's function with kernels that tell observers what they did."""
+    """Return the program's function with kernels that report to observers."""
     names = dict(program.names)
     function: Any = program.function
     replaced = {name: told(names[name], name, group, program) for name, group in program.kernels.items()}

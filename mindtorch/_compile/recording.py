@@ -2,8 +2,8 @@
 (AOTAutograd's part, in ``joint.py``).
 
 The function runs as it is written, in pipeline mode: operators are recorded with the shapes of their results, and run
-when it is done. While it runs all tensors that it was given are pending, so that every look at their values is noticed:
-it is a graph break.
+when the function returns. Until then all tensors that it can reach are pending, so that reading their values is
+noticed: it is a graph break.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RECORDED = CPU | AUTOGRAD | NONCONTIGUOUS
 
 
 class Recording(pipeline.Pipeline):
-    """A pipeline that also writes down what it records, as steps between values."""
+    """A pipeline that also records operators as steps between values."""
 
     records_copies = True
 
@@ -39,21 +39,21 @@ class Recording(pipeline.Pipeline):
         self.reason: GraphBreak | None = None
         self.thread = threading.get_ident()
         self.values: dict[int, Value] = {}
-        self.kept: dict[int, Any] = {}  #: the tensors, so that no id is used twice
+        self.kept: dict[int, Any] = {}  #: the tensors, so that no id is reused
         self.memories: dict[int, tuple[Any, Value]] = {}  #: by storage: it, and the first value in it
         self._names: dict[str, int] = {}
 
     # -- values ----------------------------------------------------------------------------------------------------
 
     def name(self, wanted: str) -> str:
-        """A name that no other value has."""
+        """Return a name that no other value has."""
         wanted = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in wanted).strip("_") or "x"
         wanted = wanted if wanted.isidentifier() else f"_{wanted}"
         number = self._names[wanted] = self._names.get(wanted, -1) + 1
         return f"{wanted}_{number}" if number else wanted
 
     def value(self, tensor: Any, name: str, requires_grad: bool | None = None) -> Value:
-        """A new value for a tensor."""
+        """Return a new value for a tensor."""
         storage = tensor._storage or tensor.untyped_storage()
         found = Value(self.name(name), tuple(tensor.shape), tensor._strides(), tensor._offset, tensor._dtype,
                       storage, bool(tensor._keys & AUTOGRAD) if requires_grad is None else requires_grad)
@@ -62,7 +62,7 @@ class Recording(pipeline.Pipeline):
         return found
 
     def known(self, tensor: Any) -> Any:
-        """The value of a tensor that an operator takes."""
+        """Return the value of a tensor that an operator takes."""
         found = self.values.get(id(tensor))
         if found is None:
             if type(tensor) is not Tensor or tensor._keys & ~(RECORDED | PIPELINE):
@@ -75,7 +75,7 @@ class Recording(pipeline.Pipeline):
         return found
 
     def _alias(self, tensor: Any, base: Value) -> Value:
-        """A tensor over known memory that no operator made: what ``data`` returns, or what a node keeps."""
+        """Return the value of a tensor over known memory that no operator made: from ``data``, or saved by a node."""
         twin = next((self.values[key] for key, other in self.kept.items() if key in self.values
                      and other._storage is tensor._storage and other._offset == tensor._offset
                      and tuple(other.shape) == tuple(tensor.shape) and other._strides() == tensor._strides()
@@ -88,7 +88,7 @@ class Recording(pipeline.Pipeline):
         return found
 
     def argument(self, value: Any) -> Any:
-        """An operator's argument as a step has it."""
+        """Return an operator's argument with values in place of tensors."""
         kind = value.__class__
         if kind in TENSOR_TYPES:
             return self.known(value)
@@ -166,30 +166,30 @@ class Recording(pipeline.Pipeline):
         self.steps.append(Step(op, taken, made, self.place(), makes_view, grad, is_list))
 
     def place(self) -> tuple[str, int, str]:
-        """The user's line that makes the next step."""
+        """Return the user's line that makes the next step."""
         return call_site()
 
     # -- breaks ----------------------------------------------------------------------------------------------------
 
     def stop(self, reason: str | GraphBreak) -> None:
-        """Note why this is not one graph, unless that is known already."""
+        """Note why the call is not one graph, unless a reason is known already."""
         if self.reason is None:
             self.reason = reason if isinstance(reason, GraphBreak) else break_here(reason)
 
 
 class FirstCall(Recording):
-    """The recording of a function's first call, whose operators then run as they were recorded."""
+    """The recording of a function's first call. Its operators run when the call ends."""
 
     def __init__(self, fullgraph: bool) -> None:
         super().__init__()
         self.fullgraph = fullgraph
         self.finishing = False
         self._given = pipeline.Entry(registry["detach"], (), CPU, _device.CPU, [], call_site(), self)
-        self.interrupted = False  #: whether another thread looked at a tensor
+        self.interrupted = False  #: whether another thread read a tensor
         self.versions: dict[int, int] = {}  #: of the tensors that were given, before the call
 
     def give(self, tensor: Any, name: str) -> None:
-        """A tensor that the function can reach: pending, so that a look at its values is noticed."""
+        """Make a tensor that the function can reach pending, so that reading its values is noticed."""
         if self.reason is not None or id(tensor) in self.values:
             return
         keys = tensor._keys & ~PIPELINE if tensor._pending is self._given else tensor._keys  # if it shares memory
@@ -221,7 +221,7 @@ class FirstCall(Recording):
         self.kept, self.memories, self._recorders = {}, {}, {}
 
     def _settle(self) -> None:
-        """Give the tensors back as they were."""
+        """Return the tensors to their former state."""
         marked = [reference() for reference in self._marked]
         for tensor in (*marked, *(tensor for storage in self._written for tensor in storage.aliases())):
             if tensor is not None and tensor._pending is self._given:
@@ -232,7 +232,7 @@ class FirstCall(Recording):
 
     @leaving(pipeline.Pipeline._leaving)
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
-        """Run what was recorded, also before an exception of the function's: what it wrote, it wrote."""
+        """Run the recorded operators, even if the function raised: its writes before that count."""
         set_local("pipeline", self._outer)
         self.finishing = True
         try:
@@ -251,16 +251,16 @@ def version_of(tensor: Any) -> int:
 
 
 def unsupported(reason: Any) -> Unsupported:
-    """PyTorch's error where a function has to be one graph and is not."""
+    """Return PyTorch's error for a function that has to be one graph and is not."""
     return Unsupported(f"{reason.reason}\n  Explanation: with fullgraph=True, a graph break is an error.\n\n"
                        f"from user code:\n   File \"{reason.file}\", line {reason.line}")
 
 
 def is_recording() -> bool:
-    """Whether this thread records a call."""
+    """Return whether this thread records a call."""
     return isinstance(local.pipeline, Recording)
 
 
 def recording() -> Recording | None:
-    """The recording of this thread, None where there is none."""
+    """Return the recording of this thread, or None."""
     return local.pipeline if isinstance(local.pipeline, Recording) else None

@@ -1,4 +1,4 @@
-"""What programs call: operators on arrays, and the memory that views lie in."""
+"""Functions that programs call: operators on arrays, and tensors over their memory."""
 from __future__ import annotations
 
 from typing import Any
@@ -22,7 +22,7 @@ BY_NUMPY: dict[Any, DType] = {dtype.np: dtype for dtype in (*RARE.values(), *DTY
 
 
 def tensor_of(array: np.ndarray) -> Tensor:
-    """A tensor over an array's memory."""
+    """Return a tensor over an array's memory."""
     dtype = BY_NUMPY[array.dtype]
     out = from_array(array, dtype)
     if not array.flags.c_contiguous:
@@ -41,7 +41,7 @@ def spanned(array: np.ndarray) -> np.ndarray:
 
 
 def with_layout(array: np.ndarray, dtype: DType, stride: tuple[int, ...]) -> Tensor:
-    """A fresh tensor over an array that a program made, with the strides that were recorded."""
+    """Return a fresh tensor over an array that a program made, with the recorded strides."""
     out = from_array(array, dtype)
     if stride != contiguous_strides(array.shape):
         out._version_counter = [0, None, array if array.flags.c_contiguous else spanned(array)]
@@ -51,7 +51,7 @@ def with_layout(array: np.ndarray, dtype: DType, stride: tuple[int, ...]) -> Ten
 
 
 def strided(array: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
-    """A contiguous array expanded to a shape; strides count bytes."""
+    """Expand a contiguous array to a shape; strides count bytes."""
     try:
         return np.ndarray(shape, array.dtype, array, 0, strides)
     except ValueError:  # bfloat16 has no buffers
@@ -59,11 +59,11 @@ def strided(array: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...])
 
 
 class Extern:
-    """An operator, called on arrays in the place of tensors.
+    """An operator that is called on arrays instead of tensors.
 
-    The guards have seen to it that it is called as it was recorded: the operator's CPU row computes what ``specs`` says
-    of its outputs, without the dispatcher and the meta kernel, which would find the same again. What somebody observes,
-    what has no such row, and what raises goes through the dispatcher.
+    The guards ensure that it is called as it was recorded: the operator's CPU row computes outputs of the recorded
+    ``specs``, without the dispatcher and the meta kernel. Observed calls, operators without a row and calls that raise
+    are dispatched.
     """
 
     __slots__ = ("op", "specs", "row")
@@ -84,7 +84,7 @@ class Extern:
             return self.dispatched(args)
 
     def fitted(self, array: Any, spec: Spec, args: Any) -> np.ndarray:
-        """What a row made, as it was recorded."""
+        """Return a row's result in its recorded layout."""
         if (array.__class__ is ndarray and array.dtype is spec.dtype.np and array.shape == spec.shape
                 and spec.stride is None and array.flags.c_contiguous):
             is_fresh = array.base is None and array.flags.writeable and id(array) not in map(id, args)
@@ -104,7 +104,7 @@ class Extern:
 
 
 def wrapped(value: Any) -> Any:
-    """An argument with tensors in the place of arrays."""
+    """Return an argument with tensors in place of arrays."""
     kind = value.__class__
     if kind is ndarray:
         return tensor_of(value)
@@ -114,16 +114,15 @@ def wrapped(value: Any) -> Any:
 
 
 def specs_of(step: Step) -> Any:
-    """What was recorded of a step's outputs: a ``Spec``, or one for each of them, None for what is no tensor."""
+    """Return the ``Spec`` of a step's output, or one for each of several outputs, None for one that is not a tensor."""
     specs = [value and Spec(value.shape, value.dtype, None if value.is_contiguous else value.stride)
              for value in step.outputs]
     return tuple(specs) if step.is_list else specs[0] if len(specs) == 1 else ()
 
 
 def row_of(step: Step) -> Any:
-    """The function of arrays that computes a step, if there is no more to it: not for pointwise operators, whose
-    operands are converted before, nor for what writes, draws random numbers or makes a view. A fast path, which some
-    operators have for few numbers, is worth the dispatcher.
+    """Return the function of arrays that computes a step; None for pointwise operators, whose operands are converted
+    before, and for steps that write, draw random numbers or make a view.
     """
     op, kernel = step.op, step.op.kernel(CPU)
     row = CPU_KERNELS.get(op.name)

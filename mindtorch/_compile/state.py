@@ -1,5 +1,5 @@
-"""What Python state a call can read: values reached from its function, its arguments and the globals that its code
-names. Guards compare it before every call, so that a change of ``self.training``, a closure or a global is seen.
+"""The Python state that a call can read: values reached from its function, its arguments and the globals that its code
+names. Guards compare it before every call, so that a change of ``self.training``, a closure or a global is noticed.
 """
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import inspect
 import re
 import types
 import weakref
+from _collections import _tuplegetter
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -23,21 +25,29 @@ from .._dtype import DType
 from .breaks import CannotCompile, is_library
 
 LIBRARY = __name__.partition(".")[0]
-MISSING = object()  #: in the place of a name that is not there
+MISSING = object()  #: stands for a name that does not exist
 #: Values that never change and are compared by type and value.
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), range, slice, Size)
-#: Values that never change, or whose changes do not show in results, and are compared by identity.
+#: Values that never change, or whose changes do not affect results; they are compared by identity.
 OPAQUE = (DType, device, layout, memory_format, Generator, enum.Enum, types.BuiltinFunctionType, types.ModuleType,
           types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType, np.ufunc, np.dtype,
           types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
-          types.CodeType, types.GenericAlias, np.generic)
+          types.CodeType, types.GenericAlias, np.generic, _tuplegetter)
+SEQUENCES = (list, tuple, set, frozenset, deque)
+#: What a value of these types leads to; it cannot be replaced.
+PARTS: dict[Any, Callable[[Any], tuple[Any, ...]]] = {
+    functools.partial: lambda value: (value.func, value.args, value.keywords),
+    staticmethod: lambda value: (value.__func__,), classmethod: lambda value: (value.__func__,),
+    property: lambda value: (value.fget, value.fset),
+    weakref.ref: lambda value: (value(),), weakref.KeyedRef: lambda value: (value(),),
+}
 MANY = 20_000  #: values: more would cost more to compare than a graph saves
 WRITTEN_IN_PYTHON = 1 << 9  #: in a type's flags (CPython's Py_TPFLAGS_HEAPTYPE)
 SMALL_ARRAY = 1 << 16  #: bytes of a NumPy array that is compared
 
 
 def same(old: Any, new: Any) -> bool:
-    """Whether two values mean the same to a program: the same object, or equal numbers or strings of one type."""
+    """Return whether two values are the same object, or equal numbers or strings of one type."""
     if old is new:
         return True
     kind = old.__class__
@@ -53,7 +63,7 @@ def same(old: Any, new: Any) -> bool:
 
 
 class Place:
-    """Something that holds values, and those that it held: a dictionary, a list, a closure's cell."""
+    """A container such as a dictionary, a list or a closure's cell, and the values that it held."""
 
     __slots__ = ("path", "target", "read", "values", "ids")
 
@@ -62,11 +72,11 @@ class Place:
         self.take(read(target))
 
     def take(self, values: list[Any]) -> None:
-        """Hold these values."""
+        """Store the values to compare with."""
         self.values, self.ids = values, [*map(id, values)]
 
     def holds(self) -> bool:
-        """Whether the values are still those, and take equal ones for them."""
+        """Return whether the container still holds equal values, and store them."""
         now = self.read(self.target)
         if [*map(id, now)] == self.ids:
             return True
@@ -77,12 +87,12 @@ class Place:
 
 
 def items_of(target: Any) -> list[Any]:
-    """A dictionary's keys and values."""
+    """Return a dictionary's keys and values."""
     return [*target, *target.values()]
 
 
 def content_of(cell: Any) -> list[Any]:
-    """What a closure's cell holds."""
+    """Return the content of a closure's cell."""
     try:
         return [cell.cell_contents]
     except ValueError:
@@ -94,10 +104,10 @@ class State:
 
     def __init__(self) -> None:
         self.places: list[Place] = []
-        self.objects: list[Any] = []  #: those whose class may be another one's later
+        self.objects: list[Any] = []  #: objects whose class may be reassigned
         self.tensors: list[tuple[Any, str]] = []
         self.on_tensor: Callable[[Any], None] = lambda tensor: None
-        self._seen: dict[int, Any] = {}  # keeps what it has seen alive, so that no id is used twice
+        self._seen: dict[int, Any] = {}  # keeps the values alive, so that no id is reused
 
     def add(self, path: str, target: Any, read: Callable[[Any], list[Any]]) -> Place:
         """Watch a place."""
@@ -116,10 +126,10 @@ class State:
             self.visit(value, f"{path}[{name!r}]")
 
     def visit(self, value: Any, path: str) -> None:
-        """Watch whatever can be reached from a value.
+        """Watch everything that can be reached from a value.
 
         Raises:
-            CannotCompile: if a change of it could not be seen.
+            CannotCompile: if a change of it would not be noticed.
         """
         kind = value.__class__
         if kind in PLAIN or kind is object or isinstance(value, OPAQUE) or id(value) in self._seen:
@@ -134,28 +144,21 @@ class State:
                 self.visit(key, f"a key of {path}")
             if kind is not dict:
                 self._attributes(value, path)
-        elif isinstance(value, (list, tuple, set, frozenset)):
+        elif isinstance(value, SEQUENCES):
             items = [*value] if kind in (tuple, frozenset) else self.add(path, value, list).values
             for number, item in enumerate(items):
                 self.visit(item, f"{path}[{number}]")
-            if kind not in (list, tuple, set, frozenset):
+            if kind not in SEQUENCES:
                 self._attributes(value, path)
         elif kind is types.FunctionType:
             self._function(value, path)
         elif kind is types.MethodType:
             self.visit(value.__self__, f"{path}.__self__")
             self.visit(value.__func__, path)
-        elif kind is functools.partial:
-            for part in (value.func, value.args, value.keywords):
+        elif kind in PARTS:
+            for part in PARTS[kind](value):
                 self.visit(part, path)
-        elif kind in (staticmethod, classmethod):
-            self.visit(value.__func__, path)
-        elif kind is property:
-            for part in (value.fget, value.fset):
-                self.visit(part, path)
-        elif kind in (weakref.ref, weakref.KeyedRef):
-            self.visit(value(), path)
-        elif kind in (types.MappingProxyType,):
+        elif kind is types.MappingProxyType:
             self.add(path, value, items_of)
             for key, item in [*value.items()]:
                 self.visit(item, f"{path}[{key!r}]")
@@ -203,12 +206,12 @@ class State:
         if not kind.__flags__ & WRITTEN_IN_PYTHON and kind is not types.SimpleNamespace:
             raise _unseen(path, kind)
         for base in kind.__mro__[:-1]:
-            if not base.__flags__ & WRITTEN_IN_PYTHON and base not in (dict, list, tuple, set, types.SimpleNamespace):
+            if not base.__flags__ & WRITTEN_IN_PYTHON and base not in (dict, *SEQUENCES, types.SimpleNamespace):
                 raise _unseen(path, kind)
         self._attributes(value, path)
 
     def _attributes(self, value: Any, path: str) -> None:
-        """Watch an object's attributes and what its class holds."""
+        """Watch an object's attributes and its class."""
         if type(value).__flags__ & WRITTEN_IN_PYTHON:
             self.visit(type(value), type(value).__name__)
             self.objects.append(value)
@@ -237,18 +240,18 @@ def _unseen(path: str, kind: type) -> CannotCompile:
 
 
 def plainly(path: str) -> str:
-    """A path as a program would say it: ``model.0.weight``."""
+    """Return a path as a program would write it: ``model.0.weight``."""
     path = re.sub(r"^(globals|builtins) of [^\[]*\['([^']*)'\]", r"\2", path)
     path = re.sub(r"\._(modules|parameters|buffers)\b", "", path)
     return re.sub(r"\['?([^'\]]*)'?\]", r".\1", path)
 
 
-#: What readers call functions and code without a name.
+#: The names of anonymous code for readers.
 CALLED = {"<lambda>": "the function", "<module>": "the cell"}
 
 
 def said_of(places: list[Place]) -> list[str]:
-    """What readers want to know of places: of modules their mode, of all else that it is the same."""
+    """Describe places for readers: the mode of modules, and for other places that they are unchanged."""
     said = []
     for place in places:
         name = plainly(place.path)

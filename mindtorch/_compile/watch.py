@@ -1,8 +1,8 @@
-"""Watching a call's Python: which functions run, which globals they name, and what they ask of the outside world.
+"""Watching a call's Python: the functions that run, the globals that they name, and calls with outside effects.
 
-TorchDynamo interprets a function's bytecode and guards what it reads. Here the function simply runs once while
-``sys.setprofile`` tells of every call in it: the globals of each function of the program's are watched from then on,
-and a call whose result may differ the next time (a clock, a file, a random number of Python's) is a graph break.
+TorchDynamo interprets a function's bytecode and guards the state that it reads. Here the function simply runs once
+while ``sys.setprofile`` reports every call in it: the globals of each user function are watched from then on, and a
+call whose result may differ the next time (a clock, a file, Python's random numbers) is a graph break.
 """
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ PURE_TYPES = (str, int, float, complex, bytes, tuple, frozenset, range, slice, l
               types.MappingProxyType, types.GeneratorType, types.FunctionType, BaseException)
 SEEDS = ("manual_seed", "manual_seed_all", "seed", "initial_seed", "get_rng_state", "set_rng_state", "get_state",
          "set_state")
-#: Where what the library itself calls may stand: it keeps no state that a program could read.
+#: Folders of code that the library calls: it keeps no state that a program could read.
 HELPERS = ("<frozen ", os.path.dirname(os.__file__), os.path.dirname(np.__file__))
-#: The globals of functions that the standard library wrote for the library's own classes, or for named tuples.
+#: The globals of functions that the standard library generates, for example for named tuples.
 GENERATED = (__name__.partition(".")[0] + ".", "namedtuple_")
 IGNORED = frozenset({"warn", "setprofile"})
 
@@ -53,7 +53,7 @@ def _codes(*functions: Any) -> dict[Any, str]:
     return {function.__code__: function.__qualname__ for function in functions}
 
 
-#: The library's functions that tell a program of what guards do not compare, or change what they do not see.
+#: Library functions that read or change state that guards do not compare.
 LOOKS = _codes(
     *[own(Tensor)[name] for name in ("untyped_storage", "data_ptr", "is_set_to", "register_hook", "retain_grad",
                                       "register_post_accumulate_grad_hook", "share_memory_", "module_load",
@@ -75,7 +75,7 @@ def _end(profile: Any, collects: bool, gone: Any = None) -> None:
 
 
 class Watch:
-    """A block whose Python calls are watched; ``on_break`` is told of the first that no guard can stand for."""
+    """A block whose Python calls are watched; ``on_break`` is called with the first that guards cannot cover."""
 
     def __init__(self, state: State, on_break: Callable[[Any], None]) -> None:
         self.state, self.on_break = state, on_break
@@ -151,12 +151,12 @@ class Watch:
 
 
 def is_helper(file: str) -> bool:
-    """Whether a file is of Python's library or of NumPy."""
+    """Return whether a file belongs to the standard library or to NumPy."""
     return file.startswith(HELPERS[2]) or (file.startswith(HELPERS[:2]) and "site-packages" not in file)
 
 
 def codes_in(code: Any) -> list[Any]:
-    """A function's code and that of the functions and comprehensions written in it."""
+    """Return a function's code and the code of functions and comprehensions inside it."""
     found = [code]
     for part in found:
         found += [constant for constant in part.co_consts if isinstance(constant, types.CodeType)]
@@ -164,7 +164,7 @@ def codes_in(code: Any) -> list[Any]:
 
 
 def is_pure(function: Any) -> bool:
-    """Whether a function in C gives the same result for the same arguments, and changes nothing but them."""
+    """Return whether a C function depends on its arguments alone, and changes nothing else."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, types.ModuleType):
         name = owner.__name__

@@ -91,7 +91,7 @@ class Pipeline:
     # -- recording -------------------------------------------------------------------------------------------------
 
     def recorder(self, op: Operator, keys: int) -> Callable[..., Any]:
-        """The function that records calls of ``op`` with this key set."""
+        """Return the function that records calls of ``op`` with this key set."""
         found = self._recorders.get((op.name, keys))
         if found is None:
             found = self._recorders[op.name, keys] = self._make_recorder(op, keys)
@@ -118,7 +118,7 @@ class Pipeline:
         return key_handlers[AUTOGRAD](op, 0)(inner) if keys & AUTOGRAD else inner
 
     def _run_now(self, op: Operator, args: tuple[Any, ...]) -> Any:
-        """An operator whose output depends on data: run what is pending, then it."""
+        """Run the pending operators and then one whose output depends on data."""
         self.flush()
         set_local("pipeline", None)
         try:
@@ -178,7 +178,8 @@ class Pipeline:
         return result
 
     def _mark_written(self, tensor: Any, entry: Entry) -> None:
-        """A tensor that has values is to be written: it, and all that share its memory, are pending until then."""
+        """Make a tensor that is to be written pending, and all tensors that share its memory, until the write has run.
+        """
         entry.shapes.append(tuple(tensor.shape))
         storage = tensor.untyped_storage()
         self._written.append(storage)
@@ -256,20 +257,20 @@ class Pipeline:
                 _settle(tensor)
 
     def _abandon(self, message: str, entries: list[Entry]) -> None:
-        """Say of all that waits for these entries that it will never have values."""
+        """Mark all tensors that wait for these entries as invalid."""
         for entry in entries:
             entry.error = message
             entry.args = ()
 
 
 def _settle(tensor: Any) -> None:
-    """A tensor has its values."""
+    """Note that a tensor has its values."""
     tensor._keys &= ~PIPELINE
     tensor._pending = None
 
 
 def _as_meta(value: Any) -> Any:
-    """A tensor as one on the meta device, with the same layout."""
+    """Return a tensor's twin on the meta device, with the same layout."""
     if value.__class__ in TENSOR_TYPES:
         twin = value._alias(value.shape, value._strides(), value._offset)
         twin._shape = value.shape
@@ -286,7 +287,7 @@ def _as_meta(value: Any) -> Any:
 
 
 def wait_for_inputs(op: Operator, keys: int) -> Callable[..., Any]:
-    """What the ``Pipeline`` key leads to outside a pipeline: wait for the inputs, then call again."""
+    """Return the function for the ``Pipeline`` key outside a pipeline: wait for the inputs, then call again."""
 
     def call(*args: Any) -> Any:
         for tensor in tensors_of(args):
@@ -309,5 +310,5 @@ def flush_for(tensor: Any) -> None:
 
 
 def pipeline() -> Pipeline:
-    """A block in which operators are recorded, and run later (compare ``torch.cuda.graph``)."""
+    """Return a block in which operators are recorded, and run later (compare ``torch.cuda.graph``)."""
     return Pipeline()

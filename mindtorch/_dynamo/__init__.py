@@ -25,18 +25,16 @@ def graph_break(msg: str = "") -> None:
 
 
 def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
-    """Say that a dimension has many sizes, each of which makes a program of its own here
-    (``torch._dynamo.mark_dynamic``).
-    """
+    """Do nothing: all dimensions have a fixed size here (``torch._dynamo.mark_static``)."""
 
 
 def mark_static(t: Any, index: Any = None) -> None:
-    """Say that a dimension has one size, as all have here (``torch._dynamo.mark_static``)."""
+    """Do nothing: all dimensions have a fixed size here (``torch._dynamo.mark_static``)."""
 
 
 def explain(f: Callable[..., Any]) -> Callable[..., Explanation]:
-    """A function that compiles ``f`` for the arguments it is called with, and returns what was recorded, why programs
-    fit, what they are, or where and why a graph breaks; printed, it is text (``torch._dynamo.explain``).
+    """Return a function that compiles ``f`` for its arguments, and returns the recorded graph, the guards and the
+    programs, or the place and the reason of a graph break; ``print`` shows it as text (``torch._dynamo.explain``).
     """
     function = getattr(f, "_torchdynamo_orig_callable", f)
     compiled = CompiledFunction(function._orig_mod if isinstance(function, OptimizedModule) else function)

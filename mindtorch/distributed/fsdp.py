@@ -52,7 +52,7 @@ class Shards:
         self.again: Tensor | None = None  # the whole, for a backward pass
 
     def gather(self) -> Tensor:
-        """The whole."""
+        """Return the whole parameter."""
         with no_grad():
             whole = self.shard.new_empty(self.length * self.group.size())
             all_gather_into_tensor(whole, self.shard, group=self.group)
@@ -70,7 +70,7 @@ class Shards:
             owner.__dict__.pop(name, None)
 
     def pack(self, tensor: Tensor) -> Any:
-        """What the graph keeps of a tensor that it saves: of the whole only which elements."""
+        """Return what the graph saves of a tensor: for a whole parameter, only the range of its elements."""
         if self.memory and tensor.untyped_storage().data_ptr() == self.memory:
             return tensor.shape, tensor.stride(), tensor.storage_offset()
         return tensor
@@ -83,7 +83,7 @@ class Shards:
         return self.again.as_strided(*packed)
 
     def full(self) -> dict[tuple[int, str], Tensor]:
-        """The whole parameters, by their modules' identities and names."""
+        """Return the whole parameters, by their modules' identities and names."""
         whole = self.gather()
         return {(id(owner), name): whole[begin:begin + shape.numel()].view(shape).clone()
                 for owner, name, shape, begin in self.places}
@@ -149,7 +149,7 @@ def fully_shard(module: Module, mesh: ProcessGroup | None = None) -> Module:
 
 
 def full_state_dict(module: Module) -> dict[str, Tensor]:
-    """The whole parameters and buffers of a model with sharded modules, as before it was sharded; all ranks make this
+    """Return the whole parameters and buffers of a model with sharded modules, as before sharding; all ranks make this
     call.
     """
     found: dict[tuple[int, str], Tensor] = {}

@@ -13,7 +13,7 @@ from ._collectives.operations import broadcast
 
 
 def shares(parameters: Iterable[Tensor], ranks: int) -> list[list[Tensor]]:
-    """Each rank's parameters: the largest first, each to the rank that has the fewest elements so far."""
+    """Return each rank's parameters: the largest first, each assigned to the rank with the fewest elements so far."""
     parts: list[list[Tensor]] = [[] for _ in range(ranks)]
     sizes = [0] * ranks
     for parameter in sorted(parameters, key=Tensor.numel, reverse=True):
@@ -48,7 +48,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         self.optim = optimizer_class(groups, **defaults)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update this rank's parameters, and receive those of the others."""
+        """Update this rank's parameters, and receive the others'."""
         for group, own in zip(self.param_groups, self.optim.param_groups, strict=True):
             own.update({name: value for name, value in group.items() if name != "params"})  # a schedule may change them
         loss = self.optim.step(closure)

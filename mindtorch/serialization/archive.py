@@ -29,13 +29,13 @@ _ZEROS = bytes(2**20)
 
 
 def is_path(f: Any) -> bool:
-    """Whether ``f`` names a file, and is none itself."""
+    """Return whether ``f`` is the path of a file, not a file."""
     return isinstance(f, (str, os.PathLike))
 
 
 @contextmanager
 def opened(f: Any, mode: str) -> Iterator[Any]:
-    """A file that is given by its path, or itself, to be read (``mode`` 'rb') or written ('wb').
+    """Open a file given by its path, or return an open file, for reading (``mode`` 'rb') or writing ('wb').
 
     Raises:
         AttributeError, io.UnsupportedOperation: if it is to be read, and cannot be sought in.
@@ -59,7 +59,7 @@ def opened(f: Any, mode: str) -> Iterator[Any]:
 
 @contextmanager
 def open_writer(f: Any) -> Iterator[Writer]:
-    """An archive to be written to a file, named after it.
+    """Open an archive for writing, named after its file.
 
     Raises:
         AttributeError, TypeError: if the file has no method ``write``.
@@ -76,13 +76,13 @@ def open_writer(f: Any) -> Iterator[Writer]:
 
 @contextmanager
 def open_reader(f: Any) -> Iterator[Reader]:
-    """The archive in a file."""
+    """Open the archive in a file."""
     with opened(f, "rb") as file:
         yield Reader(file)
 
 
 def is_zipfile(file: Any) -> bool:
-    """Whether an archive begins where the file is now."""
+    """Return whether an archive begins at the file's position."""
     start = file.tell()
     magic = file.read(len(_LOCAL))
     file.seek(start)
@@ -196,15 +196,15 @@ class Reader:
                 _failed(f"the record {entry.filename!r} reaches into what follows it")
 
     def get_all_records(self) -> list[str]:
-        """The names of the records, in their order in the file."""
+        """Return the names of the records, in their order in the file."""
         return [name.removeprefix(f"{self.name}/") for name in self._entries]
 
     def has_record(self, name: str) -> bool:
-        """Whether there is a record of this name."""
+        """Return whether there is a record of this name."""
         return f"{self.name}/{name}" in self._entries
 
     def size(self, name: str) -> int:
-        """The size of a record in bytes.
+        """Return the size of a record in bytes.
 
         Raises:
             RuntimeError: if there is none of this name.
@@ -218,7 +218,7 @@ class Reader:
         return entry
 
     def get_record_offset(self, name: str, stored: bool = False) -> int:
-        """Where the data of a record begins in the file; if ``stored``, it has to be there as it is."""
+        """Return the offset of a record's data in the file; if ``stored``, the data has to be uncompressed."""
         entry = self._entry(name)
         self._file.seek(entry.header_offset)
         header = self._file.read(30)
@@ -236,7 +236,7 @@ class Reader:
         return start
 
     def read(self, name: str) -> np.ndarray:
-        """The bytes of a record, as a fresh array."""
+        """Read a record into a fresh array."""
         start, entry = self.get_record_offset(name), self._entry(name)
         self._file.seek(start)
         if entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size:
@@ -255,12 +255,12 @@ class Reader:
         return np.frombuffer(bytearray(data), np.uint8)
 
     def get_record(self, name: str) -> bytes:
-        """The bytes of a record."""
+        """Return the bytes of a record."""
         return self.read(name).tobytes()
 
 
 def read_bytes(file: Any, size: int) -> np.ndarray:
-    """The next ``size`` bytes of a file, as a fresh array.
+    """Read the next ``size`` bytes of a file into a fresh array.
 
     Raises:
         EOFError: if the file ends before.

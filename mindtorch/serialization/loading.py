@@ -80,7 +80,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
 
 
 def _decided(weights_only: bool | None, pickle_module: Any) -> bool:
-    """Whether to load weights only: what the caller says, else what the environment does."""
+    """Return whether to load weights only: as the caller asks, else as the environment does."""
     forced, forbidden = (os.getenv(f"TORCH_FORCE_{name}WEIGHTS_ONLY_LOAD", "0").lower() in ("1", "y", "yes", "true")
                          for name in ("", "NO_"))
     if forced and forbidden:
@@ -96,7 +96,7 @@ def _decided(weights_only: bool | None, pickle_module: Any) -> bool:
 
 
 def _explained(message: str) -> str:
-    """PyTorch's words around an error of the unpickler."""
+    """Return an error of the unpickler in PyTorch's words."""
     if re.search(r"GLOBAL (\S+) was not an allowed global by default.", message):
         return ("Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo "
                 f"those steps only if you trust the source of the checkpoint\033[0m. \n\t(1) {UNSAFE_MESSAGE}\n\t(2) "
@@ -125,7 +125,7 @@ Load = Callable[[Any, Callable[[Any], Any] | None], Any]
 
 
 def _unpickler(safe: bool, module: Any, options: dict[str, Any]) -> Load:
-    """A function that loads one pickle from a file, with a function that loads storages."""
+    """Return a function that loads one pickle from a file, given a function that loads storages."""
     base: Any = weights_only.Unpickler if safe else module.Unpickler
 
     class Unpickler(base):
@@ -157,7 +157,7 @@ def _kind(saved: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _measured(storage_type: Any, numel: Any) -> tuple[DType, int]:
-    """The dtype and the size in bytes of a storage.
+    """Return the dtype and the size in bytes of a storage.
 
     Raises:
         UnpicklingError: for what is no class of storages, and no number of elements.
@@ -171,7 +171,7 @@ def _measured(storage_type: Any, numel: Any) -> tuple[DType, int]:
 
 
 def _location(tag: Any) -> str:
-    """A location. Raises UnpicklingError for what is none."""
+    """Check and return a location. Raises UnpicklingError for other values."""
     tag = decoded(tag)
     if not isinstance(tag, str):
         raise pickle.UnpicklingError(f"expected the location of a storage, but got {shown(tag)}")
@@ -179,7 +179,7 @@ def _location(tag: Any) -> str:
 
 
 def _key(key: Any) -> Any:
-    """The key of a storage. Raises UnpicklingError for what is none."""
+    """Check and return the key of a storage. Raises UnpicklingError for other values."""
     if not isinstance(key, (str, bytes, int)):
         raise pickle.UnpicklingError(f"expected the key of a storage, but got {shown(key)}")
     return key
@@ -190,7 +190,7 @@ def _typed(storage: Any, dtype: DType) -> TypedStorage:
 
 
 def _swapped(archive: Reader) -> bool:
-    """Whether the bytes of an archive's storages are in the other order."""
+    """Return whether the storages of an archive have the other byte order."""
     order = None
     if archive.has_record("byteorder"):
         order = archive.get_record("byteorder")
@@ -252,7 +252,7 @@ def _load_zip(archive: Reader, restore: Restore, load_one: Load, path: Any, mmap
 
 
 def _load_legacy(file: Any, restore: Restore, load_one: Load, safe: bool) -> Any:
-    """What a file of PyTorch before 1.6 holds: pickles one after the other, then the bytes of the storages."""
+    """Load a file of PyTorch before 1.6: a sequence of pickles, then the bytes of the storages."""
     start = file.tell()
     if file.read(262)[257:] == b"ustar":
         if safe:
@@ -312,7 +312,7 @@ def _load_legacy(file: Any, restore: Restore, load_one: Load, safe: bool) -> Any
 
 
 def _bytes_left(file: Any) -> float:
-    """How many bytes a file has from here on; infinity for one that cannot tell, as a compressed one."""
+    """Return the number of bytes left in a file; infinity for a file without a known size, such as a compressed one."""
     here = file.tell()
     try:
         return file.seek(0, os.SEEK_END) - here
@@ -345,7 +345,7 @@ def _check_source(kind: type, source_file: str, source: str) -> None:
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """The paths of classes and functions in a file that ``weights_only`` does not allow, found without loading it
+    """Return the paths of classes and functions in a file that ``weights_only`` does not allow, without loading it
     (``torch.serialization.get_unsafe_globals_in_checkpoint``).
 
     Raises:

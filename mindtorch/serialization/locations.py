@@ -18,15 +18,16 @@ _ELSEWHERE = ("cuda", "mps", "hpu", "xpu", "mtia", "ipu", "xla", "hip")
 
 def register_package(priority: int, tagger: Callable[[Any], str | None],
                      deserializer: Callable[[Any, str], Any]) -> None:
-    """Have ``tagger(storage)`` say where a storage is, and ``deserializer(storage, location)`` bring it there; what
-    they return None for is left to others, those of a low priority first (``torch.serialization.register_package``).
+    """Register ``tagger(storage)``, which returns the tag of a storage's place, and ``deserializer(storage,
+    location)``, which moves a storage there. If one returns None, the next is asked, lower priorities first
+    (``torch.serialization.register_package``).
     """
     _packages.append((priority, tagger, deserializer))
     _packages.sort(key=lambda package: package[0])
 
 
 def location_tag(storage: Any) -> str:
-    """The tag of the place where a storage is (``torch.serialization.location_tag``).
+    """Return the tag of a storage's place (``torch.serialization.location_tag``).
 
     Raises:
         RuntimeError: if nothing knows it.
@@ -39,7 +40,7 @@ def location_tag(storage: Any) -> str:
 
 
 def default_restore_location(storage: Any, location: str) -> Any:
-    """A storage, brought to where a tag says (``torch.serialization.default_restore_location``).
+    """Return a storage, moved to the place of a tag (``torch.serialization.default_restore_location``).
 
     Raises:
         RuntimeError: if nothing knows the tag, or there is no such device.
@@ -53,7 +54,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 
 def restore_location(map_location: Any) -> Restore:
-    """What ``map_location`` means, whatever its form."""
+    """Return the function that ``map_location`` stands for, whatever its form."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):
@@ -72,7 +73,7 @@ def restore_location(map_location: Any) -> Restore:
 
 
 def is_meta(map_location: Any) -> bool:
-    """Whether ``map_location`` is sure to mean the meta device, for which no data need be read."""
+    """Return whether ``map_location`` certainly means the meta device, which needs no data."""
     return map_location == "meta" if isinstance(map_location, str) else (
         isinstance(map_location, device) and map_location.type == "meta")
 
@@ -82,7 +83,7 @@ def _tagged(kind: str) -> Callable[[Any], str | None]:
 
 
 def _restored(kind: str) -> Restore:
-    """What restores to a kind of device, which takes a number in its tag or not."""
+    """Return the function that restores to a kind of device, whose tag may have a number."""
     pattern = re.compile(f"{kind}(:|[0-9]+|$)")
 
     def restore(storage: Any, location: str) -> Any:

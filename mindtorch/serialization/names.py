@@ -38,7 +38,8 @@ _PACKAGES = ("torch.nn.functional", "torch.functional", "torch.serialization", "
 
 
 def find(module: str, name: str) -> Any:
-    """What PyTorch knows by a name, here: in the module of the same place, or in the packages above that.
+    """Return the object that PyTorch has under a name, here: from the module of that name, or from the packages above
+    it.
 
     Raises:
         AttributeError: if mindtorch does not have it.
@@ -64,7 +65,7 @@ def find(module: str, name: str) -> Any:
 
 
 def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
-    """The module and the name by which PyTorch knows something of this library; None for what is not of it."""
+    """Return the module and the name that PyTorch has for an object of this library; None for other objects."""
     module = getattr(thing, "__module__", None)
     if module == _TUPLES:
         return module, thing.__name__
@@ -89,13 +90,13 @@ def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
 
 
 def path_of(thing: Any) -> str:
-    """A class's or function's dotted path, as it is in files."""
+    """Return a class's or function's dotted path, as it is in files."""
     module, name = torch_name(thing) or (thing.__module__, thing.__qualname__)
     return f"{module}.{name}"
 
 
 def _get_layout(name: str) -> layout:
-    """The layout of that name."""
+    """Return the layout of that name."""
     found = getattr(sys.modules[OURS], name.rpartition(".")[2], None)
     if not isinstance(found, layout):
         raise AttributeError(f"mindtorch has no layout {name}")
@@ -103,7 +104,9 @@ def _get_layout(name: str) -> layout:
 
 
 def reduced(thing: Any) -> Any:
-    """How files have what is no class and has a name: a string, or a function and its arguments."""
+    """Return the form in which files hold named objects that are not classes: a string, or a function and its
+    arguments.
+    """
     if isinstance(thing, layout):
         return _get_layout, (repr(thing),)
     if type(thing).__module__ == _TUPLES:

@@ -21,7 +21,7 @@ class LoadEndianness(Enum):
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order of files that do not tell theirs; None is little (``torch.serialization``)."""
+    """Return the byte order of files that do not state theirs; None is little (``torch.serialization``)."""
     return config.load.endianness
 
 
@@ -37,7 +37,7 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def get_crc32_options() -> bool:
-    """Whether ``save`` computes checksums (``torch.serialization.get_crc32_options``)."""
+    """Return whether ``save`` computes checksums (``torch.serialization.get_crc32_options``)."""
     return config.save.compute_crc32
 
 
@@ -49,7 +49,8 @@ def set_crc32_options(compute_crc32: bool) -> None:
 
 
 def get_default_mmap_options() -> int | None:
-    """How ``load`` maps files: ``mmap.MAP_PRIVATE`` or ``MAP_SHARED`` (``torch.serialization``)."""
+    """Return the flag with which ``load`` maps files: ``mmap.MAP_PRIVATE`` or ``MAP_SHARED`` (``torch.serialization``).
+    """
     return config.load.mmap_flags
 
 
@@ -77,14 +78,14 @@ class set_default_mmap_options:
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Allow ``weights_only`` loads classes and functions, or pairs of one and the path that the file knows it by
+    """Allow ``weights_only`` loads classes and functions, or pairs of one and its path in files
     (``torch.serialization.add_safe_globals``).
     """
     weights_only.add(safe_globals)
 
 
 def get_safe_globals() -> list[Any]:
-    """What ``add_safe_globals`` allowed (``torch.serialization.get_safe_globals``)."""
+    """Return the classes and functions that ``add_safe_globals`` allowed (``torch.serialization.get_safe_globals``)."""
     return weights_only.marked()
 
 

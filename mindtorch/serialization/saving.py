@@ -52,8 +52,8 @@ def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2
 
 
 def _pickler(file: Any, module: Any, protocol: int, persistent_id: Callable[[Any], Any]) -> Any:
-    """A pickler that writes PyTorch's names. It is made from pickle's, which is in Python: the one in C asks nobody
-    under which name to write a class.
+    """Build a pickler that writes PyTorch's names. It derives from pickle's pickler in Python: the one in C has no hook
+    for the names of classes.
     """
     base: Any = pickle._Pickler if module is pickle else module.Pickler
 
@@ -97,7 +97,7 @@ class _Storages:
         self._dtypes: dict[int, DType] = {}
 
     def enter(self, found: StorageBase) -> tuple[Any, ...]:
-        """The class, key, location and number of elements of a storage.
+        """Return the class, key, location and number of elements of a storage.
 
         Raises:
             RuntimeError: if its memory was entered under another dtype.
@@ -159,7 +159,7 @@ def _save_legacy(obj: Any, file: Any, module: Any, protocol: int) -> None:
 
 
 def source_of(kind: type) -> tuple[str | None, str | None]:
-    """The file and the source of a class, if they can be found."""
+    """Return the file and the source of a class, if they can be found."""
     try:
         return inspect.getsourcefile(kind), inspect.getsource(kind)
     except (OSError, TypeError):

@@ -31,22 +31,22 @@ _marked_safe: set[Any] = set()
 
 
 def add(safe_globals: Iterable[Any]) -> None:
-    """Allow classes and functions, or pairs of one and the path that files know it by."""
+    """Allow classes and functions, or pairs of one and its path in files."""
     _marked_safe.update(safe_globals)
 
 
 def remove(safe_globals: Iterable[Any]) -> None:
-    """Allow these no longer."""
+    """Stop allowing classes and functions."""
     _marked_safe.difference_update(safe_globals)
 
 
 def marked() -> list[Any]:
-    """What users allowed."""
+    """Return the classes and functions that users allowed."""
     return list(_marked_safe)
 
 
 def user_globals() -> dict[str, Any]:
-    """What users allowed, by path.
+    """Return the classes and functions that users allowed, by path.
 
     Raises:
         ValueError: for a tuple that is no pair.
@@ -80,14 +80,14 @@ _STORAGE_DTYPES = {name: dtype for dtype, name in STORAGE_NAMES.items()}
 
 
 def _encode(text: str, encoding: str) -> bytes:
-    """Bytes, which pickle's old protocols write as text."""
+    """Return bytes, which pickle's old protocols write as text."""
     if encoding not in ("latin1", "latin-1"):
         raise pickle.UnpicklingError(f"bytes are encoded as latin1, but got {encoding!r}")
     return text.encode("latin1")
 
 
 def _bytearray(data: Any = b"", encoding: str | None = None) -> bytearray:
-    """A bytearray of these bytes; pickles have no other form, and a number would be a size."""
+    """Return a bytearray of bytes; a number, which would be a size, is refused."""
     return bytearray(data if isinstance(data, bytes) else _encode(data, encoding or "latin1"))
 
 
@@ -98,7 +98,7 @@ _REBUILDERS = ("_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_
 
 @cache
 def allowed_globals() -> dict[str, Any]:
-    """What may be in a file without a user's consent, by path."""
+    """Return the classes and functions that a file may hold without a user's consent, by path."""
     return {
         "collections.OrderedDict": OrderedDict, "collections.Counter": Counter,
         "torch.nn.parameter.Parameter": Parameter, "torch.serialization._get_layout": _get_layout, "torch.Size": Size,
@@ -226,7 +226,7 @@ class Unpickler(_Base):
         self.stack[-1] = self._called(function, args)
 
     def _called(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """What a function gives that is allowed, if its arguments are such as pickles have."""
+        """Return the result of an allowed function, if its arguments are of a form that pickles have."""
         if function in (Tensor, UntypedStorage, TypedStorage, *LEGACY_TENSORS.values()) and args:
             raise pickle.UnpicklingError(f"Can only create an empty {function.__name__}")
         if function is _utils._rebuild_from_type_v2 and not _is_one_of(
@@ -315,17 +315,17 @@ class Unpickler(_Base):
 
 
 def current_name(module: str, name: str) -> tuple[str, str]:
-    """The module and the name of what pickles of protocol 2 know by those of Python 2."""
+    """Return the present module and name for a name of Python 2, as in pickles of protocol 2."""
     return _compat_pickle.NAME_MAPPING.get((module, name), (_compat_pickle.IMPORT_MAPPING.get(module, module), name))
 
 
 def shown(value: Any) -> str:
-    """A value for a message, whose text is short even if the value holds another many times over."""
+    """Return a value for a message, as short text even if the value holds another many times over."""
     return str(value) if callable(value) else reprlib.repr(value)
 
 
 def decoded(text: Any) -> Any:
-    """A string of PyTorch's own, which pickles of Python 2 have as bytes."""
+    """Return a string of PyTorch's, which pickles of Python 2 hold as bytes."""
     return text.decode("ascii") if isinstance(text, bytes) else text
 
 
@@ -347,12 +347,12 @@ def _check_key(key: Any) -> None:
 
 
 def load(file: Any, *, encoding: str = "utf-8", **options: Any) -> Any:
-    """What the next pickle in a file holds, if that is allowed."""
+    """Load the next pickle in a file, if its content is allowed."""
     return Unpickler(file, encoding=encoding).load()
 
 
 def globals_in(data: bytes) -> set[str]:
-    """The paths of the classes and functions that a pickle names, found without loading it.
+    """Return the paths of the classes and functions that a pickle names, without loading it.
 
     Raises:
         UnpicklingError: if it has an instruction that is not allowed.

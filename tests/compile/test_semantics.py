@@ -10,7 +10,9 @@ import pickle
 import threading
 import time
 import weakref
+from collections import OrderedDict, deque
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -142,6 +144,33 @@ def test_after_the_limit_calls_run_as_they_are_written() -> None:
             strict(x, n)
     torch.compiler.reset()
     assert not entries(compiled) and compiled(x, 20).tolist() == [20, 20]
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: torch.Tensor
+
+    def total(self):
+        return self.first + self.second
+
+
+CONTAINERS = {
+    "a named tuple": (lambda p: Pair(p.total(), p.second * 2), lambda x: Pair(x, x + 1)),
+    "a deque": (lambda d: deque([d[0] * d[-1]]), lambda x: deque([x, x * 2])),
+    "an ordered dictionary": (lambda x: OrderedDict(b=x, a=x + 1), lambda x: x),
+    "a function of the library": (lambda f: f(torch.ones(2)) * 2, lambda x: torch.relu),
+    "linalg": (lambda x: torch.linalg.norm(x) + torch.fft.rfft(x).abs(), lambda x: x),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_containers_and_functions_of_the_library_are_parts_of_a_graph(name) -> None:
+    function, make = CONTAINERS[name]
+    compiled, expected = torch.compile(function, fullgraph=True), function(make(torch.ones(2)))
+    for _ in range(3):
+        result = compiled(make(torch.ones(2)))
+        assert type(result) is type(expected) and str(result) == str(expected)
+    assert len(entries(compiled)) == 1
 
 
 # -- graph breaks ------------------------------------------------------------------------------------------------------
@@ -586,6 +615,13 @@ def test_nothing_of_the_recorded_call_stays_in_memory() -> None:
     del first
     gc.collect()
     assert node() is None
+
+
+def test_the_arguments_of_the_first_call_are_freed() -> None:
+    compiled, x = torch.compile(lambda x: [(x * 2).sum(), x[x > 0].sum()][0]), torch.ones(4)
+    reference, result = weakref.ref(x), compiled(x)
+    del x
+    assert reference() is None and result.item() == 8
 
 
 def test_gradients_of_parameters_go_to_nodes_that_are_found_again_after_they_changed() -> None:

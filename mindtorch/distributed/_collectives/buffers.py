@@ -21,13 +21,13 @@ CARRIED = {"bool": np.uint8, "float16": np.uint16, "bfloat16": np.uint16}
 
 
 def carrier(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype under which MPI moves elements of this one."""
+    """Return the dtype as which MPI moves elements of this dtype."""
     return np.dtype(CARRIED.get(dtype.name, dtype))
 
 
 @functools.cache
 def datatype(dtype: np.dtype[Any]) -> Any:
-    """The MPI datatype of elements."""
+    """Return the MPI datatype of elements."""
     from mpi4py import MPI  # optional, and only in processes of a group
 
     return MPI.Datatype.fromcode(carrier(dtype).char)
@@ -35,7 +35,7 @@ def datatype(dtype: np.dtype[Any]) -> Any:
 
 @functools.cache
 def reduction(op: ReduceOp, dtype: np.dtype[Any]) -> Any:
-    """The MPI operation that reduces elements: MPI's own, or for what it only carries one that calls NumPy."""
+    """Return the MPI operation that reduces elements. For dtypes that MPI only carries it calls NumPy."""
     from mpi4py import MPI
 
     name, function = REDUCTIONS[op]
@@ -76,13 +76,14 @@ class Buffer:
         return self.array.nbytes
 
     def apart_from(self, other: Buffer) -> Buffer:
-        """This buffer, copied if it shares memory with the other: MPI may not read what it writes."""
+        """Return this buffer, or a copy if it shares memory with the other: MPI may not read the memory that it writes.
+        """
         if np.may_share_memory(self.array, other.array):
             self.array, self.staged = self.array.copy(), True
         return self
 
     def message(self, counts: Sequence[int] | None = None) -> list[Any]:
-        """What mpi4py takes: memory, datatype, and how many elements go to each rank, unless to all the same."""
+        """Return the message for mpi4py: memory, datatype, and the number of elements for each rank if they differ."""
         memory = self.array.view(carrier(self.dtype))
         if counts is None:
             return [memory, datatype(self.dtype)]

@@ -17,23 +17,24 @@ class Network(NamedTuple):
 
 
 def ring(nbytes: float, ranks: int, network: Network) -> float:
-    """Seconds of an all-reduce round a ring: ``ranks - 1`` steps that add up and as many that hand round, each with a
-    message of ``nbytes / ranks``. It uses the bandwidth as well as is possible, and pays the latency for every rank.
+    """Return the seconds of an all-reduce round a ring: ``ranks - 1`` steps that add up and as many that distribute,
+    each with a message of ``nbytes / ranks``. It uses the bandwidth as well as possible, and pays the latency for every
+    rank.
     """
     return 2 * (ranks - 1) * (network.latency + nbytes / ranks / network.bandwidth)
 
 
 def tree(nbytes: float, ranks: int, network: Network) -> float:
-    """Seconds of an all-reduce along a binary tree: up to the root, which has the sum then, and down again, each in
-    ``log2(ranks)`` steps, rounded up, with a message of ``nbytes``.
+    """Return the seconds of an all-reduce along a binary tree: up to the root and down again, each in ``log2(ranks)``
+    steps, rounded up, with a message of ``nbytes``.
     """
     return 2 * (ranks - 1).bit_length() * (network.latency + nbytes / network.bandwidth)
 
 
 def efficiency(compute: float, nbytes: float, ranks: int, network: Network,
                all_reduce: Callable[[float, int, Network], float] = ring, overlap: float = 0.0) -> float:
-    """The share of a training step that is not spent waiting, if every rank has as much to compute as a single process
-    has (weak scaling): 1 is perfect.
+    """Return the share of a training step that is not spent waiting, if every rank has as much to compute as a single
+    process has (weak scaling): 1 is perfect.
 
     Args:
         compute: seconds of a step in one process.

@@ -46,19 +46,19 @@ class Work:
         return f"<Work {self.call} at {self.place}: {state}>"
 
     def is_completed(self) -> bool:
-        """Whether it is over, well or not."""
+        """Return whether the work has ended, with or without an error."""
         return self._done.is_set()
 
     def is_success(self) -> bool:
-        """Whether it is over and went well."""
+        """Return whether the work has ended without an error."""
         return self._done.is_set() and self._error is None
 
     def exception(self) -> BaseException | None:
-        """The error with which it ended."""
+        """Return the error with which the work ended."""
         return self._error
 
     def source_rank(self) -> int:
-        """The rank that sent what was received."""
+        """Return the rank that sent the received data."""
         return self.source
 
     def wait(self, timeout: Any = None) -> bool:
@@ -87,7 +87,7 @@ class Work:
     synchronize = wait
 
     def missing(self) -> list[int]:
-        """The ranks that it waits for."""
+        """Return the ranks that the work waits for."""
         return sorted({rank for rank, _ in self._pending if rank is not None})
 
     def late(self, seconds: float) -> DistBackendError:
@@ -106,7 +106,7 @@ class Work:
             self._end()
 
     def advance(self) -> bool:
-        """Go on as far as is possible without waiting; whether anything happened."""
+        """Advance as far as possible without waiting; return whether anything happened."""
         moved = False
         if "begun" not in self.times:
             self.times["begun"] = time.perf_counter()
@@ -137,7 +137,7 @@ class Work:
         self._done.set()
 
     def _tell(self, kind: str, start: float, end: float) -> None:
-        """Tell those who observe what devices do; times are in seconds."""
+        """Report work to observers of devices; times are in seconds."""
         said = f"{self.call} at {self.place}" + (f": {self._error}" if self._error is not None else "")
         for observer in observers.activity_observers:
             observer(ActivityEvent(kind, self.name, "network", 0, round(start * 1e9), round((end - start) * 1e9),

@@ -39,15 +39,15 @@ class ProcessGroup:
         return f"<ProcessGroup {self.group_name!r} of ranks {list(self.ranks)}, {self.backend}>"
 
     def rank(self) -> int:
-        """This process's number in the group."""
+        """Return this process's rank in the group."""
         return self.comm.rank
 
     def size(self) -> int:
-        """The number of processes."""
+        """Return the number of processes."""
         return len(self.ranks)
 
     def name(self) -> str:
-        """The backend's name."""
+        """Return the backend's name."""
         return self.backend
 
     def release(self) -> None:
@@ -57,7 +57,7 @@ class ProcessGroup:
             self.communicator = None
 
     def devices(self) -> set[str]:
-        """The kinds of devices whose tensors it takes."""
+        """Return the kinds of devices whose tensors the group takes."""
         parts = (part.rpartition(":")[2] for part in self.backend.split(","))
         return {DEVICES[part] for part in parts}
 
@@ -89,7 +89,9 @@ _crashed = False
 
 
 def is_available() -> bool:
-    """Whether processes can form groups: whether mpi4py is installed (``torch.distributed.is_available``)."""
+    """Return whether processes can form groups, that is, whether mpi4py is installed
+    (``torch.distributed.is_available``).
+    """
     try:
         return importlib.util.find_spec("mpi4py") is not None
     except ValueError:  # somebody has put None where the module would be
@@ -97,42 +99,42 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """Whether this process has joined the others (``torch.distributed.is_initialized``)."""
+    """Return whether this process has joined the others (``torch.distributed.is_initialized``)."""
     return GroupMember.WORLD is not None
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether groups of this backend can be made (``torch.distributed.is_backend_available``)."""
+    """Return whether groups of this backend can be made (``torch.distributed.is_backend_available``)."""
     return is_available() and backend.lower() in DEVICES
 
 
 def is_mpi_available() -> bool:
-    """Whether there is MPI (``torch.distributed.is_mpi_available``)."""
+    """Return whether MPI is available (``torch.distributed.is_mpi_available``)."""
     return is_backend_available("mpi")
 
 
 def is_gloo_available() -> bool:
-    """Whether there is a backend of this name (``torch.distributed.is_gloo_available``)."""
+    """Return whether there is a backend of this name (``torch.distributed.is_gloo_available``)."""
     return is_backend_available("gloo")
 
 
 def is_nccl_available() -> bool:
-    """Whether there is NCCL, which is for CUDA: no (``torch.distributed.is_nccl_available``)."""
+    """Return False: NCCL is for CUDA (``torch.distributed.is_nccl_available``)."""
     return False
 
 
 def is_ucc_available() -> bool:
-    """Whether there is UCC: no (``torch.distributed.is_ucc_available``)."""
+    """Return False: there is no UCC (``torch.distributed.is_ucc_available``)."""
     return False
 
 
 def is_xccl_available() -> bool:
-    """Whether there is XCCL, which is for XPUs: no (``torch.distributed.is_xccl_available``)."""
+    """Return False: XCCL is for XPUs (``torch.distributed.is_xccl_available``)."""
     return False
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether a launcher started this process (``torch.distributed.is_torchelastic_launched``)."""
+    """Return whether a launcher started this process (``torch.distributed.is_torchelastic_launched``)."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
@@ -185,7 +187,7 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
 
 
 def _expected(variable: str, given: int) -> int:
-    """A number of the launcher's, as an argument or from the environment; MPI's own launchers have it, too."""
+    """Return a number of the launcher, given as an argument or in the environment, where MPI's launchers set it too."""
     if given >= 0:
         return given
     for name in (variable, {"RANK": "PMI_RANK", "WORLD_SIZE": "PMI_SIZE"}[variable],
@@ -209,7 +211,7 @@ def _assemble(line: launcher.Line, seconds: float) -> None:
 
 
 def _start_mpi() -> Any:
-    """MPI's communicator of all processes. MPI is not finalised by mpi4py: that would wait for ranks that crashed."""
+    """Return MPI's communicator of all processes. mpi4py does not finalise MPI, which would wait for crashed ranks."""
     import mpi4py
 
     mpi4py.rc.finalize = False
@@ -244,14 +246,15 @@ def _leave() -> None:
 
 
 def calling_line() -> str:
-    """The line of the program that calls."""
+    """Return the line of the program that calls."""
     file, line, _ = call_site()
     return place_of(file, line)
 
 
 def _make(split: Callable[[], Any], ranks: Sequence[int], seconds: float, backend: str, name: str, call: str,
           before: Callable[[Work], Steps] | None = None, lane: Any = None) -> ProcessGroup | None:
-    """A group of two communicators that ``split`` makes on the engine's thread; None if this rank is not in it."""
+    """Build a group of two communicators, which ``split`` makes on the engine's thread; None if this rank is not in it.
+    """
     made: list[Any] = []
 
     def steps(work: Work) -> Steps:
@@ -312,7 +315,7 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
 def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = None, timeout: timedelta | None = None,
                   backend: str | None = None, pg_options: Any = None,
                   group_desc: str | None = None) -> tuple[Any, list[Any]]:
-    """Groups of neighbours in a group, each of so many processes (``torch.distributed.new_subgroups``).
+    """Build groups of neighbours in a group, each with this number of processes (``torch.distributed.new_subgroups``).
 
     Returns:
         The group of this process, and all of them, as ``new_group`` returns them.
@@ -336,7 +339,7 @@ def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = No
 def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]], timeout: timedelta | None = None,
                                  backend: str | None = None, pg_options: Any = None,
                                  group_desc: str | None = None) -> tuple[Any, list[Any]]:
-    """Groups of which each process is in one at most (``torch.distributed.new_subgroups_by_enumeration``).
+    """Build groups that share no process (``torch.distributed.new_subgroups_by_enumeration``).
 
     Returns:
         The group of this process, None if it is in none, and all of them, as ``new_group`` returns them.
@@ -358,12 +361,12 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]
 
 
 def get_pg_count() -> int:
-    """How many groups there are that this process is in, with the world (``torch.distributed.get_pg_count``)."""
+    """Return the number of groups that this process is in, with the world (``torch.distributed.get_pg_count``)."""
     return is_initialized() + len(_made)
 
 
 def shadow_of(group: ProcessGroup) -> ProcessGroup:
-    """The same processes with communicators of their own; all of them make this call."""
+    """Return a group of the same processes with communicators of its own; all of them make this call."""
     made = _make(group.comm.Dup, group.ranks, group.seconds, "gloo", group.group_name,
                  f"the first collective of the NPUs of ranks {list(group.ranks)}", lambda work: agree(group, work),
                  group)
@@ -372,7 +375,7 @@ def shadow_of(group: ProcessGroup) -> ProcessGroup:
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Leave a group, or all (``torch.distributed.destroy_process_group``). What is still running fails.
+    """Leave a group, or all groups (``torch.distributed.destroy_process_group``). Work that is still running fails.
 
     Raises:
         ValueError: if there is no such group.
@@ -401,28 +404,30 @@ def default_group() -> ProcessGroup:
 
 
 def resolve(group: Any) -> ProcessGroup:
-    """The group that an argument means: None is the world."""
+    """Return the group that an argument denotes: None is the world."""
     world = default_group()
     return world if group is None else group
 
 
 def is_member(group: Any) -> bool:
-    """Whether this process is in a group."""
+    """Return whether this process is in a group."""
     return group is not GroupMember.NON_GROUP_MEMBER and group != GroupMember.NON_GROUP_MEMBER
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:
-    """This process's number in a group, or -1 (``torch.distributed.get_rank``)."""
+    """Return this process's number in a group, or -1 (``torch.distributed.get_rank``)."""
     return resolve(group).rank() if is_member(group) else -1
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """The number of processes in a group; -1 if this one is not in it (``torch.distributed.get_world_size``)."""
+    """Return the number of processes in a group; -1 if this process is not in it
+    (``torch.distributed.get_world_size``).
+    """
     return resolve(group).size() if is_member(group) else -1
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process's number on its machine (``torch.distributed.get_node_local_rank``)."""
+    """Return this process's number on its machine (``torch.distributed.get_node_local_rank``)."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
@@ -433,19 +438,19 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_backend(group: ProcessGroup | None = None) -> str:
-    """The name of a group's backend (``torch.distributed.get_backend``)."""
+    """Return the name of a group's backend (``torch.distributed.get_backend``)."""
     if not is_member(group):
         raise ValueError("Invalid process group specified")
     return resolve(group).backend
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
-    """The numbers in the world of a group's processes (``torch.distributed.get_process_group_ranks``)."""
+    """Return the world ranks of a group's processes (``torch.distributed.get_process_group_ranks``)."""
     return list(resolve(group).ranks)
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """A process's number in a group (``torch.distributed.get_group_rank``).
+    """Return a process's rank in a group (``torch.distributed.get_group_rank``).
 
     Raises:
         ValueError: if it is not in the group.
@@ -456,7 +461,7 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The number in the world of a group's process (``torch.distributed.get_global_rank``).
+    """Return the world rank of a group's process (``torch.distributed.get_global_rank``).
 
     Raises:
         ValueError: if there is no such process.

@@ -37,7 +37,7 @@ class MpiCarrier:
         self.said = "", ""  #: the program's call that is being made, and its place
 
     def task(self, call: str) -> Callable[[np.ndarray[Any, Any]], Sequence[np.ndarray[Any, Any]]]:
-        """What the stream will run: from what this rank gives to what all do, as bytes."""
+        """Return the task that the stream will run, which exchanges this rank's bytes for all ranks' bytes."""
         return partial(self._meet, *self.said)
 
     def _meet(self, said: str, place: str, given: np.ndarray[Any, Any]) -> Sequence[np.ndarray[Any, Any]]:
@@ -93,11 +93,11 @@ class StreamWork:
         return f"<Work {self.call} in a stream: {'done' if self.is_completed() else 'running'}>"
 
     def is_completed(self) -> bool:
-        """Whether the stream has come to its end."""
+        """Return whether the stream has finished the work."""
         return bool(self._event.query())
 
     def wait(self, timeout: Any = None) -> bool:
-        """Have the current stream wait for it; the host goes on."""
+        """Make the current stream wait for the work; the host continues."""
         from ...npu import current_stream
 
         current_stream().wait_event(self._event)
@@ -109,7 +109,7 @@ class StreamWork:
 
 
 def takes(name: str, group: ProcessGroup, give: Sequence[Tensor], take: Sequence[Tensor], op: ReduceOp | None) -> bool:
-    """Whether HCCL has this collective of these tensors; others go by way of the host."""
+    """Return whether HCCL has this collective for these tensors; others are sent through the host."""
     tensors = [*give, *take]
     if name not in FUNCTIONS or group.devices() != {"npu"} or len(give) > 1 or len(take) != 1:
         return False
@@ -139,7 +139,7 @@ def begin(name: str, group: ProcessGroup, give: Sequence[Tensor], out: Tensor, o
 
 
 def _connect(group: ProcessGroup, hccl: Any) -> Communicator:
-    """A communicator of the group's devices; all ranks make it with their first collective of NPUs."""
+    """Build a communicator of the group's devices; all ranks do so with their first collective of NPUs."""
     if not hccl.is_simulated():
         raise RuntimeError("backend 'hccl' is for simulated NPUs; torch_npu is for those of an Ascend")
     from ..._backends.npu.simulator import hccl as simulated

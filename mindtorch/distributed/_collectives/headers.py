@@ -19,24 +19,24 @@ HEADER_TAG = 0
 
 
 def checks() -> bool:
-    """Whether calls are compared before data is sent: unless ``TORCH_DISTRIBUTED_DEBUG`` is "OFF"."""
+    """Return whether calls are compared before data is sent: unless ``TORCH_DISTRIBUTED_DEBUG`` is "OFF"."""
     return os.environ.get("TORCH_DISTRIBUTED_DEBUG", "").upper() != "OFF"
 
 
 def header(call: str, place: str, numbers: str = "", size: int = HEADER) -> np.ndarray[Any, Any]:
-    """What a rank says before data: its call, where it stands, and numbers that the others check."""
+    """Return the header that a rank sends before data: its call, its place in the program, and numbers to check."""
     text = f"{call[:HEADER // 2]}\0{place[-HEADER // 3:]}\0{numbers}\0".encode()[:size]
     return np.frombuffer(text.ljust(size, b"\0"), np.uint8).copy()
 
 
 def read(header: np.ndarray[Any, Any]) -> list[str]:
-    """The call, the place and the numbers of a header."""
+    """Return the call, the place and the numbers of a header."""
     return header.tobytes().decode(errors="replace").split("\0")[:3]
 
 
 def agree(group: ProcessGroup, work: Work, counts: tuple[list[int], list[int]] | None = None) -> Steps:
-    """Exchange headers with all others, and raise the same error in all of them if their calls differ, or what one
-    sends another is not what that one expects: every rank sees the headers of all, and so comes to the same result.
+    """Exchange headers with all ranks, and raise the same error in each of them if their calls differ, or if a rank
+    sends data that another does not expect: every rank checks the headers of all.
     """
     if not checks():
         return

@@ -24,7 +24,7 @@ def encode(message: dict[str, Any]) -> bytes:
 
 
 def shared_memory(process: int | str = "self") -> list[str]:
-    """The files by which a process of MPI shares memory with others: they stay if it is killed."""
+    """Return the files by which an MPI process shares memory with others. They remain if the process is killed."""
     try:
         lines = Path(f"/proc/{process}/maps").read_text().splitlines()
     except OSError:  # it is gone, or this is not Linux
@@ -51,7 +51,7 @@ class Line:
         threading.Thread(target=self._listen, name="mindtorch launcher", daemon=True).start()
 
     def say(self, **message: Any) -> None:
-        """Tell the launcher; if it is gone, the thread that listens has noticed."""
+        """Send a message to the launcher; if it is gone, the listening thread has noticed."""
         with suppress(OSError):
             self.socket.sendall(encode(message))
 
@@ -88,7 +88,7 @@ line: Line | None = None  # of this process, if a launcher started it
 
 
 def connect(rank: int) -> None:
-    """Open this process's line, if it was started by a launcher."""
+    """Open this process's connection, if it was started by a launcher."""
     global line
     if (address := os.environ.get(VARIABLE)) and line is None:
         line = Line(address, rank)

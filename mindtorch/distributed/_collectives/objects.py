@@ -40,7 +40,7 @@ def _padded(tensor: Tensor, size: int) -> Tensor:
 
 
 def _all_sizes(size: int, group: ProcessGroup) -> list[int]:
-    """How many bytes each rank has."""
+    """Return the number of bytes of each rank."""
     sizes = [_sizes([0], group) for _ in range(group.size())]
     all_gather(sizes, _sizes([size], group), group)
     return [int(item) for item in sizes]

@@ -94,7 +94,7 @@ def _reduces(call: str, op: Any, tensor: Tensor) -> ReduceOp:
 
 
 def _root(group: ProcessGroup, rank: int | None, group_rank: int | None, name: str) -> int:
-    """A rank in the group, given as such or as one in the world."""
+    """Return a rank in the group, given as such or as a world rank."""
     if group_rank is not None:
         if rank is not None:
             raise ValueError(f"Can't specify both group_{name} and {name}")
@@ -115,7 +115,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """A barrier whose error names the ranks that did not come, as every call's does here
+    """Wait for all ranks; the error names missing ranks, as for every call here
     (``torch.distributed.monitored_barrier``).
     """
     barrier(group, timeout=timeout)
@@ -140,7 +140,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
 @_for_members
 def reduce(tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, group: Any = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:
-    """Reduce the tensors of all ranks, in place, for one; those of the others keep their values
+    """Reduce the tensors of all ranks, in place, for one rank; the other ranks' tensors keep their values
     (``torch.distributed.reduce``).
     """
     group = resolve(group)
@@ -201,7 +201,7 @@ def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: i
 @_for_members
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None,
                    async_op: bool = False) -> Work | None:
-    """Reduce lists of tensors of all ranks; each rank gets the one of its number
+    """Reduce lists of tensors of all ranks; each rank gets the tensor at its rank
     (``torch.distributed.reduce_scatter``).
     """
     group = resolve(group)
@@ -213,9 +213,7 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
 @_for_members
 def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None,
                           async_op: bool = False) -> Work | None:
-    """Reduce tensors of all ranks; each rank gets the part of its number
-    (``torch.distributed.reduce_scatter_tensor``).
-    """
+    """Reduce tensors of all ranks; each rank gets its part (``torch.distributed.reduce_scatter_tensor``)."""
     group = resolve(group)
     _whole(group.size(), _tensor(input, "input"), _tensor(output, "output"), "reduce_scatter_tensor")
     return run("reduce_scatter", group, [input], [output], of=type_text(output), async_op=async_op,
@@ -252,7 +250,7 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Sequenc
 
 
 def _split(tensor: Tensor, sizes: Sequence[int] | None, group: ProcessGroup, name: str) -> list[int]:
-    """The numbers of elements of each rank's rows."""
+    """Return the number of elements in each rank's rows."""
     rows = tensor.shape[0] if tensor.dim() else 1
     if not sizes:
         if rows % group.size():
@@ -334,7 +332,7 @@ class _Probed:
 
 
 def _elements(described: str) -> tuple[str, int]:
-    """The dtype and the number of elements of a described tensor."""
+    """Return the dtype and the number of elements of a described tensor."""
     dtype, _, sizes = described.rstrip("]").partition("[")
     return dtype, int(np.prod([int(size) for size in sizes.split(",")])) if sizes else 1
 

@@ -77,7 +77,7 @@ class ColumnLinear(_Cut):
         return Parameter(bias.detach().chunk(self.group.size())[self.group.rank()].clone())
 
     def forward(self, x: Tensor) -> Tensor:
-        """This rank's output features."""
+        """Return this rank's output features."""
         return linear(Copy.apply(x, self.group), self.weight, self.bias)
 
 
@@ -90,7 +90,7 @@ class RowLinear(_Cut):
         return Parameter(bias.detach().clone())
 
     def forward(self, x: Tensor) -> Tensor:
-        """All output features, of which every rank computes a summand."""
+        """Return all output features, a sum to which every rank contributes."""
         out = Sum.apply(linear(x, self.weight), self.group)
         return out if self.bias is None else out + self.bias
 
