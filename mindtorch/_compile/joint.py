@@ -70,7 +70,7 @@ class Tracing(Recording):
         return self.sites.get(local.task.node, NOWHERE) if local.task is not None else self.site
 
     def flush(self) -> None:
-        raise CannotCompile("an operator or its derivative looks at values")
+        raise CannotCompile("an operator or its derivative reads values")
 
     def stop(self, reason: str | GraphBreak) -> None:
         raise CannotCompile(str(reason))

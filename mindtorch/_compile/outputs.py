@@ -77,7 +77,7 @@ class Outputs:
             return kind((key, self.describe(item)) for key, item in value.items())
         if kind.__name__ in CONSTANTS:
             return value
-        raise CannotCompile(f"the function returns a {kind.__name__}, which is not made of tensors and numbers")
+        raise CannotCompile(f"the function returns a {kind.__name__}, not tensors and numbers")
 
     def _tensor(self, tensor: Any) -> Output:
         value = self.first.values.get(id(tensor))
@@ -104,6 +104,8 @@ class Outputs:
         if any(leaf.__class__ is Value for leaf in flattened(step.args[1:])):
             raise CannotCompile("a view that is returned depends on another tensor")
         base = step.args[0]
+        if step.is_list and self.tensors[base].requires_grad and self._is_written_after(step, value):
+            raise CannotCompile("one of several views of a tensor that requires grad is written in place")
         follows = self.tensors[base].requires_grad and step.grad_enabled and step.op.name != "detach"
         if value.dtype.category >= FLOATING and self.tensors[value].requires_grad != follows:
             raise CannotCompile("a view that is returned requires grad where its base made it otherwise")
@@ -122,8 +124,11 @@ class Outputs:
         if step is None or not step.makes_view:
             return None
         tensor = self.tensors[value]
-        is_written = self.last_write.get(value.memory, -1) > self.numbers[step]
-        return step if tensor._is_view() or not is_written or not tensor.requires_grad else None
+        follows = tensor._is_view() or not tensor.requires_grad or not self._is_written_after(step, value)
+        return step if follows else None
+
+    def _is_written_after(self, step: Step, value: Value) -> bool:
+        return self.last_write.get(value.memory, -1) > self.numbers[step]
 
 
 def returned(described: Any, tensors: list[Any]) -> Any:

@@ -133,7 +133,7 @@ class Recording(pipeline.Pipeline):
 
     def _run_now(self, op: Operator, args: tuple[Any, ...]) -> Any:
         kernel = op.kernel(CPU)
-        self.stop(f"aten::{op.name} brings what is given as out= to another shape" if op.is_out else
+        self.stop(f"aten::{op.name} gives the tensor passed as out= another shape" if op.is_out else
                   f"aten::{op.name} changes the layout of a tensor in place" if kernel and kernel.makes_view else
                   f"the shape of what aten::{op.name} returns depends on data")
         return super()._run_now(op, args)
@@ -204,9 +204,9 @@ class FirstCall(Recording):
         if not self.finishing:
             if threading.get_ident() != self.thread:
                 self.interrupted = True
-                self.stop("another thread looked at a tensor while the call was recorded")
+                self.stop("another thread read a tensor while the call was recorded")
             else:
-                self.stop(f"{called_by_user()}() looks at the values of a tensor")
+                self.stop(f"{called_by_user()}() reads the values of a tensor")
         super().flush()
         self._settle()
 

@@ -28,7 +28,7 @@ def tensor_of(array: np.ndarray) -> Tensor:
     if not array.flags.c_contiguous:
         out._stride = tuple([step // dtype.itemsize for step in array.strides])
         out._keys |= NONCONTIGUOUS
-        out._version_counter = [0, None, spanned(array)]  # of which the storage is made when it is asked for
+        out._version_counter = [0, None, spanned(array)]  # the storage is made when it is needed
     return out
 
 
@@ -80,7 +80,7 @@ class Extern:
                 return self.fitted(made, self.specs, args)
             return [item if spec is None else self.fitted(item, spec, args)
                     for item, spec in zip(made, self.specs, strict=True)]
-        except Exception:  # the operator raises the same, with what it says of its call
+        except Exception:  # dispatched, the operator raises the same error and names its call
             return self.dispatched(args)
 
     def fitted(self, array: Any, spec: Spec, args: Any) -> np.ndarray:

@@ -170,7 +170,7 @@ class State:
             self._object(value, path)
 
     def _function(self, function: Any, path: str) -> None:
-        if "_torchdynamo_orig_callable" in vars(function):  # a compiled function, of which only what it computes counts
+        if "_torchdynamo_orig_callable" in vars(function):  # compiled: only the function inside it counts
             self.visit(vars(function)["_torchdynamo_orig_callable"], path)
             return
         if is_library(function.__code__.co_filename) and (not function.__closure__ or (

@@ -117,7 +117,7 @@ class Watch:
             if is_library(code.co_filename) or frame.f_globals.get("__name__", "").startswith(GENERATED):
                 name = LOOKS.get(code)
                 if name is not None and not is_library(frame.f_back.f_code.co_filename):
-                    self._break(f"{name} tells of what a graph does not have", frame)
+                    self._break(f"{name} reads state that a graph does not have", frame)
             elif (id(code), id(frame.f_globals)) not in self._entered:
                 self._entered.add((id(code), id(frame.f_globals)))
                 self._kept.append(code)
@@ -127,7 +127,7 @@ class Watch:
                     self._break(str(error), frame)
         elif event == "c_call" and not is_library(frame.f_code.co_filename) and not is_pure(arg):
             module = getattr(arg, "__module__", None) or type(getattr(arg, "__self__", None)).__name__
-            self._break(f"{module}.{arg.__qualname__.rpartition('.')[2]}() is called, which is no part of a graph",
+            self._break(f"{module}.{arg.__qualname__.rpartition('.')[2]}() is called, which cannot be part of a graph",
                         frame)
 
     def globals_of(self, code: Any, space: dict[str, Any]) -> None:

@@ -2,8 +2,8 @@
 
 In ``with torch.pipeline() as p:`` an operator runs its meta kernel only and returns pending tensors: their shape,
 dtype, strides and place in the graph are known, their values are not. ``p.flush()``, the end of the block,
-``backward()`` and every look at the data run what is pending, in order. Views of pending tensors are made at once: they
-are metadata.
+``backward()`` and every access to the data run the pending operators in order. Views of pending tensors are made at
+once: they are metadata.
 """
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Entry:
 class Pipeline:
     """The queue of a block, which ``torch.pipeline()`` returns. Each thread has its own; blocks may be nested."""
 
-    records_backward = False  #: whether backward passes are recorded, too, in place of running what is pending
-    records_copies = False  #: whether ``to("cpu")`` is no look at the data of what is there already
+    records_backward = False  #: whether backward passes are recorded too, instead of running pending operators
+    records_copies = False  #: whether ``to("cpu")`` of a CPU tensor leaves its data pending
 
     def __init__(self) -> None:
         self.pending: list[Entry] = []
@@ -107,7 +107,7 @@ class Pipeline:
         if backend == META:  # there is nothing to run later
             return resolve(op, keys)
         if kernel is None or op.kernel(META) is None or (kernel.makes_view and op.is_inplace):
-            return lambda *args: self._run_now(op, args)  # the last: what is pending reads the tensor as it lies now
+            return lambda *args: self._run_now(op, args)  # the last: pending operators read the present layout
         if kernel.makes_view:
             inner: Callable[..., Any] = kernel.origin  # a fast path would want the array
         else:
@@ -139,13 +139,13 @@ class Pipeline:
         except RuntimeError as error:
             if not isinstance(error, NotImplementedError) and kind_of(error) != "meta data":
                 raise
-            local.pipeline = self  # the shape depends on data, or what is returned is a number
+            local.pipeline = self  # the shape depends on data, or the result is a number
             return self._run_now(op, args)
         finally:
             local.pipeline = self
         if op.is_out and any(out.shape != twin.shape for out, twin in zip(
                 tensors_of(args[-1:]), tensors_of(twins[-1:]), strict=True)):
-            del twins, result  # they lie in the memory of what is given as ``out=``, which has its new shape at once
+            del twins, result  # they use the memory of ``out=``, which is resized at once
             return self._run_now(op, args)
         named = next((a for a in args if a.__class__ is _device.device), None)
         device = (named or next((t._device for t in tensors_of(args)), None)
@@ -191,7 +191,7 @@ class Pipeline:
     # -- running ---------------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Run what is pending, in order.
+        """Run the pending operators in order.
 
         Raises:
             RuntimeError: if an operator fails; it and the line that recorded it are named, the queue is cleared, and
@@ -233,7 +233,7 @@ class Pipeline:
         op, args = entry.op, entry.args
         inputs = tensors_of(args)
         hidden = [(t, t._keys) for t in inputs]
-        outs = tensors_of(args[-1:]) if op.is_out else ()  # of which the write was counted when it was recorded
+        outs = tensors_of(args[-1:]) if op.is_out else ()  # whose write was counted when it was recorded
         counted = [(cell, cell[0]) for cell in (out._version_counter for out in outs) if cell is not None]
         for tensor in inputs:
             tensor._keys &= ~(PIPELINE | AUTOGRAD)
@@ -279,7 +279,7 @@ def _as_meta(value: Any) -> Any:
         twin._keys = META | twin._keys & NONCONTIGUOUS
         twin._version_counter = None
         return twin
-    if value.__class__ is list or value.__class__ is tuple:  # of inputs, of what is given as ``out=``
+    if value.__class__ is list or value.__class__ is tuple:  # of inputs, or given as ``out=``
         return value.__class__([_as_meta(item) for item in value])
     if value.__class__ is _device.device:
         return _device.META

@@ -1,4 +1,4 @@
-"""``torch._dynamo``: the names under which programs speak to the compiler besides ``torch.compiler``."""
+"""``torch._dynamo``: functions and settings of the compiler besides ``torch.compiler``."""
 from __future__ import annotations
 
 from collections.abc import Callable

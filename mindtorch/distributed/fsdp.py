@@ -1,12 +1,11 @@
-"""``torch.distributed.fsdp``: parameters of which each process keeps a part.
+"""``torch.distributed.fsdp``: parameters that are divided among processes.
 
-A sharded module keeps of its parameters, laid end to end, one part. Before its forward pass all parts are gathered,
-and after it the whole is freed, also where the graph saved it: what backward needs is gathered again when it asks.
-Gradients of the whole are reduced and scattered: each rank has the average gradient of its part, and an optimizer
-updates that.
+A sharded module keeps one part (shard) of its parameters, laid end to end. All shards are gathered before its forward
+pass and freed after it, even if the graph saved them: backward gathers them again. Gradients are reduced and scattered:
+each rank gets the average gradient of its shard, which an optimizer updates.
 
-A rank moves a model's parameters three times (two all-gathers, one reduce-scatter), where ``DistributedDataParallel``
-moves them twice (an all-reduce); and of the memory of parameters, gradients and optimizer it needs one part of many.
+A rank moves a model's parameters three times (two all-gathers, one reduce-scatter); ``DistributedDataParallel`` moves
+them twice (an all-reduce). In return it holds only its shard of parameters, gradients and optimizer state.
 """
 from __future__ import annotations
 
@@ -59,7 +58,7 @@ class Shards:
         return whole
 
     def unshard(self) -> None:
-        """Put whole parameters where modules look for them."""
+        """Store whole parameters as the modules' attributes."""
         for (owner, name, _, _), parameter in zip(self.places, _Gather.apply(self.shard, self), strict=True):
             owner.__dict__[name] = parameter
 
@@ -118,12 +117,12 @@ class _Gather(Function):
 def fully_shard(module: Module, mesh: ProcessGroup | None = None) -> Module:
     """Keep a part of a module's parameters in each process (``torch.distributed.fsdp.fully_shard``).
 
-    Shard the layers of a model first, and then the model, which shards what is left: parameters that are sharded
-    together are gathered together. All ranks must have the same parameters before. In place of PyTorch's ``DTensor``
-    for each parameter a sharded module has one parameter ``shard``, of one dimension; make the optimizer of these.
+    Shard the layers of a model first, and then the model, for its other parameters: parameters that are sharded
+    together are gathered together. All ranks must start with equal parameters. Instead of PyTorch's ``DTensor`` for
+    each parameter, a sharded module has one parameter ``shard``, of one dimension, for the optimizer.
 
     Args:
-        module: which is changed in place.
+        module: the module, changed in place.
         mesh: the group of processes; the world unless given.
 
     Returns:

@@ -24,10 +24,10 @@ def shares(parameters: Iterable[Tensor], ranks: int) -> list[list[Tensor]]:
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """An optimizer of which each rank runs a part (``torch.distributed.optim.ZeroRedundancyOptimizer``).
+    """An optimizer that each rank runs for some parameters (``torch.distributed.optim.ZeroRedundancyOptimizer``).
 
-    A rank keeps the state of its parameters only, updates these, and gives them to the others. Gradients must be the
-    same in all ranks, as those of ``DistributedDataParallel`` are.
+    A rank keeps the state of its own parameters only, updates them, and sends them to the others. Gradients must be
+    equal in all ranks, as with ``DistributedDataParallel``.
 
     Args:
         params: all parameters, or groups of them.

@@ -167,7 +167,7 @@ class Reader:
     directory says.
 
     Raises:
-        RuntimeError: if the file is no archive of PyTorch's, or a forged one.
+        RuntimeError: if the file is not an archive of PyTorch's, or is forged.
     """
 
     def __init__(self, file: Any):
@@ -175,7 +175,7 @@ class Reader:
         try:
             with zipfile.ZipFile(file) as archive:
                 entries, self._end = archive.infolist(), archive.start_dir
-        except Exception as error:  # zipfile raises many things for what is no zip file
+        except Exception as error:  # zipfile raises many kinds of errors for other files
             raise RuntimeError(f"PytorchStreamReader failed reading zip archive: failed finding central directory "
                                f"({error})") from error
         if not entries:

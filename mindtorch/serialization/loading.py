@@ -44,7 +44,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     can run any code. With ``mmap``, storages are read when they are looked at.
 
     Raises:
-        UnpicklingError: for what is not allowed, and for a malformed pickle.
+        UnpicklingError: for content that is not allowed, and for a malformed pickle.
         RuntimeError: for an archive that is damaged or forged, a storage that is not as large as it says, tensors that
             leave theirs, and devices that are not here.
         EOFError: if the file is too short.
@@ -160,7 +160,7 @@ def _measured(storage_type: Any, numel: Any) -> tuple[DType, int]:
     """Return the dtype and the size in bytes of a storage.
 
     Raises:
-        UnpicklingError: for what is no class of storages, and no number of elements.
+        UnpicklingError: for other classes than storages, and for invalid sizes.
     """
     if storage_type is not UntypedStorage and not isinstance(storage_type, StorageType):
         raise pickle.UnpicklingError(f"expected a class of storages, but got {shown(storage_type)}")

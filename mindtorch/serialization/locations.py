@@ -12,7 +12,7 @@ from .._storage import UntypedStorage
 Restore = Callable[[Any, str], Any]
 #: (priority, what tags a storage, what restores it): the first that does not give None does it.
 _packages: list[tuple[int, Callable[[Any], str | None], Callable[[Any, str], Any]]] = []
-#: Devices of PyTorch's that there are none of here, of which its messages speak.
+#: Devices that PyTorch's messages name and that do not exist here.
 _ELSEWHERE = ("cuda", "mps", "hpu", "xpu", "mtia", "ipu", "xla", "hip")
 
 

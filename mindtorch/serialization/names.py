@@ -32,7 +32,7 @@ _THINGS = {name: thing for thing, name in NAMES.items()} | {
     ("torch._C", "_VariableFunctionsClass"): functions, ("torch._C", "_VariableFunctions"): functions,
     ("torch._C", "TensorBase"): Tensor, ("torch.tensor", "Tensor"): Tensor,
 }
-#: Modules of which PyTorch has one file where we have a package.
+#: Modules that are one file in PyTorch and a package here.
 _PACKAGES = ("torch.nn.functional", "torch.functional", "torch.serialization", "torch.autograd.function",
              "torch.optim.lr_scheduler")
 

@@ -89,7 +89,7 @@ def _pickler(file: Any, module: Any, protocol: int, persistent_id: Callable[[Any
 
 
 class _Storages:
-    """The storages of what is saved, by the keys that they get."""
+    """The storages of the saved object, by key."""
 
     def __init__(self) -> None:
         self.of_key: dict[str, tuple[UntypedStorage, DType]] = {}

@@ -1,7 +1,7 @@
 """The unpickler of ``weights_only=True``: it makes tensors, containers and numbers, and calls nothing else.
 
-What it refuses is what PyTorch's refuses, with the same messages. Beyond that, it bounds what a file can cost: the
-constructors that copy take together no more than a multiple of the file, and keys can be hashed quickly.
+It refuses the files that PyTorch's unpickler refuses, with its messages. It also bounds the cost of a file: copying
+constructors together take no more than a multiple of the file's size, and keys can be hashed quickly.
 """
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def user_globals() -> dict[str, Any]:
     """Return the classes and functions that users allowed, by path.
 
     Raises:
-        ValueError: for a tuple that is no pair.
-        TypeError: for a path that is no string.
+        ValueError: for a tuple that is not a pair.
+        TypeError: for a path that is not a string.
     """
     found = {}
     for item in _marked_safe:
@@ -118,7 +118,7 @@ def _is_one_of(thing: Any, allowed: Iterable[Any]) -> bool:
 
 
 class _Whole:
-    """A file that has what is asked of it."""
+    """A file that raises if it has fewer bytes than requested."""
 
     def __init__(self, file: Any):
         self._file, self.count = file, 0
@@ -153,7 +153,7 @@ _COPIES, _SPARE = 64, 2**20  #: what constructors may copy: so many times the pi
 MALFORMED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError, AssertionError)
 
 
-_Base: Any = pickle._Unpickler  # the one in Python, of which each instruction is a method
+_Base: Any = pickle._Unpickler  # written in Python, with a method for each instruction
 
 
 class Unpickler(_Base):

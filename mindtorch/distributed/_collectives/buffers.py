@@ -16,7 +16,7 @@ REDUCTIONS = {
     ReduceOp.MIN: ("MIN", np.minimum), ReduceOp.MAX: ("MAX", np.maximum), ReduceOp.BAND: ("BAND", np.bitwise_and),
     ReduceOp.BOR: ("BOR", np.bitwise_or), ReduceOp.BXOR: ("BXOR", np.bitwise_xor),
 }
-#: Dtypes that MPI only carries, with the integers of the same size in which it does.
+#: Dtypes that MPI only moves, with the integers of equal size that stand for them.
 CARRIED = {"bool": np.uint8, "float16": np.uint16, "bfloat16": np.uint16}
 
 

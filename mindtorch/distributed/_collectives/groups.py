@@ -94,7 +94,7 @@ def is_available() -> bool:
     """
     try:
         return importlib.util.find_spec("mpi4py") is not None
-    except ValueError:  # somebody has put None where the module would be
+    except ValueError:  # sys.modules holds None for the module
         return False
 
 

@@ -1,4 +1,4 @@
-"""Headers: what ranks tell each other before they send data, so that calls that do not match are errors."""
+"""Headers, which ranks exchange before they send data, so that calls that do not match are errors."""
 from __future__ import annotations
 
 import ast

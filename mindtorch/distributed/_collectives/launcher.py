@@ -33,9 +33,9 @@ def shared_memory(process: int | str = "self") -> list[str]:
 
 
 class Line:
-    """A rank's end of the line. A thread of its own reads it, so that news arrive while the rank computes or waits.
+    """A rank's connection to the launcher, read by a thread of its own while the rank computes or waits.
 
-    ``dead`` and ``ended`` are the ranks of which the launcher has said so (with the reason, or True).
+    ``dead`` and ``ended`` hold the ranks that the launcher has reported (with the reason, or True).
     """
 
     def __init__(self, address: str, rank: int):
@@ -45,7 +45,7 @@ class Line:
         self.dead: dict[int, str] = {}
         self.ended: dict[int, bool] = {}
         self.gone = self.done = False
-        self.groups = 0  # for which the launcher has said "go"
+        self.groups = 0  # that the launcher has started
         self.listeners: list[Callable[[], None]] = []
         self.say(hello=rank, pid=os.getpid())
         threading.Thread(target=self._listen, name="mindtorch launcher", daemon=True).start()
@@ -56,7 +56,7 @@ class Line:
             self.socket.sendall(encode(message))
 
     def wait(self, condition: Callable[[], bool], seconds: float | None = None) -> bool:
-        """Wait until the condition holds, or there is nobody left who could make it so; whether it holds."""
+        """Wait until the condition holds, or until a rank or the launcher is gone; return whether it holds."""
         with self.news:
             self.news.wait_for(lambda: condition() or self.dead or self.gone, seconds)
             return condition()

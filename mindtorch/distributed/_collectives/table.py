@@ -56,10 +56,10 @@ def run(name: str, group: ProcessGroup, give: Sequence[Tensor] = (), take: Seque
     """Make a collective.
 
     Args:
-        give, take: the tensors that are sent and received; what is changed in place is only taken, and ``filled``.
-        of: what all ranks must have the same, as text.
+        give, take: the tensors sent and received; a tensor changed in place is only in ``take``, and ``filled``.
+        of: text that must be equal in all ranks.
         root: the rank in the group that gives or takes for all.
-        counts: how many elements go to each rank, and come from it.
+        counts: the number of elements sent to and received from each rank.
         async_op: return the work instead of waiting for it.
     """
     row = ROWS[name]

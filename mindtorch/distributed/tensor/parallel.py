@@ -112,9 +112,9 @@ def parallelize_module(module: Module, device_mesh: ProcessGroup | None,
     """Replace linear layers by the parts of this rank (``torch.distributed.tensor.parallel.parallelize_module``).
 
     Args:
-        module: which is changed in place; all ranks have the same parameters.
+        module: the module, changed in place; all ranks have equal parameters.
         device_mesh: the group of processes; the world if None.
-        parallelize_plan: for names of layers how they are cut.
+        parallelize_plan: by the name of a layer, how it is divided.
 
     Returns:
         The module.
