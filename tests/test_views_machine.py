@@ -197,7 +197,7 @@ def leaf(t: torch.Tensor) -> bool:
 
 
 STEPS = 20
-SETTINGS = settings(max_examples=700, stateful_step_count=STEPS + 2, deadline=None, derandomize=True,
+SETTINGS = settings(max_examples=300, stateful_step_count=STEPS + 2, deadline=None, derandomize=True,
                     database=None, suppress_health_check=list(HealthCheck))
 EVERY_STEP = {"tensor", "__getitem__", "__setitem__", "__setitem__ tensor", "backward", "autograd.grad",
               *arguments.RESHAPED, *arguments.PARTS, *arguments.ATTRIBUTES, *arguments.UNARY,
@@ -215,6 +215,6 @@ def test_random_programs_behave_as_in_pytorch() -> None:
     programs = run_programs(mindtorch)
     succeeded = sum((program.succeeded for program in programs), Counter())
     raised = sum((program.raised for program in programs), Counter())
-    assert sum(program.steps() >= STEPS for program in programs) >= 500
+    assert sum(program.steps() >= STEPS for program in programs) >= 200
     assert succeeded.total() > 2 * raised.total() > 0, "too many steps raise to say much"
     assert succeeded.keys() >= EVERY_STEP
