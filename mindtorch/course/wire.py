@@ -17,6 +17,7 @@ from .._dtype import DType
 
 torch = sys.modules[__name__.partition(".")[0]]
 DEPTH, ITEMS, LETTERS = 8, 1_000_000, 10_000  #: more than these is not decoded, or shortened
+NUMBERS = "biuf"  #: kinds of NumPy's dtypes whose arrays are carried
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def encode(value: Any, depth: int = DEPTH) -> Any:
         return value.item()
     if value.__class__ in TENSOR_TYPES:
         return _encode_tensor(value)
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+    if isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS:
         return {"array": value.tolist(), "dtype": str(value.dtype)}
     if depth and isinstance(value, tuple):
         return [encode(item, depth - 1) for item in value]
@@ -73,7 +74,7 @@ def decode(value: Any, depth: int = DEPTH) -> Any:
     match value:
         case {"tensor": values, "dtype": str(dtype), "shape": list(shape)}:
             return _decode_tensor(values, dtype, shape)
-        case {"array": values, "dtype": str(dtype)}:
+        case {"array": values, "dtype": str(dtype)} if np.dtype(dtype).kind in NUMBERS:
             return np.array(values, dtype=dtype)
         case {"list": list(items)}:
             return [decode(item, depth - 1) for item in items]

@@ -151,6 +151,39 @@ def test_a_verdict_that_a_submission_writes_counts_nothing(attack: str, masters:
     assert [one.points for one in own] == [0, 0], own
 
 
+#: What a submission may answer in place of an outcome, as JSON.
+ANSWERS = [
+    "[]", "7", "{", '{"outcome": 3}', '{"outcome": {"value": {"tensor": [1], "dtype": "float32", "shape": [-1]}}}',
+    '{"outcome": {"value": {"tensor": null, "dtype": "float32", "shape": [9999999999, 9999999999, 9999999999]}}}',
+    '{"outcome": {"value": {"tensor": [1], "dtype": "__import__", "shape": [1]}}}',
+    '{"outcome": {"value": {"array": ["a"], "dtype": "S999999999999"}}}', '{"outcome": {"value": 1e999}}',
+    '{"outcome": {"value": 1' + 400 * "0" + "}}", '{"outcome": {"value": ' + 20 * "[" + 20 * "]" + "}}",
+    '{"outcome": {"value": ' + 99_999 * "[" + 99_999 * "]" + "}}",
+]
+SAYS = """
+import os
+answer = {answer!r}.encode() + b"\\n"
+for descriptor in range(3, 64):
+    try:
+        os.write(descriptor, answer * 2)
+    except OSError:
+        pass
+os._exit(0)
+"""
+
+
+def test_an_answer_that_makes_no_sense_harms_nobody_else(masters: Path, tmp_path: Path) -> None:
+    for number, answer in enumerate(ANSWERS):
+        submit(tmp_path, f"eve {number}", notebook("pass", RIGHT[1]))
+        cells = json.loads((path := tmp_path / f"submissions/eve {number}/01_doubling.ipynb").read_text())
+        cells["cells"][0]["source"] = SAYS.format(answer=answer)
+        path.write_text(json.dumps(cells))
+    submit(tmp_path, "zoe", notebook(*RIGHT))
+    found = graded(masters, tmp_path, seconds=15, jobs=2)
+    assert {student: sum(one.points for one in own) for student, own in found.items()} == {
+        **{f"eve {number}": 0 for number in range(len(ANSWERS))}, "zoe": 5}
+
+
 SEES = """
 import glob, os, socket
 def can(run):
