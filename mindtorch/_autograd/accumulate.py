@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from sys import getrefcount
 from typing import Any
 
 from .._base import forks
@@ -27,6 +26,7 @@ class AccumulateGrad(Node):
     _order = 2**64 - 1  # PyTorch's: as soon as it can run it does
     variable: Any
     is_private = False  #: whether the leaf was a function transform's own, which has ended
+    own = False  #: whether nothing but the engine refers to the gradient that arrives next
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -35,7 +35,8 @@ class AccumulateGrad(Node):
         return False  # leaves that are ready run in any order
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        accumulate(self.variable, grads)
+        own, self.own = self.own, False
+        accumulate(self.variable, grads[0], own)
         return []
 
     def run_tensor_hooks(self, grads: list[Any]) -> None:
@@ -44,15 +45,6 @@ class AccumulateGrad(Node):
             grads[0] = run_tensor_hooks(self.variable._hooks, grads[0])
 
 
-def _references_of_a_local() -> int:
-    alone = object()
-    return getrefcount(alone)
-
-
-#: What ``getrefcount`` says of an object that one local variable refers to, and nothing else.
-ALONE = _references_of_a_local()
-#: The references to an argument of a function that come from its call and from a local variable and a list there.
-HELD = (lambda there: (lambda local: (lambda argument: getrefcount(argument))(local))(there[0]))([object()]) - ALONE
 LEAF = HOST | AUTOGRAD  #: the keys of a contiguous leaf of the CPU
 
 
@@ -73,33 +65,18 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
     return node
 
 
-def take_first(node: AccumulateGrad, gradient: Any) -> bool:
-    """Make a gradient, to which the engine and a list refer, a leaf's ``grad``, and say whether that is done: it is
-    what ``accumulate`` would do where there is no more to it, in most steps of a training.
+def accumulate(variable: Any, gradient: Any, own: bool, seen: bool = True) -> None:
+    """Add a gradient to a leaf's ``.grad``, and run the hooks of that event. One to whose memory nothing else refers
+    (``own``) may become ``.grad`` itself, by operators if they may be ``seen``.
     """
-    variable = node.variable
-    if (variable._keys != LEAF or gradient._keys != HOST or gradient._version_counter is not None
-            or getrefcount(gradient) != ALONE + HELD or gradient._array.shape != node._out_shape
-            or gradient._dtype is not node._out_dtype or variable._hooks or node._hooks is not None
-            or variable._post_accumulate_hooks):
-        return False
-    with _lock:
-        if variable._grad is not None:
-            return False
-        variable._grad = gradient
-    return True
-
-
-def accumulate(variable: Any, grads: list[Any]) -> None:
-    """Add the gradient in a list, from which it is taken, to a leaf's ``grad``, and run the hooks of that event."""
     if variable._keys & AUTOGRAD:
-        gradient = grads.pop()
         if gradient is not None:
             with _lock:
                 have = variable._grad
                 if have is None:
-                    alone = getrefcount(gradient) == ALONE
-                    variable._grad = first_grad(variable, gradient, alone)
+                    taken = own and not seen and not local.grad_enabled and gradient._keys == HOST and (
+                        variable._keys == LEAF and gradient._base is None)
+                    variable._grad = gradient if taken else first_grad(variable, gradient, own)
                 elif local.grad_enabled:
                     variable._grad = add(have, gradient)
                 else:
@@ -112,13 +89,11 @@ def accumulate(variable: Any, grads: list[Any]) -> None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
-    """The ``.grad`` of a leaf that had none.
-
-    The gradient itself is taken if nothing else refers to it (``alone``) or to its memory, and its strides are those
-    that a gradient should have: the leaf's if that is dense, contiguous otherwise.
+def first_grad(variable: Any, gradient: Any, own: bool) -> Any:
+    """Return the ``.grad`` of a leaf that had none: the gradient itself if it is ``own`` and has the strides that a
+    gradient should have (the leaf's if that is dense, contiguous otherwise); else a copy.
     """
-    if alone and not local.grad_enabled and (gradient._version_counter is None or memory_is_own(gradient)) and (
+    if own and not local.grad_enabled and (
             not (gradient._keys | variable._keys) & NONCONTIGUOUS or _has_strides_for(gradient, variable)):
         if gradient._base is not None:
             gradient._base = gradient._creation_meta = None
@@ -129,16 +104,6 @@ def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
     if not variable._is_dense() or not (local.grad_enabled or variable._keys & NONCONTIGUOUS or is_seen(gradient)):
         return clone(gradient, contiguous_format)
     return copy_(new_empty_strided(gradient, tuple(variable.shape), variable._strides()), gradient)
-
-
-def memory_is_own(tensor: Any) -> bool:
-    """Whether no other tensor shares a tensor's memory, except for a base that only it refers to. All tensors that
-    share memory refer to one ``_version_counter``.
-    """
-    base, cell = tensor._base, tensor._version_counter
-    if base is None:
-        return getrefcount(cell) == ALONE + 1
-    return getrefcount(cell) == ALONE + 2 and getrefcount(base) == ALONE + 1
 
 
 def _has_strides_for(gradient: Any, variable: Any) -> bool:
@@ -189,9 +154,8 @@ def forget_gradients(leaves: Iterable[Any], set_to_none: bool) -> None:
 
 
 def can_accumulate_inplace(gradient: Any) -> bool:
-    """Whether another gradient may be added in place to this one: nothing else refers to its memory, which is dense."""
-    if gradient._base is not None or (gradient._keys & NONCONTIGUOUS and not gradient._is_dense()) or (
-            is_seen(gradient)):
-        return False
-    cell = gradient._version_counter
-    return cell is None or getrefcount(cell) == ALONE + 1
+    """Return True if another gradient may be added in place to this one, to which nothing else refers: it is dense, and
+    no view.
+    """
+    return gradient._base is None and (not gradient._keys & NONCONTIGUOUS or gradient._is_dense()) and (
+        not is_seen(gradient))

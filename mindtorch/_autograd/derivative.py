@@ -84,6 +84,11 @@ def callable_of(formula: Formula) -> tuple[Formula, Sequence[str]]:
     return formula, code.co_varnames[: code.co_argcount]
 
 
+def is_of_library(formula: Formula) -> bool:
+    """Return True if a formula is this library's, which keeps no gradient for itself."""
+    return isinstance(formula, Operator) or formula.__module__.startswith(f"{__name__.partition('.')[0]}.")
+
+
 def node_name(op: Operator) -> str:
     """PyTorch's usual name of an operator's node."""
     parts = op.packet.strip("_").split("_")
@@ -129,6 +134,7 @@ class Derivative:
         base = OperatorNode if row is not None else NotImplementedNode
         self.node_class: type[OperatorNode] = type(name.rpartition("::")[2], (base,), own)
         self.node_class.derivative = self
+        self.node_class._makes_gradients = row is not None and all(map(is_of_library, row.formulas.values()))
         keys = {} if row is None else {part.strip(): key for key in row.formulas for part in key.split(",")}
         unknown = [key for key in keys if key not in schema.positions]
         if unknown:

@@ -3,9 +3,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from heapq import heappop, heappush, heapreplace
+from heapq import heappop, heappush, heappushpop
 from math import prod
-from sys import getrefcount
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +18,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES, in_cpp, is_seen, set_local
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
-from .accumulate import ALONE, AccumulateGrad, accumulate, can_accumulate_inplace, take_first
+from .accumulate import AccumulateGrad, accumulate, can_accumulate_inplace
 from .anomaly import AnomalyMode, check_nan, explain_failure, tell_node
 from .node import Edge, GradientEdge, Node, Sent, new
 from .utils import can_expand, reduce_grad
@@ -53,19 +52,30 @@ class Task(Node):
         else:
             self.needed |= targets
 
-    def count(self) -> tuple[set[Node], dict[Node, int]]:
+    def count(self: Node) -> tuple[set[Node], dict[Node, int]]:
         """The nodes of the graph; and those into which several edges lead, with how many those are."""
         seen: set[Node] = set()
         joins: dict[Node, int] = {}
         nodes: list[Node] = [self]
+        add, append = seen.add, nodes.append
         for node in nodes:
-            for _, target, _ in node._links:
-                if target in seen:
-                    joins[target] = joins.get(target, 1) + 1
+            for link in node._links:
+                target = link[1]
+                if target not in seen:
+                    add(target)
+                    append(target)
+                elif target in joins:
+                    joins[target] += 1
                 else:
-                    seen.add(target)
-                    nodes.append(target)
+                    joins[target] = 2
         return seen, joins
+
+    def joins(self) -> dict[Node, int]:
+        """Return how many edges lead into each node with several; there is none above the first node with several."""
+        node: Node = self
+        while len(node._links) == 1:
+            node = node._links[0][1]
+        return Task.count(node)[1] if node._links else {}
 
     def wanted_of(self, node: Node) -> set[int] | None:
         """For which inputs of a node gradients are needed; None for all of them, as of a node that is none of this
@@ -74,6 +84,10 @@ class Task(Node):
         if self.needed is None or node not in self.needed:
             return None
         return {i for i, target, _ in node._links if target in self.needed or target in self.captures}
+
+    def is_idle(self, target: Node) -> bool:
+        """Return True if a gradient for a node is not needed."""
+        return self.needed is not None and target not in self.needed and target not in self.captures
 
     def finish(self) -> Any:
         """The gradients of the inputs, after the callbacks, which may leave further ones."""
@@ -110,13 +124,32 @@ def nodes_above(root: Node, targets: set[Node]) -> set[Node]:
     return above
 
 
+class Buffers(dict[Node, tuple[list[Any], list[bool]]]):
+    """The gradients that have arrived at nodes that are not ready: their sums by output, and whether each is own."""
+
+    def add(self, target: Node, number: int, gradient: Any, own: bool) -> tuple[list[Any], bool]:
+        """Add a gradient to a node's; return them, and whether the only one is own."""
+        have = self.get(target)
+        if have is None:
+            count = 1 if target._out_shape is not None else len(target._outputs)
+            have = self[target] = [None] * count, [False] * count
+        sums, owned = have
+        if sums[number] is None:
+            sums[number], owned[number] = gradient, own
+        elif gradient is not None:
+            if owned[number] and can_accumulate_inplace(sums[number]):
+                add_(sums[number], gradient)
+            else:
+                sums[number], owned[number] = add(sums[number], gradient), not local.grad_enabled
+        return sums, owned == [True]
+
+
 def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, create_graph: bool,
             inputs: Sequence[Edge] | None = None, capture: bool = False) -> list[Any]:
-    """Run the graph below ``roots`` backward, starting from their gradients.
+    """Run the graph below ``roots`` backward, starting from their gradients; None stands for the engine's own 1.
 
     With ``inputs``, only what their gradients need runs; with ``capture``, those gradients are returned and nothing is
-    accumulated. Of the nodes that are ready, the one that was made last runs first; leaves run at once, or
-    where somebody sees the operators when the node that led to them is done with, as in PyTorch.
+    accumulated.
     """
     active = local.pipeline
     if active is not None and not active.records_backward:  # backward runs what is pending, and is not recorded itself
@@ -128,101 +161,16 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
             set_local("pipeline", active)
     task = new(Task)
     task._links = ((0, *roots[0]),) if len(roots) == 1 else tuple([(i, *root) for i, root in enumerate(roots)])
-    if keep_graph:
-        task.keep_graph = True
+    task.keep_graph = keep_graph
     if inputs is not None:
         task.look_for(inputs, capture)
-    needed, captures = task.needed, task.captures
-    seen = False
-    for gradient in gradients:
-        seen = seen or (gradient is not None and is_seen(gradient))
-    watched = seen or bool(captures) or AnomalyMode.enabled
-    plain = needed is None and not watched and not create_graph
     outer, before = local.task, local.grad_enabled
     local.task, local.grad_enabled = task, create_graph
-    alone = ALONE + 1  # the references to a node of which no other edge knows, here
     try:
-        node: Node = task
-        results: Any = list(gradients)
-        #: Into which nodes several edges lead, and how many of those gradients have yet to come through. They
-        #: are not counted before a node turns up to which more than one edge refers.
-        joins = None if len(roots) == 1 else task.count()[1]
-        buffers: dict[Node, list[Any]] = {}  # what has arrived at nodes that are not ready
-        ready: list[tuple[int, Node, list[Any]]] = []  # a heap, but for the first node that a node makes ready
-        following: Node | None = None
-        while True:
-            for position, target, number in results.links if results.__class__ is Sent else node._links:
-                if needed is not None and target not in needed and target not in captures and (
-                        node is not task or len(roots) > 1):  # the hooks of a single root run in any case
-                    continue
-                gradient = results[position]
-                if (plain and target.__class__ is AccumulateGrad and gradient is not None
-                        and target.variable._grad is None
-                        and (getrefcount(target) <= alone if joins is None else target not in joins)
-                        and take_first(target, gradient)):
-                    continue
-                if gradient is not None:
-                    results[position] = None
-                    array = gradient._array
-                    if array is None or array.shape != target._out_shape or gradient._dtype is not target._out_dtype:
-                        gradient = fit(gradient, target._outputs[number], node, position)
-                if joins is None and getrefcount(target) > alone and node is not task:
-                    joins = task.count()[1]
-                if joins and target in joins:
-                    buffer = buffers.get(target)
-                    if buffer is None:
-                        buffer = buffers[target] = [None] * len(target._outputs)
-                    have = buffer[number]
-                    if have is None:
-                        buffer[number] = gradient
-                    elif gradient is not None:
-                        if not create_graph and getrefcount(have) == alone and can_accumulate_inplace(have):
-                            add_(have, gradient)
-                        else:
-                            buffer[number] = add(have, gradient)
-                    have = None
-                    joins[target] -= 1
-                    if joins[target]:
-                        continue
-                    del buffers[target]
-                elif target._out_shape is not None:
-                    buffer = [gradient]
-                else:
-                    buffer = [None] * len(target._outputs)
-                    buffer[number] = gradient
-                gradient = None  # a leaf sees whether its buffer is all that refers to its gradient
-                if target.__class__ is AccumulateGrad and not seen:
-                    variable = target.variable
-                    if watched or target._hooks is not None or variable._hooks:
-                        run_watched(target, buffer, task, create_graph)
-                    else:
-                        accumulate(variable, buffer)
-                elif following is None:
-                    following, arrived = target, buffer
-                else:
-                    heappush(ready, (-target._order, target, buffer))
-            while True:
-                if ready:
-                    if following is None:
-                        _, following, arrived = heappop(ready)
-                    elif ready[0][0] < -following._order:
-                        _, following, arrived = heapreplace(ready, (-following._order, following, arrived))
-                elif following is None:
-                    return task.finish()
-                node, following = following, None
-                if watched or node._hooks is not None:
-                    results = run_watched(node, arrived, task, create_graph)
-                    if results is None:
-                        continue
-                else:
-                    results = node.apply(arrived)
-                    if not keep_graph:
-                        node.release_variables()
-                arrived = buffer = None  # type: ignore[assignment]  # what a node passes on is the next one's alone
-                break
+        return run(task, [*gradients], create_graph)
     except Exception as error:
-        failed = task.node or node
-        if failed is not task:
+        failed = task.node
+        if failed is not None:
             tell_node(error, failed)
             if AnomalyMode.enabled:
                 explain_failure(failed)
@@ -231,20 +179,106 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
         local.task, local.grad_enabled = outer, before
 
 
-def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool) -> list[Any] | None:
-    """Run a node that has hooks, or whose gradients are wanted or seen, or in anomaly mode; None if it need not run."""
+def run(task: Task, results: list[Any], create_graph: bool) -> Any:
+    """Pass gradients from node to node, beginning with those of the roots, and return those of the inputs.
+
+    A node is ready when a gradient has come through each edge into it. Of the ready nodes the one made last runs first;
+    leaves run at once, or when their turn comes where the operators are seen, as in PyTorch. A gradient is ``own`` if
+    nothing but the engine refers to its memory: then it may be written to, or become a leaf's.
+    """
+    seen = False
+    for gradient in results:
+        seen = seen or (gradient is not None and is_seen(gradient))
+    needed, watched = task.needed, seen or bool(task.captures) or AnomalyMode.enabled
+    joins, buffers = task.joins(), Buffers()
+    ready: list[tuple[int, Node, list[Any], bool]] = []  # a heap, but for the ``following`` node
+    following: tuple[int, Node, list[Any], bool] | None = None
+    node: Node = task
+    arrived, own = [None], False  # the gradients that the node was given, and whether the only one was own
+    while True:
+        for position, target, number in results.links if results.__class__ is Sent else node._links:
+            if needed is not None and task.is_idle(target) and (node is not task or len(node._links) > 1):
+                continue  # the hooks of a single root run in any case
+            gradient, mine = results[position], False
+            if gradient is not None:
+                if node._makes_gradients and node._hooks is None:
+                    mine = ((gradient._version_counter is None and len(results) == 1 and gradient is not arrived[0])
+                            or is_own(gradient, results, arrived, own))
+                array = gradient._array
+                if array is None or array.shape != target._out_shape or gradient._dtype is not target._out_dtype:
+                    gradient, mine = fit(gradient, target._outputs[number], node, position, mine)
+            if target in joins:
+                given, mine = buffers.add(target, number, gradient, mine)
+                joins[target] -= 1
+                if joins[target]:
+                    continue
+                del buffers[target]
+            elif target._out_shape is not None:
+                given = [gradient]
+            else:
+                given = [None] * len(target._outputs)
+                given[number], mine = gradient, False
+            if target.__class__ is AccumulateGrad and not seen:
+                if watched or target._hooks is not None or target.variable._hooks:
+                    run_watched(target, given, task, create_graph, mine)
+                else:
+                    accumulate(target.variable, given[0], mine, False)
+            elif following is None:
+                following = -target._order, target, given, mine
+            else:
+                heappush(ready, (-target._order, target, given, mine))
+        results = gradient = array = given = None  # type: ignore[assignment]  # only a node refers to what it is given
+        if following is not None:
+            _, node, arrived, own = heappushpop(ready, following)
+            following = None
+        elif ready:
+            _, node, arrived, own = heappop(ready)
+        else:
+            return task.finish()
+        task.node = node
+        if watched or node._hooks is not None:
+            results = run_watched(node, arrived, task, create_graph, own)
+            own = own and node._hooks is None and node not in task.captures
+        else:
+            results = node.apply(arrived)
+            if not task.keep_graph:
+                node.release_variables()
+
+
+def is_own(gradient: Any, results: Sequence[Any], arrived: Sequence[Any], own: bool) -> bool:
+    """Return True if nothing else refers to the memory of a gradient among the ``results`` of a node: it is new, or it
+    is what ``arrived`` there, if that was ``own``. It is never what the node had saved, since a derivative is linear in
+    what arrives. Tensors that share memory share their version counter; one without views has none.
+    """
+    cell = gradient._version_counter
+    if len(results) > 1:
+        count = 0
+        for other in results:
+            if other is gradient or (cell is not None and other is not None and other._version_counter is cell):
+                count += 1
+        if count > 1:
+            return False
+    for other in arrived:
+        if other is gradient or (cell is not None and other is not None and other._version_counter is cell):
+            return own
+    return True
+
+
+def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool, own: bool) -> list[Any]:
+    """Run a node that has hooks, or whose gradients are wanted or seen, or in anomaly mode, if it has to run."""
     node.unfold()
     runs = task.needed is None or node in task.needed
-    task.node = node
+    sender, task.node = task.node, node
     if not runs:
         node.run_tensor_hooks(gradients)
     for number, position in task.captures.get(node, ()):
         task.found[position] = gradients[number]
     if not runs:
-        task.node = None
-        return None
-    node.run_tensor_hooks(gradients)
+        return Sent()
     hooks = node._hooks
+    if node.__class__ is AccumulateGrad:
+        node.own = own and hooks is None and not node.variable._hooks
+    node.run_tensor_hooks(gradients)
     if hooks is not None:
         gradients = hooks.run_pre_hooks(gradients)
     arrived = tuple(gradients) if hooks is not None and hooks.post else ()
@@ -253,7 +287,7 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
     if seen or (hooks is not None and hooks.post):
         for position, target, number in node._links:
             if results[position] is not None:
-                results[position] = fit(results[position], target._outputs[number], node, position)
+                results[position], _ = fit(results[position], target._outputs[number], node, position)
     if hooks is not None and hooks.post:
         results = hooks.run_post_hooks(results, arrived)
     if AnomalyMode.enabled and AnomalyMode.check_nan:
@@ -261,13 +295,19 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
     if not task.keep_graph:
         node.release_variables()
     local.grad_enabled = create_graph  # a hook may have changed it
-    task.node = None
+    if node.__class__ is AccumulateGrad:
+        task.node = sender
     return results
 
 
-def fit(gradient: Any, output: Any, source: Node, position: int) -> Any:
-    """A gradient as its output needs it: summed where broadcast, converted. Raises RuntimeError if that cannot be."""
+def fit(gradient: Any, output: Any, source: Node, position: int, own: bool = False) -> tuple[Any, bool]:
+    """Return a gradient as its output needs it, summed where broadcast and converted; and whether it is then ``own``.
+
+    Raises:
+        RuntimeError: if its shape, dtype or device does not allow it.
+    """
     shape, dtype, device = output
+    given = gradient
     if gradient._dtype.is_complex and not dtype.is_complex and not source._keeps_dtype:
         gradient = real(gradient)
     if gradient.shape != shape:
@@ -284,7 +324,7 @@ def fit(gradient: Any, output: Any, source: Node, position: int) -> Any:
         if gradient.ndim:
             raise _invalid(source, position, f"expected device {device} but got {gradient.device}")
         gradient = gradient.to(device)
-    return gradient
+    return gradient, own or (gradient is not given and gradient._version_counter is None)
 
 
 def _invalid(source: Node, position: int, reason: str) -> RuntimeError:

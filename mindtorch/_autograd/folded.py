@@ -55,6 +55,7 @@ class Folded(Node):
     """The node of a composite. ``saved`` is what it needs of the call; None when that was freed."""
 
     saved: tuple[Any, ...] | None
+    _makes_gradients = True
     shape: tuple[int, ...]  #: of the first tensor that was saved, when that was freed
 
     def compute(self, grad: Any, *saved: Any) -> Sent | None:

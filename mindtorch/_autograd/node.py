@@ -44,6 +44,8 @@ class Node:
     _order: int = 0
     _hooks: NodeHooks | None = None
     _metadata: dict[Any, Any] | None = None
+    #: Whether its gradients are new tensors, or those that it was given: a user's function may store them.
+    _makes_gradients = False
     _keeps_dtype = False  #: whether a complex gradient for a real input is an error, or its real part is meant
 
     def unfold(self) -> None:

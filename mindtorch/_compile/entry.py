@@ -33,6 +33,7 @@ class CompiledFunctionBackward(Node):
     """The node of a compiled call in the autograd graph: one for the whole program."""
 
     entry: Entry
+    _makes_gradients = True
     _inputs: tuple[Saved, ...] = ()
     _saved: Any = ()
     _freed = False
@@ -63,6 +64,7 @@ class CompiledFunctionBackward(Node):
         made = entry.backward(arrays, bool(dispatcher.mode & OBSERVED))
         alone = len({*map(id, made)}) == len(made)
         for place, array, dtype in zip(entry.joint.wanted, made, entry.results, strict=True):
+            alone = alone and not any(array is given for given in arrays)
             if dtype is not None and alone and array.flags.c_contiguous:
                 results[place] = from_array(array, dtype)
             else:

@@ -169,13 +169,13 @@ class BackwardSteps:
         for i, target, number in node._links:
             output = target._outputs[number]
             if fitted[i] is not None and output is not None:
-                fitted[i] = fit(fitted[i], output, node, i)
+                fitted[i], _ = fit(fitted[i], output, node, i)
         return fitted
 
     def _step(self, task: Task, node: Node, gradients: list[Any]) -> tuple[StepFacts, list[Any]]:
         """Run a node."""
         arrived = tuple(map(_gradient_facts, gradients))
-        results = self._fitted(node, run_watched(node, gradients, task, False) or [])
+        results = self._fitted(node, run_watched(node, gradients, task, False, False))
         return self._facts(len(self.taken), node, arrived, results, task.keep_graph), results
 
     def _noted(self, tensor: Any, gradient: Any, retain_graph: bool) -> Iterator[StepFacts]:
