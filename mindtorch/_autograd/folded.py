@@ -16,7 +16,7 @@ from .._device import CPU as HOST
 from .._dispatch import dispatcher
 from .._dispatch.aten import new_empty_strided, sum_dim_IntList as sum_dims
 from .._dispatch.dispatcher import resolve
-from .._dispatch.keys import AUTOGRAD, CPU
+from .._dispatch.keys import AUTOGRAD, CPU, OBSERVED, REDIRECTING
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
@@ -28,7 +28,7 @@ from .grad_mode import enable_grad
 from .node import Edge, Node, Sent, new, next_sequence_nr
 from .recording import derivative_of
 from .saved import Saved
-from .utils import ON_CPU, is_unobserved
+from .utils import ON_CPU, is_private, multiplied
 
 Kernel = Callable[..., Any]
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
@@ -39,9 +39,10 @@ LOG_SOFTMAX, NLL_LOSS = registry["_log_softmax"], registry["nll_loss_forward"]
 LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD = registry["_log_softmax_backward_data"], registry["nll_loss_backward"]
 
 
-def kernel(op: Operator) -> Kernel:
-    """What computes an operator on contiguous CPU tensors, outside of the graph."""
-    return op.table.get(CPU) or resolve(op, CPU)
+def kernel(op: Operator, mode: int = 0) -> Kernel:
+    """Return the kernel of an operator for contiguous CPU tensors, without autograd; observers of the mode are told."""
+    keys = CPU | mode & OBSERVED
+    return op.table.get(keys) or resolve(op, keys)
 
 
 def saved_at(tensor: Any, version: int) -> Saved:
@@ -64,7 +65,7 @@ class Folded(Node):
 
     def apply(self, grads: list[Any]) -> list[Any]:
         links, saved, grad = self._links, self.saved, grads[0]
-        if saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and is_unobserved():
+        if saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and is_private():
             try:
                 results = self.compute(grad, *saved)
             except (Warning, ArithmeticError):  # of numbers that are none: where the user has them raised
@@ -116,8 +117,8 @@ class FoldedLinear(Folded):
                 or (input_cell is not None and input_cell[0] != input_written)):
             return None
         return Sent((sum_dims(grad, (0,)),
-                     grad._product(weight, False, False, False) if len(self._links) == 3 else None,
-                     grad._product(input, True, False, False)))
+                     multiplied(grad, weight, False, False) if len(self._links) == 3 else None,
+                     multiplied(grad, input, True, False)))
 
     def unfolded(self) -> OperatorNode:
         saved, (to_bias, *to_input, to_weight) = self.saved, self._links
@@ -151,7 +152,7 @@ def fold_linear(general: Kernel) -> Kernel:
         matrix = weight._array
         if not local.grad_enabled:
             return kernel(LINEAR)(input, weight, bias)
-        if (dispatcher.mode or bias is None or not weight._keys & bias._keys & AUTOGRAD
+        if (dispatcher.mode & REDIRECTING or bias is None or not weight._keys & bias._keys & AUTOGRAD
                 or AnomalyMode.enabled or local.saved_tensor_hooks or bias._array.shape != matrix.shape[:1]
                 or weight._grad_fn is not None or weight._base is not None
                 or bias._grad_fn is not None or bias._base is not None):
@@ -190,8 +191,8 @@ class FoldedCrossEntropy(Folded):
         cell = target._version_counter
         if (cell is not None and cell[0] != written) or grad._keys != CPU:
             return None
-        inner = kernel(NLL_LOSS_BACKWARD)(grad, logs, target, None, *settings, total)
-        return Sent((kernel(LOG_SOFTMAX_BACKWARD)(inner, logs, 1, logs._dtype),))
+        inner = kernel(NLL_LOSS_BACKWARD, dispatcher.mode)(grad, logs, target, None, *settings, total)
+        return Sent((kernel(LOG_SOFTMAX_BACKWARD, dispatcher.mode)(inner, logs, 1, logs._dtype),))
 
     def unfolded(self) -> OperatorNode:
         saved, (to_input,) = self.saved, self._links
@@ -215,14 +216,14 @@ def fold_cross_entropy(general: Kernel) -> Kernel:
     def record(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100,
                label_smoothing: float = 0.0) -> Any:
         rows = self._array
-        if (dispatcher.mode or weight is not None or label_smoothing or not local.grad_enabled
+        if (dispatcher.mode & REDIRECTING or weight is not None or label_smoothing or not local.grad_enabled
                 or not self._keys & AUTOGRAD or AnomalyMode.enabled or local.saved_tensor_hooks
                 or self._dtype not in PLAIN or target._dtype is not int64 or rows.ndim != 2
                 or target._array.shape != rows.shape[:1] or (edge := self._grad_edge()) is None):
             return general(self, target, weight, reduction, ignore_index, label_smoothing)
         try:
-            logs = kernel(LOG_SOFTMAX)(self, 1, False)
-            result, total = kernel(NLL_LOSS)(logs, target, None, reduction, ignore_index)
+            logs = kernel(LOG_SOFTMAX, dispatcher.mode)(self, 1, False)
+            result, total = kernel(NLL_LOSS, dispatcher.mode)(logs, target, None, reduction, ignore_index)
         except Exception:  # is raised again under the name of the operator
             return general(self, target, weight, reduction, ignore_index, label_smoothing)
         node = new(FoldedCrossEntropy)

@@ -8,18 +8,19 @@ from .._dispatch import dispatcher
 from .._dispatch.aten import expand, mm, sum as sum_all, sum_dim_IntList as sum_dims, t, view
 from .._dispatch.keys import ADDED, AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, THREAD_STATE
 from .._dispatch.local import local
+from .._dispatch.observers import tell_parts, told
 from .._dtype import float32, float64
 
 ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of tensors that have an array
-SEEN = ADDED | OBSERVED | THREAD_STATE  #: the modes in which calls show
+REDIRECTED = ADDED | THREAD_STATE  #: the modes in which each operator has to be called
 
 
-def is_unobserved() -> bool:
-    """Whether it does not show which operators compute a gradient, nor whether it is a view, since no call is recorded
-    or observed, and no caller gets the gradient itself.
+def is_private() -> bool:
+    """Return True if a gradient may be computed without calling its operators one by one, as a view or not: nothing is
+    recorded, and no caller gets the gradient itself. Observers are told of the operators.
     """
     task = local.task
-    return not local.grad_enabled and not dispatcher.mode & SEEN and (task is None or not task.captures)
+    return not local.grad_enabled and not dispatcher.mode & REDIRECTED and (task is None or not task.captures)
 
 
 def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
@@ -34,46 +35,62 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
     dims = tuple(range(extra))
     if have[extra:] != shape:
         dims += tuple([d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1])
-    if len(dims) == extra and is_unobserved():
+    if len(dims) == extra and is_private():
         return sum_dims(grad, dims)
     grad = sum_dims(grad, dims, True) if dims else grad
     return view(grad, shape) if extra else grad
 
 
 def transposed(matrix: Any) -> Any:
-    """A matrix transposed, for a formula, without a call of the operator where the call would not show."""
+    """Return a matrix transposed, for a formula."""
     array = matrix._array
-    if (not is_unobserved() or array is None or matrix._keys & ~ON_CPU
+    if (not is_private() or array is None or matrix._keys & ~ON_CPU
             or array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2):
         return t(matrix)
-    return matrix._transposed_alias()
+    result = matrix._transposed_alias()
+    if dispatcher.mode & OBSERVED:
+        tell_parts(t, (matrix,), result)
+    return result
 
 
 def product(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool = False) -> Any:
-    """The product of two matrices, each of them transposed if it is ``turned``, and so the result, for a formula,
-    without calls of operators where they would not show.
+    """Return the product of two matrices for a formula, each of them transposed if it is ``turned``, and so the result.
     """
     dtype = left._dtype
     if (right._dtype is dtype and (dtype is float32 or dtype is float64)
-            and not (left._keys | right._keys) & ~ON_CPU and is_unobserved()):
-        small = result_turned and (left._array.shape[turned] < 2 or right._array.shape[not right_turned] < 2)
-        try:
-            result = left._product(right, turned, right_turned, result_turned and not small)
-        except (Warning, ArithmeticError):  # of numbers that are none: where the user has them raised
-            pass
-        else:
-            return transposed(result) if small else result
+            and not (left._keys | right._keys) & ~ON_CPU and is_private()):
+        return multiplied(left, right, turned, right_turned, result_turned)
+    return _product(left, right, turned, right_turned, result_turned)
+
+
+def multiplied(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool = False) -> Any:
+    """Return such a product of CPU matrices of one dtype, as BLAS computes it."""
+    if dispatcher.mode & OBSERVED:
+        return told(_multiplied, _product, left, right, turned, right_turned, result_turned)
+    return _multiplied(left, right, turned, right_turned, result_turned)
+
+
+def _multiplied(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool) -> Any:
+    if result_turned and (left._array.shape[turned] < 2 or right._array.shape[not right_turned] < 2):
+        return t(left._product(right, turned, right_turned, False))
+    return left._product(right, turned, right_turned, result_turned)
+
+
+def _product(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool) -> Any:
     result = mm(t(left) if turned else left, t(right) if right_turned else right)
-    return transposed(result) if result_turned else result
+    return t(result) if result_turned else result
 
 
 def repeated(scalar: Any, shape: Any) -> Any:
-    """A gradient expanded, for a formula, without a call of the operator where it is a tensor of no dimensions."""
+    """Return a gradient expanded, for a formula."""
     array = scalar._array
     if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD)
-            or dispatcher.mode & SEEN or not shape or min(shape) < 2):
+            or dispatcher.mode & REDIRECTED or not shape or min(shape) < 2):
         return expand(scalar, shape)
-    return scalar._expanded_alias(shape)
+    result = scalar._expanded_alias(shape)
+    if dispatcher.mode & OBSERVED:
+        tell_parts(expand, (scalar, shape), result)
+    return result
 
 
 def can_expand(shape: Sequence[int], to: Sequence[int]) -> bool:

@@ -41,6 +41,8 @@ PYTHON, FUNCTION = int(DispatchKey.Python), int(DispatchKey.TorchFunction)
 ADDED = int(DispatchKey.Added)
 CONJUGATE, NEGATIVE = int(DispatchKey.Conjugate), int(DispatchKey.Negative)
 MATH_BITS = CONJUGATE | NEGATIVE
+#: The keys of the dispatcher's mode that change what runs. An observer does not: it is told of what runs without it.
+REDIRECTING = ~OBSERVED
 #: What an alias outside the graph does not take over from its tensor.
 DERIVED = AUTOGRAD | DUAL | FUNCTION
 BACKENDS = CPU | META | NPU

@@ -32,6 +32,8 @@ class LocalState(threading.local):
     function_off: int = 0  #: whether of ``__torch_function__`` classes are not asked (1), or modes neither (2)
     added: tuple[Any, ...] = ()  #: the keys of its own that are not excluded, the outermost last
     depth: int = 0  #: of dispatched calls, counted only while there is an observer
+    events: int = 0  #: how many events of this thread there were, likewise
+    parts: list[Any] | None = None  #: collects the events of a composite that is run on stand-ins, see ``observers``
 
 
 class SharedState:

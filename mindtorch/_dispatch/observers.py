@@ -9,7 +9,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter_ns
 from typing import Any, TypeVar
@@ -19,8 +19,9 @@ from .._base.backend import by_key
 from .._base.call_site import call_site
 from .._base.durations import time_text
 from .._base.interrupts import contextmanager, uninterrupted
-from .dispatcher import TENSOR_TYPES, resolve, set_mode
-from .keys import ADDED, AUTOGRAD, BACKENDS, OBSERVED, THREAD_STATE, DispatchKeySet
+from .._device import device as Device
+from .dispatcher import TENSOR_TYPES, registry, resolve, set_mode, tensors_of
+from .keys import ADDED, AUTOGRAD, BACKENDS, CPU, META, OBSERVED, THREAD_STATE, DispatchKeySet
 from .local import local
 from .registry import Operator
 from .sites import kernel_site
@@ -53,7 +54,9 @@ class DispatchEvent:
 
     ``path`` names the keys looked at, the kernel's last; ``kernel`` is the function that computed and ``file``,
     ``line`` where it stands; ``site`` is the user's file, line and function. The call came at ``called``; until
-    ``start`` it was being described.
+    ``start`` it was being described. A ``part`` did not run by itself: a function computed at once what several
+    operators of PyTorch do, of which this is one. It takes no time, but for the last part of a function that is not an
+    operator.
     """
 
     sequence: int
@@ -76,6 +79,7 @@ class DispatchEvent:
     site: tuple[str, int, str]
     error: str | None = None
     pending: bool = False
+    part: bool = False
 
 
 @dataclass(slots=True)
@@ -204,7 +208,8 @@ class Trace:
 
     def __str__(self) -> str:
         rows = [(f"{'  ' * e.depth}{e.op}", " > ".join(e.path), f"{e.kernel} ({e.file}:{e.line})",
-                 f"-> {', '.join(str(o) for o in e.outputs if isinstance(o, TensorMeta))} {time_text(e.duration)}")
+                 f"-> {', '.join(str(o) for o in e.outputs if isinstance(o, TensorMeta))} "
+                 f"{'at once' if e.part and not e.duration else time_text(e.duration)}")
                 for e in self.events]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
@@ -256,10 +261,12 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         function = op.table.get(inner_keys) or resolve(op, inner_keys)
         effective = shown if local.grad_enabled else shown & ~AUTOGRAD
         effective = effective if local.added else effective & ~ADDED
+        if local.parts is not None and effective & META:
+            effective = effective & ~META | CPU  # the call that stands in for it is on the CPU
         path = paths.get(effective)
         if path is None:
             path = paths[effective] = _path(op, effective)
-        sequence, depth, inputs = numbered(), local.depth, tuple(map(describe, args))
+        sequence, depth, events, inputs = numbered(), local.depth, local.events, tuple(map(describe, args))
         error, result = None, ()
         start = perf_counter_ns()
         local.depth = depth + 1  # with no call between this and the block that takes it back: none can be interrupted
@@ -270,20 +277,110 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
             error = f"{type(raised).__name__}: {raised}"
             raise
         finally:
-            local.depth = depth
             duration = perf_counter_ns() - start
-            outputs = describe(result) if isinstance(result, (list, tuple)) else (describe(result),)
-            current, backend = threading.current_thread(), by_key.get(effective & BACKENDS)
-            stream = None if backend is None else backend.stream_name()
-            event = DispatchEvent(sequence, op.name, *path, inputs, outputs, called, start, duration,
-                                  current.ident or 0, current.name, stream, depth, call_site(), error,
-                                  local.pipeline is not None)
-            for observer in _observers:
-                observer(event)
-            for value_observer in _value_observers:
-                value_observer(event, args, result)
+            if path[-1] and error is None and local.events == events and effective & CPU and not local.pipeline:
+                tell_parts(_composed(op), args, result)
+            local.depth = depth
+            _tell(_event(op, path, sequence, inputs, result, called, start, duration, error), args, result)
 
     return call
+
+
+def _event(op: Operator, path: Path, sequence: int, inputs: tuple[Any, ...], result: Any, called: int, start: int,
+           duration: int, error: str | None) -> DispatchEvent:
+    outputs = describe(result) if isinstance(result, (list, tuple)) else (describe(result),)
+    thread, backend = threading.current_thread(), by_key.get(path[0].bits & BACKENDS)
+    stream = None if backend is None else backend.stream_name()
+    return DispatchEvent(sequence, op.name, *path, inputs, outputs, called, start, duration, thread.ident or 0,
+                         thread.name, stream, local.depth, call_site(), error, local.pipeline is not None)
+
+
+def _tell(event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
+    local.events += 1
+    if local.parts is not None:
+        local.parts.append((event, args, result))
+        return
+    for observer in _observers:
+        observer(event)
+    for value_observer in _value_observers:
+        value_observer(event, args, result)
+
+
+# -- functions that compute at once what several operators do ----------------------------------------------------------
+
+def told(at_once: Callable[..., Any], composed: Callable[..., Any], *args: Any) -> Any:
+    """Call a function that computes at once what ``composed`` is written in, and tell observers of those operators."""
+    start = perf_counter_ns()
+    result = at_once(*args)
+    tell_parts(composed, args, result, perf_counter_ns() - start)
+    return result
+
+
+@contextmanager
+def untold() -> Iterator[None]:
+    """Keep what runs in a block from observers: it prepares a call, and is no part of it."""
+    before, local.parts = local.parts, []
+    try:
+        yield
+    finally:
+        local.parts = before
+
+
+def _composed(op: Operator) -> Callable[..., Any]:
+    """Return the function of a composite, which makes its tensors where its arguments say, on the meta device."""
+    kernel = op.kernel(META)
+    assert kernel is not None
+    place = op.schema.positions.get("device")
+    if place is None:
+        return kernel.fn
+
+    def composed(*args: Any) -> Any:
+        filled = [*args, *(p.default for p in op.schema.parameters[len(args):])]
+        filled[place] = Device("meta")
+        return kernel.fn(*filled)
+
+    return composed
+
+
+def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any, duration: int = 0) -> None:
+    """Tell observers of the operators that ``composed`` calls: it runs on meta tensors that stand in for the arguments.
+    What depends on values has no known parts.
+    """
+    stand_ins = [_stand_in(arg) for arg in args]
+    known = dict(zip(map(id, tensors_of(stand_ins)), map(describe, tensors_of(args)), strict=True))
+    outer, graph, depth, parts = local.parts, local.grad_enabled, local.depth, []  # type: ignore[var-annotated]
+    local.parts, local.grad_enabled = parts, False
+    try:
+        made = composed(*stand_ins)
+    except Exception:
+        parts.clear()
+        return
+    finally:
+        local.parts, local.grad_enabled, local.depth = outer, graph, depth
+    if made.__class__ in TENSOR_TYPES and result.__class__ in TENSOR_TYPES:
+        known[id(made)] = describe(result)
+
+    def shown(value: Any) -> Any:
+        if value.__class__ is TensorMeta:
+            return known.get(value.identity) or replace(value, device="cpu")
+        return tuple([shown(item) for item in value]) if value.__class__ is tuple else value
+
+    last = len(parts) - 1
+    for number, (event, given, made) in enumerate(parts):
+        event.part, event.duration = True, duration if number == last else 0
+        event.inputs, event.outputs = shown(event.inputs), shown(event.outputs)
+        _tell(event, given, result if number == last else made)
+
+
+def _stand_in(value: Any) -> Any:
+    """Return a meta tensor of a tensor's layout; lists of them for lists; other values as they are."""
+    if value.__class__ in TENSOR_TYPES:
+        empty = registry["empty_strided"]
+        return (empty.table.get(META) or resolve(empty, META))(
+            tuple(value.shape), value._strides(), value._dtype, None, Device("meta"), None)
+    if isinstance(value, (list, tuple)):
+        return value.__class__([_stand_in(item) for item in value])
+    return value
 
 
 def _path(op: Operator, keys: int) -> Path:

@@ -24,7 +24,8 @@ from .._dispatch.aten import (
 )
 from .._dispatch.binding import LONG
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import AUTOGRAD, BATCHED, CPU, FUNCTION, NONCONTIGUOUS
+from .._dispatch.keys import AUTOGRAD, BATCHED, CPU, FUNCTION, NONCONTIGUOUS, OBSERVED, REDIRECTING
+from .._dispatch.observers import told
 from .._dispatch.torch_function import asked, handle
 from .._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8, uint64
 from .._tensor import Tensor, tensor_method
@@ -56,11 +57,10 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             return apply_slice(self, 0, index)
         if kind in TENSOR_TYPES and index.ndim and not index._keys & FUNCTION:
             return index_tensor(self, [index])
-        if not dispatcher.mode and self._keys | NONCONTIGUOUS == PLAIN:
-            if kind is tuple:
-                return get_basic(self, index)
-            if index is None or index is Ellipsis:
-                return get_basic(self, (index,))
+        if (kind is tuple or index is None or index is Ellipsis) and (
+                not dispatcher.mode & REDIRECTING and self._keys | NONCONTIGUOUS == PLAIN):
+            items = index if kind is tuple else (index,)
+            return told(get_basic, get_general, self, items) if dispatcher.mode & OBSERVED else get_basic(self, items)
         return get_general(self, index)
     except Exception as error:
         note(error, "getitem", (self, index))
@@ -77,9 +77,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         RuntimeError: if it does not fit.
     """
     try:
-        if not dispatcher.mode and self._keys == CPU and is_basic(index) and is_safe(value, self._dtype):
+        if not dispatcher.mode & REDIRECTING and self._keys == CPU and is_basic(index) and is_safe(value, self._dtype):
             try:
                 self._array[index] = value  # type: ignore[index]
+                if dispatcher.mode & OBSERVED:
+                    told(no_more, set_general, self, index, value)
             except (IndexError, OverflowError):
                 pass  # which the general path explains
             else:
@@ -92,6 +94,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     except Exception as error:
         note(error, "setitem", (self, index, value))
         raise
+
+
+def no_more(*args: Any) -> None:
+    """Do what is done already."""
 
 
 def is_basic(index: Any) -> bool:

@@ -10,7 +10,7 @@ from .._base.about import about
 from .._base.warnings import warn_once
 from .._dispatch import dispatcher
 from .._dispatch.aten import _local_scalar_dense
-from .._dispatch.keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE, NONCONTIGUOUS, PYTHON, THREAD_STATE
+from .._dispatch.keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE, NONCONTIGUOUS, PYTHON, REDIRECTING, THREAD_STATE
 from .._dispatch.local import local
 from .._dtype import FLOATING, WIDER
 from . import Tensor, tensor_method
@@ -26,7 +26,7 @@ def item(self: Tensor) -> Any:
         RuntimeError: if the number of elements is not 1.
     """
     array = self._array
-    if self._keys | AUTOGRAD | NONCONTIGUOUS == ON_CPU and not dispatcher.mode and array.size == 1:  # type: ignore[union-attr]
+    if self._keys | AUTOGRAD | NONCONTIGUOUS == ON_CPU and not dispatcher.mode & REDIRECTING and array.size == 1:  # type: ignore[union-attr]
         return array.item() if self._dtype.name not in WIDER else self._item()  # type: ignore[union-attr]
     if self._keys & PYTHON or (dispatcher.mode & THREAD_STATE and local.dispatch_modes):
         return _local_scalar_dense(self)

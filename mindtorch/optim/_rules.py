@@ -2,8 +2,8 @@
 
 It is given tensors, one parameter after the other, as PyTorch does by default on a CPU; lists of tensors, if
 ``foreach`` is set; or tensors whose changes autograd can look back through, if ``differentiable`` is. Where fused
-operators exist (their rules stand in ``_backends.common.optim``) and no observer watches the dispatcher, they take
-the place of the first two: they do the same, to the last bit, in fewer passes over memory.
+operators exist (their rules stand in ``_backends.common.optim``) they take the place of the first two: they do the
+same, to the last bit, in fewer passes over memory.
 """
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .._creation import tensor, zeros
 from .._dispatch import dispatcher
 from .._dispatch.aten import _foreach_add__Scalar as foreach_add, view_as_real
 from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.keys import REDIRECTING
 from .._dispatch.local import local
 from .._dtype import DType, float32, float64, get_default_dtype
 from .._methods import functions
@@ -177,7 +178,7 @@ def runs_fused(params: list[Any], fused: bool | None, differentiable: bool) -> b
     """Return whether fused operators take the step: if asked for, or if the result equals the default's."""
     if fused:
         return True
-    return (fused is None and not differentiable and not local.grad_enabled and not dispatcher.mode
+    return (fused is None and not differentiable and not local.grad_enabled and not dispatcher.mode & REDIRECTING
             and {param._dtype for param in params} <= IN_FULL)
 
 

@@ -11,7 +11,7 @@ from ..._base.layout import Ints, storage_size, wrap_dim
 from ..._dispatch import dispatcher
 from ..._dispatch.aten import copy_, resize_
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, outside_graph, registry, resolve, tensors_of
-from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
+from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, REDIRECTING
 from ..._dispatch.registry import Kernel, Operator
 from ..._tensor import Tensor
 from .blocks import copy
@@ -147,7 +147,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
     def fast(*args: Any) -> Any:
         """The same for contiguous CPU tensors, of which the outputs are nothing else's memory, and nobody looks."""
         *inputs, out = args
-        if dispatcher.mode or not are_separate((out,) if single else out, inputs):
+        if dispatcher.mode & REDIRECTING or not are_separate((out,) if single else out, inputs):
             return call(*args)
         if fill is not None:
             inputs = fill(inputs, out)

@@ -12,6 +12,8 @@ from typing import Any
 from ..._base.layout import Spec
 from ..._dispatch import dispatcher
 from ..._dispatch.dispatcher import TENSOR_TYPES
+from ..._dispatch.keys import REDIRECTING
+from ..._dispatch.observers import untold
 from ..._dispatch.schemas import registry
 from ..._dtype import DType, int64
 from ..._tensor import Tensor, from_array
@@ -86,7 +88,7 @@ def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Cal
         plans = Plans(1 << 6)
 
         def fast(self: Any, *args: Any) -> Any:
-            if dispatcher.mode or self._array.size > MOST:
+            if dispatcher.mode & REDIRECTING or self._array.size > MOST:
                 return general(self, *args)
             key = self._layout or self._layout_of_plans(), args
             try:
@@ -97,7 +99,8 @@ def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Cal
             if result is None:
                 result = general(self, *args)
                 if plan is None:
-                    plans.keep(key, learn(general, self, *args))
+                    with untold():
+                        plans.keep(key, learn(general, self, *args))
             return result
 
         return fast

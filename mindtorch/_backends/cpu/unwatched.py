@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._dispatch import dispatcher
+from ..._dispatch.keys import REDIRECTING
 from ..._tensor import Tensor
 from .fast_paths import Row, fast_path
 
@@ -17,7 +18,7 @@ def unwatched(fast: Row, general: Row) -> Row:
     """The fast path of a composite, for calls that nothing watches."""
 
     def call(*args: Any) -> Any:
-        return general(*args) if dispatcher.mode else fast(*args)
+        return general(*args) if dispatcher.mode & REDIRECTING else fast(*args)
 
     return call
 
