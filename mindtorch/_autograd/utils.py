@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter_ns
 from typing import Any
 
 from .._dispatch import dispatcher
 from .._dispatch.aten import expand, mm, sum as sum_all, sum_dim_IntList as sum_dims, t, view
 from .._dispatch.keys import ADDED, AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, THREAD_STATE
 from .._dispatch.local import local
-from .._dispatch.observers import tell_parts, told
+from .._dispatch.observers import tell_parts
 from .._dtype import float32, float64
 
 ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of tensors that have an array
@@ -65,15 +66,15 @@ def product(left: Any, right: Any, turned: bool, right_turned: bool, result_turn
 
 def multiplied(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool = False) -> Any:
     """Return such a product of CPU matrices of one dtype, as BLAS computes it."""
-    if dispatcher.mode & OBSERVED:
-        return told(_multiplied, _product, left, right, turned, right_turned, result_turned)
-    return _multiplied(left, right, turned, right_turned, result_turned)
-
-
-def _multiplied(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool) -> Any:
+    start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
     if result_turned and (left._array.shape[turned] < 2 or right._array.shape[not right_turned] < 2):
-        return t(left._product(right, turned, right_turned, False))
-    return left._product(right, turned, right_turned, result_turned)
+        result = t(left._product(right, turned, right_turned, False))
+    else:
+        result = left._product(right, turned, right_turned, result_turned)
+    if start:
+        args = left, right, turned, right_turned, result_turned
+        tell_parts(_product, args, result, start, perf_counter_ns() - start)
+    return result
 
 
 def _product(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool) -> Any:

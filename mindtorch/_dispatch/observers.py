@@ -279,7 +279,7 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         finally:
             duration = perf_counter_ns() - start
             if path[-1] and error is None and local.events == events and effective & CPU and not local.pipeline:
-                tell_parts(_composed(op), args, result)
+                tell_parts(_composed(op), args, result, start)
             local.depth = depth
             _tell(_event(op, path, sequence, inputs, result, called, start, duration, error), args, result)
 
@@ -312,7 +312,7 @@ def told(at_once: Callable[..., Any], composed: Callable[..., Any], *args: Any) 
     """Call a function that computes at once what ``composed`` is written in, and tell observers of those operators."""
     start = perf_counter_ns()
     result = at_once(*args)
-    tell_parts(composed, args, result, perf_counter_ns() - start)
+    tell_parts(composed, args, result, start, perf_counter_ns() - start)
     return result
 
 
@@ -342,10 +342,12 @@ def _composed(op: Operator) -> Callable[..., Any]:
     return composed
 
 
-def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any, duration: int = 0) -> None:
+def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any, start: int = 0,
+               duration: int = 0) -> None:
     """Tell observers of the operators that ``composed`` calls: it runs on meta tensors that stand in for the arguments.
     What depends on values has no known parts.
     """
+    start = start or perf_counter_ns()
     stand_ins = [_stand_in(arg) for arg in args]
     known = dict(zip(map(id, tensors_of(stand_ins)), map(describe, tensors_of(args)), strict=True))
     outer, graph, depth, parts = local.parts, local.grad_enabled, local.depth, []  # type: ignore[var-annotated]
@@ -367,7 +369,7 @@ def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any,
 
     last = len(parts) - 1
     for number, (event, given, made) in enumerate(parts):
-        event.part, event.duration = True, duration if number == last else 0
+        event.part, event.called, event.start, event.duration = True, start, start, duration if number == last else 0
         event.inputs, event.outputs = shown(event.inputs), shown(event.outputs)
         _tell(event, given, result if number == last else made)
 

@@ -126,7 +126,7 @@ class _Recorder:
         inner.counted[event.op] = event.duration
         for op, time in inner.counted.items():
             level.counted[op] = level.counted.get(op, 0) + time
-        cost = self.clock() - event.called - event.duration
+        cost = self.clock() - event.called - event.duration if event.duration or not event.part else 0
         level.observing += cost
         self.observing += cost
 

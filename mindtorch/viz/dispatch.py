@@ -19,6 +19,7 @@ SHAPE = re.compile(r"(\w*\[[\d, ]*\])")
 BAR = 24  #: pixels of the longest bar
 LEGEND = ("Operators stand below the line that asked for them and, where it runs backward, below the graph's node. "
           "└ is called inside the operator above. ↻ counts what was repeated. A dtype is written where it changes.")
+AT_ONCE = "one function computes this with its neighbours: its time is that of the call, or of the last of them"
 FIRST = "the first call that was looked at: what is loaded and filled once counts here (warm-up)"
 
 
@@ -111,7 +112,8 @@ class _Body:
         is_first = event.sequence in self.first
         self.cold = self.cold or is_first
         mark = tag("b", "¹", title=FIRST) if is_first else None
-        time = join([bar, " ", mono(time_text(event.duration)), mark])
+        time = (soft("at once", title=AT_ONCE) if event.part and not event.duration else
+                join([bar, " ", mono(time_text(event.duration)), mark]))
         return row(_operator(event), _types(event), _keys(event), where, time)
 
 

@@ -4,13 +4,13 @@ The general kernel asks the meta kernel first, so that every check and every str
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..._base.layout import Layout, Spec, intern_layout
-from ..._dispatch.dispatcher import registry
+from ..._dispatch.dispatcher import TENSOR_TYPES, registry
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import packer
@@ -22,7 +22,7 @@ from .fast_paths import with_fast_path
 from .ops import CPU_KERNELS
 from .plans import Plans, key_of, remembering
 from .pointwise import pointwise_fast_path, pointwise_kernel, with_zero_strides
-from .rows import Rows, array_of, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory
+from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory
 
 ndarray = np.ndarray
 #: Operators whose meta kernels look at more than a call's sizes: at values, at the default dtype, or at whether to warn
@@ -54,18 +54,32 @@ def kernel_of(op: Operator) -> Kernel | None:
 
 
 class Plan:
-    """What is known of a call: the ``specs`` of its outputs; and the ``layout`` of a single output whose array can be
-    taken as it is, since the row was seen to return a new contiguous one.
+    """What is known of a call: which of its arguments are tensors or lists of them; the ``specs`` of its outputs; the
+    function that computes them from arrays; and the ``layout`` of a single output whose array can be taken as it is,
+    since it was seen to be new and contiguous.
     """
 
-    __slots__ = ("layout", "specs")
+    __slots__ = ("layout", "lists", "run", "specs", "tensors")
 
-    def __init__(self, specs: Any) -> None:
+    def __init__(self, row: Rows, specs: Any, args: tuple[Any, ...]) -> None:
         self.specs = specs
+        self.tensors = [i for i, arg in enumerate(args) if arg.__class__ in TENSOR_TYPES]
+        self.lists = [i for i, arg in enumerate(args) if arg.__class__ in (list, tuple) and any(
+            item.__class__ in TENSOR_TYPES for item in arg)]
+        self.run = row.prepare(*self.arrays(args)) if isinstance(row, Prepared) else row
         self.layout: Layout | None = None
 
+    def arrays(self, args: tuple[Any, ...]) -> list[Any]:
+        """Return the arguments of a call as the row takes them."""
+        arrays = [*args]
+        for i in self.tensors:
+            arrays[i] = args[i]._array
+        for i in self.lists:
+            arrays[i] = array_of(args[i])
+        return arrays
+
     def learn(self, result: Any, inputs: list[Any]) -> None:
-        """Note whether a row's result is what was described, in memory of its own."""
+        """Note whether a result is what was described, in memory of its own."""
         spec = self.specs
         if (isinstance(spec, Spec) and spec.stride is None and spec.shape is not None
                 and result.__class__ is ndarray and result.base is None
@@ -78,52 +92,47 @@ class Plan:
 ALIKE = {"int", "bool", "str", "ScalarType", "MemoryFormat", "float"}
 
 
+def leading_tensors(op: Operator) -> int:
+    """Return how many parameters in front are tensors, if the others are a cache key as they are; else 0."""
+    parameters = op.schema.parameters
+    count = next((i for i, p in enumerate(parameters) if p.base != "Tensor" or p.is_list), len(parameters))
+    fits = "wrapped numbers" not in op.flags and all(p.base in ALIKE for p in parameters[count:])
+    return count if fits else 0
+
+
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
     """Check and describe by the meta kernel, compute by the row, return what was described. ``keeps`` says that a plan
     serves the next call like this one, which is neither checked nor described again. What is refused has no plan.
     """
-    plans, packed = Plans(), packer(op)
+    plans, packed, leading = Plans(), packer(op), leading_tensors(op) if keeps else 0
 
     def kernel(*args: Any) -> Any:
-        key = key_of(args) if keeps else None
-        plan = plans.get(key) or plans.keep(key, Plan(meta(*args)))
-        arrays = [array_of(arg) for arg in args]
-        return taken(plan, arrays) if plan.layout is not None else finish(plan, arrays)
-
-    def of_one(self: Any, *settings: Any) -> Any:
-        """The kernel for one tensor and settings, which are a cache key as they are."""
-        key = self._layout or self._layout_of_plans(), settings
+        key: Any = None
+        if leading == 1:
+            key = args[0]._layout or args[0]._layout_of_plans(), args[1:]
+        elif leading:
+            key = *[t if t is None else t._layout or t._layout_of_plans() for t in args[:leading]], args[leading:]
+        elif keeps:
+            key = key_of(args)
         try:
             plan = plans.get(key)
         except TypeError:  # a list among the settings
-            return kernel(self, *settings)
+            key = plan = None
         if plan is None:
-            plan = plans.keep(key, Plan(meta(self, *settings)))
-        arrays = self._array, *settings
-        return taken(plan, arrays) if plan.layout is not None else finish(plan, [*arrays])
-
-    def taken(plan: Plan, arrays: Sequence[Any]) -> Any:
-        """Compute what was new and contiguous before, and take it as it is if it is again."""
+            plan = plans.keep(key, Plan(row, meta(*args), args))
+        arrays = plan.arrays(args)
         try:
-            result = quietly(row, *arrays)
-        except MemoryError as error:
-            raise out_of_memory(error) from None
-        layout: Any = plan.layout
-        if result.base is not None or result is arrays[0]:  # which depends on values, if at all
-            return fit(op, result, plan.specs, [*arrays])
-        out = new(Tensor)
-        out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
-        return out
-
-    def finish(plan: Plan, arrays: list[Any]) -> Any:
-        specs = plan.specs
-        try:
-            results = quietly(row, *arrays)
+            results = quietly(plan.run, *arrays)
         except MemoryError as error:
             raise out_of_memory(error) from None
         except (ValueError, IndexError):  # with which NumPy, too, refuses what no memory can hold
-            refuse_what_cannot_be(specs)
+            refuse_what_cannot_be(plan.specs)
             raise
+        layout, specs = plan.layout, plan.specs
+        if layout is not None and results.base is None and results is not arrays[0]:  # a row may look at values
+            out = new(Tensor)
+            out._array, out._dtype, out._keys, out._layout = results, layout.dtype, CPU, layout
+            return out
         if specs.__class__ is Spec:
             plan.learn(results, arrays)
             return fit(op, results, specs, arrays)
@@ -131,7 +140,4 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
         return packed([fit(op, result, spec, arrays) if spec.__class__ is Spec else spec
                        for result, spec in zip(results, specs, strict=True)])
 
-    first, *others = op.schema.parameters
-    alone = first.base == "Tensor" and not first.is_list and not first.optional and all(
-        parameter.base in ALIKE for parameter in others)
-    return of_one if keeps and alone else kernel
+    return kernel

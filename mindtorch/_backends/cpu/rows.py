@@ -21,6 +21,20 @@ Rows = Callable[..., Any]
 ndarray = np.ndarray
 
 
+class Prepared:
+    """A row that settles once for a plan what layouts and settings decide: ``prepare`` is given the arguments of the
+    plan's first call, and returns the function that computes it and those like it.
+    """
+
+    def __init__(self, prepare: Callable[..., Rows]) -> None:
+        self.prepare = prepare
+        self.__name__ = prepare.__name__
+        self.__wrapped__ = prepare
+
+    def __call__(self, *args: Any) -> Any:
+        return self.prepare(*args)(*args)
+
+
 def array_of(value: Any) -> Any:
     """An argument as a row takes it: arrays for tensors, also in lists; everything else as it is."""
     kind = value.__class__

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...._autograd.views import mark_multiple
-from ...._base.layout import Ints, Layout, contiguous_strides
+from ...._base.layout import Ints, Layout, contiguous_strides, intern_layout
 from ...._dispatch.keys import MATH_BITS
 from ...._tensor import Tensor
 from ..plans import Plans
@@ -17,22 +17,43 @@ from . import ANY_STRIDES, FAST_PATHS, Row
 #: How a view is made: the arguments of ``Tensor._view_by``.
 Step = tuple[Ints, np.dtype, int, Ints, Ints | None, Layout]
 KEPT_PIECES = 1 << 7  #: how many views a plan of several holds at most
+BOUNDS = {int, type(None)}
+_indexed = Plans()  #: how ``basic_view`` makes views, by the layout and the index
 
 
 def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     """Return ``self[index]`` of a CPU tensor for ints, slices, None and ``...``; None for other indices.
 
-    The strides are those that ``select``, ``slice`` and ``unsqueeze`` make one after the other, without the views in
-    between.
-
     Raises:
-        IndexError, TypeError, ValueError: NumPy's and Python's, for an impossible index: the operators explain it.
+        IndexError, TypeError, ValueError: Python's, for an impossible index: the operators explain it.
+    """
+    key: list[Any] = [self._layout or self._layout_of_plans()]
+    for item in index:
+        kind = item.__class__
+        if kind is slice:
+            key.append((item.start, item.stop, item.step))
+            if not BOUNDS.issuperset(map(type, key[-1])):  # an object whose number may change
+                step = basic_step(self, index)
+                return step and self._view_by(*step)
+        elif kind is int or item is None or item is Ellipsis:
+            key.append(item)
+        else:
+            return None
+    step = _indexed.get(found := tuple(key))
+    if step is None and (step := basic_step(self, index)) is not None:
+        _indexed.keep(found, step)
+    return step and self._view_by(*step)
+
+
+def basic_step(self: Tensor, index: tuple[Any, ...]) -> Step | None:
+    """Return how a view by a basic index is made: its strides are those that ``select``, ``slice`` and ``unsqueeze``
+    make one after the other.
     """
     array: Any = self._array
     sizes, item_size = array.shape, array.itemsize
     steps = self._stride or contiguous_strides(sizes)
     shape: list[int] = []
-    stride: list[int] = []
+    places: list[int] = []
     further, d, closed = 0, 0, False
     for item in index:
         kind = item.__class__
@@ -48,25 +69,26 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
                 return None
             further += start * steps[d]
             shape.append(-((start - stop) // step) if stop > start else 0)
-            stride.append(steps[d] * step)
+            places.append(steps[d] * step)
             d += 1
         elif item is None:
             shape.append(1)
-            stride.append(sizes[d] * steps[d] if d < len(sizes) else 1)
+            places.append(sizes[d] * steps[d] if d < len(sizes) else 1)
         elif item is Ellipsis and not closed:
             end = len(sizes) - sum([other is not None for other in index]) + 1 + d
             if end < d:
                 return None
             shape += sizes[d:end]
-            stride += steps[d:end]
+            places += steps[d:end]
             d, closed = end, True
         else:
             return None
-    size, places = (*shape, *sizes[d:]), (*stride, *steps[d:])
+    size, strides = (*shape, *sizes[d:]), (*places, *steps[d:])
     if 0 in size:
         return None
-    return self._view_by(size, array.dtype, further, tuple([item_size * place for place in places]),
-                         None if places == contiguous_strides(size) else places)
+    stride = None if strides == contiguous_strides(size) else strides
+    return (size, array.dtype, further, tuple([item_size * step for step in strides]), stride,
+            intern_layout(size, stride, self._dtype))
 
 
 def step_of(self: Tensor, view: Tensor) -> Step | None:

@@ -8,6 +8,7 @@ with the roles of input and output exchanged.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from math import prod
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from ...._storage import allocate
 from ...common.blocks import each_block
 from ...common.shapes import output_size
+from ..rows import Prepared
 from ..windows import Array, Columns, Ints, middle, room
 from . import CPU_KERNELS
 from .reduction import to_opmath
@@ -74,8 +76,8 @@ class Correlation:
         if finite and (turned := self.turned()) is not None:
             kernel = tuple(range(2, weight.ndim))
             return turned.forward(small, np.ascontiguousarray(np.flip(weight, kernel).swapaxes(0, 1)), None)
-        if not finite:
-            self.count_real_places()
+        if not finite and self.columns.joined:
+            return self.of_real_places().adjoint(small, weight)
         matrices, channels = self.matrices(weight).swapaxes(1, 2), self.filters[1] * self.groups
         result = allocate((len(small), channels, *self.size), small.dtype)
 
@@ -113,13 +115,14 @@ class Correlation:
         self.each_block(work, len(large), large.itemsize)
         result = np.sum([sums[start] for start in sorted(sums)], 0)
         if self.columns.joined and np.isnan(result).any():
-            self.count_real_places()
-            return self.weigh(large, small)
+            return self.of_real_places().weigh(large, small)
         return result
 
-    def count_real_places(self) -> None:
-        """Leave out the others, where zeros are multiplied: with infinity that is not a number."""
-        self.columns = Columns(self.room, self.out, self.filters[2:], self.stride, self.dilation, joined=False)
+    def of_real_places(self) -> Correlation:
+        """Return the maps without the places between, where zeros are multiplied: with infinity that is NaN."""
+        maps = copy(self)
+        maps.columns = Columns(self.room, self.out, self.filters[2:], self.stride, self.dilation, joined=False)
+        return maps
 
 
 def maps_of(input: Ints, weight: Array, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
@@ -133,35 +136,45 @@ def maps_of(input: Ints, weight: Array, stride: Ints, padding: Ints, dilation: I
     return Correlation(large, small, weight.shape, stride, padding, dilation, groups)
 
 
+@Prepared
 def convolution(input: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, dilation: Ints,
-                transposed: bool, output_padding: Ints, groups: int) -> Array:
-    input, weight, bias = map(to_opmath, (input, weight, bias))
+                transposed: bool, output_padding: Ints, groups: int) -> Callable[..., Array]:
     maps = maps_of(input.shape, weight, stride, padding, dilation, transposed, output_padding, groups)
     if not input.shape[1]:  # ATen makes no channels of none
-        return np.empty((len(input), 0, *(maps.size if transposed else maps.out)), input.dtype)
+        return lambda x, *args: np.empty((len(x), 0, *(maps.size if transposed else maps.out)), to_opmath(x).dtype)
     if not transposed:
-        return maps.forward(input, weight, bias)
-    result = maps.adjoint(input, weight)
-    return result if bias is None else result + bias.reshape(len(bias), *[1] * (result.ndim - 2))
+        return lambda x, weight, bias, *settings: maps.forward(*map(to_opmath, (x, weight, bias)))
+
+    def run(input: Array, weight: Array, bias: Array | None, *settings: Any) -> Array:
+        result = maps.adjoint(to_opmath(input), to_opmath(weight))
+        return result if bias is None else result + to_opmath(bias).reshape(len(bias), *[1] * (result.ndim - 2))
+
+    return run
 
 
+@Prepared
 def convolution_backward(grad_output: Array, input: Array, weight: Array, bias_sizes: Any, stride: Ints, padding: Ints,
                          dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
-                         output_mask: Any) -> list[Array | None]:
+                         output_mask: Any) -> Callable[..., list[Array | None]]:
     """The gradients of input, weight and bias, or those of them that ``output_mask`` says."""
-    grad, input, weight = map(to_opmath, (grad_output, input, weight))
     maps = maps_of(input.shape, weight, stride, padding, dilation, transposed, output_padding, groups)
-    if not input.shape[1]:
-        return [np.zeros(sizes, grad.dtype) if wanted else None
-                for sizes, wanted in zip((input.shape, weight.shape, bias_sizes), output_mask, strict=True)]
-    results: list[Array | None] = [None, None, None]
-    if output_mask[0]:
-        results[0] = maps.forward(grad, weight.conj(), None) if transposed else maps.adjoint(grad, weight.conj())
-    if output_mask[1]:
-        results[1] = maps.weigh(grad, input.conj()) if transposed else maps.weigh(input.conj(), grad)
-    if output_mask[2]:
-        results[2] = grad.reshape(*grad.shape[:2], prod(grad.shape[2:])).sum(2).sum(0)
-    return results
+    has_channels = input.shape[1]
+
+    def run(grad: Array, input: Array, weight: Array, *settings: Any) -> list[Array | None]:
+        grad, input, weight = map(to_opmath, (grad, input, weight))
+        if not has_channels:
+            return [np.zeros(sizes, grad.dtype) if wanted else None
+                    for sizes, wanted in zip((input.shape, weight.shape, bias_sizes), output_mask, strict=True)]
+        results: list[Array | None] = [None, None, None]
+        if output_mask[0]:
+            results[0] = maps.forward(grad, weight.conj(), None) if transposed else maps.adjoint(grad, weight.conj())
+        if output_mask[1]:
+            results[1] = maps.weigh(grad, input.conj()) if transposed else maps.weigh(input.conj(), grad)
+        if output_mask[2]:
+            results[2] = grad.reshape(*grad.shape[:2], prod(grad.shape[2:])).sum(2).sum(0)
+        return results
+
+    return run
 
 
 CPU_KERNELS.add(convolution, convolution_backward)
