@@ -81,7 +81,7 @@ def trainer(name: str) -> Callable[[], None]:
 
 
 def named(code: CodeType) -> tuple[str, str] | None:
-    """The file and the qualified name of a function of the library; None for other functions."""
+    """Return the file and the qualified name of a function of the library; None for other functions."""
     path = Path(code.co_filename.partition(": ")[0])  # functions that the library writes have a suffix
     return (str(path.relative_to(LIBRARY)), code.co_qualname) if path.is_relative_to(LIBRARY) else None
 
@@ -135,7 +135,7 @@ def plainly(step: Callable[[], None]) -> tuple[Names, Names]:
 # -- with instruments --------------------------------------------------------------------------------------------------
 
 def describes(frame: FrameType | None) -> bool:
-    """Whether a function of an observer's called this one, to describe what runs."""
+    """Return whether a function of an observer called this one, to describe what runs."""
     while frame is not None:
         if (name := named(frame.f_code)) is not None and name[0] in OBSERVERS and name[1] in DESCRIBING:
             return True
