@@ -21,13 +21,18 @@ from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import check_table, registry
 from .._transforms.batching.rules import Rule
 
+#: Takes an operator's arguments and returns a ``Spec`` for each output, None for one that was not asked for.
+Meta = Callable[..., Any]
+#: Computes an operator by other operators.
+Composite = Callable[..., Any]
+
 
 def schemas(table: str) -> None:
     """Check that the operators are those of a table, from which they were made when mindtorch was imported."""
     check_table(table)
 
 
-def operator(names: str, meta: Callable[..., Any] | None = None, composite: Callable[..., Any] | None = None, *,
+def operator(names: str, meta: Meta | None = None, composite: Composite | None = None, *,
              batching: Rule | None = None, autocast: str = "", node: str | None = None,
              outputs: tuple[int, ...] | None = None, differentiable: bool = True,
              jointly: Mapping[str, Formula] | None = None, **formulas: Formula) -> None:
@@ -49,6 +54,12 @@ def operator(names: str, meta: Callable[..., Any] | None = None, composite: Call
             not_differentiable(name)
         elif formulas or jointly:
             derivative(name, node, outputs, **formulas, **(jointly or {}))
+
+
+def composites(*functions: Composite) -> None:
+    """Describe operators by functions of their names that compute them by other operators."""
+    for function in functions:
+        operator(function.__name__, composite=function)
 
 
 def aliases(names: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
 from .._transforms.batching.rules import along_dimensions, as_it_is
-from . import operator, schemas
+from . import composites, operator, schemas
 from .core import like_input
 from .pointwise import conj, opmath
 
@@ -44,12 +44,10 @@ function, method, in-place:
     relu(Tensor self) -> Tensor  # Each element of `self`, or zero where it is negative.
 operator only:
     hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor
-in-place, out, exact dtype, no overlap:
-    hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor  # Each element of `self`, limited to the range from `min_val` to `max_val`.
-operator only:
     relu6(Tensor self) -> Tensor  # Each element of `self`, limited to the range from 0 to 6.
     elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor
 in-place, out, exact dtype, no overlap:
+    hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor  # Each element of `self`, limited to the range from `min_val` to `max_val`.
     elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor  # Each element x of `self` where it is positive, otherwise `alpha` (exp x - 1).
 """)  # noqa: E501
 
@@ -107,23 +105,15 @@ operator("elu_", node="EluBackward1",
 schemas("""
 operator only:
     gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor
-in-place, out, exact dtype, no overlap:
-    gelu(Tensor self, *, str approximate='none') -> Tensor  # Each element of `self` times the probability that a standard normal variable is below it, exactly or with `approximate` 'tanh'.
-operator only:
     silu_backward(Tensor grad_output, Tensor self) -> Tensor
-in-place, out, exact dtype, no overlap:
-    silu(Tensor self) -> Tensor  # Each element of `self` times its sigmoid.
-operator only:
     mish_backward(Tensor grad_output, Tensor self) -> Tensor
-in-place, out, exact dtype, no overlap:
-    mish(Tensor self) -> Tensor  # Each element of `self` times the hyperbolic tangent of its softplus.
-operator only:
     hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor
-in-place, out, exact dtype, no overlap:
-    hardsigmoid(Tensor self) -> Tensor  # Each element x of `self` as x / 6 + 1 / 2, limited to the range from 0 to 1.
-operator only:
     hardswish_backward(Tensor grad_output, Tensor self) -> Tensor
 in-place, out, exact dtype, no overlap:
+    gelu(Tensor self, *, str approximate='none') -> Tensor  # Each element of `self` times the probability that a standard normal variable is below it, exactly or with `approximate` 'tanh'.
+    silu(Tensor self) -> Tensor  # Each element of `self` times its sigmoid.
+    mish(Tensor self) -> Tensor  # Each element of `self` times the hyperbolic tangent of its softplus.
+    hardsigmoid(Tensor self) -> Tensor  # Each element x of `self` as x / 6 + 1 / 2, limited to the range from 0 to 1.
     hardswish(Tensor self) -> Tensor  # Each element of `self` times its hardsigmoid.
 """)  # noqa: E501
 
@@ -177,14 +167,12 @@ schemas("""
 operator only:
     leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor
     rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor
-in-place, out, exact dtype, no overlap:
-    leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor  # Each element of `self`, multiplied by `negative_slope` where it is negative.
-in-place:
-    rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor  # Each element of `self`, multiplied where it is negative by a slope drawn between `lower` and `upper`, which is written into `noise`.
-operator only:
     softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor
 in-place, out, exact dtype, no overlap:
+    leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor  # Each element of `self`, multiplied by `negative_slope` where it is negative.
     softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor  # The smooth form log(1 + exp(`beta` x)) / `beta` of relu for each element x of `self`, which is x itself where `beta` x exceeds `threshold`.
+in-place:
+    rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor  # Each element of `self`, multiplied where it is negative by a slope drawn between `lower` and `upper`, which is written into `noise`.
 """)  # noqa: E501
 
 
@@ -245,21 +233,17 @@ operator("softplus", activation("softplus"), autocast="npu float32", self=regist
 schemas("""
 operator only:
     softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor
-out, exact dtype, no overlap:
-    softshrink(Tensor self, Scalar lambd=0.5) -> Tensor  # Each element of `self` moved towards zero by `lambd`, and zero where it is nearer than that.
-operator only:
     hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor
-function, method, out, exact dtype, no overlap:
-    hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor  # Each element of `self`, or zero where its absolute value is not above `lambd`.
-operator only:
     threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
-function, in-place, out:
-    threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor  # Each element of `self` that is above `threshold`, otherwise `value`.
-operator only:
     log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)  # The logarithm of the sigmoid of each element of `self`, and a buffer for its derivative.
     log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor
 out, exact dtype, no overlap:
+    softshrink(Tensor self, Scalar lambd=0.5) -> Tensor  # Each element of `self` moved towards zero by `lambd`, and zero where it is nearer than that.
     log_sigmoid(Tensor self) -> Tensor  # The logarithm of the sigmoid of each element of `self`.
+function, method, out, exact dtype, no overlap:
+    hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor  # Each element of `self`, or zero where its absolute value is not above `lambd`.
+function, in-place, out:
+    threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor  # Each element of `self` that is above `threshold`, otherwise `value`.
 """)  # noqa: E501
 
 
@@ -315,11 +299,10 @@ operator("log_sigmoid", composite=lambda self: log_sigmoid_forward(self)[0])
 schemas("""
 operator only:
     glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor
-out:
-    glu(Tensor self, int dim=-1) -> Tensor  # The first half of `self` along `dim` times the sigmoid of the second.
-operator only:
     _prelu_kernel(Tensor self, Tensor weight) -> Tensor  # Each element of `self`, multiplied by the element of `weight` broadcast there where it is negative.
     _prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)
+out:
+    glu(Tensor self, int dim=-1) -> Tensor  # The first half of `self` along `dim` times the sigmoid of the second.
 """)  # noqa: E501
 
 
@@ -425,6 +408,7 @@ def rrelu_(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = F
     return rrelu_with_noise_(self, zeros_like(self), lower, upper, training, generator)
 
 
+composites(rrelu, rrelu_)
 operator("selu", composite=lambda self: elu(self, SELU_ALPHA, SELU_SCALE))
 operator("selu_", composite=lambda self: elu_(self, SELU_ALPHA, SELU_SCALE))
 operator("celu", activation("elu", check=check_celu, fast=False),
@@ -432,5 +416,3 @@ operator("celu", activation("elu", check=check_celu, fast=False),
 operator("celu_", node="CeluBackward1",
          self=lambda grad, alpha, result: elu_backward(grad, alpha, 1, 1 / alpha, True, result))
 operator("prelu", composite=prelu, autocast="lower")
-operator("rrelu", composite=rrelu)
-operator("rrelu_", composite=rrelu_)

@@ -15,7 +15,7 @@ from .._dispatch.aten import where_self as where, zeros_like
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, uint8
 from .._transforms.batching.rules import composed
-from . import aliases, operator, schemas
+from . import aliases, composites, operator, schemas
 from .pointwise import refuse_complex, zero_like
 
 schemas("""
@@ -70,6 +70,7 @@ def isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal
     return close | (difference.isfinite() & (difference <= atol + (rtol * other).abs()))
 
 
+composites(isclose)
 operator("eq.Tensor", Pointwise("bool", 2, "all|unsigned|complex32", "eq_cpu"), differentiable=False)
 operator("eq_.Tensor ne_.Tensor lt_.Tensor le_.Tensor gt_.Tensor ge_.Tensor", self=lambda grad: zeros_like(grad),
          other=lambda grad: zeros_like(grad))
@@ -79,7 +80,6 @@ operator("le.Tensor", Pointwise("bool", 2, "bool|real", "le_cpu"), differentiabl
 operator("gt.Tensor", Pointwise("bool", 2, "bool|real", "gt_cpu"), differentiable=False)
 operator("ge.Tensor", Pointwise("bool", 2, "bool|real", "ge_cpu"), differentiable=False)
 operator("isnan isinf isfinite isreal", Pointwise("bool", 1, "all|unsigned|complex32"), differentiable=False)
-operator("isclose", composite=isclose)
 operator("isposinf", infinite("isposinf"), differentiable=False)
 operator("isneginf", infinite("isneginf"), differentiable=False)
 operator("logical_and", Pointwise("bool", 2, kernel="logical_and_cpu"), differentiable=False)
@@ -95,23 +95,15 @@ function, method, in-place, out:
     logical_not(Tensor self) -> Tensor  # Whether each element of `self` is zero.
 function, method, in-place, out, wrapped numbers:
     bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor  # The bits that are set in both `self` and `other`, element by element; of bools, the logical and.
-function:
-    bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-function, method, in-place, out, wrapped numbers:
     bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor  # The bits that are set in `self` or `other`, element by element; of bools, the logical or.
-function:
-    bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-function, method, in-place, out, wrapped numbers:
     bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor  # The bits that are set in just one of `self` and `other`, element by element; of bools, the exclusive or.
-function:
-    bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-function, method, in-place, out, wrapped numbers:
     bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor  # The bits of each element of `self` moved left by `other` places: `self` times 2 to the power `other`.
-function:
-    bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-function, method, in-place, out, wrapped numbers:
     bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor  # The bits of each element of `self` moved right by `other` places, with copies of the sign coming in.
 function:
+    bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+    bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+    bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+    bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
     bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 function, method, in-place, out, exact dtype, no overlap:
     bitwise_not(Tensor self) -> Tensor  # The inverted bits of each element of `self`; of bools, the logical not.

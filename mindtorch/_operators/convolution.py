@@ -15,7 +15,7 @@ from .._dispatch.registry import Operator
 from .._dtype import BOOL, FLOATING, bfloat16, float16, float32, int64
 from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import apart, beside, per_channel
-from . import operator, schemas
+from . import composites, operator, schemas
 
 schemas("""
 function:
@@ -309,13 +309,12 @@ def convolution_backward_batch_rule(op: Operator, frame: Frame, args: tuple[Any,
             None if of_weight is None else of_weight.unflatten(0, (frame.size, weight.shape[0])), of_bias)
 
 
+composites(_convolution_mode, _convolution_double_backward)
 operator("convolution", meta_convolution, batching=convolution_batch_rule, autocast="npu lower",
          jointly={"input, weight, bias": convolution_grads})
 operator("_convolution", composite=_convolution, autocast="lower")
-operator("_convolution_mode", composite=_convolution_mode)
 operator("convolution_backward", meta_convolution_backward, batching=convolution_backward_batch_rule,
          jointly={"grad_output, input, weight": double_grads})
-operator("_convolution_double_backward", composite=_convolution_double_backward)
 
 schemas("""
 function:

@@ -10,7 +10,7 @@ from .._base.layout import Ints, Spec, ordered_strides
 from .._dispatch.aten import arange_start_step, empty_memory_format as empty, empty_strided, eye_m, full, ones, zeros
 from .._dtype import BOOL, FLOATING, INTEGER, DType, dtype_of_number, get_default_dtype, int64
 from .._transforms.batching.rules import as_it_is, with_size
-from . import operator, schemas
+from . import composites, operator, schemas
 
 
 def fresh(out: Any) -> Any:
@@ -22,15 +22,12 @@ schemas("""
 operator only, explicit:
     arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # The numbers from `start` up to, but without, `end` in steps of `step`.
     arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-operator only:
-    arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-operator only, explicit:
     eye(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # A matrix of `n` rows and `m` columns, as many unless given, with ones on the main diagonal and zeros elsewhere.
-operator only:
-    eye.m(int n, int m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-operator only, explicit:
     lift_fresh(Tensor(a) self) -> Tensor(a)  # `self`, a tensor that was just made of data from outside the library.
     empty_permuted(int[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # A tensor of shape `size` whose dimensions lie in memory in the order `physical_layout`, and whose elements are whatever its memory holds.
+operator only:
+    arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+    eye.m(int n, int m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 """)  # noqa: E501
 
 
@@ -65,13 +62,13 @@ def empty_permuted(size: Ints, physical_layout: Ints, *options: Any) -> Any:
     return empty_strided(size, ordered_strides(size, physical_layout), *options)
 
 
+composites(empty_permuted)
 operator("arange", composite=lambda end, *options: arange_start_step(0, end, 1, *options))
 operator("arange.start", composite=lambda start, end, *options: arange_start_step(start, end, 1, *options))
 operator("arange.start_step", meta_arange)
 operator("eye", composite=lambda n, *options: eye_m(n, n, *options))
 operator("eye.m", meta_eye)
 operator("lift_fresh", composite=lambda self: self)
-operator("empty_permuted", composite=empty_permuted)
 
 schemas("""
 operator only, explicit:

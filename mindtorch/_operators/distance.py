@@ -16,7 +16,7 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import is_unseen
 from .._dtype import FLOATING, bfloat16, float16
 from .._transforms.batching.rules import along_dimensions, composed, each_element, trailing
-from . import operator, schemas
+from . import composites, operator, schemas
 from .core import like_input
 from .pointwise import check_sub
 from .reduction import check_norm_of_nothing, meta_linalg_vector_norm, norm_grad, reduced_shape
@@ -136,7 +136,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return (x1 / norms[0] * (x2 / norms[1])).sum(dim)
 
 
-operator("pairwise_distance", composite=pairwise_distance)
+composites(pairwise_distance)
 operator("cosine_similarity", composite=cosine_similarity, autocast="npu float32")
 
 schemas("""

@@ -20,9 +20,7 @@ operator only:
 """)  # noqa: E501
 
 ELLIPSIS = "."  #: stands for the dimensions of an ellipsis among labels
-
 OUTPUT = "output"  #: which part of the equation stands behind the arrow
-
 KEPT = 256  #: readings that are kept
 
 

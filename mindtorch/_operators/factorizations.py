@@ -15,7 +15,7 @@ from .._base.errors import NAMES, check
 from .._base.layout import Ints, Spec, broadcast_shapes, wrap_dim
 from .._base.linalg_error import LinAlgError, first_failure
 from .._base.warnings import warn_once
-from .._creation import full, zeros
+from .._creation.factories import full, zeros
 from .._dispatch.aten import (
     _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_solve_ex as solve_ex,
     _linalg_svd as svd, cat, cholesky_solve, linalg_cholesky_ex as cholesky_ex, linalg_det, linalg_eig as eig,
@@ -31,7 +31,7 @@ from .._dispatch.return_types import pack
 from .._dispatch.schemas import registry
 from .._dtype import COMPLEX, FLOATING, INTEGER, finfo, int32, int64
 from .._transforms.batching.rules import each_element, trailing
-from . import operator, schemas
+from . import composites, operator, schemas
 from .linalg import adjoint, adjoint as _adjoint, conj
 
 Specs = tuple[Spec, ...]
@@ -171,18 +171,11 @@ function, method, out, contiguous out:
     cholesky(Tensor self, bool upper=False) -> Tensor  # The lower, or `upper`, triangular factor whose product with its conjugate transpose is the positive definite matrix `self`.
 out, exact dtype:
     linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)  # The factors of a symmetric, or `hermitian`, matrix `self` into a triangular and a block-diagonal one, packed, the row exchanges, and a number other than 0 where it fails.
-out:
-    linalg_householder_product(Tensor input, Tensor tau) -> Tensor  # The first columns of the product of the Householder reflections whose vectors are in `input` and whose scales are `tau`.
-    linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)  # The solution that makes the product of `self` with it differ least from `b` in the sum of squares, with residuals, rank and singular values.
-out, empty out resized:
-    linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)  # The eigenvalues and eigenvectors, which may be complex, of the square matrix `self`.
-out, exact dtype, strided out:
-    linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)  # The left singular vectors, the singular values in descending order, and the conjugate transpose of the right singular vectors of the matrix `A`.
-    linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)  # The eigenvalues in ascending order, and the eigenvectors, of a symmetric or Hermitian matrix `self`, of which only the triangle `UPLO` is read.
-out, exact dtype:
     linalg_det(Tensor A) -> Tensor  # The determinant of the square matrix `A`.
     linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)  # The sign of the determinant of `A`, and the logarithm of its absolute value.
 out:
+    linalg_householder_product(Tensor input, Tensor tau) -> Tensor  # The first columns of the product of the Householder reflections whose vectors are in `input` and whose scales are `tau`.
+    linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)  # The solution that makes the product of `self` with it differ least from `b` in the sum of squares, with residuals, rank and singular values.
     linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor  # The Moore-Penrose inverse of `self`, for which singular values not above `atol` or `rtol` times the greatest count as zero.
     linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
     linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor
@@ -191,6 +184,11 @@ out:
     linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
     linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor
     linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor
+out, empty out resized:
+    linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)  # The eigenvalues and eigenvectors, which may be complex, of the square matrix `self`.
+out, exact dtype, strided out:
+    linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)  # The left singular vectors, the singular values in descending order, and the conjugate transpose of the right singular vectors of the matrix `A`.
+    linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)  # The eigenvalues in ascending order, and the eigenvectors, of a symmetric or Hermitian matrix `self`, of which only the triangle `UPLO` is read.
 function, method:
     pinverse(Tensor self, float rcond=1e-15) -> Tensor  # The Moore-Penrose inverse of `self`, for which singular values not above `rcond` times the greatest count as zero.
 """)  # noqa: E501
@@ -779,14 +777,13 @@ out, exact dtype, no overlap:
     linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor  # The solution of a linear system with the right side `B`, given the packed factors `LU` and `pivots` of its matrix.
 out, exact dtype:
     linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor  # The solution of a linear system with the triangular matrix `self` and the right side `B`.
+    linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor  # The solution of a linear system with the right side `B`, given the factors `LD` and `pivots` of its symmetric matrix.
 operator only:
     _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)  # The solution of a linear system with the matrix `A` and the right side `B`, the packed factors of `A`, and a number other than 0 where it is singular.
 function, method, out, exact dtype, empty out resized:
     triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)  # The solution of a linear system with the triangular matrix `A` and the right side `self`, and a copy of `A`.
 function, method, out, contiguous out:
     cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor  # The solution of a linear system with the right side `self`, given the Cholesky factor `input2` of its matrix.
-out, exact dtype:
-    linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor  # The solution of a linear system with the right side `B`, given the factors `LD` and `pivots` of its symmetric matrix.
 out, exact dtype, strided out:
     linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)  # The solution of a linear system with the matrix `A` and the right side `B`, and a number other than 0 where `A` is singular.
 """)  # noqa: E501
@@ -822,7 +819,7 @@ def meta_lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool
 
 def is_vector(A: Any, B: Any) -> bool:
     """Whether the right-hand side of a system is a batch of vectors."""
-    return B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
+    return bool(B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]))
 
 
 def meta_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> Specs:
@@ -967,11 +964,10 @@ function, method, out, empty out resized:
     geqrf(Tensor self) -> (Tensor a, Tensor tau)  # The factors of `self` into an orthogonal and a triangular matrix in LAPACK's packed form: Householder vectors and their scales.
 out:
     linalg_matrix_exp(Tensor self) -> Tensor  # The exponential of the square matrix `self`: the sum of its powers, each divided by the factorial of the exponent.
+    linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor  # The tensor whose `tensordot` with `self` is `other`, with the dimensions `dims` of `self` moved to its end before.
 out, exact dtype, strided out:
     linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)  # The factors of the matrix `A` into a lower and an upper triangular one, packed into one matrix, and the row exchanges.
     linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor  # The solution of a linear system with the square matrix `A` and the right side `B`.
-out:
-    linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor  # The tensor whose `tensordot` with `self` is `other`, with the dimensions `dims` of `self` moved to its end before.
 """)  # noqa: E501
 
 
@@ -1016,30 +1012,28 @@ def matrix_exp_grad(grad: Any, self: Any) -> Any:
     return matrix_exp(block).narrow(-2, 0, n).narrow(-1, n, n)
 
 
+operator("linalg_lu_factor", composite=linalg_lu_factor)
 operator("cholesky_inverse", Factorization("cholesky_inverse", like, "cholesky_inverse_out_cpu", floating=False),
          batching=trailing(), autocast="cpu float32", self=cholesky_inverse_grad)
 operator("geqrf", meta_geqrf, batching=trailing(), autocast="cpu float32")
 operator("linalg_matrix_exp", Factorization("linalg.matrix_exp", lambda self: Spec(tuple(self.shape), self._dtype)),
          batching=trailing(), self=matrix_exp_grad)
-operator("linalg_lu_factor", composite=linalg_lu_factor)
 operator("linalg_solve", composite=linalg_solve, autocast="cpu float32")
 operator("linalg_tensorsolve", composite=linalg_tensorsolve, autocast="cpu float32")
 
 schemas("""
 out, exact dtype, strided out:
     linalg_inv(Tensor A) -> Tensor  # The inverse of the square matrix `A`.
-function, method, out, exact dtype, strided out:
-    inverse(Tensor self) -> Tensor  # The inverse of the square matrix `self`.
-out:
-    linalg_tensorinv(Tensor self, int ind=2) -> Tensor  # The inverse of the linear map that `tensordot` with `self` is, whose first `ind` dimensions are its output.
-out, exact dtype, strided out:
     linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor  # The lower, or `upper`, triangular factor whose product with its conjugate transpose is the positive definite matrix `self`.
     linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)  # The factors of a symmetric, or `hermitian`, matrix `self` into a triangular and a block-diagonal one, packed, and the row exchanges.
-function:
-    _lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)  # The packed triangular factors of the matrix `self`, the row exchanges, and a number other than 0 where a pivot is zero.
 function, method, out, exact dtype, strided out:
+    inverse(Tensor self) -> Tensor  # The inverse of the square matrix `self`.
     lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor  # The solution of a linear system with the right side `self`, given the packed factors `LU_data` and `LU_pivots` of its matrix.
     qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)  # A matrix with orthonormal columns and an upper triangular one whose product is `self`; with `some`, no more columns than the smaller side has.
+out:
+    linalg_tensorinv(Tensor self, int ind=2) -> Tensor  # The inverse of the linear map that `tensordot` with `self` is, whose first `ind` dimensions are its output.
+function:
+    _lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)  # The packed triangular factors of the matrix `self`, the row exchanges, and a number other than 0 where a pivot is zero.
 """)  # noqa: E501
 
 linalg_inv = checked("linalg_inv", inv_ex, "linalg.inv: {0}The diagonal element {1} is zero, the inversion could not "
@@ -1073,10 +1067,10 @@ def deprecated_qr(self: Any, some: bool = True) -> Any:
     return packed("qr", qr(self, "reduced" if some else "complete"))
 
 
+operator("linalg_ldl_factor", composite=linalg_ldl_factor)
 operator("linalg_inv inverse", composite=linalg_inv, autocast="cpu float32")
 operator("linalg_tensorinv", composite=linalg_tensorinv, autocast="cpu float32")
 operator("linalg_cholesky", composite=linalg_cholesky, autocast="cpu float32")
-operator("linalg_ldl_factor", composite=linalg_ldl_factor)
 operator("_lu_with_info",
          composite=lambda self, pivot=True, check_errors=True: packed(  # which PyTorch does not look at
              "_lu_with_info", lu_factor_ex(self, pivot, False)), autocast="cpu float32")
@@ -1193,9 +1187,9 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
     return (linalg_matrix_norm(self, p) * linalg_matrix_norm(inverse, p)).nan_to_num(inf, inf, -inf)
 
 
+composites(logdet)
 operator("linalg_cond linalg_cond.p_str", composite=linalg_cond, autocast="cpu float32")
 operator("det", composite=lambda self: det(self)[0])
-operator("logdet", composite=logdet)
 operator("matrix_exp", composite=lambda self: matrix_exp(self))
 operator("slogdet", composite=lambda A: packed("linalg_slogdet", slogdet(A)[:2]))
 operator("orgqr", composite=lambda self, input2: householder_product(self, input2), autocast="cpu float32")

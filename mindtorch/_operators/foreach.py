@@ -56,7 +56,6 @@ function, explicit:
 
 #: Operators whose methods have another name, and the keyword under which methods take a last argument.
 METHODS = {"maximum": "clamp_min", "maximum_": "clamp_min_", "minimum": "clamp_max", "minimum_": "clamp_max_"}
-
 KEYWORDS = {"add": "alpha", "sub": "alpha", "addcdiv": "value", "addcmul": "value"}
 
 

@@ -28,7 +28,7 @@ from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import (
     aligned, along_dimensions, as_it_is, composed, each_element, filled_like, is_tensor, shifted,
 )
-from . import operator, schemas
+from . import composites, operator, schemas
 from .creation import fresh
 
 
@@ -536,9 +536,9 @@ def decomposed_take(self: Any, index: Any) -> Any:
     return self.reshape(-1).gather(0, from_start(index, self).reshape(-1)).reshape(index.shape)
 
 
+composites(take_along_dim)
 operator("gather", meta_gather, batching=along_dimensions, self=gather_grad)
 operator("take", meta_take, batching=composed(decomposed_take), self=take_grad)
-operator("take_along_dim", composite=take_along_dim)
 
 schemas("""
 function, method, out, exact dtype, no overlap:
@@ -685,7 +685,6 @@ class Along:
 
 
 SCATTER = ("scatter_add", "gather", "scatter", "scatter_reduce")
-
 INDEX = ("index_add", "index_select", "index_fill", "index_reduce")
 
 

@@ -13,7 +13,8 @@ from .._backends.common.pointwise import result_type
 from .._base.about import about
 from .._base.errors import NAMES, check, check_number, check_takes
 from .._base.layout import Spec, broadcast_shapes, iterator_strides, wrap_dim, wrap_dims
-from .._creation import empty, eye, ones
+from .._creation.factories import empty, ones
+from .._creation.sequences import eye
 from .._dispatch.aten import (
     _trilinear as trilinear, _unsafe_view, _weight_norm_interface, addmm, bmm, cat, dot, linalg_cross,
     linalg_cross as cross, linalg_inv as inverse, mm, mv, norm_except_dim, outer, t, vdot,
@@ -25,7 +26,7 @@ from .._dispatch.registry import Operator
 from .._dtype import FLOATING, INTEGER, bool_, int64, promote_types
 from .._transforms.batching.frames import Frame, lowered
 from .._transforms.batching.rules import Rule, along_dimensions, composed
-from . import operator, schemas
+from . import composites, operator, schemas
 
 
 def _refuse_bool(kernel: str, *factors: Any) -> None:
@@ -191,7 +192,7 @@ def repeated(grad: Any, batch: Any) -> Any:
     return grad.unsqueeze(0).expand((batch.shape[0], *grad.shape))
 
 
-def _is_transposed(shape: Any, stride: Any) -> bool:
+def _is_transposed(shape: Ints, stride: Ints) -> bool:
     """Whether a matrix is laid out column by column; its gradient is then computed so as well."""
     return stride[0] == 1 and stride[1] == shape[0]
 
@@ -443,8 +444,8 @@ def _full_contraction(left: Any, right: Any, size: int) -> Any:
     return (left.squeeze() * right.squeeze()).sum().reshape(())
 
 
+composites(inner)
 operator("tensordot", composite=tensordot, autocast="npu promote")
-operator("inner", composite=inner)
 
 schemas("""
 out, exact dtype:
@@ -686,8 +687,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return powers if increasing else powers.flip((1,))
 
 
+composites(vander)
 operator("bilinear", composite=bilinear, autocast="npu promote")
-operator("vander", composite=vander)
 operator("cross", composite=composite_cross, autocast="npu promote")
 
 schemas("""
@@ -750,11 +751,9 @@ def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
     return v * (g / composite_norm_except_dim(v, 2, dim))
 
 
+composites(kron, linalg_vander, _weight_norm)
 operator("outer ger", composite=composite_outer)
-operator("kron", composite=kron)
-operator("linalg_vander", composite=linalg_vander)
 operator("norm_except_dim", composite=composite_norm_except_dim)
-operator("_weight_norm", composite=_weight_norm)
 
 schemas("""
 function:

@@ -21,7 +21,7 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING, bool_, int64, uint8
 from .._transforms.batching.frames import Frame, filled
 from .._transforms.batching.rules import aligned, composed, each_element, is_tensor, with_defaults
-from . import operator, schemas
+from . import composites, operator, schemas
 from .core import like_input
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -142,6 +142,7 @@ def loss_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     return each.mean(dims) if reduction == 1 else each.sum(dims)
 
 
+composites(soft_margin_loss_backward)
 operator("mse_loss", loss(Pointwise("default", 2, "reduced|floating", "mse_cpu")), batching=loss_batch_rule,
          autocast="float32", self=registry["mse_loss_backward"],
          target=lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction))
@@ -157,7 +158,6 @@ operator("soft_margin_loss", loss(soft_margin), batching=loss_batch_rule, autoca
 operator("mse_loss_backward", composite=composite_mse_loss_backward)
 operator("smooth_l1_loss_backward", composite=composite_smooth_l1_loss_backward)
 operator("huber_loss_backward", composite=composite_huber_loss_backward)
-operator("soft_margin_loss_backward", composite=soft_margin_loss_backward)
 operator("margin_ranking_loss", composite=margin_ranking_loss, autocast="float32")
 
 schemas("""
@@ -233,11 +233,11 @@ def of_target_of_logits(grad: Any, self: Any, weight: Any, pos_weight: Any, redu
     return by_element(log_sigmoid(-self) - pos_weight * log_sigmoid(self), grad, weight, reduction)
 
 
+composites(binary_cross_entropy_backward)
 operator("binary_cross_entropy", loss(meta_binary_cross_entropy, at=1), batching=loss_batch_rule,
          autocast="cpu float32", self=registry["binary_cross_entropy_backward"],
          target=lambda grad, self, weight, reduction:
              by_element(-self.logit(), grad, weight, reduction))
-operator("binary_cross_entropy_backward", composite=binary_cross_entropy_backward)
 operator("binary_cross_entropy_with_logits", loss(meta_binary_cross_entropy_with_logits, at=2),
          batching=loss_batch_rule, autocast="float32", self=of_logits, target=of_target_of_logits)
 

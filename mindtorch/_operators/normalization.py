@@ -19,7 +19,7 @@ from .._dispatch.registry import Operator
 from .._dtype import COMPLEX, FLOATING, DType, bfloat16, finfo, float16, float32, uint8
 from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import apart, beside, composed, per_channel
-from . import operator, schemas
+from . import composites, operator, schemas
 
 schemas("""
 function:
@@ -79,8 +79,7 @@ def layer_norm(input: Any, normalized_shape: Ints, weight: Any = None, bias: Any
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
-operator("batch_norm", composite=batch_norm)
-operator("instance_norm", composite=instance_norm)
+composites(batch_norm, instance_norm)
 operator("layer_norm", composite=layer_norm, autocast="npu float32")
 
 schemas("""
@@ -127,7 +126,7 @@ def parameter_dtype(kernel: str, input: Any, *parameters: Any) -> DType:
     """The dtype of moments and of the parameters, of which the first decides: the input's, or float32 where that is of
     half precision (ATen's ``mixed_data_type``).
     """
-    wanted = input._dtype
+    wanted: DType = input._dtype
     given = [parameter._dtype for parameter in parameters if parameter is not None]
     if given and given[0] is not wanted:
         check(all(dtype is float32 for dtype in given),

@@ -13,7 +13,7 @@ from .._dispatch.aten import (
     index_select, narrow, pixel_shuffle, pixel_unshuffle, slice_Tensor as slice_,
 )
 from .._dispatch.schemas import registry
-from . import operator, schemas
+from . import composites, operator, schemas
 from .creation import fresh, new_empty_strided
 from .shape import arange
 
@@ -172,6 +172,7 @@ def _pad_circular(self: Any, pad: Ints) -> Any:
     return out
 
 
+composites(_pad_circular, pad)
 operator("reflection_pad1d reflection_pad2d", composite=indexed_pad(reflected, True), autocast="cpu float32")
 operator("reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward",
          composite=indexed_pad_backward(reflected))
@@ -180,8 +181,6 @@ operator("replication_pad1d replication_pad2d replication_pad3d", composite=inde
          autocast="cpu float32")
 operator("replication_pad1d_backward replication_pad2d_backward replication_pad3d_backward",
          composite=indexed_pad_backward(replicated))
-operator("_pad_circular", composite=_pad_circular)
-operator("pad", composite=pad)
 
 schemas("""
 operator only:

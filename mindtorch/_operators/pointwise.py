@@ -19,7 +19,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.local import local
 from .._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, complex128, float32, float64, int32
 from .._transforms.batching.rules import as_it_is
-from . import aliases, operator, schemas
+from . import aliases, composites, operator, schemas
 
 
 def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -> Callable[..., None]:
@@ -65,18 +65,15 @@ def not_implemented(what: str) -> Callable[[Any], Any]:
 schemas("""
 function, method, in-place, out, wrapped numbers:
     add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor  # The sum of `self` and `other`, which is first multiplied by `alpha`.
+    sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor  # The difference of `self` and `other`, which is first multiplied by `alpha`.
+    subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor  # The difference of `self` and `other`, which is first multiplied by `alpha`; another name for `sub`.
 function:
     add.Scalar_Tensor(Scalar self, Tensor other, *, Scalar alpha=1) -> Tensor
-function, method, in-place, out, wrapped numbers:
-    sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor  # The difference of `self` and `other`, which is first multiplied by `alpha`.
-function:
     rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor  # The difference of `other` and `self`, which is first multiplied by `alpha`.
     rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
     sub.Scalar_Tensor(Scalar self, Tensor other, *, Scalar alpha=1) -> Tensor
 function, method, in-place, out, exact dtype, no overlap:
     neg(Tensor self) -> Tensor  # The negative of each element of `self`.
-function, method, in-place, out, wrapped numbers:
-    subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor  # The difference of `self` and `other`, which is first multiplied by `alpha`; another name for `sub`.
 """)  # noqa: E501
 
 MINUS = ("{}, the `-` operator, {} is not supported. If you are trying to invert a mask, use the `~` or "
@@ -260,12 +257,11 @@ schemas("""
 function, method, in-place, out:
     pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor  # Each element of `self` raised to the power `exponent`.
     pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
+    sinc(Tensor self) -> Tensor  # The function sin(pi x) / (pi x) of each element x of `self`, which is 1 at zero.
 function, out:
     pow.Scalar(Scalar self, Tensor exponent) -> Tensor
 function, method:
     positive(Tensor(a) self) -> Tensor(a)  # `self`, unless it is of bools, for which it is an error.
-function, method, in-place, out:
-    sinc(Tensor self) -> Tensor  # The function sin(pi x) / (pi x) of each element x of `self`, which is 1 at zero.
 """)
 
 
@@ -349,6 +345,7 @@ def sinc_backward(grad: Any, self: Any) -> Any:
     return where(square == 0, zero, slope)
 
 
+composites(positive)
 operator("pow.Tensor_Tensor", POWER, autocast="npu float32", node="PowBackward1", self=power_by_tensor,
          exponent=power_in_exponent)
 operator("pow.Tensor_Scalar",
@@ -356,21 +353,19 @@ operator("pow.Tensor_Scalar",
                    iterates_numbers=False), autocast="npu float32", self=power_by_number)
 operator("pow.Scalar", Contiguous("default", 2, "real|complex", "pow"), autocast="npu float32", node="PowBackward2",
          exponent=power_in_exponent)
-operator("positive", composite=positive)
 operator("sinc", Pointwise("float", 1, "all|unsigned", "sinc_vml_cpu"), self=sinc_backward)
 
 schemas("""
 function, method, in-place, out, exact dtype, no overlap:
     float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor  # Each element of `self` raised to the power `exponent`, in double precision.
     float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
-function, out, exact dtype, no overlap:
-    float_power.Scalar(Scalar self, Tensor exponent) -> Tensor
-function, method, in-place, out, exact dtype, no overlap:
     negative(Tensor self) -> Tensor  # The negative of each element of `self`; another name for `neg`.
     abs(Tensor self) -> Tensor  # The absolute value of each element of `self`.
     absolute(Tensor self) -> Tensor  # The absolute value of each element of `self`; another name for `abs`.
     sign(Tensor self) -> Tensor  # The sign of each element of `self`: -1, 0 or 1.
     sgn(Tensor self) -> Tensor  # The sign of each element of `self`; of a complex number, the number divided by its absolute value.
+function, out, exact dtype, no overlap:
+    float_power.Scalar(Scalar self, Tensor exponent) -> Tensor
 function, method, out, exact dtype, no overlap:
     signbit(Tensor self) -> Tensor  # Whether the sign bit of each element of `self` is set, which it is for negative numbers and -0.0.
 function, method, in-place, out:
@@ -447,9 +442,6 @@ function, method, in-place, out:
     sinh(Tensor self) -> Tensor  # The hyperbolic sine of each element of `self`.
     cosh(Tensor self) -> Tensor  # The hyperbolic cosine of each element of `self`.
     tanh(Tensor self) -> Tensor  # The hyperbolic tangent of each element of `self`.
-operator only:
-    tanh_backward(Tensor grad_output, Tensor output) -> Tensor
-function, method, in-place, out:
     asinh(Tensor self) -> Tensor  # The number whose hyperbolic sine is each element of `self`.
     acosh(Tensor self) -> Tensor  # The number, not negative, whose hyperbolic cosine is each element of `self`.
     atanh(Tensor self) -> Tensor  # The number whose hyperbolic tangent is each element of `self`.
@@ -459,6 +451,8 @@ function, method, in-place, out:
     arcsinh(Tensor self) -> Tensor  # The number whose hyperbolic sine is each element of `self`; another name for `asinh`.
     arccosh(Tensor self) -> Tensor  # The number whose hyperbolic cosine is each element of `self`; another name for `acosh`.
     arctanh(Tensor self) -> Tensor  # The number whose hyperbolic tangent is each element of `self`; another name for `atanh`.
+operator only:
+    tanh_backward(Tensor grad_output, Tensor output) -> Tensor
 """)  # noqa: E501
 
 operator("expm1", Pointwise("float", 1, "all|unsigned", "expm1_vml_cpu"), autocast="npu float32",
@@ -506,14 +500,13 @@ function, method, in-place, out:
     atan2(Tensor self, Tensor other) -> Tensor  # The angle, in radians from -pi to pi, of the point whose ordinate is in `self` and whose abscissa is in `other`.
     arctan2(Tensor self, Tensor other) -> Tensor  # The angle, in radians, of the point whose ordinate is in `self` and whose abscissa is in `other`; another name for `atan2`.
     sigmoid(Tensor self) -> Tensor  # The logistic function 1 / (1 + exp(-x)) of each element x of `self`.
-operator only:
-    sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor
-function, method, in-place, out:
     deg2rad(Tensor self) -> Tensor  # Each angle in `self` converted from degrees to radians.
     rad2deg(Tensor self) -> Tensor  # Each angle in `self` converted from radians to degrees.
     hypot(Tensor self, Tensor other) -> Tensor  # The length of the hypotenuse of the right-angled triangle with the legs `self` and `other`.
     logaddexp(Tensor self, Tensor other) -> Tensor  # The logarithm of the sum of the exponentials of `self` and `other`, computed without overflow.
     logaddexp2(Tensor self, Tensor other) -> Tensor  # The logarithm to base 2 of the sum of the powers of two of `self` and `other`, computed without overflow.
+operator only:
+    sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor
 function, method, in-place, out, exact dtype, no overlap:
     ceil(Tensor self) -> Tensor  # The least integer not below each element of `self`.
     floor(Tensor self) -> Tensor  # The greatest integer not above each element of `self`.
@@ -694,6 +687,7 @@ def quotient_of(number: Any, tensor: Any) -> Any:
     return fill_(empty_like(tensor), number).div_(tensor) if is_seen(tensor) else number / tensor
 
 
+composites(conj_physical, conj_physical_)
 operator("ldexp.Tensor", PowersOfTwo("float", 2, unpromoted=(1,), check=check_ldexp, fast=False),
          self=lambda grad, other: grad * conj(2**other),
          other=lambda grad, result: grad * conj(result) * math.log(2))
@@ -704,8 +698,6 @@ operator("addcdiv", Pointwise("default", 3, "real|complex", "addcdiv_cpu_out", c
          tensor1=lambda grad, tensor2, value: grad * conj(quotient_of(value, tensor2)),
          tensor2=lambda grad, tensor1, tensor2, value: -grad * conj(value * tensor1 / (tensor2 * tensor2)))
 operator("conj", composite=conj_op)
-operator("conj_physical", composite=conj_physical)
-operator("conj_physical_", composite=conj_physical_)
 operator("_conj_physical", Pointwise("default", 1, "all|unsigned|complex32"), self=lambda grad: conj(grad))
 
 schemas("""

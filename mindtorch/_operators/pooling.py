@@ -17,10 +17,9 @@ from .._dispatch.aten import (
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, INTEGER, int64
 from .._transforms.batching.rules import by_sample
-from . import operator, schemas
+from . import composites, operator, schemas
 
 WORDS = {1: "one", 2: "two", 3: "three"}
-
 SIZES = {2: "two elements (height, width)", 3: "three elements (depth, height, width)"}
 
 
@@ -239,8 +238,7 @@ def max_pooling(n: int) -> None:
              node=f"MaxPool{n}DWithIndicesBackwardBackward0", grad_output=chosen(n), self=zeros)
 
 
-operator("max_pool1d", composite=max_pool1d)
-operator("max_pool1d_with_indices", composite=max_pool1d_with_indices)
+composites(max_pool1d, max_pool1d_with_indices)
 operator("max_pool2d", composite=first_of(max_pool2d_with_indices))
 operator("max_pool3d", composite=first_of(max_pool3d_with_indices), autocast="cpu float32")
 for n in (2, 3):
@@ -293,7 +291,7 @@ def avg_pooling(n: int) -> None:
              self=zeros)
 
 
-operator("avg_pool1d", composite=avg_pool1d)
+composites(avg_pool1d)
 for n in (2, 3):
     avg_pooling(n)
 
@@ -362,7 +360,7 @@ def adaptive_avg_pooling(n: int) -> None:
              grad_output=lambda grad, grad_output_shape: forward(grad, tuple(grad_output_shape[-n:])), self=zeros)
 
 
-operator("adaptive_avg_pool1d", composite=adaptive_avg_pool1d)
+composites(adaptive_avg_pool1d)
 operator("adaptive_avg_pool2d", composite=adaptive_avg_pool(2))
 operator("adaptive_avg_pool3d", composite=adaptive_avg_pool(3), autocast="cpu float32")
 for n in (2, 3):
@@ -410,7 +408,7 @@ def adaptive_max_pooling(n: int) -> None:
              node=f"AdaptiveMaxPool{n}DBackwardBackward0", grad_output=chosen(n), self=zeros)
 
 
-operator("adaptive_max_pool1d", composite=adaptive_max_pool1d)
+composites(adaptive_max_pool1d)
 for n in (2, 3):
     adaptive_max_pooling(n)
 

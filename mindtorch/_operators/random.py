@@ -113,17 +113,16 @@ method:
     random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
     bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with ones, drawn with probability `p`, and zeros.
     bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
+    exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers drawn from the exponential distribution of rate `lambd`.
+    cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers drawn from the Cauchy distribution of median `median` and half-width `sigma`.
+    geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with how many trials, each of success probability `p`, it takes to the first success.
+    log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers whose logarithms are drawn from the normal distribution of mean `mean` and standard deviation `std`.
 function, method, out:
     bernoulli(Tensor self, *, Generator? generator=None) -> Tensor  # Ones, each drawn with the probability that `self` has there, and zeros.
 function, method:
     bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 function:
     poisson(Tensor self, Generator? generator=None) -> Tensor  # Numbers drawn from the Poisson distributions whose rates are the elements of `self`.
-method:
-    exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers drawn from the exponential distribution of rate `lambd`.
-    cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers drawn from the Cauchy distribution of median `median` and half-width `sigma`.
-    geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with how many trials, each of success probability `p`, it takes to the first success.
-    log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers whose logarithms are drawn from the normal distribution of mean `mean` and standard deviation `std`.
 """)  # noqa: E501
 
 REAL = (BOOL, INTEGER, FLOATING)
@@ -255,9 +254,6 @@ function:
     feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Sets whole channels of `self` to the negative limit of `selu` with probability `p`, then scales and shifts it to keep mean and variance, if `train`.
 operator only, explicit:
     randperm(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # The integers from 0 up to, but without, `n` in random order.
-operator only:
-    randperm.generator(int n, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-operator only, explicit:
     rand(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # A tensor of shape `size` with numbers drawn uniformly from 0 up to, but without, 1.
     rand.generator(int[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
     randn(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor  # A tensor of shape `size` with numbers drawn from the normal distribution of mean 0 and standard deviation 1.
@@ -270,6 +266,8 @@ operator only, explicit:
     rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
     randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor  # A tensor with the shape, dtype and device of `self`, with numbers drawn from the normal distribution of mean 0 and standard deviation 1.
     randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+operator only:
+    randperm.generator(int n, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 """)  # noqa: E501
 
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from .._base.errors import NAMES, check
 from .._base.layout import Spec
-from .._creation import tensor
+from .._creation.data import tensor
 from .._dispatch.aten import cat, dropout as drop_out, linear, mkldnn_rnn_layer, mkldnn_rnn_layer_backward, stack
 from .._dtype import float32, int64
-from . import operator, schemas
+from . import composites, operator, schemas
 
 LSTM = 2  # oneDNN's number of this mode
 
@@ -289,9 +289,8 @@ def _pad_packed_sequence(data: Any, batch_sizes: Any, batch_first: bool, padding
     return out.transpose(0, 1) if batch_first else out, lengths
 
 
+composites(_pack_padded_sequence, _pad_packed_sequence)
 operator("gru_cell", autocast="npu lower")
-operator("_pack_padded_sequence", composite=_pack_padded_sequence)
-operator("_pad_packed_sequence", composite=_pad_packed_sequence)
 
 schemas("""
 operator only:
@@ -338,7 +337,7 @@ def lstm_grads(grads: Any, input: Any, weight0: Any, weight1: Any, weight2: Any,
         result3)
 
 
-operator("pad_sequence", composite=pad_sequence)
+composites(pad_sequence)
 operator("mkldnn_rnn_layer", meta_mkldnn_rnn_layer, autocast="cpu lower", outputs=(0, 1, 2),
          jointly={"input, weight0, weight1, weight2, weight3, hx_, cx_": lstm_grads})
 operator("mkldnn_rnn_layer_backward", meta_mkldnn_rnn_layer_backward)

@@ -21,8 +21,9 @@ from .._dispatch.schemas import registry
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, RARE, DType, bool_, get_default_dtype, int32, int64, uint8, uint64,
 )
+from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions, flat, over_all
-from . import operator, schemas
+from . import composites, operator, schemas
 
 Rule = Callable[..., DType]  # from the input, and the dtype asked for, to the output's dtype
 
@@ -175,8 +176,7 @@ def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = N
     return result
 
 
-operator("sum_to_size", composite=sum_to_size)
-operator("segment_reduce", composite=segment_reduce)
+composites(sum_to_size, segment_reduce)
 
 schemas("""
 function, method:
@@ -214,7 +214,7 @@ def whole(meta: Callable[..., Any]) -> Callable[..., Any]:
 def real_dtype_of(name: str) -> Rule:
     """A variance is real."""
 
-    def rule(self: Any, wanted: DType | None = None) -> DType:
+    def rule(self: Tensor, wanted: DType | None = None) -> DType:
         check(self._dtype.category >= FLOATING, lambda: f"{name} only support floating point and complex dtypes")
         return self._dtype.to_real()
 
@@ -340,12 +340,11 @@ def prod_grad(grad: Any, self: Any, dim: int) -> Any:
     return grad * (before * behind).conj()
 
 
+composites(cov, corrcoef)
 operator("sum", whole(total), batching=over_all("sum.dim_IntList"), autocast="npu float32",
          self=lambda grad, self_shape: repeated(grad, self_shape))
 operator("prod", whole(total), batching=flat("prod.dim_int"), autocast="float32",
          self=lambda grad, self: prod_grad(grad, reshape(self, (-1,)), 0).view_as(self))
-operator("cov", composite=cov)
-operator("corrcoef", composite=corrcoef)
 operator("sum.dim_IntList", total, batching=along_dimensions, autocast="npu float32", node="SumBackward1",
          self=lambda grad, self_shape, dim, keepdim: sum_backward(grad, self_shape, dim, keepdim))
 operator("prod.dim_int", total, batching=along_dimensions, autocast="float32", node="ProdBackward1",
@@ -462,11 +461,11 @@ def nanmean_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any
     return out.copy_(mean)
 
 
+composites(nanmean)
 operator("nansum", meta_nansum, batching=along_dimensions,
          self=lambda grad, self, dim, keepdim: (
              sum_backward(grad.to(self.dtype), self.shape, dim, keepdim) * self.isnan().logical_not()))
 operator("nansum.out", composite=nansum_out)
-operator("nanmean", composite=nanmean)
 operator("nanmean.out", composite=nanmean_out)
 
 schemas("""
@@ -498,7 +497,7 @@ def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
 def only(kernel: str, categories: Any) -> Rule:
     """The dtype stays; ``kernel`` is named if its category is none of these and there is anything to do."""
 
-    def rule(self: Any, wanted: DType | None = None) -> DType:
+    def rule(self: Tensor, wanted: DType | None = None) -> DType:
         check_takes(self._dtype.category in categories or not self.numel(), kernel, self._dtype)
         return self._dtype
 
@@ -506,7 +505,7 @@ def only(kernel: str, categories: Any) -> Rule:
 
 
 def meta_real(name: str) -> Rule:
-    def rule(self: Any, wanted: DType | None = None) -> DType:
+    def rule(self: Tensor, wanted: DType | None = None) -> DType:
         check(self._dtype.category < COMPLEX, lambda: f"{name}(): does not support complex input")
         return self._dtype
 

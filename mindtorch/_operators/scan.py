@@ -9,7 +9,7 @@ from .._base.layout import Spec, wrap_dim, wrap_dims
 from .._dispatch.aten import cat, stack, zeros
 from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, int64, uint8
 from .._transforms.batching.rules import along_dimensions
-from . import operator, schemas
+from . import composites, operator, schemas
 from .reduction import only, summed
 
 schemas("""
@@ -145,7 +145,7 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
     return out
 
 
-operator("diff", composite=diff)
+composites(diff)
 operator("cummax", selection("cummax_cpu"), batching=along_dimensions,
          self=lambda grad, self_shape, indices, dim: (
              zeros(self_shape, grad._dtype, None, grad._device).scatter_add(dim, indices, grad)))
@@ -295,4 +295,4 @@ def weighted(f: Any, dim: int, starts: tuple[int, ...], length: int, weights: tu
     return sum(parts[1:], parts[0])
 
 
-operator("gradient", composite=gradient)
+composites(gradient)

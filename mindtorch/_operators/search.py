@@ -19,7 +19,7 @@ from .._dispatch.registry import Operator
 from .._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, int32, int64
 from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import composed, unbatchable, with_defaults
-from . import operator, schemas
+from . import composites, operator, schemas
 from .pointwise import not_implemented
 
 
@@ -94,7 +94,7 @@ def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: b
     return asked_for(consecutive(self, return_inverse, return_counts, dim), return_inverse, return_counts)
 
 
-operator("unique", composite=unique)
+composites(unique)
 operator("unique_consecutive.python", composite=unique_consecutive)
 operator("_unique2", meta_unique2, batching=unbatchable, self=not_implemented("_unique2"))
 operator("unique_dim", meta_unique_dim, batching=unbatchable, self=not_implemented("unique_dim"))
@@ -112,7 +112,7 @@ function, method, explicit:
 
 def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """``torch.allclose``: whether all elements are close, as a bool."""
-    return self.isclose(other, rtol, atol, equal_nan).all().item()
+    return bool(self.isclose(other, rtol, atol, equal_nan).all())
 
 
 def equal(self: Any, other: Any) -> bool:

@@ -28,7 +28,7 @@ from .._dispatch.schemas import registry
 from .._dtype import DType, bool_, int32, int64, promote_types
 from .._transforms.batching.frames import Frame, filled, lowered
 from .._transforms.batching.rules import along_dimensions, as_it_is, composed, shifted, with_defaults
-from . import operator, schemas
+from . import composites, operator, schemas
 from .creation import fresh
 
 Row = Callable[..., Any]
@@ -75,7 +75,8 @@ def joined(layouts: list[Layout], dim: int, dtype: DType) -> Spec:
 
 
 def common_dtype(tensors: Any) -> DType:
-    return reduce(promote_types, (t._dtype for t in tensors))
+    dtypes: list[DType] = [t._dtype for t in tensors]
+    return reduce(promote_types, dtypes)
 
 
 def meta_cat(tensors: Any, dim: int = 0) -> Spec:
@@ -223,12 +224,11 @@ def _chunk_cat(tensors: list[Any], dim: int, num_chunks: int) -> Any:
     return cat(rows, dim + 1)
 
 
+composites(column_stack, _chunk_cat)
 operator("concat concatenate", composite=cat)
 operator("hstack", composite=stack_along("hstack", 1, 1))
 operator("vstack row_stack", composite=stack_along("vstack", 2, 0))
 operator("dstack", composite=stack_along("dstack", 3, 2))
-operator("column_stack", composite=column_stack)
-operator("_chunk_cat", composite=_chunk_cat)
 
 schemas("""
 operator only:
@@ -291,9 +291,8 @@ def arange(like: Any, *bounds: int) -> Any:
     return arange_start_step(start, end, 1, int64, None, like._device)
 
 
-operator("cartesian_prod", composite=cartesian_prod)
+composites(cartesian_prod, combinations)
 operator("meshgrid.indexing", composite=meshgrid)
-operator("combinations", composite=combinations)
 
 schemas("""
 operator only:
@@ -408,19 +407,18 @@ def roll_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     return op.call(lines, shifts, (1,)).reshape((frame.size, *self.shape))
 
 
+composites(tile)
 operator("roll", composite=roll, batching=roll_batch_rule,
          self=lambda grad, shifts, dims: grad.roll(tuple(-n for n in shifts[::-1]), dims[::-1]))
 operator("rot90", composite=rot90, self=lambda grad, k, dims: grad.rot90(-k, dims))
-operator("tile", composite=tile)
 
 schemas("""
 function, method:
     repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor  # `self` with each element along `dim` copied as often as `repeats` says, one copy after the other.
     repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor
+    diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor  # The matrices, in the dimensions `dim1` and `dim2`, whose diagonals `offset` are the last dimension of `self`, with zeros elsewhere.
 function:
     repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor
-function, method:
-    diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor  # The matrices, in the dimensions `dim1` and `dim2`, whose diagonals `offset` are the last dimension of `self`, with zeros elsewhere.
 """)  # noqa: E501
 
 
@@ -480,10 +478,9 @@ operator("diag_embed", composite=diag_embed, self=lambda grad, offset, dim1, dim
 schemas("""
 function, method:
     diagflat(Tensor self, int offset=0) -> Tensor  # The matrix whose diagonal `offset` has the elements of `self`, with zeros elsewhere.
+    trace(Tensor self) -> Tensor  # The sum of the elements on the main diagonal of the matrix `self`.
 function, method, out, exact dtype, no overlap:
     diag(Tensor self, int diagonal=0) -> Tensor  # The diagonal `diagonal` of the matrix `self`, or of a vector the matrix that has it there.
-function, method:
-    trace(Tensor self) -> Tensor  # The sum of the elements on the main diagonal of the matrix `self`.
 """)  # noqa: E501
 
 
@@ -504,8 +501,8 @@ def trace_grad(grad: Any, shape: Any) -> Any:
     return diagonal_backward(grad.expand((min(shape),)), shape, 0, 0, 1)
 
 
+composites(diag)
 operator("diagflat", composite=lambda self, offset=0: diag(view(self.contiguous(), (-1,)), offset))
-operator("diag", composite=diag)
 operator("trace", composite=trace, autocast="cpu float32", self=lambda grad, self_shape: trace_grad(grad, self_shape))
 
 schemas("""
@@ -555,8 +552,7 @@ def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
     return resize_(self, tuple(the_template.shape), memory_format)
 
 
-operator("resize_as_", composite=resize_as_)
-operator("resize_", composite=resize_)
+composites(resize_as_, resize_)
 
 schemas("""
 method:
@@ -617,7 +613,7 @@ def repeat_grad(grad: Any, repeats: Any, shape: Any) -> Any:
     return grad.sum(tuple(summed)) if summed else grad
 
 
-operator("fill_diagonal_", composite=fill_diagonal_)
+composites(fill_diagonal_)
 operator("repeat", composite=repeat, self=lambda grad, self_shape, repeats: repeat_grad(grad, repeats, self_shape))
 
 schemas("""

@@ -15,19 +15,17 @@ from .reduction import check_elements, extremum_grad, only, reduction, selection
 schemas("""
 function, method:
     argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor  # The positions of the elements of `self` in ascending, or `descending`, order along `dim`.
-function, method, out, exact dtype:
-    argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
-function, method:
     median(Tensor self) -> Tensor  # The middle element of `self` in ascending order, the lower one of two, over all elements or along `dim` with its position.
     nanmedian(Tensor self) -> Tensor  # The middle one of those elements of `self` that are not nan, the lower one of two, over all elements or along `dim` with its position.
+function, method, out, exact dtype:
+    argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
+    sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)  # The elements of `self` in ascending, or `descending`, order along `dim`, and their positions before.
+    sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+    msort(Tensor self) -> Tensor  # The elements of `self` in ascending order along the first dimension.
 function, method, out, exact dtype, no overlap:
     kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)  # The `k`th smallest element of `self` along `dim`, and its position.
     median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
     nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-function, method, out, exact dtype:
-    sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)  # The elements of `self` in ascending, or `descending`, order along `dim`, and their positions before.
-    sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-    msort(Tensor self) -> Tensor  # The elements of `self` in ascending order along the first dimension.
 """)  # noqa: E501
 
 
@@ -103,7 +101,6 @@ function, method, out, exact dtype:
 """)  # noqa: E501
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
-
 ROUNDING = {"lower": "floor", "higher": "ceil", "nearest": "round"}
 
 

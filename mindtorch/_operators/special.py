@@ -18,7 +18,7 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, DType, finfo
-from . import operator, schemas
+from . import composites, operator, schemas
 from .pointwise import not_implemented
 
 
@@ -64,7 +64,7 @@ def gamma_density(grad: Any, self: Any, other: Any) -> Any:
     return grad * ((self - 1) * other.log() - other - self.lgamma()).exp()
 
 
-operator("logit_backward", composite=logit_backward)
+composites(logit_backward)
 operator("logit", function("logit_cpu", takes="bool|real", opmath=False), self=registry["logit_backward"])
 operator("erf", function("erf_vml_cpu", takes="bool|real"),
          self=lambda grad, self: 2 / math.sqrt(math.pi) * (-self.pow(2)).exp() * grad)
@@ -122,6 +122,7 @@ def log_times(function: Any, zero: Any) -> Any:
     return formula
 
 
+composites(polygamma_)
 operator("xlogy.Tensor", function("xlogy_cpu", 2, "bool|real", opmath=False), self=log_times(xlogy, 0),
          other=lambda grad, self, other: grad * self / other)
 operator("xlogy.Scalar_Other", function("xlogy_cpu", 2, "bool|real", opmath=False), node="XlogyBackward2",
@@ -137,7 +138,6 @@ operator("special_xlog1py.self_scalar", function("xlog1py_cpu", 2, "bool|real", 
 operator("polygamma",
          Pointwise("float", 2, "bool|real", "polygamma", unpromoted=(0,), check=check_polygamma, fast=False),
          self=lambda grad, n, self: grad * polygamma(n + 1, self))
-operator("polygamma_", composite=polygamma_)
 
 schemas("""
 function:
@@ -172,13 +172,13 @@ def special_ndtr(self: Any) -> Any:
     return (1 + x.erf()) * 0.5
 
 
+composites(special_ndtr)
 operator("_standard_gamma_grad", same_floating("_standard_gamma_grad_cpu"),
          self=not_implemented("_standard_gamma_grad"))
 operator("_dirichlet_grad", same_floating("_dirichlet_grad_cpu"))
 operator("special_entr", function("entr_cpu", takes="bool|real"), self=lambda grad, self: grad * -(1 + self.log()))
 operator("special_erfcx", function("erfcx_cpu"),
          self=lambda grad, self, result: (2 * self * result - 2 / math.sqrt(math.pi)) * grad)
-operator("special_ndtr", composite=special_ndtr)
 operator("special_ndtri", function("ndtri_cpu"),
          self=lambda grad, result: grad * math.sqrt(2 * math.pi) * (result.square() / 2).exp())
 operator("special_log_ndtr", function("log_ndtr_cpu"),
@@ -193,9 +193,6 @@ out:
     special_zeta(Tensor self, Tensor other) -> Tensor  # The Hurwitz zeta function: the sum of the powers -`self` of `other`, `other` + 1, `other` + 2, ...
     special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
     special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
-out, exact dtype, no overlap:
-    special_round(Tensor self, *, int decimals=0) -> Tensor  # Each element of `self` rounded to `decimals` decimals, halves to the even neighbour.
-out:
     special_airy_ai(Tensor x) -> Tensor  # The Airy function Ai of each element of `x`.
     special_bessel_j0(Tensor self) -> Tensor  # The Bessel function of the first kind and order 0 of each element of `self`.
     special_bessel_j1(Tensor self) -> Tensor  # The Bessel function of the first kind and order 1 of each element of `self`.
@@ -208,6 +205,8 @@ out:
     special_scaled_modified_bessel_k0(Tensor x) -> Tensor  # The modified Bessel function of the second kind and order 0 of each element of `x`, multiplied by its exponential.
     special_scaled_modified_bessel_k1(Tensor x) -> Tensor  # The modified Bessel function of the second kind and order 1 of each element of `x`, multiplied by its exponential.
     special_spherical_bessel_j0(Tensor x) -> Tensor  # The spherical Bessel function of the first kind and order 0 of each element of `x`: its sine divided by itself.
+out, exact dtype, no overlap:
+    special_round(Tensor self, *, int decimals=0) -> Tensor  # Each element of `self` rounded to `decimals` decimals, halves to the even neighbour.
 """)  # noqa: E501
 
 

@@ -10,7 +10,7 @@ from .._dispatch.aten import (
     _fft_c2c as c2c, _fft_c2r as c2r, _fft_r2c as r2c, constant_pad_nd, pad, unfold_backward, view_as_real,
 )
 from .._dtype import FLOATING
-from . import operator, schemas
+from . import composites, operator, schemas
 
 schemas("""
 function, method:
@@ -143,5 +143,5 @@ def istft(self: Any, n_fft: int, hop_length: int | None = None, win_length: int 
     return signal
 
 
+composites(istft)
 operator("stft.center", composite=stft, autocast="cpu float32")
-operator("istft", composite=istft)

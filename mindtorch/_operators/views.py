@@ -27,7 +27,7 @@ from .._dispatch.schemas import registry
 from .._dtype import int64
 from .._transforms.batching.frames import Frame, lowered
 from .._transforms.batching.rules import along_dimensions, as_it_is, composed, with_defaults, with_own_self, with_size
-from . import operator, schemas
+from . import composites, operator, schemas
 from .creation import fresh
 
 Row = Callable[..., Any]
@@ -118,15 +118,14 @@ operator("alias", batching=as_it_is, self=lambda grad: grad)
 schemas("""
 operator only:
     slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)  # A view of every `step`th element of `self` along `dim` from `start` up to, but without, `end`.
+    select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor
+    slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step) -> Tensor
+    diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor
 function, method:
     select.int(Tensor(a) self, int dim, int index) -> Tensor(a)  # A view of the slice of `self` at `index` along `dim`, without that dimension.
     diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)  # A view of the diagonals `offset` of `self` in the dimensions `dim1` and `dim2`, as its last dimension.
     narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)  # A view of `length` elements of `self` along `dim` from `start` on.
     narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)
-operator only:
-    select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor
-    slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step) -> Tensor
-    diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor
 function, method, out, exact dtype, no overlap:
     narrow_copy(Tensor self, int dim, int start, int length) -> Tensor  # A copy of `length` elements of `self` along `dim` from `start` on.
 """)  # noqa: E501
@@ -180,13 +179,13 @@ def slice_grad(grad: Any, self_shape: Any, dim: int, start: int | None, end: int
     return slice_backward(grad, self_shape, dim, first, last, step)
 
 
+composites(narrow)
 operator("slice.Tensor", batching=along_dimensions, self=slice_grad)
 operator("select.int", batching=along_dimensions,
          self=lambda grad, self_shape, dim, index: select_backward(grad, self_shape, dim, index))
 operator("diagonal", batching=along_dimensions,
          self=lambda grad, self_shape, offset, dim1, dim2:
              diagonal_backward(grad, self_shape, offset, dim1, dim2))
-operator("narrow", composite=narrow)
 operator("narrow.Tensor", composite=narrow_tensor)
 operator("select_backward", composite=view_backward("select.int"),
          grad_output=lambda grad, dim, index: grad.select(dim, index))
@@ -299,34 +298,29 @@ def unpermute(grad: Any, dims: Any) -> Any:
     return grad.permute(order)
 
 
+composites(detach_)
 operator("detach", batching=as_it_is, differentiable=False)
-operator("detach_", composite=detach_)
 operator("permute", batching=along_dimensions, self=unpermute)
 operator("transpose.int", batching=along_dimensions, self=registry["transpose.int"])
 
 schemas("""
 function, method:
     t(Tensor(a) self) -> Tensor(a)  # A view of the matrix `self` transposed; of a vector, as it is.
-method, inplace_view:
-    t_(Tensor(a!) self) -> Tensor(a!)  # Transposes the matrix `self` in place.
-function, method:
     adjoint(Tensor(a) self) -> Tensor(a)  # The conjugate of `self` with its last two dimensions exchanged.
-operator only:
-    mT(Tensor(a) self) -> Tensor(a)  # A view of `self` with its last two dimensions exchanged.
-    matrix_H(Tensor(a) self) -> Tensor(a)  # The conjugate transpose of the matrix `self`.
-    mH(Tensor(a) self) -> Tensor(a)  # The conjugate of `self` with its last two dimensions exchanged.
-function, method:
     unsqueeze(Tensor(a) self, int dim) -> Tensor(a)  # A view of `self` with a dimension of size one inserted at `dim`.
-method, inplace_view:
-    unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)  # Inserts a dimension of size one into `self` at `dim`.
-function, method:
     squeeze(Tensor(a) self) -> Tensor(a)  # A view of `self` without its dimensions of size one, or without those in `dim`.
     squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
     squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
 method, inplace_view:
+    t_(Tensor(a!) self) -> Tensor(a!)  # Transposes the matrix `self` in place.
+    unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)  # Inserts a dimension of size one into `self` at `dim`.
     squeeze_(Tensor(a!) self) -> Tensor(a!)  # Removes from `self` its dimensions of size one, or those in `dim`.
     squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)
     squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)
+operator only:
+    mT(Tensor(a) self) -> Tensor(a)  # A view of `self` with its last two dimensions exchanged.
+    matrix_H(Tensor(a) self) -> Tensor(a)  # The conjugate transpose of the matrix `self`.
+    mH(Tensor(a) self) -> Tensor(a)  # The conjugate of `self` with its last two dimensions exchanged.
 """)  # noqa: E501
 
 
@@ -376,10 +370,10 @@ def squeeze_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any
     return lowered(args[0], frame).squeeze([d + 1 for d, n in enumerate(args[0].shape) if n == 1])
 
 
-operator("t", batching=t_batch_rule, self=lambda grad: aten_transposed(grad))
+composites(matrix_H)
 operator("adjoint", composite=adjoint)
+operator("t", batching=t_batch_rule, self=lambda grad: aten_transposed(grad))
 operator("mT", composite=transposed("mT", False))
-operator("matrix_H", composite=matrix_H)
 operator("mH", composite=transposed("mH", True))
 operator("unsqueeze", batching=along_dimensions, self=lambda grad, dim: grad.squeeze(dim))
 operator("squeeze", batching=squeeze_batch_rule, self=lambda grad, self_shape: unsqueeze_to(grad, self_shape))
@@ -490,11 +484,9 @@ function:
     view_as_complex(Tensor(a) self) -> Tensor(a)  # A view of `self` as complex numbers, whose real and imaginary parts are in the last dimension.
 method:
     swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)  # Exchanges the dimensions `axis0` and `axis1` of `self` in place; another name for `transpose_`.
-function, method:
-    swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)  # A view of `self` with the dimensions `axis0` and `axis1` exchanged; another name for `transpose`.
-method:
     swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)  # Exchanges the dimensions `dim0` and `dim1` of `self` in place; another name for `transpose_`.
 function, method:
+    swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)  # A view of `self` with the dimensions `axis0` and `axis1` exchanged; another name for `transpose`.
     swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)  # A view of `self` with the dimensions `dim0` and `dim1` exchanged; another name for `transpose`.
     reshape(Tensor(a) self, int[] shape) -> Tensor(a)  # `self` with the shape `shape`: a view where its strides allow one, otherwise a copy.
     ravel(Tensor(a) self) -> Tensor(a)  # `self` in one dimension: a view where its strides allow one, otherwise a copy.
@@ -595,14 +587,15 @@ def chunked(split_one: Row, split_sizes: Row) -> Row:
         check(self.dim(), "chunk expects at least a 1-dimensional tensor")
         check(chunks > 0, lambda: f"chunk expects `chunks` to be greater than 0, got: {chunks}")
         size = self.size(dim)
-        return split_one(self, -(-size // chunks), dim) if size else split_sizes(self, (0,) * chunks, dim)
+        pieces: tuple[Any, ...] = (
+            split_one(self, -(-size // chunks), dim) if size else split_sizes(self, (0,) * chunks, dim))
+        return pieces
 
     return row
 
 
 operator("movedim.int moveaxis.int",
-         composite=lambda self, source, destination: movedim(
-             self, (source,), (destination,)))
+         composite=lambda self, source, destination: movedim(self, (source,), (destination,)))
 operator("movedim.intlist moveaxis.intlist", composite=movedim)
 operator("resolve_conj", composite=lambda self: clone(self) if self.is_conj() else self)
 operator("resolve_neg", composite=lambda self: clone(self) if self.is_neg() else self)
@@ -666,15 +659,12 @@ def real(self: Any) -> Any:
     return select(view_as_real(_conj(self) if self.is_conj() else self), -1, 0)
 
 
+composites(contiguous, broadcast_tensors, numpy_T, real)
 operator("expand_as", composite=lambda self, other: expand(self, other.shape))
-operator("contiguous", composite=contiguous)
-operator("broadcast_tensors", composite=broadcast_tensors)
-operator("numpy_T", composite=numpy_T)
 operator("linalg_diagonal", composite=lambda A, offset=0, dim1=-2, dim2=-1: diagonal(A, offset, dim1, dim2))
 operator("atleast_1d", composite=atleast(1))
 operator("atleast_2d", composite=atleast(2))
 operator("atleast_3d", composite=atleast(3))
-operator("real", composite=real)
 
 schemas("""
 function:
@@ -695,7 +685,7 @@ def imag(self: Any) -> Any:
     return select(view_as_real(self), -1, 1)
 
 
-operator("imag", composite=imag)
+composites(imag)
 operator("_unsafe_view", batching=with_size, self=lambda grad, self_shape: reshape(grad, self_shape))
 operator("unsafe_split.Tensor", batching=along_dimensions)
 
