@@ -61,7 +61,7 @@ class FamilyTable(MutableMapping[str, Any]):
                 self._load(op.family, *ALSO_IN.get(op.family, ()))
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The row of an operator; ``default`` if it has none."""
+        """Return the row of an operator, or ``default`` if it has none."""
         self._load_family(name)  # not inside a try: an error of the module is no missing row
         return self._rows.get(name, default)
 

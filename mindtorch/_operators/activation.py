@@ -25,17 +25,17 @@ from .pointwise import conj, opmath
 
 
 def activation(name: str, takes: str = "reduced|floating", **options: Any) -> Pointwise:
-    """The meta kernel of an activation of one operand."""
+    """Return the meta kernel of an activation of one operand."""
     return Pointwise("default", 1, takes, f"{name}_cpu", **options)
 
 
 def backward(name: str, takes: str = "reduced|floating", **options: Any) -> Pointwise:
-    """The meta kernel of a derivative, of a gradient and an input or output."""
+    """Return the meta kernel of a derivative, which takes a gradient and an input or output."""
     return Pointwise("default", 2, takes, f"{name}_backward_cpu", **options)
 
 
 def flat(grad: Any) -> Any:
-    """The derivative of a function that is linear between its kinks."""
+    """Return the derivative of a function that is linear between its kinks."""
     return zeros_like(grad)
 
 
@@ -53,7 +53,7 @@ in-place, out, exact dtype, no overlap:
 
 
 def check_clamped(words: str) -> Callable[..., None]:
-    """What ``relu`` and ``hardtanh``, which are clamps, refuse."""
+    """Refuse the dtypes that ``relu`` and ``hardtanh``, which are clamps, do not take."""
 
     def refuse(promoted: DType, *args: Any) -> None:
         check(promoted is not bool_, words)

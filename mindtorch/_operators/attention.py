@@ -43,7 +43,7 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
 
 def kernel_for(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
                scale: float | None = None, enable_gqa: bool = False) -> int:
-    """The number of the kernel.
+    """Return the number of the kernel.
 
     Raises:
         RuntimeError: if the tensors do not go together, or no kernel that may be chosen takes them.
@@ -101,7 +101,7 @@ def takes_blocks(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, 
 
 
 def additive(mask: Any, query: Any) -> Any:
-    """A mask of what may be seen as what is added to scores: zero, and minus infinity."""
+    """Return a boolean mask as a term of the scores: zero where it holds, minus infinity elsewhere."""
     if mask is None or mask._dtype is not bool_:
         return mask
     zero, least = [scalar_tensor(number, dtype=query._dtype, device=query.device) for number in (0.0, -inf)]
@@ -110,8 +110,8 @@ def additive(mask: Any, query: Any) -> Any:
 
 def math(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
          dropout_mask: Any = None, scale: float | None = None, enable_gqa: bool = False) -> tuple[Any, Any]:
-    """The attention and its weights. Queries and keys are scaled before they are multiplied, against an overflow; half
-    precision is computed in float32.
+    """Return the attention and its weights. Queries and keys are scaled before they are multiplied, against an
+    overflow; half precision is computed in float32.
     """
     dtype = query._dtype
     if dtype.category == FLOATING and dtype.itemsize == 2:
@@ -160,7 +160,7 @@ BY_POSITION = (0, 2, 1, 3)
 
 
 def check_shapes(query: Any, key: Any, value: Any, mask: Any) -> None:
-    """What the kernel in blocks takes."""
+    """Check the shapes that the kernel in blocks takes."""
     name = "scaled_dot_product_attention_flash_attention"
     check(query.ndim == key.ndim == value.ndim == 4, f"{name}: Accept only 4 dims inputs shape of {{B, H, T, K}}")
     check(query.shape[3] == key.shape[3] == value.shape[3], f"{name}: Q/K/V should have the same head size")

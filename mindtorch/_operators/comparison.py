@@ -48,7 +48,7 @@ function, method, in-place, out:
 
 
 def infinite(name: str) -> Pointwise:
-    """A test for one of the infinities."""
+    """Return a test for one of the infinities."""
     refuse = refuse_complex(f"{name} does not support complex inputs.", RuntimeError)
     return Pointwise("bool", 1, "bool|real", check=refuse)
 
@@ -116,13 +116,13 @@ function, method, out:
 
 
 def extremum(name: str) -> Pointwise:
-    """The meta kernel of an extremum of two operands."""
+    """Return the meta kernel of an extremum of two operands."""
     refuse = refuse_complex(f"{name} not implemented for complex tensors.", RuntimeError)
     return Pointwise("default", 2, "bool|real", check=refuse)
 
 
 def chosen(hides: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """The part of an operand of maximum or minimum: half where both are equal, none where it is hidden."""
+    """Return the gradient of an operand of maximum or minimum: half where both are equal, none where it is hidden."""
 
     def part(grad: Any, self: Any, other: Any) -> Any:
         half = grad / 2
@@ -191,7 +191,7 @@ CLAMP_ONE = Pointwise("default", 2, "real", "clamp_scalar_cpu", check=check_boun
 
 
 def inside(grad: Any, self: Any, min: Any, max: Any) -> Any:
-    """The gradient where a clamp left the elements alone."""
+    """Return the gradient of a clamp's input: zero outside of the bounds."""
     zero = zero_like(grad)
     if min is None or max is None:
         return where(self <= max if min is None else self >= min, grad, zero)
@@ -199,7 +199,7 @@ def inside(grad: Any, self: Any, min: Any, max: Any) -> Any:
 
 
 def bounds(grad: Any, self: Any, min: Any, max: Any) -> Any:
-    """The gradients of a clamp's bounds; where they cross, the upper one counts."""
+    """Return the gradients of a clamp's bounds; where they cross, the upper one counts."""
     below, above = None, None
     if min is not None:
         below = where(self < min if max is None else (min < max) & (self < min), grad, 0)

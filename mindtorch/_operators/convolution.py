@@ -32,7 +32,7 @@ function:
 
 
 def batched(name: str, dims: int, input: Any, run: Callable[[Any], Any]) -> Any:
-    """What ``run`` makes of an input (N, C, ...), or of (C, ...) with a batch of one.
+    """Call ``run`` on an input (N, C, ...), or on (C, ...) with a batch of one.
 
     Raises:
         RuntimeError: for another number of dimensions.
@@ -89,7 +89,7 @@ operator only:
 
 
 def expanded(values: Ints, name: str, dims: int) -> Ints:
-    """A setting with one number for each spatial dimension."""
+    """Return a setting with one number for each spatial dimension."""
     check(len(values) in (1, dims),
           lambda: f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
                   f"dimensions, but got {name}={list(values)}")
@@ -98,7 +98,7 @@ def expanded(values: Ints, name: str, dims: int) -> Ints:
 
 def check_settings(input: Any, weight: Any, bias_sizes: Any, stride: Ints, padding: Ints, dilation: Ints,
                    transposed: bool, output_padding: Ints, groups: int) -> None:
-    """What ATen checks before it chooses an implementation (``check_shape_forward``)."""
+    """Check what ATen checks before it chooses an implementation (``check_shape_forward``)."""
     shape, filters = list(input.shape), list(weight.shape)
     ndim = len(filters)
     check(min(output_padding) >= 0, "negative output_padding is not supported")
@@ -156,8 +156,8 @@ def check_dtypes(input: Any, weight: Any, bias: Any, transposed: bool) -> None:
 
 
 def in_channels_last(shape: Ints, *tensors: Any) -> Ints | None:
-    """The strides of an output: channels-last if the input or the weight is so, except where ATen's kernels for three
-    dimensions know no such format.
+    """Return the strides of an output: channels-last if the input or the weight is, except where ATen's kernels for
+    three dimensions lack that format.
     """
     if len(shape) == 5 and tensors[0]._dtype not in (float32, bfloat16, float16):
         return None
@@ -201,7 +201,7 @@ def meta_convolution_backward(grad_output: Any, input: Any, weight: Any, bias_si
 
 def _convolution_mode(input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints,
                       groups: int) -> Any:
-    """A convolution padded by nothing ('valid'), or so that the size stays the same ('same').
+    """Convolve without padding ('valid'), or with the padding that keeps the size ('same').
 
     Raises:
         RuntimeError: for another padding, or a stride with 'same'.
@@ -234,8 +234,8 @@ def _convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints
 def _convolution_double_backward(ggI: Any, ggW: Any, ggb: Any, gO: Any, weight: Any, self: Any, stride: Ints,
                                  padding: Ints, dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
                                  output_mask: Ints) -> tuple[Any, ...]:
-    """The derivative of ``convolution_backward`` as an operator of its own, which does not look at ``output_mask``, as
-    PyTorch's does not.
+    """Return the derivative of ``convolution_backward`` as an operator; it ignores ``output_mask``, as PyTorch's
+    does.
     """
     return double_grads((ggI, ggW, ggb), gO, self, weight, stride, padding, dilation, transposed, output_padding,
                         groups)
@@ -248,7 +248,7 @@ def convolution_grads(grad: Any, input: Any, weight: Any, bias_shape: Any, strid
 
 
 def total(terms: list[Any]) -> Any:
-    """The sum of those that there are; None without any."""
+    """Return the sum of the terms that are not None; None without any."""
     found = None
     for term in terms:
         if term is not None:
@@ -258,9 +258,8 @@ def total(terms: list[Any]) -> Any:
 
 def double_grads(grads: Any, grad_output: Any, input: Any, weight: Any, stride: Any, padding: Any, dilation: Any,
                  transposed: bool, output_padding: Any, groups: int) -> tuple[Any, ...]:
-    """The gradients of ``convolution_backward``: each of its outputs is linear in two of its inputs.
-
-    They are computed whether asked for or not: ``output_mask`` is here the operator's own, of its outputs.
+    """Return the gradients of ``convolution_backward``: each of its outputs is linear in two of its inputs. All are
+    computed, since ``output_mask`` is the operator's own, of its outputs.
     """
     of_input, of_weight, of_bias = grads
     settings = stride, padding, dilation, transposed, output_padding, groups
@@ -295,7 +294,7 @@ def convolution_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) ->
 
 
 def convolution_backward_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """The three gradients: the weight's, which differ from element to element, by groups of channels."""
+    """Return the three gradients. Weights that differ between elements are groups of channels."""
     grad, input, weight, _, *settings, groups, wanted = args
     of_bias = filled(grad.sum([d for d in range(grad.ndim) if d != 1]), frame) if wanted[2] else None
     if not is_batched(weight, frame) and not wanted[1]:

@@ -10,7 +10,7 @@ from . import operator, schemas
 
 
 def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
-    """A gradient: contiguous, of the input's shape."""
+    """Describe a gradient: contiguous, of the input's shape."""
     return Spec(tuple(self.shape), self._dtype)
 
 

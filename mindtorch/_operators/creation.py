@@ -14,7 +14,7 @@ from . import composites, operator, schemas
 
 
 def fresh(out: Any) -> Any:
-    """A new tensor, after the writes in place that filled it: these do not count in its version."""
+    """Return a new tensor whose version does not count the in-place writes that filled it."""
     return out._forget_writes()
 
 
@@ -118,7 +118,7 @@ def new_empty_strided(self: Any, size: Ints, stride: Ints, *options: Any) -> Any
 
 def options_of(self: Any, dtype: DType | None = None, layout: Any = None, device: Any = None,
                pin_memory: bool | None = None) -> tuple[Any, ...]:
-    """The options of a factory: those of a tensor where they are not given."""
+    """Return the options of a factory, with those of a tensor where none are given."""
     return dtype or self._dtype, layout, device or self._device, pin_memory
 
 

@@ -66,7 +66,7 @@ def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: A
 
 
 def of_tensors(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *rest: Any) -> Any:
-    """The same, with lengths that are tensors."""
+    """Compute ``ctc_loss`` with lengths that are tensors."""
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         check(lengths._dtype.category <= INTEGER, f"{name} must be integral")
     times, sizes = (tuple(lengths.reshape(-1).tolist()) for lengths in (input_lengths, target_lengths))

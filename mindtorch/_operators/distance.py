@@ -75,7 +75,7 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
 
 
 def renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """The rows that were scaled down depend on their norm, too."""
+    """Return the gradient of ``renorm``: the rows that were scaled down depend on their norm, too."""
     others = tuple(d for d in range(self.ndim) if d != dim % self.ndim)
     norm = vector_norm(self, p, others, True, None)
     product = (self.conj() * grad).sum(others, True)

@@ -69,7 +69,7 @@ def _read(equation: str, shapes: tuple[Ints, ...]) -> Reading:
 
 
 def _parse(equation: str, shapes: tuple[Ints, ...]) -> tuple[list[str], str | None]:
-    """The labels of each operand and, after an arrow, of the output; an ellipsis becomes one character."""
+    """Return the labels of each operand and, after an arrow, of the output; an ellipsis becomes one character."""
     left, arrow, right = equation.partition("->")
     inputs, start = [], 0
     for i, part in enumerate(left.split(",")):
@@ -99,7 +99,7 @@ def _parse(equation: str, shapes: tuple[Ints, ...]) -> tuple[list[str], str | No
 
 
 def _labels(part: str, start: int, where: str) -> str:
-    """The labels of one part of the equation, which begins at ``start``; spaces count only within an ellipsis."""
+    """Return the labels of the part of the equation that begins at ``start``; spaces count only within an ellipsis."""
     found = ""
     for token in re.finditer(r"\.\.\.|[^ ]", part):
         label = token[0]
@@ -118,7 +118,7 @@ def _labels(part: str, start: int, where: str) -> str:
 
 
 def _in_order(inputs: list[str], output: str | None) -> list[str]:
-    """The output's labels; without an arrow the ellipsis and those that appear once, sorted."""
+    """Return the output's labels: without an arrow, the ellipsis and the labels that appear once, sorted."""
     if output is not None:
         return list(output)
     counts = Counter("".join(inputs))
@@ -144,7 +144,7 @@ def _without_ellipsis(subscript: str) -> str:
 
 
 def _aligned(x: Any, labels: list[Any], order: list[Any]) -> Any:
-    """An operand with a dimension for every label, in order; what it lacks has size 1."""
+    """Return an operand with a dimension for every label, in order; missing dimensions have size 1."""
     labels = labels.copy()
     dim = 0
     while dim < len(labels):  # take the diagonal of labels that appear twice
@@ -188,7 +188,7 @@ def _contract(operands: list[Any], kept: int) -> Any:
 
 
 def _product(left: Any, right: Any, summed: list[int]) -> Any:
-    """The product of two operands, summed over dimensions that stay with size 1."""
+    """Return the product of two operands, summed over dimensions that stay with size 1."""
     if not summed:
         return left * right
     roles = _roles(left.shape, right.shape, summed)
@@ -214,7 +214,7 @@ class Roles(NamedTuple):
 
 
 def _roles(left: Any, right: Any, summed: list[int]) -> Roles:
-    """The roles of dimensions, from two shapes of as many."""
+    """Return the roles of dimensions, from two shapes of equal length."""
     kept = [d for d in range(len(left)) if d not in summed]
     batch = [d for d in kept if left[d] != 1 and right[d] != 1]
     rows = [d for d in kept if left[d] != 1 and right[d] == 1]
@@ -280,7 +280,7 @@ def _one_product(shapes: tuple[Ints, ...], labels: list[list[Any]], order: list[
 
 
 def _permutation(labels: list[Any], order: list[Any]) -> Ints | None:
-    """The dimensions with these labels in an order, in which there may be others; None if they are in it."""
+    """Return the order of the dimensions with these labels, or None if they already lie in it."""
     found = tuple([labels.index(label) for label in order if label in labels])
     return None if _in_place(found) else found
 

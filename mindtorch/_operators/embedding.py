@@ -155,7 +155,7 @@ def embedding_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> A
 
 
 def embedding_backward_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """The gradient of ``embedding``: of a table for each element, one above another."""
+    """Return the gradient of ``embedding`` by one table in which each element has rows of its own."""
     grad, indices, rows, padding, scale = args
     if padding >= 0:
         grad = grad.masked_fill((indices == padding).unsqueeze(-1), 0)

@@ -70,12 +70,12 @@ def batch_of(matrix: Any) -> Ints:
 
 
 def like(A: Any, *options: Any) -> Spec:
-    """The specification of a factor that has A's shape and dtype."""
+    """Describe a factor that has A's shape and dtype."""
     return column_major(A.shape, A._dtype)
 
 
 def solution(A: Any, B: Any) -> Spec:
-    """The specification of the solutions of the systems A X = B."""
+    """Describe the solutions of the systems A X = B."""
     return column_major((*broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:]), B._dtype)
 
 
@@ -94,8 +94,9 @@ def packed(name: str, results: Any) -> Any:
 
 def checked(name: str, unchecked: Callable[..., Any], message: str, error: type[Exception] = LinAlgError,
             definite: bool = False) -> Callable[..., Any]:
-    """The operator that raises where the status, which ``unchecked`` returns behind the results, is not 0: ``{0}`` in
-    the message is the batch element, ``{1}`` the status. ``definite`` says that the matrix had to be positive definite.
+    """Return the operator that raises where the status, which ``unchecked`` returns behind the results, is not 0. In
+    the message, ``{0}`` is the batch element and ``{1}`` the status; ``definite`` demands a positive definite
+    matrix.
     """
 
     def row(*args: Any) -> Any:
@@ -136,7 +137,7 @@ def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdi
 
 
 def _norm_of_values(self: Any, ord: Any, rows: int, columns: int, keepdim: bool, dtype: Any) -> Any:
-    """The nuclear norm, or the largest or smallest singular value."""
+    """Return the nuclear norm, or the largest or smallest singular value."""
     check_norm_dtype("linalg.matrix_norm", self._dtype, dtype)
     order = (*(d for d in range(self.ndim) if d not in (rows, columns)), rows, columns)
     values = linalg_svdvals((self if dtype is None else self.to(dtype)).permute(order))
@@ -195,7 +196,7 @@ function, method:
 
 
 def status(A: Any) -> Spec:
-    """The specification of LAPACK's status, one integer for each matrix."""
+    """Describe LAPACK's status, one integer for each matrix."""
     return Spec(batch_of(A), int32)
 
 
@@ -358,7 +359,7 @@ def _refuse_complex(function: str, atol: Any, rtol: Any) -> None:
 
 
 def _scalar(self: Any, value: Any) -> Any:
-    """A tolerance as a tensor of the singular values' dtype."""
+    """Return a tolerance as a tensor of the singular values' dtype."""
     if hasattr(value, "dtype"):
         return value
     return full((), value, dtype=self.dtype.to_real(), device=self.device)
@@ -450,13 +451,13 @@ def det_grad(grad: Any, result: Any, A: Any, LU: Any, pivots: Any) -> Any:
 
 
 def sign_of(pivots: Any) -> Any:
-    """The sign of the permutation that LAPACK's pivots stand for."""
+    """Return the sign of the permutation that LAPACK's pivots stand for."""
     moved = pivots != pivots.new_tensor(list(range(1, pivots.shape[-1] + 1)))
     return 1 - 2 * (moved.sum(-1) % 2)
 
 
 def singular_det_grad(grad: Any, A: Any) -> Any:
-    """The gradient by singular values, of which one or more are 0: the cofactors are products of the others."""
+    """Return the gradient by singular values, some of which are 0: the cofactors are products of the others."""
     U, S, Vh = linalg_svd(A, True)
     n = S.shape[-1]
     itself = diagonal_matrix(S.detach() * 0 + 1) != 0
@@ -479,7 +480,7 @@ def slogdet_grad(grads: Any, A: Any, sign: Any, LU: Any, pivots: Any) -> Any:
 
 
 def lu_grad(gL: Any, gU: Any, P: Any, L: Any, U: Any) -> Any:
-    """The gradient of A = P L U."""
+    """Return the gradient of A = P L U."""
     n, m = L.shape[-2], U.shape[-1]
     k = min(n, m)
     L1, U1 = L.narrow(-2, 0, k), U.narrow(-1, 0, k)  # the square parts
@@ -562,8 +563,8 @@ def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
 
 
 def householder_product_grad(grad: Any, input: Any, tau: Any) -> Pair:
-    """The gradient of Q = H1 H2 ... Hk, with reflections H = I - tau v v^H: from the right, the partial products; from
-    the left, what arrives at each of them.
+    """Return the gradient of Q = H1 H2 ... Hk with reflections H = I - tau v v^H. From the right come the partial
+    products; from the left, the gradient that arrives at each reflection.
     """
     k = tau.shape[-1]
     if not input.numel() or not tau.numel():
@@ -586,14 +587,14 @@ def householder_product_grad(grad: Any, input: Any, tau: Any) -> Pair:
 
 
 def _reflector(x: Any, i: int) -> Any:
-    """The vector of a reflection, as a column: zeros, a one, and what the matrix holds below the diagonal."""
+    """Return the vector of a reflection as a column: zeros, a one, and the matrix's elements below the diagonal."""
     n = x.shape[-2]
     head = x.new_tensor([0.0] * i + [1.0]).unsqueeze(-1).expand((*x.shape[:-2], i + 1, 1))
     return cat([head, x.narrow(-1, i, 1).narrow(-2, i + 1, n - i - 1)], -2)
 
 
 def _below(column: Any, i: int) -> Any:
-    """A column without what is above and on the diagonal."""
+    """Return a column without its elements on and above the diagonal."""
     n = column.shape[-2]
     return cat([column.new_zeros((*column.shape[:-2], i + 1, 1)), column.narrow(-2, i + 1, n - i - 1)], -2)
 
@@ -902,7 +903,7 @@ def solve_grad(grad: Any, A: Any, B_shape: Any, result: Any, LU: Any, pivots: An
 
 
 def lu_solve_grad(grad: Any, LU: Any, pivots: Any, result: Any, left: bool, adjoint: bool) -> Any:
-    """The gradient of the packed factors."""
+    """Return the gradient of the packed factors."""
     if not left:  # X A = B is A^H X^H = B^H
         grad, result, adjoint = _adjoint(grad), _adjoint(result), not adjoint
     P, L, U = lu_unpack(LU, pivots)
@@ -1005,7 +1006,7 @@ def cholesky_inverse_grad(grad: Any, self: Any, result: Any, upper: bool) -> Any
 
 
 def matrix_exp_grad(grad: Any, self: Any) -> Any:
-    """The upper right block of the exponential of [[A^H, grad], [0, A^H]]."""
+    """Return the upper right block of the exponential of [[A^H, grad], [0, A^H]]."""
     n = self.shape[-1]
     A = adjoint(self)
     block = cat([cat([A, grad], -1), cat([A.new_zeros(A.shape), A], -1)], -2)

@@ -14,7 +14,7 @@ from . import operator, schemas
 
 
 def promoted(self: Any, to_complex: bool = False) -> Any:
-    """The input in a dtype that transforms take. Raises RuntimeError for half precision."""
+    """Return the input in a dtype that transforms take. Raises RuntimeError for half precision."""
     dtype = self._dtype if self._dtype.category >= FLOATING else get_default_dtype()
     check(dtype.itemsize > 2, lambda: f"Unsupported dtype {NAMES[dtype.name]}")
     dtype = dtype.to_complex() if to_complex else dtype
@@ -30,7 +30,7 @@ def normalization(norm: str | None, forward: bool) -> int:
 
 
 def resized(self: Any, dims: Ints, sizes: Ints) -> Any:
-    """The input cut, or padded with zeros, at the ends of its dimensions."""
+    """Return the input cut, or padded with zeros, at the ends of its dimensions."""
     padding = [0] * (2 * self.ndim)
     for d, size in zip(dims, sizes, strict=True):
         have = self.shape[d]
@@ -53,7 +53,9 @@ def _dim(self: Any, dim: int) -> int:
 
 
 def arguments(self: Any, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
-    """The dimensions to transform and their sizes. Raises RuntimeError if they do not fit each other or the input."""
+    """Return the dimensions to transform and their sizes. Raises RuntimeError if they do not fit each other or the
+    input.
+    """
     ndim = self.ndim
     if dim is not None:
         dim = dims = tuple(_dim(self, d) for d in dim)
@@ -117,7 +119,7 @@ def many_to_real(function: str, forward: bool) -> Callable[..., Any]:
 
 
 def two(transform: Callable[..., Any]) -> Callable[..., Any]:
-    """A transform of several dimensions as that of the last two."""
+    """Return a transform of several dimensions as one of the last two."""
 
     return lambda self, s=None, dim=(-2, -1), norm=None: transform(self, s, dim, norm)
 
@@ -140,7 +142,7 @@ function:
 
 
 def _dense(shape: Ints, order: Sequence[int]) -> Ints:
-    """The strides of a tensor without gaps whose dimensions lie in this order, outermost first."""
+    """Return the strides of a tensor without gaps whose dimensions lie in this order, outermost first."""
     strides, step = [0] * len(shape), 1
     for d in reversed(order):
         strides[d] = step
@@ -153,7 +155,7 @@ def _by_stride(dims: Sequence[int], stride: Ints) -> list[int]:
 
 
 def transformed(stride: Ints, shape: Ints, dim: Ints, keep_last: bool = False) -> Ints:
-    """The strides of a result of this shape: batch dimensions outside, each kind in the input's order."""
+    """Return the strides of a result of this shape: batch dimensions outside, each kind in the input's order."""
     inner = [*_by_stride(dim[:-1], stride), dim[-1]] if keep_last else _by_stride(dim, stride)
     return _dense(shape, [*_by_stride([d for d in range(len(shape)) if d not in dim], stride), *inner])
 
@@ -190,7 +192,7 @@ def fft_c2r(self: Any, dim: Ints, normalization: int, last_dim_size: int) -> Spe
 
 
 def r2c_grad(grad: Any, self_shape: Any, dim: Any, normalization: int, onesided: bool) -> Any:
-    """A one-sided transform is half of a complex one: the other half has no gradient."""
+    """Return the gradient of a one-sided transform, which is half of a complex one: the other half has no gradient."""
     missing = self_shape[dim[-1]] - grad.shape[dim[-1]]
     if missing:
         shape = list(grad.shape)

@@ -60,7 +60,7 @@ KEYWORDS = {"add": "alpha", "sub": "alpha", "addcdiv": "value", "addcmul": "valu
 
 
 def each(name: str) -> Callable[..., Any]:
-    """The kernel of ``_foreach_name`` in all its overloads; those in place return the list."""
+    """Return the composite of all overloads of ``_foreach_name``; the in-place ones return the list."""
     method, keyword = METHODS.get(name, name), KEYWORDS.get(name.removesuffix("_"))
     plain = 2 if name.startswith("addc") else 1  # arguments before the one that has a keyword
 

@@ -33,12 +33,12 @@ from .creation import fresh
 
 
 def sizes(tensor: Any) -> Ints:
-    """A shape in which a tensor without dimensions has one."""
+    """Return a shape in which a tensor without dimensions has one."""
     return tuple(tensor.shape) or (1,)
 
 
 def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
-    """What all forms of ``scatter`` check; ``src`` is None for a number."""
+    """Check the arguments of all forms of ``scatter``; ``src`` is None for a number."""
     dim = wrap_dim(dim, self.dim())
     check(index._dtype in (int32, int64) or not index.numel(),
           "scatter(): Expected dtype int32/int64 for index", kind="index dtype")
@@ -71,7 +71,7 @@ Row = Callable[..., Any]
 
 
 def written(name: str, memory_format: str) -> Row:
-    """The operator that returns a copy, in a memory format, in which the in-place one has written."""
+    """Return the operator that applies the in-place one to a copy in a memory format."""
     write = registry[name].call
 
     def row(self: Any, *args: Any) -> Any:
@@ -129,7 +129,7 @@ def entries_of(self: Any, indices: Any) -> list[Any]:
 
 
 def common_shape(entries: list[Any]) -> Ints:
-    """The shape that the indices broadcast to."""
+    """Return the shape that the indices broadcast to."""
     shapes = [entry[0] for entry in entries if entry is not None]
     try:
         return broadcast_shapes(*shapes)
@@ -140,8 +140,8 @@ def common_shape(entries: list[Any]) -> Ints:
 
 
 def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
-    """The shape of ``self[indices]``, and the layouts that its strides come from: ``self`` with stride 0 where it is
-    indexed, and the indices. Indexed dimensions that are not adjacent go to the front.
+    """Return the shape of ``self[indices]`` and the layouts that its strides come from: the indices, and ``self`` with
+    stride 0 where it is indexed. Indexed dimensions that are not adjacent move to the front.
     """
     entries = entries_of(self, indices)
     found = common_shape(entries)
@@ -309,7 +309,7 @@ def meta_index_select(self: Any, dim: int, index: Any) -> Spec:
 
 
 def composite_index_select_backward(grad: Any, self_sizes: Ints, dim: int, index: Any) -> Any:
-    """The gradient of ``index_select``."""
+    """Return the gradient of ``index_select``."""
     whole = grad.new_zeros(self_sizes)
     return (index_add if is_seen(grad) else index_add_)(whole, dim, index, grad)
 
@@ -372,7 +372,7 @@ def fill_tensor_(self: Any, value: Any) -> None:
 
 
 def target_only(self: Any, inputs: Any) -> None:
-    """The value is read before the first element is written."""
+    """Check that the target is writable, and nothing more: the value is read before the first element is written."""
     check_writable(self)
 
 
@@ -383,7 +383,7 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
 
 
 def composite_masked_scatter_backward(grad_output: Any, mask: Any, sizes: Ints) -> Any:
-    """What of the gradient belongs to the source: that under the mask, and zeros for what was not used."""
+    """Return the gradient of the source: the elements under the mask, and zeros for unused elements."""
     chosen = grad_output.masked_select(mask)
     out = grad_output.new_zeros(sizes)
     flat = out.view(-1)
@@ -392,7 +392,7 @@ def composite_masked_scatter_backward(grad_output: Any, mask: Any, sizes: Ints) 
 
 
 def decomposed_masked_scatter(self: Any, mask: Any, source: Any) -> Any:
-    """The elements of ``source`` in their order, where ``mask`` is true."""
+    """Write the elements of ``source`` in their order where ``mask`` is true."""
     shape = broadcast_shapes(self.shape, mask.shape)
     self, row = self.expand(shape), mask.expand(shape).reshape(-1)
     order = (row.cumsum(0) - 1).clamp(min=0)
@@ -587,7 +587,7 @@ Check = Callable[..., None]
 
 
 def index_add_like(name: str) -> Check:
-    """The check of ``index_add_`` and ``index_reduce_``."""
+    """Return the check of ``index_add_`` and ``index_reduce_``."""
 
     def row(self: Any, dim: int, index: Any, source: Any, *rest: Any) -> None:
         dim = wrap_dim(dim, self.dim())
@@ -655,7 +655,7 @@ def meta_scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str,
 
 
 def source_grad(grad: Any, dim: int, index: Any, source_shape: Any) -> Any:
-    """What of a gradient came from the source of ``index_add`` or ``index_copy``."""
+    """Return the gradient of the source of ``index_add`` or ``index_copy``."""
     if source_shape:
         return grad.index_select(dim, index).expand(source_shape)
     return grad.index_select(dim, index.squeeze(0))
@@ -668,19 +668,19 @@ class Along:
         self.names, self.dim, self.index = names, dim, index
 
     def add(self, tensor: Any, source: Any) -> Any:
-        """The source added into the tensor."""
+        """Return the tensor with the source added."""
         return getattr(tensor, self.names[0])(self.dim, self.index, source)
 
     def get(self, tensor: Any) -> Any:
-        """The tensor's values at the places of the source."""
+        """Return the tensor's values at the source's places."""
         return getattr(tensor, self.names[1])(self.dim, self.index)
 
     def fill(self, tensor: Any, value: Any) -> Any:
-        """The tensor with this value at the places of the source."""
+        """Return the tensor with this value at the source's places."""
         return getattr(tensor, self.names[2])(self.dim, self.index, value)
 
     def multiply(self, tensor: Any, source: Any, include_self: bool) -> Any:
-        """The source multiplied into the tensor."""
+        """Return the tensor multiplied by the source."""
         return getattr(tensor, self.names[3])(self.dim, self.index, source, "prod", include_self=include_self)
 
 
@@ -690,7 +690,7 @@ INDEX = ("index_add", "index_select", "index_fill", "index_reduce")
 
 def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool,
                  result: Any) -> tuple[Any, Any]:
-    """The gradients of ``scatter_reduce`` or ``index_reduce`` for both inputs (ATen's formulas)."""
+    """Return the gradients of ``scatter_reduce`` or ``index_reduce`` for both inputs (ATen's formulas)."""
     if not self.numel():
         return grad, grad
     if not index.numel():
@@ -712,7 +712,9 @@ def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: An
 
 
 def prod_grads(along: Along, grad: Any, self: Any, src: Any, include_self: bool, result: Any) -> tuple[Any, Any]:
-    """The gradients of a product; where one factor is zero, only that one has one, and it is the others' product."""
+    """Return the gradients of a product. Where one factor is zero, only that factor has a gradient: the product of the
+    others.
+    """
     nonzero_self = self.masked_fill(self == 0, 1)
     of_self = grad * along.multiply(nonzero_self, src, include_self) / nonzero_self
     is_zero = src == 0
@@ -800,18 +802,18 @@ function, method:
 
 
 def within(self: Any, indices: list[Any]) -> list[Any]:
-    """Indices brought into the range of their dimensions."""
+    """Return indices brought into the range of their dimensions."""
     return [None if index is None else index.clamp(-self.shape[d], self.shape[d] - 1)
             for d, index in enumerate(indices)]
 
 
 def _unsafe_masked_index(self: Any, mask: Any, indices: list[Any], fill: Any) -> Any:
-    """What indices choose where a mask holds, and a number elsewhere, where they may be out of range."""
+    """Index where a mask holds, and return a number elsewhere, where indices may be out of range."""
     return index_Tensor(self, within(self, indices)).masked_fill(mask.logical_not(), fill)
 
 
 def _unsafe_masked_index_put_accumulate(self: Any, mask: Any, indices: list[Any], values: Any) -> Any:
-    """A copy to which values are added at the indices where a mask holds."""
+    """Return a copy to which values are added at the indices where a mask holds."""
     kept = values.masked_fill(mask.logical_not(), 0)
     return index_put(self, within(self, indices), kept, True)
 

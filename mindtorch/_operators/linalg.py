@@ -34,7 +34,7 @@ def _refuse_bool(kernel: str, *factors: Any) -> None:
 
 
 def conj(x: Any) -> Any:
-    """The conjugate; a real tensor itself."""
+    """Return the conjugate; a real tensor itself."""
     return x.conj() if x._dtype.is_complex else x
 
 
@@ -178,17 +178,17 @@ def meta_baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any 
 
 
 def scaled(grad: Any, factor: Any) -> Any:
-    """A gradient times a number's conjugate; itself for 1."""
+    """Return a gradient times a number's conjugate; itself for 1."""
     return grad if factor == 1 else grad * factor.conjugate()
 
 
 def adjoint(x: Any) -> Any:
-    """A batch of matrices, conjugated and transposed."""
+    """Return a batch of matrices, conjugated and transposed."""
     return conj(x.transpose(-2, -1))
 
 
 def repeated(grad: Any, batch: Any) -> Any:
-    """A matrix as often as a batch has matrices."""
+    """Return a matrix expanded to a batch."""
     return grad.unsqueeze(0).expand((batch.shape[0], *grad.shape))
 
 
@@ -198,7 +198,7 @@ def _is_transposed(shape: Ints, stride: Ints) -> bool:
 
 
 def grad_of_mat1(grad: Any, mat2: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
-    """The gradient of the left operand of a matrix product."""
+    """Return the gradient of the left operand of a matrix product."""
     if _is_transposed(shape, stride):
         return scaled(product(conj(mat2), grad, False, True, True), alpha)
     if alpha == 1:
@@ -207,7 +207,7 @@ def grad_of_mat1(grad: Any, mat2: Any, shape: Any, stride: Any, alpha: Any = 1) 
 
 
 def grad_of_mat2(grad: Any, mat1: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
-    """The gradient of the right operand of a matrix product."""
+    """Return the gradient of the right operand of a matrix product."""
     if _is_transposed(shape, stride):
         return scaled(product(grad, conj(mat1), True, False, True), alpha)
     if alpha == 1:
@@ -316,14 +316,14 @@ def meta_trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand
 
 
 def unsqueezed(shape: Any, dims: Any) -> tuple[int, ...]:
-    """A shape with dimensions of size 1 put in at these places."""
+    """Return a shape with dimensions of size 1 inserted at these places."""
     rest = iter(shape)
     return tuple(1 if d in dims else next(rest) for d in range(len(shape) + len(dims)))
 
 
 def decomposed_trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim:
                          int = 1) -> Any:
-    """The sum over ``sumdim`` of the product of three tensors, each seen with the dimensions ``expand`` besides."""
+    """Return the sum over ``sumdim`` of the product of three tensors, each with the dimensions ``expand`` inserted."""
     operands = []
     for operand, dims in ((i1, expand1), (i2, expand2), (i3, expand3)):
         for d in sorted(dims):
@@ -733,7 +733,7 @@ def linalg_vander(x: Any, N: int | None = None) -> Any:
 
 
 def composite_norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
-    """The norms of order ``pow`` over all dimensions but ``dim``; over all if it is -1."""
+    """Return the norms of order ``pow`` over all dimensions but ``dim``; over all if it is -1."""
     if dim == -1:
         return v.norm(pow)
     if dim == 0:

@@ -30,7 +30,9 @@ Meta = Callable[..., Any]
 
 
 def loss(by_element: Meta, at: int = 0) -> Meta:
-    """A loss, described by ``by_element`` without its reduction: argument ``at`` after ``self`` and ``target``."""
+    """Return the meta kernel of a loss from ``by_element``, which describes it without its reduction: argument ``at``
+    after ``self`` and ``target``.
+    """
 
     def meta(self: Any, target: Any, *rest: Any) -> Spec:
         spec = by_element(self, target, *rest)
@@ -41,7 +43,7 @@ def loss(by_element: Meta, at: int = 0) -> Meta:
 
 
 def reduced(values: Any, reduction: int) -> Any:
-    """What a loss makes of its values by element; a number that is no reduction leaves them, as PyTorch's."""
+    """Reduce a loss's values by element; an unknown reduction leaves them, as PyTorch's does."""
     return values.mean() if reduction == MEAN else values.sum() if reduction == SUM else values
 
 
@@ -49,7 +51,7 @@ MEAN = 1
 
 
 def by_element(gradient: Any, grad: Any, weight: Any, reduction: int) -> Any:
-    """The gradient of a weighted loss from that of its values by element."""
+    """Return the gradient of a weighted loss from the gradient of its values by element."""
     gradient = gradient * grad
     if weight is not None:
         gradient = gradient * weight
@@ -94,14 +96,14 @@ def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
 
 
 def scaled(gradient: Any, grad_output: Any, reduction: int) -> Any:
-    """The gradient of a loss from that of its values by element."""
+    """Return the gradient of a loss from the gradient of its values by element."""
     if reduction == MEAN:
         grad_output = grad_output / gradient.numel()
     return gradient * grad_output
 
 
 def difference(self: Any, target: Any, grad_output: Any) -> Any:
-    """What losses take of bools, too, which ``-`` refuses."""
+    """Subtract; losses also take bools, which ``-`` refuses."""
     if self._dtype is bool_ or target._dtype is bool_:
         return self.to(grad_output._dtype) - target.to(grad_output._dtype)
     return self - target
@@ -260,7 +262,7 @@ operator only:
 
 
 def _check_dtypes(kernel: str, self: Any, weight: Any) -> None:
-    """What ATen's kernels by class demand of the dtypes."""
+    """Check the dtypes that ATen's kernels by class demand."""
     check_real(kernel, self)
     if weight is not None and weight._dtype is not self._dtype:
         raise RuntimeError(f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[weight._dtype.name]}")
@@ -401,7 +403,7 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: in
 
 
 def _as_classes(weight: Any, like: Any, dim: int) -> Any:
-    """The classes' weights in a shape that broadcasts with the input's."""
+    """Return the classes' weights in a shape that broadcasts with the input's."""
     classes = like.shape[dim]
     check(weight.shape == (classes,), lambda: "cross_entropy: weight tensor should be defined either for all "
           f"{classes} classes or no classes but got weight tensor of shape: {list(weight.shape)}")
@@ -502,7 +504,7 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
 
 
 def less(number: float, tensor: Any) -> Any:
-    """``number - tensor`` in the tensor's dtype; as C++ computes it where somebody sees the operators."""
+    """Return ``number - tensor`` in the tensor's dtype; under an observer, as C++ computes it."""
     if is_seen(tensor) or not tensor.is_floating_point():
         return fill_(empty_like(tensor), number).sub_(tensor)
     return number - tensor

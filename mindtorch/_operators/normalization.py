@@ -60,7 +60,7 @@ def check_channels(name: str, parameter: Any, channels: int, optional: bool = Tr
 
 def instance_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool,
                   momentum: float, eps: float, cudnn_enabled: bool) -> Any:
-    """The batch normalisation of one sample, which has the channels of all."""
+    """Normalise the batch as one sample that has the channels of all."""
     check(use_input_stats or (running_mean is not None and running_var is not None),
           "Expected running_mean and running_var to be defined when use_input_stats is false")
     channels, batch = input.shape[wrap_dim(1, input.dim())], input.shape[0]
@@ -123,8 +123,8 @@ out:
 
 
 def parameter_dtype(kernel: str, input: Any, *parameters: Any) -> DType:
-    """The dtype of moments and of the parameters, of which the first decides: the input's, or float32 where that is of
-    half precision (ATen's ``mixed_data_type``).
+    """Return the dtype of moments and parameters: the first parameter's, which is the input's, or float32 for an input
+    of half precision (ATen's ``mixed_data_type``).
     """
     wanted: DType = input._dtype
     given = [parameter._dtype for parameter in parameters if parameter is not None]
@@ -140,7 +140,7 @@ def parameter_dtype(kernel: str, input: Any, *parameters: Any) -> DType:
 
 
 def like(input: Any) -> Spec:
-    """A result of the input's shape, in channels-last order if the input is."""
+    """Describe a result of the input's shape, in channels-last order if the input is."""
     shape, stride = tuple(input.shape), input._strides()
     order = suggested_order(shape, stride)
     if order is not None and not is_channels_last(shape, stride):
@@ -149,7 +149,7 @@ def like(input: Any) -> Spec:
 
 
 def gradients(input: Spec, affine: Ints, dtype: DType, output_mask: Any) -> tuple[Spec | None, ...]:
-    """The gradients of input, weight and bias that are asked for."""
+    """Return the gradients of input, weight and bias that are asked for."""
     specs = input, Spec(affine, dtype), Spec(affine, dtype)
     return tuple([spec if wanted else None for spec, wanted in zip(specs, output_mask, strict=True)])
 
@@ -178,7 +178,7 @@ def meta_native_batch_norm_backward(grad_out: Any, input: Any, weight: Any, runn
 
 
 def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any = None, comma: str = ", ") -> None:
-    """The normalised dimensions are the input's last ones, and those of the parameters."""
+    """Check that the normalised dimensions are the input's last ones, and the parameters'."""
     sizes, shape = tuple(normalized_shape), tuple(input.shape)
     check(sizes, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
           "got normalized_shape = []")
@@ -210,7 +210,7 @@ def meta_native_layer_norm_backward(grad_out: Any, input: Any, normalized_shape:
 
 
 def check_groups(input: Any, channels: int, group: int, weight: Any, bias: Any) -> None:
-    """Groups have as many channels each, and parameters one element for each channel."""
+    """Check that groups have equally many channels, and parameters one element for each channel."""
     check(group > 0, lambda: f"Expected num groups to be greater than 0, got {group}")
     check(channels % group == 0,
           lambda: "Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -253,7 +253,7 @@ def rms_norm(input: Any, normalized_shape: Ints, weight: Any = None, eps: float 
 
 
 def wide(tensor: Any, shape: Any) -> Any:
-    """A tensor in some shape, in float32 if it is of half precision."""
+    """Return a tensor in some shape, in float32 if it is of half precision."""
     if tensor is None:
         return None
     return (tensor.float() if tensor.dtype.itemsize == 2 else tensor).reshape(shape)
@@ -261,11 +261,11 @@ def wide(tensor: Any, shape: Any) -> Any:
 
 def double_grads(grads: Any, grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any, groups: Groups,
                  fixed: bool = False) -> tuple[Any, Any, Any]:
-    """The gradients of ``grad_out``, input and weight for those of the three outputs of a backward operator.
+    """Return the gradients of ``grad_out``, input and weight, given those of a backward operator's three outputs.
 
-    The gradient of the input is ``rstd * P(grad_out * weight)``, where P takes away the mean and what is parallel to
-    the normalised input. P is symmetric, so what comes back through it goes through it again; besides it depends on the
-    normalised input, and so does ``rstd``. With ``fixed`` moments P does nothing.
+    The gradient of the input is ``rstd * P(grad_out * weight)``, where P removes the mean and the part parallel to the
+    normalised input. P is symmetric, so its own gradient goes through it again; besides, it depends on the normalised
+    input, as ``rstd`` does. With ``fixed`` moments P is the identity.
     """
     of_input, of_weight, of_bias = [
         wide(grad, shape) for grad, shape in zip(grads, (groups.shape, groups.affine, groups.affine), strict=True)]
@@ -397,7 +397,7 @@ def decomposed_group_norm_backward(grad: Any, input: Any, mean: Any, rstd: Any, 
 
 
 def batch_norm_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """The channels of all elements are channels alike.
+    """Normalise the channels of all elements as channels alike.
 
     Raises:
         RuntimeError: if running averages are to be written that all elements share.

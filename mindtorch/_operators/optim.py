@@ -33,8 +33,8 @@ def same_shapes(self: list[Any], *lists: list[Any]) -> None:
 
 
 def fused(lists: int, optional: int = 0, steps: int = 1) -> Callable[..., None]:
-    """The check of an operator whose first arguments are this many lists, of which one may be empty. The last are of
-    numbers of steps, the others of tensors with the shapes of the parameters.
+    """Return the check of an operator whose first arguments are this many lists; the one at ``optional`` may be empty.
+    The last ``steps`` lists hold numbers of steps, the others tensors with the parameters' shapes.
     """
 
     def check_lists(*args: Any) -> None:

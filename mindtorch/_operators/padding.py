@@ -19,13 +19,13 @@ from .shape import arange
 
 
 def like_format(self: Any, shape: Ints) -> Any:
-    """New memory of a shape, in the memory format that a tensor suggests."""
+    """Return new memory of a shape, in the memory format that a tensor suggests."""
     stride = suggested_strides(shape, suggested_order(tuple(self.shape), self._strides()))
     return self.new_empty(shape) if stride is None else new_empty_strided(self, shape, stride)
 
 
 def padded_dims(pad: Ints, ndim: int) -> list[tuple[int, int, int]]:
-    """The dimensions that are padded, the last one first, each with its padding before and after."""
+    """Return the dimensions that are padded, the last one first, each with its padding before and after."""
     return list(zip(range(ndim - 1, -1, -1), pad[::2], pad[1::2], strict=False))
 
 
@@ -53,7 +53,7 @@ def pad(self: Any, pad: Ints, mode: str = "constant", value: float | None = None
 
 
 def pad_derivatives(name: str, node: str) -> None:
-    """The derivatives of a padding and of its backward."""
+    """Describe the derivatives of a padding and of its backward."""
     forward, backward = registry[name], registry[f"{name}_backward"]
     operator(name, node=f"{node}Backward0", self=lambda grad, self, padding: backward(grad, self, padding))
     operator(f"{name}_backward", node=f"{node}BackwardBackward0",
@@ -110,7 +110,7 @@ def check_padding(self: Any, padding: Ints, reflects: bool) -> None:
 
 
 def padded_places(places: Callable[..., Any], self: Any, padding: Ints) -> tuple[Ints, Any]:
-    """The padded shape, and for each of its places (of the padded dimensions, flat) the place in the input."""
+    """Return the padded shape, and for each of its places (of the padded dimensions, flat) the place in the input."""
     shape, flat = list(self.shape), None
     for dim, before, after in reversed(padded_dims(padding, len(shape))):  # the outermost dimension first
         size = shape[dim]
@@ -121,7 +121,7 @@ def padded_places(places: Callable[..., Any], self: Any, padding: Ints) -> tuple
 
 
 def indexed_pad(places: Callable[..., Any], reflects: bool) -> Row:
-    """A padding that repeats elements: ``places`` says which one stands where."""
+    """Return a padding that repeats elements: ``places`` maps each place to an element."""
 
     def row(self: Any, padding: Ints) -> Any:
         check_padding(self, padding, reflects)
@@ -133,7 +133,7 @@ def indexed_pad(places: Callable[..., Any], reflects: bool) -> Row:
 
 
 def indexed_pad_backward(places: Callable[..., Any]) -> Row:
-    """The gradient of such a padding: an element gets that of all its copies."""
+    """Return the gradient of an indexed padding: an element gets the gradients of all its copies."""
 
     def row(grad_output: Any, self: Any, padding: Ints) -> Any:
         _, at = padded_places(places, self, padding)
@@ -305,7 +305,7 @@ function, explicit:
 
 
 def reordered(self: Any, split: Ints, order: Ints, shape: Ints) -> Any:
-    """A copy with the dimensions split, permuted and joined, in the memory format that the tensor suggests."""
+    """Return a copy with the dimensions split, permuted and joined, in the memory format that the tensor suggests."""
     return fresh(copy_(like_format(self, shape), self.reshape(split).permute(order).reshape(shape)))
 
 

@@ -23,7 +23,7 @@ from . import aliases, composites, operator, schemas
 
 
 def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -> Callable[..., None]:
-    """A check that refuses complex operands in an operator's own words."""
+    """Return a check that refuses complex operands in an operator's own words."""
 
     def refuse(promoted: DType, *args: Any) -> None:
         check(promoted.category != COMPLEX, message, error)
@@ -47,14 +47,14 @@ ALIASES = {
 
 
 def conj(x: Any) -> Any:
-    """The conjugate of a tensor or a number; a real one is returned as it is."""
+    """Return the conjugate of a tensor or a number; a real one itself."""
     if x.__class__ in TENSOR_TYPES:
         return complex_conj(x) if x._dtype.is_complex else x
     return x.conjugate()
 
 
 def not_implemented(what: str) -> Callable[[Any], Any]:
-    """The formula of a derivative that PyTorch refuses."""
+    """Return the formula of a derivative that PyTorch refuses."""
 
     def refuse(grad: Any) -> Any:
         raise NotImplementedError(f"the derivative for '{what}' is not implemented.")
@@ -174,21 +174,21 @@ class Division(Pointwise):
 
 
 def multiplied(grad: Any, other: Any) -> Any:
-    """The derivative of a product in one factor, given the other."""
+    """Return the derivative of a product with respect to one factor, given the other."""
     if other.__class__ not in TENSOR_TYPES and local.formula:
         return by_wrapped_number(mul, grad, other)
     return mul(grad, conj(other) if grad._dtype.is_complex else other)
 
 
 def divided(grad: Any, other: Any) -> Any:
-    """The derivative of a quotient in its dividend."""
+    """Return the derivative of a quotient with respect to its dividend."""
     if other.__class__ not in TENSOR_TYPES and local.formula:
         return by_wrapped_number(div, grad, other)
     return div(grad, conj(other) if grad._dtype.is_complex else other)
 
 
 def by_wrapped_number(operator: Callable[..., Any], grad: Any, number: Any) -> Any:
-    """An operator with a number that PyTorch keeps as a tensor, and therefore shows as one."""
+    """Call an operator with a number that PyTorch keeps as a tensor, and therefore shows as one."""
     local.formula = False
     try:
         return operator(grad, conj(number))
@@ -197,7 +197,7 @@ def by_wrapped_number(operator: Callable[..., Any], grad: Any, number: Any) -> A
 
 
 def by_tensor(grad: Any, self: Any, other: Any) -> Any:
-    """The derivative of a quotient in its divisor."""
+    """Return the derivative of a quotient with respect to its divisor."""
     return conj((self / other) / other).neg() * grad
 
 
@@ -232,7 +232,7 @@ function:
 
 
 def rounded_away(name: str) -> Callable[..., Any]:
-    """The derivative of a remainder in its divisor: minus the rounded quotient."""
+    """Return the derivative of a remainder with respect to its divisor: minus the rounded quotient."""
     def of_divisor(grad: Any, self: Any, other: Any) -> Any:
         quotient = div_mode(self, other, name)
         return -grad * quotient
@@ -290,14 +290,14 @@ def positive(self: Any) -> Any:
 
 
 def _log(number: Any) -> Any:
-    """The logarithm of a Python number, as C's."""
+    """Return the logarithm of a Python number, as C does."""
     if isinstance(number, complex):
         return cmath.log(number) if number else complex(-math.inf, 0)
     return math.log(number) if number > 0 else -math.inf if number == 0 else math.nan
 
 
 def zero_like(grad: Any) -> Any:
-    """A zero to choose where there is no gradient; a tensor, as in PyTorch, where somebody sees the operators."""
+    """Return a zero to choose where there is no gradient; under an observer a tensor, as in PyTorch."""
     return scalar_tensor(0.0, grad._dtype, None, grad._device) if is_seen(grad) else 0
 
 
@@ -519,7 +519,7 @@ function, method, in-place, out, exact dtype, no overlap:
 
 
 def rounding(name: str) -> Pointwise:
-    """A function that rounds; integers stay what they are."""
+    """Return the meta kernel of a function that rounds; integers stay as they are."""
     return Pointwise("default", 1, "real", f"{name}_vml_cpu",
                      check=refuse_complex(f"{name} is not supported for complex inputs"))
 
@@ -586,7 +586,7 @@ def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
 
 
 def opmath(dtype: DType) -> DType:
-    """The dtype in which the CPU computes."""
+    """Return the dtype in which the CPU computes."""
     return float32 if dtype.category == FLOATING and dtype.itemsize == 2 else dtype
 
 
@@ -683,7 +683,7 @@ def conj_physical_(self: Any) -> Any:
 
 
 def quotient_of(number: Any, tensor: Any) -> Any:
-    """``number / tensor``; as C++ computes it where somebody sees the operators."""
+    """Return ``number / tensor``; under an observer, as C++ computes it."""
     return fill_(empty_like(tensor), number).div_(tensor) if is_seen(tensor) else number / tensor
 
 
@@ -710,7 +710,7 @@ function, out, exact dtype, no overlap:
 
 
 def check_parts(promoted: DType, first: Any, second: Any) -> None:
-    """What ``complex`` and ``polar`` ask of their operands."""
+    """Check the operands of ``complex`` and ``polar``."""
     names = [NAMES[t._dtype.name] for t in (first, second)]
     for tensor in (first, second):
         check(tensor._dtype.is_floating_point and tensor._dtype.name != "bfloat16",

@@ -24,13 +24,13 @@ SIZES = {2: "two elements (height, width)", 3: "three elements (depth, height, w
 
 
 def like_format(self: Any, shape: Ints, dtype: Any = None) -> Spec:
-    """An output in the memory format that the input suggests."""
+    """Describe an output in the memory format that the input suggests."""
     order = suggested_order(tuple(self.shape), self._strides())
     return Spec(shape, dtype or self._dtype, suggested_strides(shape, order))
 
 
 def like_sample(self: Any, shape: Ints, dtype: Any = None) -> Spec:
-    """An output (C, D, H, W), whose channels lie last in memory where those of the input do."""
+    """Describe an output (C, D, H, W) whose channels lie last in memory if the input's do."""
     order = CHANNELS_LAST[5][1:]
     last = is_contiguous([self.shape[d - 1] for d in order], [self._strides()[d - 1] for d in order])
     made = ordered_strides((1, *shape), CHANNELS_LAST[5])[1:] if last and not self.is_contiguous() else None
@@ -82,7 +82,7 @@ def window(name: str, dims: int, kernel: Ints, stride: Ints, padding: Ints, dila
 
 
 def pooled(name: str, dims: int, self: Any, ceil_mode: bool, settings: list[Ints]) -> Ints:
-    """The shape of what a window makes of the last dimensions.
+    """Return the output shape of a window over the last dimensions.
 
     Raises:
         RuntimeError: if the input has other dimensions, or no window fits.
@@ -99,7 +99,7 @@ def pooled(name: str, dims: int, self: Any, ceil_mode: bool, settings: list[Ints
 
 
 def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
-    """A gradient: of the input's shape, in the memory format that it suggests."""
+    """Describe a gradient of the input's shape, in the memory format that the input suggests."""
     check(grad_output._dtype is self._dtype,
           lambda: f"expected dtype {NAMES[self._dtype.name]} for `grad_output` but got dtype "
                   f"{NAMES[grad_output._dtype.name]}")
@@ -107,7 +107,7 @@ def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
 
 
 def like_regions(name: str) -> Callable[..., Spec]:
-    """A gradient of adaptive pooling, which has to come from at least one region."""
+    """Return the meta kernel of a gradient of adaptive pooling, which has to come from at least one region."""
 
     def meta(grad_output: Any, self: Any, *rest: Any) -> Spec:
         check_filled(f"{name}_backward", "grad_output", tuple(grad_output.shape))
@@ -117,7 +117,7 @@ def like_regions(name: str) -> Callable[..., Spec]:
 
 
 def check_regions(name: str, dims: int, self: Any, output_size: Ints) -> Ints:
-    """The shape of what ``adaptive`` pooling makes."""
+    """Return the output shape of adaptive pooling, and check it."""
     check(len(output_size) == dims, lambda: f"{name}: output_size must be {dims}")
     shape = tuple(self.shape)
     check(len(shape) in (dims + 1, dims + 2),
@@ -130,7 +130,7 @@ def check_regions(name: str, dims: int, self: Any, output_size: Ints) -> Ints:
 
 
 def chosen(dims: int) -> Any:
-    """The elements at the places of the maxima: what a gradient of the gradient goes through."""
+    """Return the elements at the maxima's places: the gradient of the gradient."""
 
     def formula(grad: Any, indices: Any) -> Any:
         return grad.flatten(-dims).gather(-1, indices.flatten(-dims)).view(indices.shape)
@@ -143,7 +143,7 @@ def zeros(grad: Any, self_shape: Any) -> Any:
 
 
 def check_line(name: str, self: Any) -> None:
-    """A tensor (N, C, L) or (C, L)."""
+    """Check that a tensor is (N, C, L) or (C, L)."""
     check(self.dim() in (2, 3) and 0 not in self.shape[-2:],
           lambda: f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
                   f"{list(self.shape)}")
@@ -221,7 +221,7 @@ def max_pool1d(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = 
 
 
 def first_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The maxima without their places."""
+    """Return the maxima without their places."""
 
     def row(*args: Any) -> Any:
         return function(*args)[0]

@@ -23,7 +23,7 @@ Check = Callable[..., None]
 
 
 def filled(kernel: str, *categories: int) -> Check:
-    """The check of an operator that fills a tensor, of dtypes of these categories."""
+    """Return the check of an operator that fills a tensor, for dtypes of these categories."""
 
     def check_dtype(self: Any, *parameters: Any) -> None:
         check_takes(self._dtype.category in categories, kernel, self._dtype)
@@ -35,8 +35,8 @@ Options = Any  # what all factories take, and the memory format of a tensor like
 
 
 def drawn(fill: Callable[..., Any], first: float, second: float) -> dict[str, Callable[..., Any]]:
-    """The four forms of a factory that fills new memory by an operator with two parameters: of a size or like a tensor,
-    from the default generator or a given one.
+    """Return the four forms of a factory that fills new memory by an operator with two parameters: of a size or like a
+    tensor, from the default generator or a given one.
     """
 
     def by(make: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -134,7 +134,7 @@ def bounded_integers(self: Any, *bounds: Any) -> None:
 
 
 def continuous(name: str) -> Check:
-    """The check of a distribution of real numbers."""
+    """Return the check of a distribution of real numbers."""
 
     def check_dtype(self: Any, *parameters: Any) -> None:
         check(self._dtype.category == FLOATING, lambda: f"{name} distribution is a continuous probability "
@@ -151,7 +151,7 @@ def bernoulli_tensor(self: Any, p: Any, generator: Any = None) -> None:
 
 
 def sampled(check_dtype: Check) -> Callable[..., Spec]:
-    """The meta kernel of an operator whose output is like its input, given its check."""
+    """Return the meta kernel of an operator whose output is like its input, given its check."""
 
     def meta(self: Any, *parameters: Any) -> Spec:
         check_dtype(self)
@@ -226,7 +226,7 @@ def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Any:
 
 
 def scale_of(p: float, train: bool | None) -> float:
-    """What dropout multiplies the kept elements with."""
+    """Return the factor by which dropout multiplies the kept elements."""
     if train is False:
         return 1.0
     return 0.0 if p == 1 else 1.0 / (1.0 - p)
@@ -287,7 +287,7 @@ ALPHA = 1.7580993408473766  # SELU tends to -ALPHA for large negative numbers
 
 
 def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) -> Callable[..., Any]:
-    """A dropout: of elements or whole features, to zero or SELU's lowest value, anew or in place."""
+    """Return a dropout: of elements or whole features, to zero or SELU's lowest value, anew or in place."""
 
     def dropout(self: Any, p: float, train: bool) -> Any:
         check(0 <= p <= 1, lambda: f"dropout probability has to be between 0 and 1, but got {p:g}")

@@ -113,7 +113,7 @@ def packed_backward(step: Step, gates: Any, batch_sizes: Sequence[int], first: S
 
 
 def cells_of(params: Sequence[Any], has_biases: bool, projected: bool) -> list[Cell]:
-    """The weights by layer and direction."""
+    """Return the weights by layer and direction."""
     size = 2 + 2 * has_biases + projected
     check(len(params) % size == 0, "got an incorrect number of RNN parameters")
     cells = []
@@ -137,7 +137,7 @@ def check_together(input: Any, params: Sequence[Any], states: State) -> None:
 
 def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: State, params: Sequence[Any],
             has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> tuple[Any, ...]:
-    """The output of the last layer, and the last state of every layer and direction."""
+    """Return the output of the last layer, and the last state of every layer and direction."""
     check_together(input, params, states)
     projected = len(states) == 2 and states[0].size(2) != states[1].size(2)
     cells = cells_of(params, has_biases, projected)
@@ -166,7 +166,7 @@ def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: S
 
 
 def rows(step: Step) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The operators of a network of ``step``, for padded and for packed sequences."""
+    """Return the operators of a network of ``step``, for padded and for packed sequences."""
 
     def padded(input: Any, hx: Any, params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
                train: bool, bidirectional: bool, batch_first: bool) -> tuple[Any, ...]:
@@ -187,7 +187,7 @@ def rows(step: Step) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def single(step: Step) -> Callable[..., Any]:
-    """The operator of a single step of a cell with one state."""
+    """Return the operator of a single step of a cell with one state."""
 
     def cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
         weights = Cell(w_ih, w_hh, b_ih, b_hh)

@@ -30,14 +30,16 @@ Rule = Callable[..., DType]  # from the input, and the dtype asked for, to the o
 
 @remembered
 def reduced_shape(shape: Ints, dims: Ints, keepdim: bool) -> Ints:
-    """The shape that reducing these dimensions leaves."""
+    """Return the shape that reducing these dimensions leaves."""
     if keepdim:
         return tuple(1 if d in dims else n for d, n in enumerate(shape))
     return tuple(n for d, n in enumerate(shape) if d not in dims)
 
 
 def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
-    """The meta kernel of ``op(self, dim, keepdim, dtype)``; ``no_identity`` names one without a result for nothing."""
+    """Return the meta kernel of ``op(self, dim, keepdim, dtype)``; ``no_identity`` names an operator without a result
+    for empty inputs.
+    """
 
     def meta(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
         if no_identity:  # PyTorch then looks at the dimensions before it looks at the dtype
@@ -90,7 +92,7 @@ total, averages, truths = reduction(summed), reduction(averaged), reduction(trut
 
 
 def unbiased(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The overloads with ``unbiased`` of var, std and their like: corrections of 1 and 0."""
+    """Return the overloads with ``unbiased`` of var, std and their like: corrections of 1 and 0."""
     call = registry[f"{name}.correction"].call
 
     def along(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False) -> Any:
@@ -100,7 +102,7 @@ def unbiased(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def restored(x: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """A reduction's result with the reduced dimensions back, of size 1."""
+    """Return a reduction's result with the reduced dimensions back, of size 1."""
     if keepdim or not shape or (dim is None and x.ndim == 0):
         return x
     for d in sorted(wrap_dims(dim, len(shape))):
@@ -109,7 +111,7 @@ def restored(x: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def sum_backward(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The gradient of a sum: the same for all elements (ATen's ``sum_backward``)."""
+    """Return the gradient of a sum: equal for all elements (ATen's ``sum_backward``)."""
     return repeated(restored(grad, shape, dim, keepdim), shape)
 
 
@@ -207,12 +209,12 @@ function:
 
 
 def whole(meta: Callable[..., Any]) -> Callable[..., Any]:
-    """The same over all dimensions, for ``op(self, dtype)``."""
+    """Return the meta kernel of ``op(self, dtype)``, which reduces all dimensions."""
     return lambda self, dtype=None: meta(self, None, False, dtype)
 
 
 def real_dtype_of(name: str) -> Rule:
-    """A variance is real."""
+    """Return the rule that a variance is real."""
 
     def rule(self: Tensor, wanted: DType | None = None) -> DType:
         check(self._dtype.category >= FLOATING, lambda: f"{name} only support floating point and complex dtypes")
@@ -322,13 +324,15 @@ def std_grad(grad: Any, result: Any, self: Any, dim: Any, correction: Any, keepd
 
 
 def moments_grad(first: Any, grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
-    """What comes through the variance or deviation, and what comes through the mean."""
+    """Return the sum of the gradients through the variance (or deviation) and through the mean."""
     second = None if grad is None else mean_grad(grad, shape, dim, keepdim)
     return first if second is None else second if first is None else first + second
 
 
 def prod_grad(grad: Any, self: Any, dim: int) -> Any:
-    """The gradient times the product of all others: of those before times those behind, which zeros do not disturb."""
+    """Return the gradient times the product of all others: of the elements before times the elements behind, which
+    zeros do not disturb.
+    """
     if not self.ndim:
         return grad.clone()
     size = self.shape[dim]
@@ -382,7 +386,9 @@ function, method, out, exact dtype:
 
 
 def in_range_first(meta: Callable[..., Spec]) -> Callable[..., Spec]:
-    """The same where PyTorch looks at the range of all dimensions before it looks for repeated ones."""
+    """Return the meta kernel of ``reduction`` that checks the range of all dimensions before it looks for repeated
+    ones, as PyTorch's does.
+    """
 
     def checked(self: Any, dim: Any = None, keepdim: bool = False) -> Spec:
         for d in (dim,) if isinstance(dim, int) else dim or ():
@@ -393,7 +399,7 @@ def in_range_first(meta: Callable[..., Spec]) -> Callable[..., Spec]:
 
 
 def listed(meta: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for ``op(self, dim, keepdim)`` where an empty list of dimensions reduces none."""
+    """Return the meta kernel of ``op(self, dim, keepdim)`` where an empty list of dimensions reduces none."""
 
     def none_for_empty(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         return Spec(tuple(self.shape), meta(self).dtype) if dim == () else meta(self, dim, keepdim)
@@ -484,7 +490,7 @@ function, method, out, exact dtype:
 
 
 def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
-    """The meta kernel of ``op(self, dim, keepdim)`` that picks one of each line: its value and its index."""
+    """Return the meta kernel of ``op(self, dim, keepdim)`` that picks one of each line: its value and its index."""
 
     def meta(self: Any, dim: int = -1, keepdim: bool = False) -> tuple[Spec, Spec]:
         check_elements(name, self, dim)
@@ -495,7 +501,7 @@ def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
 
 
 def only(kernel: str, categories: Any) -> Rule:
-    """The dtype stays; ``kernel`` is named if its category is none of these and there is anything to do."""
+    """Return the rule that keeps the dtype; ``kernel`` is named for other categories, unless the input is empty."""
 
     def rule(self: Tensor, wanted: DType | None = None) -> DType:
         check_takes(self._dtype.category in categories or not self.numel(), kernel, self._dtype)
@@ -522,7 +528,7 @@ def meta_aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tu
 
 
 def extremum_grad(grad: Any, self: Any, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The gradient, spread evenly over all elements that are equal to the extremum."""
+    """Return the gradient, spread evenly over all elements that are equal to the extremum."""
     if dim is None:
         is_nan = self.isnan()
         both_nan = is_nan.logical_and(result.isnan())
@@ -548,7 +554,7 @@ def aminmax_grad(grads: Any, self: Any, results: Any, dim: Any, keepdim: bool) -
 
 
 def selection_grad(grad: Any, shape: Any, dim: int, indices: Any, keepdim: bool = True) -> Any:
-    """The gradient goes to the elements that were picked (ATen's ``value_selecting_reduction_backward``)."""
+    """Return the gradient at the elements that were picked (ATen's ``value_selecting_reduction_backward``)."""
     if not keepdim and shape:
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
     return grad.new_zeros(shape).scatter(dim, indices, grad)
@@ -633,7 +639,7 @@ def meta_linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: b
 
 
 def norm_grad(grad: Any, self: Any, p: Any, norm: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The gradient of the p-norm; where that is not differentiable, the subgradient that PyTorch takes."""
+    """Return the gradient of the p-norm; where that is not differentiable, the subgradient that PyTorch takes."""
     grad, norm = (restored(x, self.shape, dim, keepdim) for x in (grad, norm))
     if p == 0:
         return self * 0

@@ -26,7 +26,7 @@ from .shape import arange
 
 
 def check_sizes(dims: int, input_size: Ints, output_size: Ints) -> None:
-    """The sizes of images (N, C, ...), and of what they become."""
+    """Check the sizes of images (N, C, ...) before and after."""
     check(len(output_size) == dims,
           lambda: f"It is expected output_size equals to {dims}, but got size {len(output_size)}")
     check(len(input_size) == dims + 2,
@@ -68,7 +68,7 @@ def resample_backward(name: str, dims: int) -> Callable[..., Spec]:
 
 
 def by_factors(name: str) -> Callable[..., Any]:
-    """The overload ``vec`` of resampling: the size of the output, or by how much the input's is multiplied."""
+    """Return the overload ``vec`` of resampling, which takes the size of the output or the factors of the input's."""
     resample = registry[name].call
 
     def row(input: Any, output_size: Any, *settings: Any) -> Any:
@@ -86,8 +86,8 @@ def by_factors(name: str) -> Callable[..., Any]:
 
 
 def of_input(name: str) -> Any:
-    """The formula for the input: formulas are called by the names of what they need, and ATen's scales have other names
-    in each number of dimensions.
+    """Return the formula for the input. Formulas are called by the names of what they need, and ATen's scales have
+    other names in each number of dimensions.
     """
     back = registry[f"{name}_backward"]
     names = ",".join(parameter.name for parameter in registry[name].schema.parameters[2:])
@@ -202,8 +202,8 @@ def inside(x: Any, slope: Any, size: int, padding_mode: int, corners: bool) -> t
 
 
 def cubic_weights(t: Any) -> list[tuple[Any, Any]]:
-    """The weights of the four elements around places that lie ``t`` behind the second, and their slopes: Keys' cubic
-    convolution.
+    """Return the weights of the four elements around places that lie ``t`` behind the second, and their slopes: Keys'
+    cubic convolution.
     """
     a = -0.75
 
@@ -218,7 +218,7 @@ def cubic_weights(t: Any) -> list[tuple[Any, Any]]:
 
 
 def taps_of(coordinate: Any, size: int, mode: int, padding_mode: int, corners: bool) -> list[Tap]:
-    """What samples at these coordinates are made of, along one dimension."""
+    """Return the elements and weights of samples at these coordinates, along one dimension."""
     scale = (size - 1) / 2 if corners else size / 2
     x = (coordinate + 1) * scale if corners else ((coordinate + 1) * size - 1) / 2
     slope = coordinate.new_full(coordinate.shape, scale)
@@ -237,7 +237,7 @@ def taps_of(coordinate: Any, size: int, mode: int, padding_mode: int, corners: b
 
 
 def limited(place: Any, weight: Any, slope: Any, size: int) -> Tap:
-    """A tap that is zero where its place lies outside of the input."""
+    """Return a tap that is zero where its place lies outside of the input."""
     there = (place >= 0).logical_and(place <= size - 1)
     index = where(there, place, place * 0).to(int64)
     return Tap(index.masked_fill(there.logical_not(), 0), weight.masked_fill(there.logical_not(), 0),
@@ -307,7 +307,7 @@ def grid_sample(input: Any, grid: Any, interpolation_mode: int, padding_mode: in
 
 def grid_sample_backward(grad_output: Any, input: Any, grid: Any, interpolation_mode: int, padding_mode: int,
                          align_corners: bool, output_mask: Any) -> tuple[Any, Any]:
-    """The gradients of the input and of the grid, or those of them that ``output_mask`` says."""
+    """Return the gradients of the input and of the grid that ``output_mask`` asks for."""
     batch, channels, *size = input.shape
     dims, flat, grad = len(size), input.flatten(2), grad_output.flatten(2)
     to_input: Any = input.new_zeros(flat.shape) if output_mask[0] else None
@@ -357,7 +357,9 @@ function:
 
 
 def base_grid(theta: Any, size: Ints, align_corners: bool) -> Any:
-    """The coordinates of the elements of an image or a volume, with a one at the end: (elements, dimensions + 1)."""
+    """Return the coordinates of the elements of an image or a volume, with a one at the end: (elements, dimensions +
+    1).
+    """
     spatial = size[2:]
     columns = []
     for d in reversed(range(len(spatial))):

@@ -22,7 +22,7 @@ function, method, out, exact dtype:
 
 
 def accumulated(kernel: str) -> Callable[..., Spec]:
-    """The meta kernel of ``op(self, dim, dtype)``: dtypes as for sums, but there are no running bools."""
+    """Return the meta kernel of ``op(self, dim, dtype)``: dtypes as for sums, but there are no running bools."""
 
     def meta(self: Any, dim: int, dtype: DType | None = None) -> Spec:
         wrap_dim(dim, self.ndim)
@@ -39,7 +39,7 @@ def meta_logcumsumexp(self: Any, dim: int) -> Spec:
 
 
 def backwards(scan: Any, x: Any, dim: int) -> Any:
-    """A scan that starts at the other end."""
+    """Scan from the other end."""
     return scan(x.flip(dim), dim).flip(dim) if x.ndim else scan(x, dim)
 
 
@@ -52,7 +52,7 @@ def logcumsumexp(x: Any, dim: int) -> Any:
 
 
 def exclusive_cumprod(x: Any, dim: int) -> Any:
-    """The product of all elements before each one."""
+    """Return the product of all elements before each one."""
     size = x.shape[dim]
     if not size:
         return x
@@ -77,7 +77,7 @@ def cumprod_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
 
 
 def logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    """The gradient in logarithms, computed apart for the positive and the negative incoming gradients."""
+    """Return the gradient in logarithms, computed apart for the positive and the negative incoming gradients."""
     if not self.ndim or not self.numel():
         return grad
     if grad.is_complex():
@@ -106,7 +106,7 @@ function, method, out, exact dtype:
 
 
 def selection(kernel: str) -> Callable[..., tuple[Spec, Spec]]:
-    """The meta kernel of ``op(self, dim)`` that gives values and their indices."""
+    """Return the meta kernel of ``op(self, dim)`` that gives values and their indices."""
     supported = only(kernel, range(COMPLEX))
 
     def meta(self: Any, dim: int) -> tuple[Spec, Spec]:
@@ -176,14 +176,14 @@ def check_real_number(name: str, dx: Any) -> None:
 
 
 def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
-    """The elements along a dimension but the last, and but the first."""
+    """Return the elements along a dimension without the last, and without the first."""
     check_not_bool(name, y, x)
     size = y.size(dim)
     return y.narrow(dim, 0, max(size - 1, 0)), y.narrow(dim, min(size, 1), max(size - 1, 0))
 
 
 def steps(name: str, y: Any, x: Any, dim: int) -> Any:
-    """The distances of the points ``x`` along a dimension, in a shape that goes with ``y``."""
+    """Return the distances of the points ``x`` along a dimension, in a shape that broadcasts with ``y``."""
     if x.ndim == 1:
         check(x.shape[0] == y.size(dim), lambda: f"{name}: There must be one `x` value for each sample point")
         x = x.view([x.shape[0] if d == dim else 1 for d in range(y.ndim)])
@@ -283,13 +283,13 @@ def gradient_along(f: Any, dim: int, distance: Any, edge_order: int) -> Any:
 
 
 def one_sided(near: Any, far: Any) -> tuple[Any, Any, Any]:
-    """The weights of three points for the derivative at the first, by their distances."""
+    """Return the weights of three points for the derivative at the first, by their distances."""
     both = near + far
     return -(near + both) / (near * both), both / (near * far), -near / (far * both)
 
 
 def weighted(f: Any, dim: int, starts: tuple[int, ...], length: int, weights: tuple[Any, ...]) -> Any:
-    """The weighted sum of pieces along a dimension; those of weight 0 do not count."""
+    """Return the weighted sum of pieces along a dimension; pieces of weight 0 do not count."""
     parts = [weight * f.narrow(dim, start, length) for start, weight in zip(starts, weights, strict=True)
              if getattr(weight, "ndim", 0) or weight != 0]
     return sum(parts[1:], parts[0])

@@ -59,7 +59,7 @@ def meta_unique_dim(self: Any, dim: int, *flags: bool) -> Specs:
 
 
 def strides_in_front(shape: Ints, axis: int) -> Ints:
-    """The strides of a tensor that is contiguous if one dimension is moved to the front; plain, if empty."""
+    """Return the strides of a tensor that is contiguous if one dimension is moved to the front; plain, if empty."""
     if not shape[axis]:
         return contiguous_strides(shape)
     first, *others = contiguous_strides((shape[axis], *shape[:axis], *shape[axis + 1:]))
@@ -72,7 +72,7 @@ def meta_unique_consecutive(self: Any, return_inverse: bool = False, return_coun
 
 
 def asked_for(results: tuple[Any, Any, Any], return_inverse: bool, return_counts: bool) -> Any:
-    """The values, with what else was asked for."""
+    """Return the values, and the other results that were asked for."""
     values, inverse, counts = results
     extra = ((inverse,) if return_inverse else ()) + ((counts,) if return_counts else ())
     return (values, *extra) if extra else values

@@ -45,7 +45,8 @@ Layout = tuple[Ints, Ints]
 
 
 def joined(layouts: list[Layout], dim: int, dtype: DType) -> Spec:
-    """What ``cat`` makes of tensors of these shapes and strides; an empty one with one dimension goes with any shape.
+    """Return the specification of ``cat`` for tensors of these shapes and strides; an empty vector joins with any
+    shape.
 
     Raises:
         RuntimeError: if one has no dimensions, or the shapes differ in more than ``dim``.
@@ -121,7 +122,7 @@ def block_diag(tensors: list[Any]) -> Any:
 
 
 def real_if(grad: Any, dtype: Any) -> Any:
-    """A gradient's real part, for a real input."""
+    """Return a gradient's real part, for a real input."""
     return grad.real if grad.is_complex() and not dtype.is_complex else grad
 
 
@@ -286,7 +287,7 @@ def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
 
 
 def arange(like: Any, *bounds: int) -> Any:
-    """A range of integers on a tensor's device."""
+    """Return a range of integers on a tensor's device."""
     start, end = bounds if len(bounds) == 2 else (0, bounds[0])
     return arange_start_step(start, end, 1, int64, None, like._device)
 
@@ -596,7 +597,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 
 def repeat_grad(grad: Any, repeats: Any, shape: Any) -> Any:
-    """The sum over all copies."""
+    """Return the sum over all copies."""
     if 0 in repeats:
         return grad.new_zeros(shape)
     extra = len(repeats) - len(shape)

@@ -138,7 +138,7 @@ def check_quantile(self: Any, q: Any, dim: int | None, interpolation: str) -> in
 
 
 def ranked(self: Any, q: Any, axis: int | None, keepdim: bool, ignore_nan: bool) -> tuple[Any, Any]:
-    """The lines sorted along a last dimension, the others as in the output; the quantiles' ranks in them."""
+    """Return the lines sorted along a last dimension, the others as in the output, and the quantiles' ranks in them."""
     last = self.ndim - 1
     if axis is None or not self.ndim:
         line, others = self.flatten().sort()[0], (1,) * self.ndim if keepdim else ()

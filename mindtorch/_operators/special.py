@@ -111,7 +111,9 @@ def polygamma_(self: Any, n: int) -> Any:
 
 
 def log_times(function: Any, zero: Any) -> Any:
-    """The derivative of ``x * log(y)`` in x: 0 where x is 0 and y has no logarithm, infinite at y = ``zero``."""
+    """Return the derivative of ``x * log(y)`` with respect to x: 0 where x is 0 and y has no logarithm, infinite at y =
+    ``zero``.
+    """
 
     def formula(grad: Any, self: Any, other: Any) -> Any:
         if other.__class__ not in TENSOR_TYPES:
@@ -154,7 +156,7 @@ out:
 
 
 def same_floating(kernel: str) -> Callable[..., Spec]:
-    """The meta kernel of an operator on tensors of one dtype, float32 or float64, that are broadcast."""
+    """Return the meta kernel of an operator on tensors of one dtype, float32 or float64, that are broadcast."""
 
     def meta(first: Any, *others: Any) -> Spec:
         dtype = first._dtype

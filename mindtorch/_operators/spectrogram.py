@@ -41,7 +41,7 @@ def _check_window(function: str, signal: Any, window: Any, size: int) -> None:
 
 
 def _widened(window: Any, n_fft: int) -> Any:
-    """The window in the middle of zeros."""
+    """Return the window in the middle of zeros."""
     left = (n_fft - window.shape[0]) // 2
     return constant_pad_nd(window, (left, n_fft - window.shape[0] - left), 0)
 

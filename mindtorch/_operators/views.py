@@ -66,7 +66,7 @@ def split_along(name: str, least: int, axis: int) -> tuple[Row, Row]:
 
 
 def copy_of(name: str) -> Row:
-    """The ``*_copy`` of a view: contiguous, and of the same dtype. ``view_copy`` sees any layout in any shape."""
+    """Return the ``*_copy`` of a view: contiguous, and of its dtype. ``view_copy`` takes any layout to any shape."""
     call = registry["reshape" if name == "view" else name].call
 
     def row(*args: Any) -> Any:
@@ -95,7 +95,7 @@ operator only:
 
 
 def composite_unfold_backward(grad_in: Any, input_sizes: Ints, dim: int, size: int, step: int) -> Any:
-    """The gradient of ``unfold``: windows may overlap, and their elements add up."""
+    """Return the gradient of ``unfold``: windows may overlap, and their elements add up."""
     out = grad_in.new_zeros(input_sizes)
     windows = unfold(out, dim, size, step)
     for i in reversed(range(size)):  # which adds up an element's windows in their order
@@ -163,7 +163,7 @@ def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
 
 
 def view_backward(name: str) -> Row:
-    """The gradient of a view of ``input_sizes``: zeros, but for where the view is."""
+    """Return the gradient of a view of ``input_sizes``: zeros outside of the view."""
     call = registry[name].call
 
     def row(grad_output: Any, input_sizes: Ints, *args: Any) -> Any:
@@ -221,9 +221,9 @@ def positions(grad: Any, length: int) -> Any:
 
 def as_strided_grad(grad: Any, self_shape: Any, self_stride: Any, self_offset: int, size: Any, stride: Any,
                     storage_offset: int | None) -> Any:
-    """The gradient of ``as_strided`` for an input of this shape, stride and offset: put into a storage of zeros
-    through the view's layout, and seen through the input's. What the view shows several times adds up; what the input
-    shows several times is shared evenly among its places.
+    """Return the gradient of ``as_strided`` for an input of this shape, stride and offset. It is written through the
+    view's layout into a storage of zeros, and read through the input's. Elements that the view shows several times
+    add up; elements that the input shows several times share the gradient evenly.
     """
     if 0 in size or 0 in self_shape:
         return zero_(new_empty_strided(grad, self_shape, self_stride))
@@ -325,7 +325,7 @@ operator only:
 
 
 def transposed(name: str, conjugated: bool) -> Row:
-    """The last two dimensions exchanged, as ``Tensor.mT`` and, conjugated too, ``Tensor.mH`` do."""
+    """Exchange the last two dimensions, as ``Tensor.mT`` and, conjugated too, ``Tensor.mH`` do."""
 
     def row(self: Any) -> Any:
         check(self.dim() >= 2 or not self.dim(),
@@ -453,7 +453,7 @@ def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int = 0
 
 
 def split_grad(grads: Any, sizes: Any, dim: int, shape: Any) -> Any:
-    """The pieces' gradients joined, zeros for those that got none."""
+    """Return the pieces' gradients joined, zeros for pieces without one."""
     dim %= len(shape)
     known = next(g for g in grads if g is not None)
     pieces = [zeros((*shape[:dim], n, *shape[dim + 1:]), known._dtype, None, known._device) if g is None else g
@@ -462,7 +462,7 @@ def split_grad(grads: Any, sizes: Any, dim: int, shape: Any) -> Any:
 
 
 def piece_sizes(size: int, split_size: int) -> list[int]:
-    """The sizes of the pieces of a dimension."""
+    """Return the sizes of the pieces of a dimension."""
     step = max(split_size, 1)
     return [min(step, size - i) for i in range(0, max(size, 1), step)]
 
@@ -706,7 +706,7 @@ function, out, exact dtype, no overlap:
 
 
 def clone_preserve_strides(self: Any) -> Any:
-    """A copy of a tensor with all its storage, so that strides and offset stay; a plain one if it overlaps itself."""
+    """Copy a tensor with all its storage, which keeps strides and offset; copy it plainly if it overlaps itself."""
     shape, stride = self.shape, self._strides()
     if overlaps_itself(shape, stride):
         return clone(self)
@@ -715,7 +715,7 @@ def clone_preserve_strides(self: Any) -> Any:
 
 
 def scatter(name: str) -> Row:
-    """The ``*_scatter`` of a view: a copy of ``self`` in which ``src`` stands where the view is."""
+    """Return the ``*_scatter`` of a view: a copy of ``self`` with ``src`` in the view's place."""
     call = registry[name].call
 
     def row(self: Any, src: Any, *args: Any) -> Any:
@@ -738,7 +738,7 @@ def as_strided_scatter_grad(grad: Any, self_shape: Any, self_stride: Any, size: 
 
 
 def decomposed_scatter(view: Callable[..., Any]) -> Callable[..., Any]:
-    """A copy of a tensor in which another stands where a view of it is."""
+    """Return a copy of a tensor with another in a view's place."""
 
     def write(self: Any, src: Any, *args: Any) -> Any:
         out = self.clone()

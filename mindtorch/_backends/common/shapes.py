@@ -39,7 +39,7 @@ def places(size: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
 
 def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
                 output_padding: Ints) -> Ints:
-    """The spatial dimensions of a convolution's output."""
+    """Return the spatial dimensions of a convolution's output."""
     settings = zip(size, kernel, stride, padding, dilation, output_padding, strict=True)
     if transposed:
         return tuple((n - 1) * s - 2 * p + d * (k - 1) + o + 1 for n, k, s, p, d, o in settings)

@@ -49,7 +49,7 @@ class MetaBackend(Backend):
 
 
 def _describing(op: Operator, row: Any) -> Any:
-    """The kernel on meta tensors that an operator's row makes: tensors of what it says."""
+    """Return an operator's kernel on meta tensors: tensors of the specifications that its row returns."""
 
     def kernel(*args: Any) -> Any:
         specs = row(*args)

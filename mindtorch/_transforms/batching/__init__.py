@@ -1,12 +1,12 @@
-"""The Batched key: tensors that stand for one of a batch inside ``vmap``, and how operators run on all of it at once.
+"""The Batched key: tensors that stand for one element of a batch inside ``vmap``.
 
-A batched tensor has the shape, dtype and device of one element; its ``_batched`` names the tensor of the whole batch,
-which dimension of that counts the elements, and the ``Frame`` of the ``vmap`` that made it. In nested calls that tensor
-is itself batched, for the frames outside; a call is led down one frame at a time, the innermost first. History and
+A batched tensor has the shape, dtype and device of one element. Its ``_batched`` holds the tensor of the whole batch,
+the dimension that counts the elements, and the ``Frame`` of the ``vmap`` that made it. In nested calls that tensor is
+itself batched, for the frames outside; a call is led down one frame at a time, the innermost first. History and
 tangents belong to the tensor of the whole batch, below all frames: to autograd, ``vmap`` is what it calls.
 
-An operator runs on the batch by the rule that ``table`` names; a composite through the operators that it is written in;
-and any other once for each element, with PyTorch's warning. A rule sees each batch in front. ``vmap`` loads all of it.
+An operator runs on the batch by the rule in its family (``_operators``); a composite through the operators that it is
+written in; and any other once for each element, with PyTorch's warning. A rule sees each batch in front.
 """
 from __future__ import annotations
 

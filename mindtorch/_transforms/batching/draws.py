@@ -10,7 +10,7 @@ from .rules import aligned, each_element, each_result, is_tensor
 
 
 def at_random(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """What an operator that draws random numbers returns, or has written, for all elements.
+    """Draw or write random numbers for all elements.
 
     Raises:
         RuntimeError: where the ``randomness`` of ``vmap`` is 'error', or cannot be had.

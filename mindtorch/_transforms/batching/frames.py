@@ -33,7 +33,7 @@ class Frame:
 
     @contextmanager
     def entered(self) -> Iterator[Frame]:
-        """What is called in the block is called inside of this frame."""
+        """Make calls in the block run inside of this frame."""
         before = local.frames
         self.level = len(before) + local.transforms + 1
         set_local("frames", (*before, self))
@@ -44,7 +44,7 @@ class Frame:
 
     @contextmanager
     def left(self) -> Iterator[None]:
-        """What is called in the block is called outside of this frame."""
+        """Make calls in the block run outside of this frame."""
         frames = local.frames
         set_local("frames", frames[:frames.index(self)] if self in frames else frames)
         try:
@@ -53,10 +53,10 @@ class Frame:
             set_local("frames", frames)
 
     def through_rule(self, rule: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """What a user's rule, such as ``autograd.Function.vmap``, makes of the elements.
+        """Call a user's rule, such as ``autograd.Function.vmap``, for all elements.
 
-        It is told of the ``vmap`` and where the batch lies in each argument; it returns the results and where it lies
-        in these.
+        The rule takes the ``VmapInfo`` and the dimension of the batch in each argument; it returns the results and the
+        dimensions of the batch in them.
         """
         with self.left():
             results, dims = rule(VmapInfo(self.size, self.randomness), tuple([place(a, self) for a in args]),
@@ -80,7 +80,7 @@ def place(value: Any, frame: Frame) -> Any:
 
 
 def whole(value: Any, frame: Frame) -> Any:
-    """A value with all its elements of this frame, where ``place`` says."""
+    """Return a value with all its elements of this frame, which lie where ``place`` returns."""
     if isinstance(value, (tuple, list)):
         return type(value)([whole(item, frame) for item in value])
     return value if place(value, frame) is None else value._batched[0]
@@ -102,7 +102,7 @@ def batched(value: Any, dim: int, frame: Frame) -> Tensor:
 
 
 def moved(value: Any, source: int, target: int) -> Any:
-    """A tensor with one dimension in another place."""
+    """Return a tensor with one dimension in another place."""
     if source == target:
         return value
     order = [d for d in range(value.ndim) if d != source]

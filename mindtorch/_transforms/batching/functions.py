@@ -34,7 +34,7 @@ class Context:
 
 
 def generated_rule(function: type[Function]) -> Callable[..., Any]:
-    """The static method ``vmap`` of a Function whose own methods run on a batch as on one element."""
+    """Return the static method ``vmap`` of a Function whose own methods run on a batch as on one element."""
 
     def rule(info: VmapInfo, in_dims: tuple[Any, ...], *args: Any) -> Any:
         frame = Frame(info.batch_size, info.randomness)
@@ -78,7 +78,7 @@ def generated_rule(function: type[Function]) -> Callable[..., Any]:
                           moved(filled(t, frame), 0, d) for t, d in zip(found, out_dims, strict=True)])
 
         def gradient(value: Any, dim: Any) -> Any:
-            """The gradient of an input in which the elements lie along ``dim``, or that all of them share."""
+            """Return the gradient of an input in which the elements lie along ``dim``, or that all of them share."""
             if not is_tensor(value):
                 return value
             found = filled(value, frame)

@@ -15,7 +15,7 @@ from .rules import Rule, by_element, each_result, filled_like, pointwise, with_o
 
 
 def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
-    """The Batched key: run an operator on all elements of the innermost frame."""
+    """Run an operator on all elements of the innermost frame (the Batched key)."""
     backend = keys & BACKENDS or CPU
     kernel = op.kernel(backend & -backend)
     is_random = op.family == "random" and not op.packet.endswith("_backward")
@@ -57,13 +57,14 @@ IN_PLACE_VIEWS = ("squeeze_", "squeeze_.dim", "squeeze_.dims", "t_", "transpose_
 
 
 def registered(function: Callable[..., Any]) -> Rule:
-    """The rule that a user's function makes: it takes ``VmapInfo``, the dimension of the batch in each argument, which
-    is None where there is none, and the arguments; it returns the results and the dimensions of the batch in them.
+    """Return the rule of a user's function. The function takes ``VmapInfo``, the dimension of the batch in each
+    argument (None where there is none), and the arguments; it returns the results and the dimensions of the batch in
+    them.
     """
     return lambda op, frame, args: each_result(frame.through_rule(function, args),
                                                lambda t: lowered(filled_like(t, frame), frame))
 
 
 def wrapped(result: Any, frame: Frame) -> Any:
-    """What a rule computed for all elements, in front, as batched tensors."""
+    """Wrap a rule's results for all elements, which lie in front, as batched tensors."""
     return each_result(result, lambda t: batched(t, 0, frame))

@@ -22,7 +22,7 @@ Rule = Callable[[Operator, Frame, tuple[Any, ...]], Any]
 # -- the fallback: one call for each element ---------------------------------------------------------------------------
 
 def by_element(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """The visible fallback: one call for each element."""
+    """Call the operator once for each element: the visible fallback."""
     warnings.warn("There is a performance drop because we have not yet implemented the batching rule for "
                   f"aten::{op.name}. Please file us an issue on GitHub so that we can prioritize its implementation.",
                   UserWarning, stacklevel=3)
@@ -65,7 +65,7 @@ def like(result: Any, items: list[Any]) -> Any:
 
 
 def each_result(result: Any, function: Callable[[Any], Any]) -> Any:
-    """A function of each tensor among the results."""
+    """Apply a function to each tensor among the results."""
     if is_tensor(result):
         return function(result)
     return like(result, [function(item) if is_tensor(item) else item for item in result])
@@ -77,7 +77,9 @@ def with_defaults(op: Operator, args: tuple[Any, ...]) -> list[Any]:
 
 
 def aligned(value: Any, ndim: int, frame: Frame) -> Any:
-    """A batched operand with its elements in front, behind them dimensions of size 1 up to ``ndim``; others as is."""
+    """Return a batched operand with its elements in front, then dimensions of size 1 up to ``ndim``; others as they
+    are.
+    """
     if not is_batched(value, frame):
         return value
     whole = lowered(value, frame)
@@ -86,7 +88,7 @@ def aligned(value: Any, ndim: int, frame: Frame) -> Any:
 
 
 def filled_like(value: Any, frame: Frame) -> Any:
-    """A tensor, batched in this frame."""
+    """Return a tensor, batched in this frame."""
     return value if is_batched(value, frame) else batched(filled(value, frame), 0, frame)
 
 
@@ -129,7 +131,7 @@ def along_dimensions(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
 
 
 def shifted(dim: Any, ndim: int, empty_is_all: bool = True) -> Any:
-    """A dimension, or several, of one element as those of the whole batch."""
+    """Return a dimension, or several, of one element as dimensions of the whole batch."""
     if dim is None or (dim == () and empty_is_all):
         return tuple(range(1, ndim + 1))
     if isinstance(dim, int):
@@ -138,7 +140,7 @@ def shifted(dim: Any, ndim: int, empty_is_all: bool = True) -> Any:
 
 
 def over_all(name: str) -> Rule:
-    """A reduction over all dimensions, by the operator that takes them."""
+    """Return the rule of a reduction over all dimensions, by the operator that takes them."""
 
     def rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
         whole = lowered(args[0], frame)
@@ -151,7 +153,9 @@ def over_all(name: str) -> Rule:
 
 
 def flat(name: str = "", values: bool = False) -> Rule:
-    """A reduction over all dimensions, where the operator ``name`` reduces one; of its results, the values."""
+    """Return the rule of a reduction over all dimensions, where the operator ``name`` reduces one; with ``values``, it
+    returns only the values.
+    """
 
     def rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
         given = with_defaults(op, args)
@@ -185,7 +189,7 @@ def with_size(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
 
 
 def as_it_is(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """An operator that treats all elements alike."""
+    """Call an operator that treats all elements alike."""
     return op.call(lowered(args[0], frame), *args[1:])
 
 
@@ -222,7 +226,9 @@ def is_vector(left: Any, right: Any) -> bool:
 
 
 def composed(function: Callable[..., Any]) -> Rule:
-    """An operator that is written in others, which have rules; an in-place form is written afterwards."""
+    """Return the rule of an operator that is written in others, which have rules; an in-place form is written
+    afterwards.
+    """
 
     def rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
         result = function(*args)
@@ -263,8 +269,7 @@ def unbatchable(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
 
 
 def with_own_self(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that may write what others of its arguments have to a copy of its first: that is batched as they are.
-    """
+    """Return a function that may write batched arguments into a copy of its first, which is batched as they are."""
 
     def call(self: Any, *args: Any) -> Any:
         found = {t._batched[2] for t in tensors_of(args) if t._keys & BATCHED}
@@ -283,10 +288,10 @@ def per_channel(value: Any, ndim: int) -> Any:
 
 
 def beside(value: Any, frame: Frame) -> Any:
-    """The elements' channels beside each other: ``[N, elements * C, ...]``."""
+    """Return the elements' channels beside each other: ``[N, elements * C, ...]``."""
     return moved(filled(value, frame), 0, 1).flatten(1, 2)
 
 
 def apart(value: Any, frame: Frame) -> Any:
-    """The elements in front again, whose channels are beside each other."""
+    """Return the elements in front again, given their channels beside each other."""
     return moved(value.unflatten(1, (frame.size, value.shape[1] // frame.size)), 1, 0)
