@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from .registry import OpRegistry
 
 #: Families some of whose kernels stand in modules of other names, too.
-ALSO_IN = {"special": ("reparameterization",), "foreach": ("optim",), "padding": ("shape",)}
+ALSO_IN = {"special": ("reparameterization",), "foreach": ("optim",), "padding": ("shape",),
+           "solvers": ("factorizations",)}
 
 
 class FamilyTable(MutableMapping[str, Any]):
