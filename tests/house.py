@@ -15,9 +15,7 @@ PACKAGE = "mindtorch"
 
 
 class Room(NamedTuple):
-    """Modules and packages that stand at one height, by their names below ``mindtorch``; what is there, and what goes
-    there.
-    """
+    """Modules and packages at one height, by their names below ``mindtorch``, with their contents and usual changes."""
 
     parts: str
     holds: str
@@ -25,40 +23,41 @@ class Room(NamedTuple):
 
 
 HOUSE = (
-    Room("_base _dtype _device", "what everything stands on: dtypes, devices, sizes, strides; errors and their facts; "
-         "locks, interrupts; `Backend`, what a kind of device provides; `loops`, which numba compiles",
+    Room("_base _dtype _device", "dtypes, devices, sizes, strides; errors and their facts; locks, interrupts; "
+         "`Backend`, the interface of a kind of device; `loops`, which numba compiles",
          "a dtype, a rule of strides, a check that many operators make"),
     Room("_storage", "the memory under tensors", "a kind of storage"),
     Room("_dispatch", "operators and their schemas, dispatch keys, the dispatcher, binding of arguments, observers, "
          "pipeline mode", "a dispatch key: `keys.py`"),
-    Room("_autograd", "graph, engine, grad modes, views in the graph", "what backward does with a graph"),
-    Room("_tensor", "the tensor, what Python takes of its values, its printing", "what every tensor knows of itself"),
+    Room("_autograd", "graph, engine, grad modes, views in the graph", "a rule of the backward pass"),
+    Room("_tensor", "the tensor, its values in Python, its printing", "an attribute of every tensor"),
     Room("_backends.random _backends.common", "generators that draw PyTorch's random numbers; promotion, copies, "
          "views, in-place and `out=` forms: the same on every device", "a view: `common/view/`"),
     Room("_backends.meta", "tensors without data", "a rule of the meta device"),
-    Room("_backends.cpu", "kernels as functions of NumPy arrays; fast paths of what is small",
+    Room("_backends.cpu", "kernels as functions of NumPy arrays; fast paths for small arrays",
          "a kernel: `ops/<family>.py`; its fast path: `fast_paths/<family>.py`"),
-    Room("_backends.npu", "Ascend NPUs through CANN: `signatures` are those in C, `ops` the kernels, "
-         "`simulator` the device", "a row in `signatures/`, a row in `ops/`"),
+    Room("_backends.npu", "Ascend NPUs through CANN: C `signatures`, kernels (`ops`), a simulated device "
+         "(`simulator`)", "a row in `signatures/`, a row in `ops/`"),
     Room("_creation _backends.ascend", "tensors from sizes, numbers, sequences, arrays, random numbers, and from other "
          "tensors (`to`)", "a factory"),
-    Room("_utils _methods", "the functions and methods that users call: `x[...]`, pickling, settings, and all that are "
-         "made from schemas", "a function that is more than an operator"),
-    Room("_transforms", "derivatives of functions in both modes; `vmap`, with `batching`: how operators run on all "
-         "elements of a batch", "a function of functions"),
-    Room("_operators", "what each operator is: schema, outputs, composite, derivative, batching rule, autocast policy",
+    Room("_utils _methods", "functions and methods of users: `x[...]`, pickling, settings, and those made from schemas",
+         "a function that is more than an operator"),
+    Room("_transforms", "derivatives of functions in both modes; `vmap`, and in `batching` its engine",
+         "a function of functions"),
+    Room("_operators", "the definition of each operator: schema, outputs, composite, derivative, batching rule, "
+         "autocast policy",
          "an operator: `<family>.py`"),
-    Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
+    Room("_wiring", "the order in which kernels are looked up, and the meaning of each dispatch key",
          "a new key, a new device"),
     Room("__config__ __future__ _C accelerator amp backends cpu cuda fft functional hub jit library linalg masked mps "
          "npu onnx overrides quasirandom random signal special testing torch_version types version xpu",
          "PyTorch's smaller namespaces, each under PyTorch's name", "a function that is more than an operator"),
-    Room("distributed._collectives", "processes that compute together: the thread that talks to MPI, collectives as a "
-         "table", "a collective: a row of `table.py`, and its function in `operations.py`"),
+    Room("distributed._collectives", "processes that compute together: a thread for MPI, collectives as a table",
+         "a collective: a row of `table.py`, and its function in `operations.py`"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
     Room("_compile compiler _dynamo", "`torch.compile`: calls recorded, guarded, optimised, and printed as the Python "
-         "that runs", "an optimisation: `passes.py`; how an operator is written in a fused kernel: `kernels.py`"),
+         "that runs", "an optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
     Room("func optim distributions", "`torch.func`; optimizers, schedules of learning rates; distributions, their "
          "divergences, transforms and constraints", "an optimizer: its rule, in a module of its name; a distribution"),
     Room("distributed", "`torch.distributed`: collectives, and modules and optimizers that are spread over processes",
@@ -66,10 +65,10 @@ HOUSE = (
     Room("profiler multiprocessing utils", "operators counted and timed; tensors sent to other processes; datasets, "
          "samplers, the loader and its workers", "a column of a profile; a sampler, a dataset: `data/`"),
     Room("serialization storage", "`torch.save` and `torch.load`: archives, names, the unpickler that runs nothing",
-         "what a file may hold: `weights_only.py`"),
+         "a type that files may hold: `weights_only.py`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",
-         "what a picture says"),
-    Room("viz widgets", "HTML, SVG and text of facts; pictures that move", "how a picture looks; a widget"),
+         "the content of a picture"),
+    Room("viz widgets", "HTML, SVG and text of facts; pictures that move", "the look of a picture; a widget"),
     Room("course", "the course: predictions, labs and their checks, readers' parts in the running library, releases "
          "and grades", "a lesson: `lessons/<name>.py`, and its notebook"),
     Room("_run __main__", "the command line, `import torch` as mindtorch, processes that are launched together, "
