@@ -196,12 +196,12 @@ def converter(parameter: Parameter) -> Callable[[Any, Handles], Any]:
 
 
 def key_of(value: Any) -> Any:
-    """Return a key that distinguishes two values if any kernel does: dtype, sizes and strides of a tensor, the type of
-    a number, the sign of a zero.
+    """Return a key that distinguishes two values if any kernel does: by a tensor's layout, the type of a number, the
+    sign of a zero.
     """
     kind = value.__class__
     if kind in TENSOR_TYPES:
-        return value._dtype, value.shape, value._strides()
+        return value._layout or value._layout_of_plans()
     if kind is list or kind is tuple:
         return kind, *map(key_of, value)
     return kind, repr(value) if kind is complex or (kind is float and not value) else value

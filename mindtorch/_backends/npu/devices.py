@@ -11,7 +11,7 @@ from .acl_loader import toolkit_homes
 from .allocator import allocator_of, memory_info
 from .errors import check
 from .runtime import get_runtime, runtimes, thread
-from .streams import device_index
+from .streams import DeviceLike, device_index
 
 
 def is_available() -> bool:
@@ -47,7 +47,7 @@ def current_device() -> int:
     return thread.device
 
 
-def set_device(device: Any) -> None:
+def set_device(device: DeviceLike) -> None:
     """Make a device this thread's current one (``torch.cuda.set_device``).
 
     Raises:
@@ -61,7 +61,7 @@ def set_device(device: Any) -> None:
 class device:
     """A block in which a device is this thread's current one (``torch.cuda.device``)."""
 
-    def __init__(self, device: Any):
+    def __init__(self, device: DeviceLike):
         self.idx = device_index(device)
         self._before = -1
 
@@ -75,14 +75,14 @@ class device:
         thread.device = self._before
 
 
-def get_device_name(device: Any = None) -> str:
+def get_device_name(device: DeviceLike = None) -> str:
     """Return the device's name, which says so if it is simulated (``torch.cuda.get_device_name``)."""
     get_runtime(device_index(device))
     name = str(runtime.acl.get_soc_name())
     return name if not provider.load().simulated or "simulat" in name else f"{name} (simulated)"
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: DeviceLike = None) -> None:
     """Wait for all streams of a device (``torch.cuda.synchronize``).
 
     Raises:
@@ -91,7 +91,7 @@ def synchronize(device: Any = None) -> None:
     get_runtime(device_index(device)).synchronize_device()
 
 
-def restart_device(device: Any = None) -> None:
+def restart_device(device: DeviceLike = None) -> None:
     """Give a device new streams after an operator failed, for in the failure mode "stop" all of its streams have
     stopped, and take nothing more (``torch_npu.npu.restart_device``). Streams are the same objects as before, empty;
     values that had been computed stay; reading any other is an error. Another thread that puts work into the old
@@ -117,32 +117,32 @@ def _model_dir() -> str | None:
 
 # -- memory ----------------------------------------------------------------------------------------------------------
 
-def memory_stats(device: Any = None) -> dict[str, int]:
+def memory_stats(device: DeviceLike = None) -> dict[str, int]:
     """Return the caching allocator's counts under PyTorch's names, in bytes or blocks (``torch.cuda.memory_stats``)."""
     return allocator_of(get_runtime(device_index(device))).statistics()
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: DeviceLike = None) -> int:
     """Return the bytes in blocks that are in use (``torch.cuda.memory_allocated``)."""
     return memory_stats(device)["allocated_bytes.all.current"]
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: DeviceLike = None) -> int:
     """Return the most bytes in use at once since ``reset_peak_memory_stats`` (``torch.cuda.max_memory_allocated``)."""
     return memory_stats(device)["allocated_bytes.all.peak"]
 
 
-def memory_reserved(device: Any = None) -> int:
+def memory_reserved(device: DeviceLike = None) -> int:
     """Return the bytes taken from the device, in use or cached (``torch.cuda.memory_reserved``)."""
     return memory_stats(device)["reserved_bytes.all.current"]
 
 
-def max_memory_reserved(device: Any = None) -> int:
+def max_memory_reserved(device: DeviceLike = None) -> int:
     """Return the most bytes taken from the device at once (``torch.cuda.max_memory_reserved``)."""
     return memory_stats(device)["reserved_bytes.all.peak"]
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:
+def reset_peak_memory_stats(device: DeviceLike = None) -> None:
     """Count the peaks anew from now (``torch.cuda.reset_peak_memory_stats``)."""
     allocator_of(get_runtime(device_index(device))).reset_peaks()
 
@@ -153,11 +153,11 @@ def empty_cache() -> None:
         allocator_of(found).empty_cache()
 
 
-def mem_get_info(device: Any = None) -> tuple[int, int]:
+def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
     """Return the free and the total memory of the device in bytes (``torch.cuda.mem_get_info``)."""
     return memory_info(get_runtime(device_index(device)))
 
 
-def get_device_properties(device: Any = None) -> dict[str, Any]:
+def get_device_properties(device: DeviceLike = None) -> dict[str, Any]:
     """Return the name of a device and its total memory in bytes (``torch.cuda.get_device_properties``)."""
     return {"name": get_device_name(device), "total_memory": mem_get_info(device)[1]}

@@ -3,8 +3,6 @@
 """
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._device import device as Device, resolve_device
@@ -13,6 +11,7 @@ from ..._tensor import Tensor, from_array
 from ..random.default import default_generator, device_seeders
 from ..random.generator import Generator, kinds
 from .runtime import thread
+from .streams import DeviceLike
 
 
 class NpuGenerator(Generator):
@@ -86,14 +85,14 @@ def initial_seed() -> int:
     return generator_of(thread.device).initial_seed()
 
 
-def get_rng_state(device: Any = "npu") -> Tensor:
+def get_rng_state(device: DeviceLike = "npu") -> Tensor:
     """Return the state of a device's generator, seed and offset, as uint8 of shape (16,)
     (``torch.cuda.get_rng_state``).
     """
     return generator_of(resolve_device(device).index or 0).get_state()
 
 
-def set_rng_state(new_state: Tensor, device: Any = "npu") -> None:
+def set_rng_state(new_state: Tensor, device: DeviceLike = "npu") -> None:
     """Continue a device's generator from a state of ``get_rng_state`` (``torch.cuda.set_rng_state``).
 
     Raises:

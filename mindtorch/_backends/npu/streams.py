@@ -15,8 +15,11 @@ from .errors import check
 from .queues import Queue, end
 from .runtime import current_queue, get_runtime, thread
 
+#: A device, its name, or its index; None: the current one.
+DeviceLike = Device | str | int | None
 
-def device_index(device: Any = None) -> int:
+
+def device_index(device: DeviceLike = None) -> int:
     """Return the index that a device argument means: an int, a device or its name, or None for the current one. Raises
     ValueError if the device is not an NPU.
     """
@@ -37,7 +40,7 @@ class Stream(streams.Stream):
     destroyed, once what is in it has run.
     """
 
-    def __init__(self, device: Any = None, priority: int = 0, *, _queue: Queue | None = None):
+    def __init__(self, device: DeviceLike = None, priority: int = 0, *, _queue: Queue | None = None):
         self.queue = _queue or get_runtime(device_index(device)).new_queue(priority)
         if _queue is None:  # not destroyed at its end: the collector may run in any thread, and must not wait
             self.queue.end = end(self, self.queue.runtime.abandoned.append, self.queue)
@@ -131,12 +134,12 @@ class _Entered(threading.local):
 _entered = _Entered()
 
 
-def default_stream(device: Any = None) -> Stream:
+def default_stream(device: DeviceLike = None) -> Stream:
     """Return the stream that a thread works on until it chooses another one (``torch.cuda.default_stream``)."""
     return Stream(_queue=get_runtime(device_index(device)).queue)
 
 
-def current_stream(device: Any = None) -> Stream:
+def current_stream(device: DeviceLike = None) -> Stream:
     """Return the stream that this thread works on (``torch.cuda.current_stream``)."""
     return Stream(_queue=current_queue(device_index(device)))
 

@@ -2,19 +2,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ...._base.layout import Spec
+from ...._tensor import Tensor
 from . import ACLNN_CALLS
 from .pointwise import named
 from .row import Aclnn, Call, Each
 
 
-def gelu(self: Any, approximate: str, out: Any) -> Iterator[Call]:
+def gelu(self: Tensor, approximate: str, out: Tensor) -> Iterator[Call]:
     yield ("aclnnGelu", (self, out)) if approximate == "none" else ("aclnnGeluV2", (self, 1, out))
 
 
-def gelu_backward(grad: Any, self: Any, approximate: str, out: Any) -> Iterator[Call]:
+def gelu_backward(grad: Tensor, self: Tensor, approximate: str, out: Tensor) -> Iterator[Call]:
     yield (("aclnnGeluBackward", (grad, self, out)) if approximate == "none"
            else ("aclnnGeluBackwardV2", (grad, self, approximate, out)))
 

@@ -8,6 +8,7 @@ from math import sqrt
 from typing import Any
 
 from ...._dtype import bfloat16, bool_, float16, float32
+from ...._tensor import Tensor
 from . import ACLNN_CALLS
 from .row import Call, Each
 
@@ -22,7 +23,7 @@ COPIES = 8
 MOST_HEADS, MOST_WIDTH = 256, 512
 
 
-def fits(query: Any, key: Any, value: Any, seen: Any, *rest: Any) -> bool:
+def fits(query: Tensor, key: Tensor, value: Tensor, seen: Any, *rest: Any) -> bool:
     """Return whether op-plugin would have aclnnFlashAttentionScore take these, as far as it differs from the CPU's
     kernel: its masks are boolean, and the rows of float32 come in groups of four.
     """
@@ -31,14 +32,14 @@ def fits(query: Any, key: Any, value: Any, seen: Any, *rest: Any) -> bool:
             and heads <= MOST_HEADS and width <= MOST_WIDTH and not (query._dtype is float32 and width % 4))
 
 
-def is_long(query: Any, key: Any) -> bool:
+def is_long(query: Tensor, key: Tensor) -> bool:
     """Return whether a mask of the scores would be larger than that of the code ``CAUSAL``: CANN's page of the operator
     advises to give the mask itself where it is smaller.
     """
     return max(query.shape[2], key.shape[2]) > CAUSAL_MASK
 
 
-def mask_of(query: Any, key: Any, seen: Any, causal: bool) -> Any:
+def mask_of(query: Tensor, key: Tensor, seen: Any, causal: bool) -> Any:
     """Return the mask of what is hidden, None without one: two-dimensional where ACLNN takes that, else of the scores'
     shape.
     """
@@ -53,14 +54,14 @@ def mask_of(query: Any, key: Any, seen: Any, causal: bool) -> Any:
     return seen.logical_not()
 
 
-def settings(query: Any, key: Any, seen: Any, causal: bool, scale: float | None) -> tuple[Any, ...]:
+def settings(query: Tensor, key: Tensor, seen: Any, causal: bool, scale: float | None) -> tuple[Any, ...]:
     precise = EMPTY_ROWS if seen is not None and query.shape[2] > 1 else 0
     return (1 / sqrt(query.shape[3]) if scale is None else scale, 1.0, UNBOUNDED, 0 if causal else UNBOUNDED,
             query.shape[1], "BNSD", precise, CAUSAL if causal and is_long(query, key) else 0)
 
 
-def attention(query: Any, key: Any, value: Any, seen: Any, dropout_p: float, causal: bool, debug: bool,
-              scale: float | None, out: Any, logsumexp: Any, *rest: Any) -> Iterator[Call]:
+def attention(query: Tensor, key: Tensor, value: Tensor, seen: Any, dropout_p: float, causal: bool, debug: bool,
+              scale: float | None, out: Tensor, logsumexp: Any, *rest: Any) -> Iterator[Call]:
     """ACLNN gives the maxima and the sums of the rows of scores, where ATen has the logarithms."""
     most, total = (query.new_empty((*query.shape[:3], COPIES), dtype=float32) for _ in range(2))
     yield "aclnnFlashAttentionScore", (
@@ -70,9 +71,9 @@ def attention(query: Any, key: Any, value: Any, seen: Any, dropout_p: float, cau
     yield "aclnnAdd", (logsumexp, most.select(-1, 0), 1, logsumexp)
 
 
-def attention_backward(grad: Any, query: Any, key: Any, value: Any, seen: Any, wanted: Any, out: Any, logsumexp: Any,
-                       cum_seq_q: None, cum_seq_k: None, max_q: int, max_k: int, dropout_p: float, causal: bool,
-                       seed: None, offset: None, scale: float | None, *grads: Any) -> Iterator[Call]:
+def attention_backward(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, seen: Any, wanted: Any, out: Tensor,
+                       logsumexp: Any, cum_seq_q: None, cum_seq_k: None, max_q: int, max_k: int, dropout_p: float,
+                       causal: bool, seed: None, offset: None, scale: float | None, *grads: Any) -> Iterator[Call]:
     """Weights are exp(score - maximum) / sum, and so the logarithm of the sum is a maximum with the sum 1."""
     rows = (*query.shape[:3], COPIES)
     yield "aclnnFlashAttentionScoreGrad", (

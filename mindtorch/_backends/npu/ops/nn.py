@@ -4,21 +4,22 @@ from __future__ import annotations
 from typing import Any
 
 from ...._dtype import finfo, float32
+from ...._tensor import Tensor
 from . import ACLNN_CALLS
 from .pointwise import named
 from .row import Aclnn
 
 
-def weights(self: Any, weight: Any) -> Any:
+def weights(self: Tensor, weight: Any) -> Any:
     """Return the weights of the classes: ones if there are none, since ACLNN requires them."""
     return self.new_ones(self.shape[1 if self.ndim > 1 else 0]) if weight is None else weight
 
 
-def nll_loss(self: Any, target: Any, weight: Any, *rest: Any) -> tuple[Any, ...]:
+def nll_loss(self: Tensor, target: Tensor, weight: Any, *rest: Any) -> tuple[Any, ...]:
     return self, target, weights(self, weight), *rest
 
 
-def nll_loss_backward(grad: Any, *args: Any) -> tuple[Any, ...]:
+def nll_loss_backward(grad: Tensor, *args: Any) -> tuple[Any, ...]:
     return grad, *nll_loss(*args)
 
 
@@ -54,7 +55,7 @@ def same_dtypes(*tensors: Any) -> bool:
     return len({tensor._dtype for tensor in tensors if tensor is not None}) == 1
 
 
-def rms_norm(input: Any, shape: Any, weight: Any, eps: float | None, out: Any) -> tuple[Any, ...]:
+def rms_norm(input: Tensor, shape: Any, weight: Any, eps: float | None, out: Tensor) -> tuple[Any, ...]:
     """ACLNN needs weights, and a place for what the backward would need."""
     outer = tuple(input.shape[: input.ndim - len(shape)])
     rstd = input.new_empty((*outer, *(1,) * len(shape)), dtype=float32)

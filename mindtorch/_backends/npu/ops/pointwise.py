@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 from ...._dtype import DType, finfo, float32, float64
+from ...._tensor import Tensor
 from . import ACLNN_CALLS
 from .row import Aclnn, Call, Each
 
@@ -18,7 +19,7 @@ def is_tensor(*values: Any) -> bool:
     return all(hasattr(value, "_keys") for value in values)
 
 
-def on(out: Any, value: Any) -> Any:
+def on(out: Tensor, value: Any) -> Any:
     """Return an operand as a tensor: a number becomes a 0-d tensor of the output's dtype."""
     return value if is_tensor(value) else out.new_full((), value)
 
@@ -42,7 +43,7 @@ def largest(dtype: DType, posinf: float | None, neginf: float | None) -> tuple[f
     return bounds.max if posinf is None else posinf, bounds.min if neginf is None else neginf
 
 
-def isinf(self: Any, out: Any) -> Iterator[Call]:
+def isinf(self: Tensor, out: Tensor) -> Iterator[Call]:
     """Compare absolute values, as torch_npu does: a 910B's IsInf takes halves and float32 only."""
     if not self._dtype.is_floating_point and not self._dtype.is_complex:
         yield "aclnnInplaceZero", (out,)

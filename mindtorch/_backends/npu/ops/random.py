@@ -6,6 +6,7 @@ from typing import Any
 
 from ...._base.layout import Spec
 from ...._dtype import uint8
+from ...._tensor import Tensor
 from ..random import drawn
 from . import ACLNN_CALLS
 from .row import Aclnn, Call, Each
@@ -20,7 +21,7 @@ def signed(seed: int, offset: int) -> tuple[int, int]:
     return (seed + 2**63) % 2**64 - 2**63, offset
 
 
-def draws(self: Any, generator: Any) -> tuple[int, int]:
+def draws(self: Tensor, generator: Any) -> tuple[int, int]:
     return signed(*drawn(DRAWN, self._device, generator))
 
 
@@ -37,7 +38,7 @@ def normal(name: str) -> Aclnn:
 MASK_BITS = 128
 
 
-def dropout(self: Any, p: float, train: bool | None, out: Any, kept: Any) -> Iterator[Call]:
+def dropout(self: Tensor, p: float, train: bool | None, out: Tensor, kept: Any) -> Iterator[Call]:
     """Bits for the elements to keep, by which they are multiplied; the mask is where ones are kept."""
     bits = self.new_empty((-(-self.numel() // MASK_BITS) * MASK_BITS // 8,), dtype=uint8)
     ones = self.new_ones(self.shape)
@@ -47,13 +48,13 @@ def dropout(self: Any, p: float, train: bool | None, out: Any, kept: Any) -> Ite
     yield "aclnnNeScalar", (ones, 0, kept)
 
 
-def classes(self: Any, num_classes: int) -> Spec:
+def classes(self: Tensor, num_classes: int) -> Spec:
     if num_classes < 0:
         num_classes = self.max().item() + 1
     return Spec((*self.shape, num_classes), self._dtype)
 
 
-def one_hot(self: Any, num_classes: int, out: Any) -> tuple[Any, ...]:
+def one_hot(self: Tensor, num_classes: int, out: Tensor) -> tuple[Any, ...]:
     return self, out.shape[-1], self.new_ones((1,)), self.new_zeros((1,)), -1, out
 
 

@@ -6,12 +6,13 @@ from math import inf, prod
 from typing import Any
 
 from ...._base.layout import Ints, broadcast_shapes, wrap_dims
+from ...._tensor import Tensor
 from . import ACLNN_CALLS
 from .pointwise import named
 from .row import Aclnn, Call, Counted, Each
 
 
-def dims(self: Any, dim: Any = None) -> Ints:
+def dims(self: Tensor, dim: Any = None) -> Ints:
     """Return the dimensions to reduce: all for None and for an empty list."""
     return wrap_dims(dim, self.ndim)
 
@@ -41,7 +42,7 @@ def typed_whole(name: str) -> Aclnn:
     return Aclnn(name, lambda self, dtype, out: (self, dims(self), False, out.dtype, out))
 
 
-def of_moments(self: Any, dim: Any, correction: Any, keepdim: bool, *outs: Any) -> tuple[Any, ...]:
+def of_moments(self: Tensor, dim: Any, correction: Any, keepdim: bool, *outs: Any) -> tuple[Any, ...]:
     """``var.correction`` and its like."""
     return (self, dims(self, dim), 1 if correction is None else int(correction), keepdim, *outs)
 
@@ -54,7 +55,7 @@ def moments(name: str) -> Aclnn:
 def argument(name: str) -> Aclnn:
     """Make the rows of ``argmax`` and ``argmin``; over all elements they take the tensor as a vector."""
 
-    def arguments(self: Any, dim: int | None, keepdim: bool, out: Any) -> tuple[Any, ...]:
+    def arguments(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> tuple[Any, ...]:
         return (self.reshape(-1), 0, False, out.view(())) if dim is None else (self, dim, keepdim, out)
 
     return Aclnn(name, arguments)
@@ -65,26 +66,26 @@ def scan(name: str) -> Aclnn:
 
 
 def searched(sequence: Any, values: Any, out_int32: bool, right: bool, side: str | None, sorter: Any,
-             out: Any) -> tuple[Any, ...]:
+             out: Tensor) -> tuple[Any, ...]:
     return sequence, values, out_int32, right or side == "right", sorter, out
 
 
-def aminmax(self: Any, dim: int | None, keepdim: bool, *outs: Any) -> Iterator[Call]:
+def aminmax(self: Tensor, dim: int | None, keepdim: bool, *outs: Any) -> Iterator[Call]:
     yield ("aclnnAminmaxAll", (self, *outs)) if dim is None else ("aclnnAminmaxDim", (self, dim, keepdim, *outs))
 
 
-def histogram(self: Any, bins: int, low: Any, high: Any, out: Any) -> tuple[Any, ...]:
+def histogram(self: Tensor, bins: int, low: Any, high: Any, out: Tensor) -> tuple[Any, ...]:
     """Return the values, with the data's range where none is given, which the host has to read, as op-plugin's does."""
     if low == high:
         low, high = self.min().item(), self.max().item()
     return (self, bins, low, high, out) if low != high else (self, bins, low - 1, high + 1, out)
 
 
-def unique_room(self: Any, sorted: bool, inverse: bool, counts: bool) -> tuple[Ints, ...]:
+def unique_room(self: Tensor, sorted: bool, inverse: bool, counts: bool) -> tuple[Ints, ...]:
     return (self.numel(),), tuple(self.shape) if inverse or counts else (0,), (self.numel() if counts else 0,)
 
 
-def consecutive_room(self: Any, inverse: bool, counts: bool, dim: int | None) -> tuple[Ints, ...]:
+def consecutive_room(self: Tensor, inverse: bool, counts: bool, dim: int | None) -> tuple[Ints, ...]:
     return (self.numel(),), tuple(self.shape) if inverse else (0,), (self.numel() if counts else 0,)
 
 

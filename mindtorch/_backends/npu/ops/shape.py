@@ -1,11 +1,12 @@
 """NPU rows of what joins, repeats and rearranges elements, and of indexing."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...._base.layout import Spec
 from ...._dtype import bool_, int64, uint8
+from ...._tensor import Tensor
 from . import ACLNN_CALLS
 from .pointwise import named
 from .row import Aclnn, Call, Each, OnCopy
@@ -18,7 +19,7 @@ def reduces(*args: Any) -> bool:
     return args[-1] in REDUCTIONS
 
 
-def spelled(self: Any, indices: Any) -> tuple[Any, list[Any], bool]:
+def spelled(self: Tensor, indices: Sequence[Tensor | None]) -> tuple[Any, list[Any], bool]:
     """Return the tensor, its indices as ACLNN takes them, and whether an index selects nothing. ACLNN takes a tensor of
     integers for each dimension, and for a mask as many as it has dimensions; an empty one leaves a dimension out
     (op-plugin's convention). A 0-d mask gets a dimension of its own in the tensor.
@@ -41,13 +42,13 @@ def spelled(self: Any, indices: Any) -> tuple[Any, list[Any], bool]:
     return self, found, nothing
 
 
-def index(self: Any, indices: Any, out: Any) -> Iterator[Call]:
+def index(self: Tensor, indices: Sequence[Tensor | None], out: Tensor) -> Iterator[Call]:
     """Yield the call. Outputs without elements, as empty indices select, do not get here."""
     self, found, _ = spelled(self, indices)
     yield "aclnnIndex", (self, found, out)
 
 
-def index_put(self: Any, indices: Any, values: Any, accumulate: bool) -> Iterator[Call]:
+def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Any, accumulate: bool) -> Iterator[Call]:
     """Nothing is called where an index chooses nothing."""
     self, found, nothing = spelled(self, indices)
     if not nothing:
@@ -60,12 +61,12 @@ def into(name: str, code: Callable[..., Any] = lambda: 0) -> Aclnn:
                  when=lambda *args: len(args) == 4 or reduces(*args))
 
 
-def numbers(index: Any) -> tuple[int, ...]:
+def numbers(index: Tensor) -> tuple[int, ...]:
     """Return the indices of a vector, which the host has to read."""
     return tuple(index.reshape(-1).tolist())
 
 
-def repeated(self: Any, count: Any, dim: int | None) -> tuple[int, ...]:
+def repeated(self: Tensor, count: Any, dim: int | None) -> tuple[int, ...]:
     """Return the shape of a tensor whose elements are repeated, flattened or along one dimension."""
     if dim is None:
         return (count,)
@@ -73,17 +74,17 @@ def repeated(self: Any, count: Any, dim: int | None) -> tuple[int, ...]:
     return (*self.shape[:dim], count, *self.shape[dim + 1:])
 
 
-def interleaved(self: Any, repeats: Any, dim: int | None, output_size: int | None) -> Spec:
+def interleaved(self: Tensor, repeats: Tensor, dim: int | None, output_size: int | None) -> Spec:
     times = 1 if repeats.numel() > 1 else self.numel() if dim is None else self.shape[dim]
     return Spec(repeated(self, repeats.sum().item() * times if output_size is None else output_size, dim), self._dtype)
 
 
-def interleave(self: Any, repeats: Any, dim: int | None, size: Any, out: Any) -> Iterator[Call]:
+def interleave(self: Tensor, repeats: Tensor, dim: int | None, size: Any, out: Tensor) -> Iterator[Call]:
     yield (("aclnnRepeatInterleave", (self, repeats, out.numel(), out)) if dim is None
            else ("aclnnRepeatInterleaveWithDim", (self, repeats, dim % self.ndim, out.shape[dim], out)))
 
 
-def one_for_each(self: Any, repeats: Any, dim: int | None, size: Any) -> bool:
+def one_for_each(self: Tensor, repeats: Tensor, dim: int | None, size: Any) -> bool:
     return self.ndim > 0 and repeats.ndim == 1 and repeats.numel() in (
         1, self.numel() if dim is None else self.shape[dim])
 

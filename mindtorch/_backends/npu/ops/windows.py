@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...._dtype import float32, int8, int32
+from ...._tensor import Tensor
 from . import ACLNN_CALLS
 from .linalg import KEEP_DTYPE
 from .row import Aclnn, Call, Each
@@ -17,14 +18,14 @@ def each(dims: int, *settings: Any) -> list[Any]:
     return [tuple(values) * dims if len(values) == 1 else tuple(values) for values in settings]
 
 
-def convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
-                output_padding: Any, groups: int, out: Any) -> tuple[Any, ...]:
+def convolution(input: Tensor, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+                output_padding: Any, groups: int, out: Tensor) -> tuple[Any, ...]:
     stride, padding, dilation, output_padding = each(weight.ndim - 2, stride, padding, dilation, output_padding)
     return input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out, KEEP_DTYPE
 
 
-def convolution_backward(grad: Any, input: Any, weight: Any, bias_sizes: Any, stride: Any, padding: Any, dilation: Any,
-                         transposed: bool, output_padding: Any, groups: int, output_mask: Any,
+def convolution_backward(grad: Tensor, input: Tensor, weight: Any, bias_sizes: Any, stride: Any, padding: Any,
+                         dilation: Any, transposed: bool, output_padding: Any, groups: int, output_mask: Any,
                          *grads: Any) -> tuple[Any, ...]:
     stride, padding, dilation, output_padding = each(weight.ndim - 2, stride, padding, dilation, output_padding)
     return (grad, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
@@ -41,7 +42,7 @@ def means(tensors: int, *math_type: int) -> Callable[..., Any]:
     return arguments
 
 
-def within(self: Any, kernel: Any, *rest: Any) -> bool:
+def within(self: Tensor, kernel: Any, *rest: Any) -> bool:
     """Return whether no window is larger than the volume: a 910B takes no other ones."""
     return all(k <= n for k, n in zip(*each(3, kernel), self.shape[-3:], strict=True))
 
@@ -66,7 +67,7 @@ def widened(calls: Callable[..., Call]) -> Callable[..., Iterator[Call]]:
     return arguments
 
 
-def flat(tensor: Any) -> Any:
+def flat(tensor: Tensor) -> Any:
     """Return an image as a volume of one layer, whose elements have the same positions."""
     return tensor.unsqueeze(-3)
 
@@ -76,8 +77,8 @@ def layer(one: int, *settings: Any) -> list[Any]:
     return [(one, *values) for values in each(2, *settings)]
 
 
-def max_pool2d(self: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, out: Any,
-               indices: Any) -> Call:
+def max_pool2d(self: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, out: Tensor,
+               indices: Tensor) -> Call:
     """Return the call. The operator of images takes float32 only, that of volumes half precision, too. op-plugin
     prefers ``aclnnMaxPool2dWithMask``, which writes a bit mask instead of ATen's indices, where no indices are wanted.
     """
@@ -88,8 +89,8 @@ def max_pool2d(self: Any, kernel: Any, stride: Any, padding: Any, dilation: Any,
                                         flat(indices))
 
 
-def max_pool2d_backward(grad: Any, self: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-                        indices: Any, out: Any) -> Iterator[Call]:
+def max_pool2d_backward(grad: Tensor, self: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any,
+                        ceil_mode: bool, indices: Tensor, out: Tensor) -> Iterator[Call]:
     indices = indices.to(int32)
     if self._dtype is float32:
         yield "aclnnMaxPool2dWithIndicesBackward", (
@@ -103,8 +104,8 @@ def max_pool2d_backward(grad: Any, self: Any, kernel: Any, stride: Any, padding:
 MASK_BITS = 16  #: of places, which masks have in groups of so many, twice
 
 
-def max_pool2d_alone(self: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-                     out: Any) -> tuple[Any, ...]:
+def max_pool2d_alone(self: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+                     out: Tensor) -> tuple[Any, ...]:
     high, wide = kernel if len(kernel) == 2 else kernel * 2
     groups = -(-out.shape[-2] * out.shape[-1] // MASK_BITS) + 1
     mask = self.new_empty((*self.shape[:-2], high * wide, groups * 2 * MASK_BITS), dtype=int8)
