@@ -50,7 +50,7 @@ def container_facts(value: Any, namespace: Mapping[str, Any] | None = None, name
 
 
 def holds_tensors(value: Any, depth: int = 3) -> bool:
-    """Whether a tensor is among the first items of a container, or of the containers in it."""
+    """Return True if a tensor is among the first items of a container, or of the containers in it."""
     if is_tensor(value):
         return True
     inside = _items(value) if depth else None
@@ -179,7 +179,7 @@ def _about_storage(storage: Any) -> str:
 
 
 def _listing(generator: GeneratorType[Any, Any, Any]) -> bool:
-    """Whether a generator lists a module's contents and has not begun."""
+    """Return True if a generator lists a module's contents and has not begun."""
     frame = generator.gi_frame
     if frame is None or generator.__name__ not in LISTINGS:
         return False

@@ -95,7 +95,7 @@ class _Readable(ast.NodeTransformer):
         return ast.parse(self.known.get(node.id, node.id), mode="eval").body
 
     def _is_one(self, node: ast.expr) -> bool | None:
-        """Whether an expression is 1; None if that is not known."""
+        """Return True if an expression is 1; None if that is not known."""
         if isinstance(node, ast.Constant):
             return bool(node.value == 1)
         return self.numbers.get(node.id) if isinstance(node, ast.Name) else None

@@ -27,12 +27,12 @@ def libraries() -> list[Library]:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether an object is a tensor of one of the libraries."""
+    """Return True if an object is a tensor of one of the libraries."""
     return value.__class__ in TENSOR_TYPES or is_pytorchs_tensor(value)
 
 
 def is_node(value: Any) -> bool:
-    """Whether an object is a node of an autograd graph of one of the libraries."""
+    """Return True if an object is a node of an autograd graph of one of the libraries."""
     return isinstance(value, Node) or is_pytorchs_node(value)
 
 

@@ -169,7 +169,7 @@ class Library(Protocol):
         """Return the size in bytes of the storage under a tensor."""
 
     def is_shared(self, tensor: Any) -> bool:
-        """Whether other processes see the memory."""
+        """Return True if other processes see the memory."""
 
     def address(self, tensor: Any) -> int:
         """Return the address of the first element, or 0 without memory."""
@@ -197,7 +197,7 @@ class Library(Protocol):
         """Return the values at some indices as Python numbers."""
 
     def is_near(self, tensor: Any) -> bool:
-        """Whether the host can read the values without copying them."""
+        """Return True if the host can read the values without copying them."""
 
     def root(self, tensor: Any) -> Any:
         """Return the node behind a tensor that requires grad; for a leaf, the node that accumulates its gradient."""
@@ -228,10 +228,10 @@ class Library(Protocol):
         """Return the backward pass that this thread runs, or None."""
 
     def is_grad_enabled(self) -> bool:
-        """Whether operators are recorded."""
+        """Return True if operators are recorded."""
 
     def drops(self, packet: str, args: Sequence[Any]) -> bool:
-        """Whether an operator that was just run drops elements at random, as dropout does."""
+        """Return True if an operator that was just run drops elements at random, as dropout does."""
 
     def observing(self, observer: Observer, activities: ActivityObserver | None) -> AbstractContextManager[Any]:
         """Report every dispatched operator of a block to ``observer``, and known device activities to ``activities``.

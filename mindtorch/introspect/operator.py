@@ -50,7 +50,7 @@ class OperatorFacts:
 
 
 def operator_facts(function: Callable[..., Any]) -> OperatorFacts | None:
-    """The facts of a function or a method that is made of schemas; None for any other object."""
+    """Return the facts of a function or method made of schemas, or None for other objects."""
     packet = getattr(function, "packet", None)
     if not isinstance(packet, str) or packet not in registry.packets:
         return None
@@ -73,7 +73,7 @@ OTHERS = {"condition": DTYPES["bool"], "mask": DTYPES["bool"], "index": DTYPES["
 
 
 def trial(ops: list[Operator]) -> dict[DType, Any]:
-    """What the first overload that takes tensors only makes of each dtype: the dtypes of its results, or the error."""
+    """Run the first overload that takes tensors only, for each dtype: return its results' dtypes, or the error."""
     for op in ops:
         required = [p for p in op.schema.parameters if p.default is REQUIRED]
         if required and all(p.is_tensor and not p.is_list and not p.optional for p in required):
@@ -84,7 +84,7 @@ def trial(ops: list[Operator]) -> dict[DType, Any]:
 
 
 def run(op: Operator, sizes: Sequence[tuple[int, ...]], dtype: DType) -> Any:
-    """What an operator returns for meta tensors, which have no values, of these sizes, or the error that it raises."""
+    """Run an operator on meta tensors of these sizes, and return its result or the error."""
     args: list[Any] = []
     left = iter(sizes)
     for parameter in op.schema.parameters:
@@ -130,7 +130,7 @@ def dtypes(results: dict[DType, Any]) -> str:
 
 
 def shapes(ops: list[Operator]) -> str:
-    """What shape the result has: in words, or by examples that the meta kernels have computed."""
+    """Describe the shape of the result, in words or by examples from the meta kernel."""
     meta = registry.meta_rows.get(ops[0].name)
     if isinstance(meta, Pointwise):
         return ("The operands are broadcast to one shape, which the result has." if meta.count > 1
@@ -150,7 +150,7 @@ def shapes(ops: list[Operator]) -> str:
 
 
 def errors(ops: list[Operator], results: dict[DType, Any]) -> list[str]:
-    """The exceptions: what is refused of dtypes, what docstrings say, and what holds for all operators."""
+    """List the exceptions: refused dtypes, those in docstrings, and those of all operators."""
     found = ["TypeError: if the arguments fit no schema."]
     refused: dict[str, list[DType]] = {}
     for dtype, error in results.items():
@@ -167,7 +167,7 @@ def errors(ops: list[Operator], results: dict[DType, Any]) -> list[str]:
 
 
 def explained(op: Operator) -> list[Any]:
-    """The functions whose docstrings are about an operator."""
+    """Return the functions whose docstrings are about an operator."""
     kernel = op.kernel(BACKEND_OF_DEVICE["cpu"])
     functions = [registry.meta_rows.get(op.name), None if kernel is None else inspect.unwrap(kernel.origin)]
     return [function for function in functions if inspect.isfunction(function)]

@@ -92,7 +92,7 @@ def _merged(races: Iterable[Any]) -> Iterator[tuple[Any, Any, int, int]]:
 
 
 def is_watched() -> bool | None:
-    """Whether the sanitizer looks for races; None where there is no simulator."""
+    """Return True if the sanitizer looks for races; None where there is no simulator."""
     simulator = sys.modules.get(SIMULATOR)
     return None if simulator is None else simulator.sanitizer()
 

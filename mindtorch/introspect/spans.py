@@ -207,7 +207,7 @@ def _thread_lanes(calls: list[DispatchEvent], activities: list[ActivityEvent]) -
 
 
 def _is_the_hosts(event: ActivityEvent) -> bool:
-    """Whether the host did it: what a stream runs or copies has a number there."""
+    """Return True if the host did the work: a stream's operators and copies have a number there."""
     return event.kind == "sync" or (event.kind == "copy" and not event.number)
 
 

@@ -146,7 +146,7 @@ def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:
 
 
 def _overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    """Whether two indices mean one element. Where that is hard to tell of many elements, the answer is yes."""
+    """Return True if two indices may mean one element; exact where elements are few."""
     span, crossed, elements = 0, False, math.prod(shape)
     steps = sorted((st, n) for n, st in zip(shape, stride, strict=True) if n > 1)
     for step, size in steps:

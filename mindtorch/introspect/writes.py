@@ -54,7 +54,7 @@ def watch_writes(on: bool = True) -> None:
 
 
 def watching_writes() -> bool:
-    """Whether writes in place are noted."""
+    """Return True if writes in place are noted."""
     return bool(_watched)
 
 
@@ -102,7 +102,7 @@ def _span(code: CodeType) -> range:
 
 
 def is_cell(file: str) -> bool:
-    """Whether a file is what IPython calls a cell of a notebook or a line that was typed."""
+    """Return True if a file name is IPython's for a cell or a typed line."""
     return PurePath(file).parent.name.startswith("ipykernel_") or file.startswith("<ipython-input")
 
 

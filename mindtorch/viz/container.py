@@ -34,7 +34,7 @@ def _lines(facts: ItemFacts, depth: int) -> int:
 
 
 def _is_whole(facts: ItemFacts) -> bool:
-    """Whether nothing of a container is left out."""
+    """Return True if nothing of a container is left out."""
     return not facts.left_out and all(map(_is_whole, facts.children))
 
 

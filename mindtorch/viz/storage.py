@@ -81,7 +81,7 @@ def _name(sharer: Sharer) -> str:
 
 
 def _is_nameless(sharer: Sharer) -> bool:
-    """Whether it is only known as what others are views of."""
+    """Return True if a tensor is known only as the base of other views."""
     return sharer.is_base and not sharer.name
 
 

@@ -325,7 +325,7 @@ def _legend(timeline: Timeline) -> Markup:
 
 
 def _is_stream(lane: str) -> bool:
-    """Whether a lane is a device's, neither the host's nor the network's."""
+    """Return True if a lane is a device's, neither the host's nor the network's."""
     return not rank_and_lane(lane)[1].startswith(("host", NETWORK))
 
 

@@ -111,7 +111,7 @@ def _hidden(where: str, value: Any, hidden: list[Any]) -> Finding:
 
 
 def _alike(parameter: Any, but_zero: bool = False) -> bool:
-    """Whether all rows of a matrix are equal; a last layer, or one beside others, may well begin with zeros."""
+    """Return True if all rows of a matrix are equal, and not zero if ``but_zero``: some layers may begin with zeros."""
     if not parameter.requires_grad or parameter.numel() < 4:
         return False
     values = library_of(parameter).values(parameter)
@@ -196,7 +196,7 @@ def _rates(name: str, optimizer: Any) -> Iterator[Finding]:
 
 
 def _is_first(optimizer: Any) -> bool:
-    """Whether no scheduler set the rate, which may well have led it to 0."""
+    """Return True if no scheduler set the rate, since one may rightly lower it to 0."""
     return not any("initial_lr" in group for group in optimizer.param_groups)
 
 

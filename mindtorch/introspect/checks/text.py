@@ -65,7 +65,7 @@ def _calls(part: ast.AST, names: set[str]) -> bool:
 
 
 def _uses(name: str, statement: Any) -> bool:
-    """Whether a statement computes the tensor of this name from the one before, with its history."""
+    """Return True if a statement computes the tensor of this name from the one before, with its history."""
     if isinstance(statement, ast.AugAssign):
         return True
     if isinstance(statement, ast.For):

@@ -38,19 +38,19 @@ def library_path() -> str:
 
 
 def is_pytorchs_tensor(value: Any) -> bool:
-    """Whether an object is a tensor of PyTorch's."""
+    """Return True if an object is a tensor of PyTorch's."""
     torch = pytorch()
     return torch is not None and issubclass(type(value), torch.Tensor)
 
 
 def is_pytorchs_node(value: Any) -> bool:
-    """Whether an object is a node of PyTorch's autograd graph."""
+    """Return True if an object is a node of PyTorch's autograd graph."""
     torch = pytorch()
     return torch is not None and hasattr(type(value), "next_functions") and isinstance(value, torch.autograd.graph.Node)
 
 
 def is_pytorchs(value: Any) -> bool:
-    """Whether an object is a tensor, a storage or a node of PyTorch's."""
+    """Return True if an object is a tensor, a storage or a node of PyTorch's."""
     torch = pytorch()
     return torch is not None and (isinstance(value, (torch.UntypedStorage, torch.TypedStorage))
                                   or is_pytorchs_tensor(value) or is_pytorchs_node(value))

@@ -64,12 +64,12 @@ def ints(sizes: Iterable[Any]) -> tuple[int, ...]:
 
 
 def materialized(tensor: Any) -> bool:
-    """Whether a tensor has a shape: parameters of lazy modules get theirs in the first call."""
+    """Return True if a tensor has a shape: parameters of lazy modules get theirs in the first call."""
     return type(tensor).__name__ not in ("UninitializedParameter", "UninitializedBuffer")
 
 
 def has_storage(tensor: Any) -> bool:
-    """Whether there is a piece of memory under a tensor."""
+    """Return True if there is a piece of memory under a tensor."""
     torch = sys.modules["torch"]
     inside = torch._C._functorch
     return materialized(tensor) and torch._C._has_storage(tensor) and not tensor.is_nested and not (
@@ -77,7 +77,7 @@ def has_storage(tensor: Any) -> bool:
 
 
 def is_wrapper(tensor: Any) -> bool:
-    """Whether a tensor's operators are those of its class, so that what it has of memory means nothing."""
+    """Return True if a tensor's class defines its operators, so that its own memory means nothing."""
     torch = sys.modules["torch"]
     own = getattr(type(tensor), "__torch_dispatch__", None)
     return own is not None and own not in (torch.Tensor.__torch_dispatch__, torch._C._disabled_torch_dispatch_impl)

@@ -104,7 +104,7 @@ def _origin(failure: Failure, saved: Any) -> Involved:
 
 
 def _counted_together(tensor: Any, other: Any) -> bool:
-    """Whether writes to the one are counted as writes to the other."""
+    """Return True if writes to the one are counted as writes to the other."""
     library = library_of(tensor)
     counter = library.counted(tensor) if library_of(other) is library else None
     return counter is not None and library.counted(other) == counter
@@ -184,7 +184,7 @@ def _gone_through(failure: Failure, outputs: list[Any]) -> str:
 
 
 def _computed_in_a_loop(failure: Failure) -> bool:
-    """Whether backward is called in a loop that computes its output anew each time."""
+    """Return True if backward is called in a loop that computes its output anew each time."""
     wrote = failure.wrote
     called = wrote.text(wrote.node)
     for loop in ast.walk(wrote.source):

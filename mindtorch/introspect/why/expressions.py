@@ -67,7 +67,7 @@ def parsed(text: str) -> Any:
 
 
 def is_statement(text: str) -> bool:
-    """Whether a line of source is one complete statement without others in it: it computes, writes or calls."""
+    """Return True if a line of source is one complete statement without others in it: it computes, writes or calls."""
     try:
         body = ast.parse(text).body
     except SyntaxError:
@@ -76,9 +76,7 @@ def is_statement(text: str) -> bool:
 
 
 def _may_be(node: ast.expr, value: Any, frame: FrameType) -> bool:
-    """Whether an expression can have had this value: it is no literal, and a name still means it (``1 + x`` calls a
-    method of ``x``, whose first argument is not what stands first).
-    """
+    """Return True if evaluating the expression now would still give this value."""
     if value is None or isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.Dict)):
         return False
     if isinstance(node, ast.Attribute) and _is_module(node.value, frame):
@@ -107,7 +105,7 @@ def _given(node: Any, caller: FrameType, called: str) -> list[ast.expr]:
 
 
 def _iterates(function: ast.expr) -> bool:
-    """Whether a function of Python's own calls others with what it finds in its arguments: ``sum(xs)``."""
+    """Return True if a built-in function passes parts of its arguments on to other functions, as ``sum(xs)`` does."""
     if isinstance(function, ast.Name):
         return function.id in ITERATING
     return isinstance(function, ast.Attribute) and function.attr in ("reduce", "accumulate")
@@ -121,7 +119,7 @@ def _short(node: ast.expr) -> str:
 
 
 def _is_module(node: ast.expr, frame: FrameType) -> bool:
-    """Whether an expression such as ``torch.nn.functional`` means a module."""
+    """Return True if an expression such as ``torch.nn.functional`` means a module."""
     if isinstance(node, ast.Attribute):
         return _is_module(node.value, frame)
     return isinstance(_value(node, frame), ModuleType)

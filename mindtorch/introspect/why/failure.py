@@ -272,7 +272,7 @@ class Failure:
 
 
 def is_computed(tensor: Any) -> bool:
-    """Whether a tensor has a node that computed it: it is no leaf."""
+    """Return True if a node computed the tensor, so it is not a leaf."""
     history = library_of(tensor).record(tensor, 1).history
     return bool(history) and isinstance(history[0], str)
 
@@ -288,11 +288,11 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def _is_mindtorchs(frame: FrameType) -> bool:
-    """Whether a frame is of mindtorch, but for what only looks on while PyTorch calls an operator."""
+    """Return True if a frame is of mindtorch, but for what only looks on while PyTorch calls an operator."""
     file = frame.f_code.co_filename
     return file.startswith(PACKAGE) and not file.startswith(LOOKING_ON)
 
 
 def _is_installed(frame: FrameType) -> bool:
-    """Whether a frame is of the standard library or of an installed package, which the program called."""
+    """Return True if a frame is of the standard library or of an installed package, which the program called."""
     return frame.f_code.co_filename.startswith(INSTALLED)

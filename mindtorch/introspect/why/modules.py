@@ -197,7 +197,7 @@ def no_gradient(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def _reassigned(failure: Failure, label: str) -> bool:
-    """Whether the program assigns to a name what it computes from it: ``w = w - lr * w.grad``."""
+    """Return True if the program assigns to a name what it computes from it: ``w = w - lr * w.grad``."""
     return any(isinstance(node, ast.Name) and node.id == label
                for value in failure.wrote.assignments(label) for node in ast.walk(value))
 

@@ -153,8 +153,8 @@ def _place(node: Any) -> tuple[Any, ...]:
 
 
 def _same(raised: BaseException, error: BaseException) -> bool:
-    """Whether mindtorch's error says the same as PyTorch's: it is of that type, and names the same numbers, or more
-    of them, or fewer.
+    """Return True if mindtorch's error says the same as PyTorch's: it is of that type, and names the same numbers, or
+    more of them, or fewer.
     """
     ours, theirs = (set(re.findall(r"(?<![\w.])\d+", str(each))) for each in (raised, error))
     return type(raised).__name__ == type(error).__name__ and (ours <= theirs or theirs <= ours)

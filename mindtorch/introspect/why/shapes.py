@@ -19,7 +19,7 @@ LISTED = 8  #: tensors of a list at most that are all drawn
 
 
 def broadcasts(*shapes: Shape) -> bool:
-    """Whether shapes can be broadcast together."""
+    """Return True if shapes can be broadcast together."""
     columns = itertools.zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)
     return all(len({size for size in column if size != 1}) < 2 for column in columns)
 

@@ -33,53 +33,54 @@ NUMBERS: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is a tensor."""
+    """Return True if a value is a tensor."""
     return hasattr(type(value), "requires_grad") and hasattr(type(value), "grad_fn")
 
 
 def is_many(value: Any) -> bool:
-    """Whether a value is a tensor that is not one number."""
+    """Return True if a value is a tensor that is not one number."""
     return is_tensor(value) and value.numel() != 1
 
 
 def is_method(value: Any) -> bool:
-    """Whether a value is a method of a tensor, of Python or of C."""
+    """Return True if a value is a method of a tensor, of Python or of C."""
     return callable(value) and is_tensor(getattr(value, "__self__", None))
 
 
 def is_module(value: Any) -> bool:
-    """Whether a value is an ``nn.Module``."""
+    """Return True if a value is an ``nn.Module``."""
     return is_module_class(type(value))
 
 
 def is_module_class(value: Any) -> bool:
-    """Whether a value is a class of modules."""
+    """Return True if a value is a class of modules."""
     return isinstance(value, type) and hasattr(value, "named_parameters") and hasattr(value, "register_buffer")
 
 
 def is_optimizer(value: Any) -> bool:
-    """Whether a value is an optimizer."""
+    """Return True if a value is an optimizer."""
     return is_optimizer_class(type(value))
 
 
 def is_optimizer_class(value: Any) -> bool:
-    """Whether a value is a class of optimizers."""
+    """Return True if a value is a class of optimizers."""
     return isinstance(value, type) and hasattr(value, "add_param_group") and hasattr(value, "zero_grad")
 
 
 def is_loader(value: Any) -> bool:
-    """Whether a value is a ``DataLoader``."""
+    """Return True if a value is a ``DataLoader``."""
     return hasattr(value, "dataset") and hasattr(value, "batch_sampler")
 
 
 def is_library(value: Any) -> bool:
-    """Whether a value is a function, class or module of the library, or of PyTorch."""
+    """Return True if a value is a function, class or module of the library, or of PyTorch."""
     name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
     return str(name).partition(".")[0] in ("torch", "mindtorch") or type(value).__module__.startswith("mindtorch.")
 
 
 def is_library_module(value: Any) -> bool:
-    """Whether a value is a module of Python's, such as ``torch.nn``, that is part of the library or of PyTorch."""
+    """Return True if a value is a module of Python's, such as ``torch.nn``, that is part of the library or of PyTorch.
+    """
     return isinstance(value, ModuleType) and is_library(value)
 
 
