@@ -7,13 +7,13 @@ from typing import Any
 
 from .._dispatch import dispatcher
 from .._dispatch.aten import expand, mm, sum as sum_all, sum_dim_IntList as sum_dims, t, view
-from .._dispatch.keys import ADDED, AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, THREAD_STATE
+from .._dispatch.keys import ADDED, AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, THREAD_STATE
 from .._dispatch.local import local
 from .._dispatch.observers import tell_parts
 from .._dtype import float32, float64
 
 ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of tensors that have an array
-REDIRECTED = ADDED | THREAD_STATE  #: the modes in which each operator has to be called
+REDIRECTED = ADDED | ONE_BY_ONE | THREAD_STATE  #: the modes in which each operator has to be called
 
 
 def is_private() -> bool:

@@ -18,7 +18,7 @@ from .._base.interrupts import Undo, attributes, contextmanager
 from .._device import CPU as HOST, resolve_device
 from .keys import (
     ADDED, AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, MATH_BITS, META,
-    NONCONTIGUOUS, OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
+    NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, PIPELINE, PYTHON, REDIRECTING, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
 )
 from .local import local
 from .registry import Operator, registry
@@ -93,7 +93,7 @@ def is_unseen(*tensors: Any) -> bool:
     """Whether operators that are called with these tensors go to the CPU's kernels at once: nothing is recorded or
     pending, and nobody sees which operators a composite is written in.
     """
-    keys = mode
+    keys = mode & REDIRECTING
     for tensor in tensors:
         keys |= tensor._keys
     return not keys & ~(CPU | NONCONTIGUOUS)
@@ -269,6 +269,9 @@ def resolve(op: Operator, keys: int, offer: Callable[..., Any] | None = None) ->
         keys &= ~FUNCTION
         function = op.table.get(keys) or resolve(op, keys)
         return function if offer is None else offer(function)
+    if keys & ONE_BY_ONE:  # it is for functions that compute several operators at once
+        function = op.table[keys] = op.table.get(keys & ~ONE_BY_ONE) or resolve(op, keys & ~ONE_BY_ONE)
+        return function
     if keys & UNINITIALIZED:
         function = key_handlers[UNINITIALIZED](op, keys & ~UNINITIALIZED)
     elif keys & OBSERVED:

@@ -29,6 +29,7 @@ class DispatchKey(IntFlag):
     Added = 16384  #: some thread has put keys of its own before Autograd: look at the thread
     Conjugate = 32768  #: some input's elements are the conjugates of what is in its memory
     Negative = 65536  #: some input's elements are the negatives of what is in its memory
+    OneByOne = 131072  #: PyTorch's operators are asked for one by one: nothing computes several at once
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
@@ -39,6 +40,7 @@ PIPELINE, THREAD_STATE, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.Th
 DUAL, BATCHED = int(DispatchKey.Dual), int(DispatchKey.Batched)
 PYTHON, FUNCTION = int(DispatchKey.Python), int(DispatchKey.TorchFunction)
 ADDED = int(DispatchKey.Added)
+ONE_BY_ONE = int(DispatchKey.OneByOne)
 CONJUGATE, NEGATIVE = int(DispatchKey.Conjugate), int(DispatchKey.Negative)
 MATH_BITS = CONJUGATE | NEGATIVE
 #: The keys of the dispatcher's mode that change what runs. An observer does not: it is told of what runs without it.

@@ -21,7 +21,7 @@ from .._base.durations import time_text
 from .._base.interrupts import contextmanager, uninterrupted
 from .._device import device as Device
 from .dispatcher import TENSOR_TYPES, registry, resolve, set_mode, tensors_of
-from .keys import ADDED, AUTOGRAD, BACKENDS, CPU, META, OBSERVED, THREAD_STATE, DispatchKeySet
+from .keys import ADDED, AUTOGRAD, BACKENDS, CPU, META, OBSERVED, ONE_BY_ONE, THREAD_STATE, DispatchKeySet
 from .local import local
 from .registry import Operator
 from .sites import kernel_site
@@ -234,9 +234,31 @@ def tracing(trace: AnyTrace, watch: Callable[[Observer], AbstractContextManager[
         trace.events.sort(key=lambda event: event.sequence)
 
 
-def observe() -> AbstractContextManager[Trace]:
-    """A block whose dispatched calls in this thread are noted in the trace it yields (compare ``torch.profiler``)."""
-    return tracing(Trace(), subscribed)
+def observe(one_by_one: bool = False) -> AbstractContextManager[Trace]:
+    """Note this thread's dispatched calls in a block in the trace that it yields (compare ``torch.profiler``): all
+    that run without it, and PyTorch's operators as parts of a function that computes several at once. With
+    ``one_by_one``, all operators run by themselves, as in PyTorch.
+    """
+    return tracing(Trace(), one_at_a_time if one_by_one else subscribed)
+
+
+_asked_for = 0  #: how many blocks have operators run one by one
+
+
+@contextmanager
+def one_at_a_time(observer: Observer, activities: ActivityObserver | None = None) -> Iterator[None]:
+    """Subscribe an observer in a block in which nothing computes several of PyTorch's operators at once."""
+    global _asked_for
+    with subscribed(observer, activities):
+        try:
+            with uninterrupted(), _lock:
+                _asked_for += 1
+                set_mode(ONE_BY_ONE, True)
+            yield
+        finally:
+            with uninterrupted(), _lock:
+                _asked_for -= 1
+                set_mode(ONE_BY_ONE, _asked_for > 0)
 
 
 def describe(value: Any) -> Any:
@@ -253,7 +275,7 @@ def describe(value: Any) -> Any:
 
 def observed(op: Operator, keys: int) -> Callable[..., Any]:
     inner_keys = keys & ~OBSERVED
-    shown = inner_keys & ~THREAD_STATE
+    shown = inner_keys & ~THREAD_STATE & ~ONE_BY_ONE
     paths: dict[int, Path] = {}  # a table with another kernel gets another function
 
     def call(*args: Any) -> Any:

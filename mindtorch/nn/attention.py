@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum, IntEnum
 
+from .._base.backend import FLASH, MATH
 from .._base.interrupts import contextmanager
 from .._operators import attention as _kernels
 
@@ -40,7 +41,7 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
                              f"{type(backends).__name__}")
     before = _kernels.enabled
     wanted = {backends} if isinstance(backends, SDPBackend) else set(backends)
-    _kernels.enabled = {int(kernel) for kernel in wanted} & {_kernels.MATH, _kernels.FLASH}
+    _kernels.enabled = {int(kernel) for kernel in wanted} & {MATH, FLASH}
     try:
         yield
     finally:

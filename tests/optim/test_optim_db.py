@@ -139,7 +139,7 @@ def operators(name, kwargs):
         seen.clear()
         with Mode():
             optimizers[0].step()
-        with mindtorch.observe() as trace:
+        with mindtorch.observe(one_by_one=True) as trace:
             optimizers[1].step()
     hidden = ("_local_scalar_dense", "lift_fresh")
     return ([op for op in seen if op not in hidden and not op.startswith("profiler")],

@@ -10,7 +10,7 @@ from ...._autograd.views import mark_multiple
 from ...._base.layout import Ints, Layout, contiguous_strides, intern_layout
 from ...._dispatch.keys import MATH_BITS
 from ...._tensor import Tensor
-from ..plans import Plans
+from ..plans import UNFIT, Plans
 from ..unwatched import unwatched
 from . import ANY_STRIDES, FAST_PATHS, Row
 
@@ -113,10 +113,12 @@ def by_layout(general: Row) -> Row:
 
     def view(self: Tensor, *args: Any) -> Tensor:
         try:
-            step = plans[self._layout, args]
-        except (KeyError, TypeError):
-            return learn(self, args)
-        return general(self, *args) if step is None else self._view_by(*step)
+            step = plans.get((self._layout, args), UNFIT)
+        except TypeError:  # as above
+            step = UNFIT
+        if step:
+            return self._view_by(*step)
+        return general(self, *args) if step is None else learn(self, args)
 
     return view
 
@@ -134,10 +136,12 @@ def in_pieces(general: Row) -> Row:
 
     def views(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
         try:
-            steps = plans[self._layout, args]
-        except (KeyError, TypeError):
-            return learn(self, args)
-        return general(self, *args) if steps is None else mark_multiple(tuple([self._view_by(*step) for step in steps]))
+            steps = plans.get((self._layout, args), UNFIT)
+        except TypeError:
+            steps = UNFIT
+        if steps:
+            return mark_multiple(tuple([self._view_by(*step) for step in steps]))
+        return general(self, *args) if steps is None else learn(self, args)
 
     return views
 
