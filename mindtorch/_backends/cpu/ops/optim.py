@@ -15,7 +15,6 @@ from . import CPU_KERNELS
 array = np.ndarray
 asarray = np.asarray  # a number as an array of the right dtype is what NumPy takes fastest
 BLOCK = 16384  #: elements; temporaries of this size stay below what malloc maps anew each time
-SMALL = 4096  #: elements for which a call of NumPy counts for more than what it computes
 
 
 class Block:
@@ -111,12 +110,6 @@ def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array
     everything = [*zip(*filter(None, lists), strict=True)]
     if grad_scale is None and not maximize and by_loop(rule, everything, steps, settings, weight_decay, decoupled):
         return
-    few = [] if grad_scale is not None else small_ones(everything, steps)
-    if few:
-        members = [everything[i] for i in few]
-        together = tuple([np.concatenate([a.reshape(-1) for a in arrays]) for arrays in zip(*members, strict=True)])
-        everything, steps = ([together, *(given for i, given in enumerate(everything) if i not in few)],
-                             [steps[few[0]], *(step for i, step in enumerate(steps) if i not in few)] if steps else [])
     for i, given in enumerate(everything):
         arrays: Sequence[array] = given
         if grad_scale is not None:
@@ -137,8 +130,6 @@ def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array
             for n, target in enumerate(given):
                 if n != 1:
                     target[...] = arrays[n].reshape(target.shape)
-        if few and not i:
-            hand_out(members, together)
 
 
 # -- by loops ----------------------------------------------------------------------------------------------------------
@@ -208,32 +199,7 @@ def compute_parts(compiled: Callable[..., None], arrays: Sequence[array], work: 
     each_block(lambda part: compiled(*[a[part] for a in arrays], *numbers), arrays[0].size, LARGE // 4, work)
 
 
-# -- small parameters --------------------------------------------------------------------------------------------------
-
-def small_ones(everything: Sequence[Sequence[array]], steps: list[array]) -> list[int]:
-    """Which parameters, with what belongs to each, are better joined to one for a step: several small ones of one
-    dtype and one number of steps, none of them twice.
-    """
-    found: list[int] = []
-    for i, given in enumerate(everything):
-        dtype = given[0].dtype
-        if (given[0].size <= SMALL and dtype.itemsize >= 4
-                and (not found or (dtype is everything[found[0]][0].dtype
-                                   and (not steps or steps[i] == steps[found[0]])))
-                and all(a.flags.c_contiguous and a.dtype is dtype for a in given)):
-            found.append(i)
-    return found if len({id(everything[i][0]) for i in found}) == len(found) > 1 else []
-
-
-def hand_out(members: list[Sequence[array]], together: Sequence[array]) -> None:
-    """Write what a step has made of joined arrays into those that were joined, but for the gradients."""
-    for n, (joined, *targets) in enumerate(zip(together, *members, strict=True)):
-        start = 0
-        for target in targets if n != 1 else ():
-            end = start + target.size
-            np.copyto(target, joined[start:end].reshape(target.shape))
-            start = end
-
+# -- rows --------------------------------------------------------------------------------------------------------------
 
 def foreach_add(self: list[array], scalar: Any) -> None:
     for x in self:
