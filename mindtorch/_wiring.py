@@ -1,7 +1,7 @@
-"""The wiring of modules with names from above them, which they cannot import.
+"""Assigns to modules the names from higher layers, which they cannot import.
 
-It is the only place that defines in which order kernels are looked up, what each dispatch key does, and which names a
-module declares and finds assigned here.
+Only this module defines the order in which kernels are looked up, the function of each dispatch key, and the values of
+the names that modules declare to be set by ``_wiring``.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ key_handlers.update({
     UNINITIALIZED: uninitialized.on_uninitialized,
     PYTHON: torch_dispatch.in_python,
 })
-# Its kernels count optimizers' steps and record nothing: of tensors that require grad, each is added to by itself.
+# Its kernels count optimizers' steps and record nothing: tensors that require grad are added to one by one.
 registry["_foreach_add_.Scalar"].autograd = lambda *args: registry.composites["_foreach_add_.Scalar"](*args)
 # Names that their modules declare.
 binding.Tensor = Tensor
@@ -54,7 +54,7 @@ forward.is_pointwise = lambda op: isinstance(registry.meta_rows.get(op.name), Po
 
 
 def find_kernel(op: Operator, key: int) -> Kernel | None:
-    """Find the kernel of an operator for a backend's dispatch key, after those that users registered.
+    """Find the kernel of an operator for a backend's dispatch key. Kernels that users registered come first.
 
     The order is: the device's own kernel; a composite, written in other operators; the in-place or ``out=`` form of an
     operator that has a kernel; copies and views, which are the same on all devices; the device's fallback.
@@ -66,9 +66,7 @@ def find_kernel(op: Operator, key: int) -> Kernel | None:
 
 
 def composite(op: Operator, key: int) -> Kernel | None:
-    """Return the composite of an operator. An ``out=`` form with a row of its own, as random operators have, keeps
-    autograd's check.
-    """
+    """Return the composite of an operator. An ``out=`` form with its own row keeps autograd's check."""
     return common(op, key, registry.composites.get(op.name), composite=not op.is_out)
 
 

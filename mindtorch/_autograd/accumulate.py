@@ -1,4 +1,4 @@
-"""Leaves: the nodes at the end of the graph, which add what arrives to ``.grad``."""
+"""Leaves: the nodes at the end of the graph, which add gradients to ``.grad``."""
 from __future__ import annotations
 
 import weakref
@@ -16,17 +16,17 @@ from .._dispatch.local import local
 from .hooks import checked, run_tensor_hooks
 from .node import Node, new
 
-#: Held while a gradient is added: two threads may reach one leaf. The same thread may come here again through hooks.
+#: Held while a gradient is added: two threads may reach one leaf. Reentrant, because a hook may start a backward pass.
 _lock = forks.lock()
 
 
 class AccumulateGrad(Node):
-    """The end of the graph at a leaf: adds what arrives to ``variable.grad``."""
+    """The node of a leaf: adds gradients to ``variable.grad``."""
 
-    _order = 2**64 - 1  # PyTorch's: as soon as it can run it does
+    _order = 2**64 - 1  # PyTorch's: the node runs as soon as it is ready
     variable: Any
-    is_private = False  #: whether the leaf was a function transform's own, which has ended
-    own = False  #: whether nothing but the engine refers to the gradient that arrives next
+    is_private = False  #: whether the leaf belonged to a function transform that has ended
+    own = False  #: whether only the engine refers to the gradient that arrives next
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -45,11 +45,11 @@ class AccumulateGrad(Node):
             grads[0] = run_tensor_hooks(self.variable._hooks, grads[0])
 
 
-LEAF = HOST | AUTOGRAD  #: the keys of a contiguous leaf of the CPU
+LEAF = HOST | AUTOGRAD  #: the keys of a contiguous leaf on the CPU
 
 
 def grad_accumulator(tensor: Any) -> AccumulateGrad:
-    """The node that accumulates a leaf's gradient: one as long as any graph refers to it."""
+    """Return the node that accumulates a leaf's gradient, always the same object while a graph refers to it."""
     node = tensor._accumulator
     if node is not None:
         node = node()
@@ -66,8 +66,9 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
 
 
 def accumulate(variable: Any, gradient: Any, own: bool, seen: bool = True) -> None:
-    """Add a gradient to a leaf's ``.grad``, and run the hooks of that event. One to whose memory nothing else refers
-    (``own``) may become ``.grad`` itself, by operators if they may be ``seen``.
+    """Add a gradient to a leaf's ``.grad``, then run the leaf's post-accumulate hooks. If nothing else refers to the
+    gradient's memory (``own``), it may become ``.grad`` without a copy. ``seen`` means that operators may be observed,
+    so they must be called.
     """
     if variable._keys & AUTOGRAD:
         if gradient is not None:
@@ -90,8 +91,8 @@ def accumulate(variable: Any, gradient: Any, own: bool, seen: bool = True) -> No
 
 
 def first_grad(variable: Any, gradient: Any, own: bool) -> Any:
-    """Return the ``.grad`` of a leaf that had none: the gradient itself if it is ``own`` and has the strides that a
-    gradient should have (the leaf's if that is dense, contiguous otherwise); else a copy.
+    """Return the first ``.grad`` of a leaf: the gradient itself, if it is ``own`` and has the expected strides (the
+    leaf's if the leaf is dense, contiguous otherwise), or else a copy.
     """
     if own and not local.grad_enabled and (
             not (gradient._keys | variable._keys) & NONCONTIGUOUS or _has_strides_for(gradient, variable)):
@@ -107,8 +108,8 @@ def first_grad(variable: Any, gradient: Any, own: bool) -> Any:
 
 
 def _has_strides_for(gradient: Any, variable: Any) -> bool:
-    """Whether a gradient's strides are the leaf's, if that is dense, but for those of dimensions of size 1, which may
-    be any but 0; for another leaf, whether it is contiguous (ATen's ``obeys_layout_contract``).
+    """Return True if a gradient's strides are those of a dense leaf, or contiguous for any other leaf (ATen's
+    ``obeys_layout_contract``). In dimensions of size 1, all strides but 0 are allowed.
     """
     if not variable._is_dense():
         return gradient.is_contiguous()
@@ -117,11 +118,11 @@ def _has_strides_for(gradient: Any, variable: Any) -> bool:
 
 
 def check_assigned_grad(tensor: Any, value: Any) -> None:
-    """Refuse what cannot be a tensor's gradient.
+    """Check a value assigned to ``.grad``.
 
     Raises:
-        TypeError: if it is no tensor.
-        RuntimeError: if it is the tensor itself, or its shape, dtype or device is not the tensor's.
+        TypeError: if it is not a tensor.
+        RuntimeError: if it is the tensor itself, or differs from the tensor in shape, dtype or device.
     """
     if value.__class__ not in TENSOR_TYPES:
         raise about(TypeError("assigned grad expected to be a Tensor or None but got grad of type "
@@ -143,7 +144,7 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
 
 
 def forget_gradients(leaves: Iterable[Any], set_to_none: bool) -> None:
-    """Take the gradients from leaves, or set them to zero, cut off from their history."""
+    """Drop the gradients of leaves, or detach them and set them to zero."""
     for leaf in leaves:
         gradient = leaf._grad
         if set_to_none:
@@ -154,8 +155,6 @@ def forget_gradients(leaves: Iterable[Any], set_to_none: bool) -> None:
 
 
 def can_accumulate_inplace(gradient: Any) -> bool:
-    """Return True if another gradient may be added in place to this one, to which nothing else refers: it is dense, and
-    no view.
-    """
+    """Return True if a gradient that only the engine refers to may be added to in place: it is dense and not a view."""
     return gradient._base is None and (not gradient._keys & NONCONTIGUOUS or gradient._is_dense()) and (
         not is_seen(gradient))

@@ -1,4 +1,4 @@
-"""Anomaly mode: where the operator was called whose backward failed or made a NaN."""
+"""Anomaly mode: find the forward call whose backward failed or produced a NaN."""
 from __future__ import annotations
 
 import os
@@ -13,29 +13,29 @@ from .._base.about import about, tell
 from .._base.interrupts import attributes, leaving
 from .._dispatch.local import local
 
-#: Where the library's own machinery lives: its frames say nothing to the reader of a traceback.
+#: The library's private packages, whose frames do not help the reader of a traceback.
 _MACHINERY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_")
 
 
 class AnomalyMode:
-    """Whether, in all threads, nodes remember their forward calls, and gradients are searched for NaN."""
+    """Whether, in all threads, nodes record their forward calls and gradients are checked for NaN."""
 
     enabled = False
     check_nan = True
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on (``torch.is_anomaly_enabled``)."""
+    """Return True if anomaly mode is on (``torch.is_anomaly_enabled``)."""
     return AnomalyMode.enabled
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode searches gradients for NaN (``torch.is_anomaly_check_nan_enabled``)."""
+    """Return True if anomaly mode checks gradients for NaN (``torch.is_anomaly_check_nan_enabled``)."""
     return AnomalyMode.check_nan
 
 
 class set_detect_anomaly:
-    """Switch anomaly mode on or off, at once, or for a ``with`` block (``torch.autograd.set_detect_anomaly``)."""
+    """Switches anomaly mode on or off, at once or for a ``with`` block (``torch.autograd.set_detect_anomaly``)."""
 
     def __init__(self, mode: bool, check_nan: bool = True):
         self.before = AnomalyMode.enabled, AnomalyMode.check_nan
@@ -50,8 +50,8 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """A block in which backward explains its failures: the forward call of an operator whose backward raises is shown
-    as a warning, and a NaN in a gradient is an error unless ``check_nan`` is False (``torch.autograd.detect_anomaly``).
+    """A block in which backward explains its failures (``torch.autograd.detect_anomaly``). If a node raises, a warning
+    shows its forward call; a NaN in a gradient is an error, unless ``check_nan`` is False.
     """
 
     def __init__(self, check_nan: bool = True):
@@ -69,7 +69,7 @@ class detect_anomaly:
 
 
 def remember_call(node: Any) -> None:
-    """Note in a node which lines called its operator, and the node in whose backward that was, if any."""
+    """Record in a node the traceback of its forward call, and the node whose backward made that call, if any."""
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(_MACHINERY):
         frames.pop()
@@ -79,7 +79,7 @@ def remember_call(node: Any) -> None:
 
 
 def tell_node(error: Exception, node: Any) -> None:
-    """Tell of an error that goes through backward in which node it arose, and in anomaly mode, who called forward."""
+    """Add to an error from backward the node that raised it, and the forward call if anomaly mode has recorded it."""
     outputs = ", ".join(f"{dtype.name}{list(shape)}" for shape, dtype, _ in filter(None, node._outputs))
     found = re.search(r'File "(.+)", line (\d+), in (.+)', node.metadata.get("traceback_", [""])[-1])
     called = ", called at {}:{} in {}".format(*found.groups()) if found else (
@@ -89,7 +89,7 @@ def tell_node(error: Exception, node: Any) -> None:
 
 
 def explain_failure(node: Any) -> None:
-    """Warn where the operator was called whose backward failed."""
+    """Warn with the forward call of the node whose backward failed."""
     said, effect = "Error detected in", "caused the error"
     hint = " Enable detect anomaly during forward pass for more information."
     while node is not None:
@@ -103,10 +103,10 @@ def explain_failure(node: Any) -> None:
 
 
 def check_nan(node: Any, gradients: list[Any]) -> None:
-    """Refuse gradients with a NaN in them.
+    """Check gradients for NaN.
 
     Raises:
-        RuntimeError: PyTorch's, which names the node.
+        RuntimeError: PyTorch's, with the node's name.
     """
     for i, gradient in enumerate(gradients):
         if gradient is not None and not gradient.is_meta and np.isnan(gradient._host("isnan")).any():

@@ -1,17 +1,17 @@
-"""Derivatives: one table row per operator, and what makes a graph node of it.
+"""Derivatives: one table row per operator, and the graph nodes that are built from it.
 
-A row gives a formula for each differentiable input. A formula's own parameter names say what it needs:
+A row gives a formula for each differentiable input. The names of a formula's parameters declare its needs:
 
     derivative("mul.Tensor", self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
 
-``grad`` is the gradient of the (first) output, ``grads`` those of all outputs (None where nothing arrived); the name
-of an input or, for an output, ``result`` or its name in the schema is a value kept from the forward call;
-``self_shape``, ``self_dtype``, ``self_device``, ``self_stride``, ``self_offset``, ``self_requires_grad`` keep
-only that fact of an input. A key of several names, ``"input, weight, bias"``, is one formula that returns a tuple for
-them; it may take ``output_mask``, which says what is needed. A formula for a list of tensors returns a list.
-Formulas are written in operators, so they run on every backend and have derivatives themselves. An operator of the
-registry is a formula, too: its first parameter is ``grad``, the others say what it needs. What was broadcast is summed
-back by the engine.
+``grad`` is the gradient of the (first) output, ``grads`` those of all outputs (None where no gradient arrived). The
+name of an input or an output (``result``, or its name in the schema) is a value saved by the forward pass.
+``self_shape``, ``self_dtype``, ``self_device``, ``self_stride``, ``self_offset``, ``self_requires_grad`` save only that
+fact of an input. A key of several names, ``"input, weight, bias"``, is one formula that returns a tuple for them; it
+may take ``output_mask``, the flags of the wanted gradients. A formula for a list of tensors returns a list. Formulas
+call operators, so they run on every backend and have derivatives themselves. An operator of the registry is a formula,
+too: its first parameter is ``grad``, the others are its needs. The engine sums gradients of broadcast inputs to their
+shapes.
 """
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from .saved import Saved, SavedTensor, check_unchanged, freed, save, twin, unwri
 from .written import FACT_OF, applying, keeping, recording
 
 Formula = Callable[..., Any]
-#: How PyTorch spells a kept fact: ``_saved_self_sym_sizes``.
+#: PyTorch's names of saved facts, as in ``_saved_self_sym_sizes``.
 FACT_NAMES = {"shape": "sym_sizes", "stride": "sym_strides", "offset": "sym_storage_offset", "dtype": "scalar_type",
               "device": "device", "requires_grad": "requires_grad"}
 
 
 class Row(NamedTuple):
-    """A derivative as it was written."""
+    """A derivative as written in a table."""
 
     formulas: dict[str, Formula]  #: by input name
-    node: str | None = None  #: the node's name where it is not the usual one
-    outputs: tuple[int, ...] | None = None  #: which outputs have a gradient where not all floating point ones do
+    node: str | None = None  #: the node's name, if not the usual one
+    outputs: tuple[int, ...] | None = None  #: the outputs with a gradient, if not all floating point ones
 
 
 NOT_DIFFERENTIABLE = Row({})
 shape_of = FACT_OF["shape"]
 
-#: Inputs that must not require grad: PyTorch refuses such calls, since the gradient would silently be left out.
+#: Inputs that must not require grad. PyTorch refuses such calls, because their gradients would silently be omitted.
 REFUSED = {name: inputs.split() for name, inputs in {
     "binary_cross_entropy": "weight", "binary_cross_entropy_with_logits": "weight pos_weight",
     "fractional_max_pool2d": "random_samples", "fractional_max_pool3d": "random_samples",
@@ -61,10 +61,10 @@ REFUSED = {name: inputs.split() for name, inputs in {
 
 def derivative(names: str, node: str | None = None, outputs: tuple[int, ...] | None = None, /,
                **formulas: Formula) -> None:
-    """Give operators (names separated by spaces) their derivative (``torch.library.register_autograd``).
+    """Set the derivative of operators, named by words in a string (``torch.library.register_autograd``).
 
-    ``node`` is the graph node's name; by default ``mul.Tensor`` makes a ``MulBackward0``. ``outputs`` are those that
-    are differentiable, by default all that are floating point or complex.
+    ``node`` is the graph node's name; by default ``mul.Tensor`` makes a ``MulBackward0``. ``outputs`` are the
+    differentiable ones, by default all that are floating point or complex.
     """
     for name in names.split():
         registry.register_derivative(name, Row(formulas, node, outputs))
@@ -77,7 +77,7 @@ def not_differentiable(names: str) -> None:
 
 
 def callable_of(formula: Formula) -> tuple[Formula, Sequence[str]]:
-    """The function that a formula is, and the names of what it needs."""
+    """Return a formula's function and the names of its needs."""
     if isinstance(formula, Operator):
         return formula.call, ["grad", *[parameter.name for parameter in formula.schema.parameters[1:]]]
     code = formula.__code__
@@ -85,22 +85,22 @@ def callable_of(formula: Formula) -> tuple[Formula, Sequence[str]]:
 
 
 def is_of_library(formula: Formula) -> bool:
-    """Return True if a formula is this library's, which keeps no gradient for itself."""
+    """Return True if a formula belongs to this library, so that it does not store gradients."""
     return isinstance(formula, Operator) or formula.__module__.startswith(f"{__name__.partition('.')[0]}.")
 
 
 def node_name(op: Operator) -> str:
-    """PyTorch's usual name of an operator's node."""
+    """Return PyTorch's usual name of an operator's node."""
     parts = op.packet.strip("_").split("_")
     return "".join(part[:1].upper() + part[1:] for part in parts) + "Backward0"
 
 
 class Plan:
-    """What to keep and what to compute, given which inputs require grad.
+    """The values to save and the formulas to run for one set of inputs that require grad.
 
-    A formula finds what it needs in a list: the gradient of the first output, the kept values in the order of
-    ``names``, last the list of all gradients. ``template`` holds the kept values that do not depend on the call.
-    ``keep`` makes of a call's arguments what its node keeps, ``apply`` runs the formulas.
+    A formula indexes its needs in a list: the gradient of the first output, the saved values in the order of ``names``,
+    last the list of all gradients. ``template`` holds the saved values that do not depend on the call. ``keep`` returns
+    the values to save from a call's arguments, ``apply`` runs the formulas.
     """
 
     __slots__ = ("mask", "formulas", "names", "template", "input_saves", "output_saves", "tensors", "keeps_tensors",
@@ -110,18 +110,18 @@ class Plan:
 
     def __init__(self, mask: int) -> None:
         self.mask = mask
-        self.formulas: list[tuple[Any, Formula, list[int]]] = []  # (where results go, formula, what it needs)
+        self.formulas: list[tuple[Any, Formula, list[int]]] = []  # (positions of the results, formula, its needs)
         self.names: list[str] = []
         self.template: list[Any] = []
-        self.input_saves: list[tuple[int, int, str | None]] = []  # (index among the kept values, position, fact)
-        self.output_saves: list[tuple[int, int, Any]] = []  # (index among the kept values, which output, fact)
-        self.tensors: list[int] = []  #: which kept values are tensors
+        self.input_saves: list[tuple[int, int, str | None]] = []  # (index among the saved values, position, fact)
+        self.output_saves: list[tuple[int, int, Any]] = []  # (index among the saved values, number of the output, fact)
+        self.tensors: list[int] = []  #: which saved values are tensors
         self.keeps_tensors = False
-        self.keeps_first = False  #: whether the first input is kept, which an in-place operator overwrites
+        self.keeps_first = False  #: whether the first input is saved, which an in-place operator overwrites
 
 
 class Derivative:
-    """A row, made ready for one operator: the node's class, and a plan for each set of inputs that require grad."""
+    """A row compiled for one operator: the node's class, and a plan for each set of inputs that require grad."""
 
     def __init__(self, op: Operator, row: Row | None):
         self.op = op
@@ -130,7 +130,7 @@ class Derivative:
         self.schema = schema = functional.schema
         name = (row.node if row is not None else None) or node_name(functional)
         name = name if row is not None else "NotImplemented"
-        own = {"name": lambda node: name} if "::" in name else {}  # one of PyTorch's written in C++ by hand
+        own = {"name": lambda node: name} if "::" in name else {}  # a node that PyTorch writes by hand in C++
         base = OperatorNode if row is not None else NotImplementedNode
         self.node_class: type[OperatorNode] = type(name.rpartition("::")[2], (base,), own)
         self.node_class.derivative = self
@@ -150,7 +150,7 @@ class Derivative:
         self.plans: dict[int, Plan] = {}
 
     def plan(self, mask: int) -> Plan:
-        """The plan for the inputs whose bits are set."""
+        """Return the plan for the inputs whose bits are set."""
         found = self.plans.get(mask)
         if found is None:
             found = self.plans[mask] = self._make_plan(mask)
@@ -163,7 +163,7 @@ class Derivative:
             return plan
         indices: dict[str, int] = {"grad": 0, "grads": -1}
         done = set()
-        # in PyTorch's order, which is that of the alphabet
+        # in PyTorch's order, which is alphabetical
         for i, name in sorted(enumerate(self.names), key=lambda item: self.keys[item[1]]):
             key = self.keys[name]
             if not mask >> i & 1 or key in done:
@@ -180,7 +180,7 @@ class Derivative:
             where = i if len(parts) == 1 else tuple(self.names.index(part) for part in parts)
             plan.formulas.append((where, formula, needs))
         parameters = self.schema.parameters
-        for key, formula in self.row.formulas.items():  # numbers are kept also where only the others need them
+        for key, formula in self.row.formulas.items():  # numbers are saved even if no wanted formula needs them
             for need in () if key in done else callable_of(formula)[1]:
                 if (at := self.schema.positions.get(need)) is not None and need not in indices and (
                         not parameters[at].is_tensor):
@@ -195,7 +195,7 @@ class Derivative:
         return plan
 
     def _add_save(self, plan: Plan, need: str, key: str) -> None:
-        """Have a plan keep what a formula needs."""
+        """Add a formula's need to the values that a plan saves."""
         positions, returns = self.schema.positions, self.schema.returns
         outputs = {name: number for number, name in enumerate(returns) if name} | {"result": 0}
         base, fact, constant = need, None, None
@@ -223,9 +223,7 @@ class Derivative:
             plan.tensors.append(index)
 
     def start(self, args: tuple[Any, ...], inplace: bool = False, always: bool = False) -> OperatorNode | None:
-        """A node for a call, its edges set and its inputs saved; None if no differentiable input requires grad, unless
-        there is to be one ``always``.
-        """
+        """Return a node for a call, with edges and saved inputs; None if no input requires grad, unless ``always``."""
         if self.refused:
             self.check_refused(args)
         mask = width = 0
@@ -266,7 +264,7 @@ class Derivative:
         return node
 
     def check_refused(self, args: tuple[Any, ...]) -> None:
-        """Raise RuntimeError for an input that requires grad though it has no derivative."""
+        """Raise RuntimeError if an input without a derivative requires grad."""
         for position, name in self.refused:
             arg: Any = args[position] if position < len(args) else None
             if arg.__class__ in TENSOR_TYPES and arg._keys & AUTOGRAD:
@@ -274,7 +272,7 @@ class Derivative:
                                    f"'{name}'. This input cannot have requires_grad True.")
 
     def apart(self, args: tuple[Any, ...], mask: int, inplace: bool) -> OperatorNode:
-        """A node that is no part of the graph, for a call and the inputs of ``mask``; it keeps what ``start`` does."""
+        """Return a node outside the graph for a call and the inputs of ``mask``, with inputs saved as in ``start``."""
         node = new(self.node_class)
         node.plan = plan = self.plan(mask)
         node.saved = plan.keep(*((clone(args[0]), *args[1:]) if inplace and plan.keeps_first else args))
@@ -283,7 +281,7 @@ class Derivative:
         return node
 
     def finish(self, node: OperatorNode, result: Any) -> Any:
-        """Tie a call's outputs to its node."""
+        """Connect a call's outputs to its node."""
         if result.__class__ in TENSOR_TYPES:
             array, dtype = result._array, result._dtype
             if array is None:
@@ -296,7 +294,7 @@ class Derivative:
             if node.plan.output_saves:
                 node.save_outputs((result,))
         else:
-            # some outputs are not asked for, and some are numbers
+            # some outputs are None, and some are numbers
             node._outputs = tuple([(shape_of(t), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None
                                    for t in result])
             differentiable = None if self.row is None else self.row.outputs
@@ -309,7 +307,7 @@ class Derivative:
         return result
 
     def recording(self, inner: Callable[..., Any]) -> Callable[..., Any]:
-        """``inner``, with a node recorded for its calls."""
+        """Wrap ``inner`` to record a node for each call."""
         start, finish = self.start, self.finish
 
         def record(*args: Any) -> Any:
@@ -326,12 +324,12 @@ class Derivative:
 
     @cached_property
     def make_recording(self) -> Callable[..., Callable[..., Any]]:
-        """Makes of the backend's function, and of one that records any call, the one that records this operator's."""
+        """The generated ``make`` function: it wraps the backend's function, given a fallback that records any call."""
         return recording(self)
 
 
 class OperatorNode(Node):
-    """A node made from a derivative's row."""
+    """A node built from a derivative's row."""
 
     derivative: Derivative
     plan: Plan
@@ -342,7 +340,7 @@ class OperatorNode(Node):
         return self.plan.apply(self, grads)
 
     def apply_any(self, grads: list[Any]) -> list[Any]:
-        """Run the formulas, whatever they need."""
+        """Run the formulas, whatever their needs."""
         if self.saved is None:
             raise freed(self)
         return self.apply_all(grads, self.saved)
@@ -377,7 +375,7 @@ class OperatorNode(Node):
         return flat
 
     def _unpacked(self, value: Any, shown: bool = False) -> Any:
-        """A kept value as a formula takes it, or as it is ``shown``."""
+        """Unpack a saved value, for a formula or (``shown``) for a user."""
         if value.__class__ is Saved:
             return value.unpack(self)
         if value.__class__ is list:
@@ -391,7 +389,7 @@ class OperatorNode(Node):
             self.saved = None
 
     def save_outputs(self, outputs: Any) -> None:
-        """Keep what the formulas need of the outputs."""
+        """Save the outputs that the formulas need."""
         for i, number, fact in self.plan.output_saves:
             output = outputs[number]
             if fact is not None:
@@ -402,13 +400,13 @@ class OperatorNode(Node):
                 self.saved[i] = save(output)  # type: ignore[index]
 
     def keep_outputs(self, outputs: Any) -> None:
-        """The same for a node that is no part of the graph: they are kept with their place in it."""
+        """Save the outputs on a node outside the graph: they keep their own place in it."""
         for i, number, fact in self.plan.output_saves:
             output = outputs[number]
             self.saved[i] = FACT_OF[fact](output) if fact else None if output is None else save(output)  # type: ignore[index]
 
     def row_of(self, i: int, gradient: Any) -> Any:
-        """What the formula for the i-th differentiable input makes of the gradient of the only output."""
+        """Return the gradient of the i-th differentiable input from the gradient of the only output."""
         values = [gradient, *[self._unpacked(value) for value in self.saved or ()], [gradient]]
         for where, formula, needs in self.plan.formulas:
             if where == i:
@@ -417,15 +415,15 @@ class OperatorNode(Node):
                 return formula(*[values[need] for need in needs])[where.index(i)]
         return None
 
-    # -- node._saved_self and its like -----------------------------------------------------------------------------
+    # -- node._saved_self and similar attributes -------------------------------------------------------------------
 
     def _kept_at(self, name: str) -> int | None:
-        """Where the value is that PyTorch has under this name; None if this node does not need it."""
+        """Return the index of the saved value with this name in PyTorch, or None if this node does not need it."""
         positions = self.derivative.schema.positions
         return next((i for i, kept in enumerate(self.plan.names) if _attribute(kept, positions) == name), None)
 
     def _kept_tensor(self, at: int, i: int | None = None) -> Saved | None:
-        """The tensor kept there, or the i-th of several, as a ``Saved`` that hooks can be registered with."""
+        """Return a saved tensor, or the i-th of a list, as a ``Saved``, which accepts hooks."""
         if self.saved is None:
             raise freed(self)
         if i is not None:
@@ -436,7 +434,7 @@ class OperatorNode(Node):
         return value
 
     def _kept_names(self) -> list[str]:
-        """The names of all that a node of this operator may keep."""
+        """Return the names of all values that a node of this operator may save."""
         plan = self.derivative.plan((1 << len(self.derivative.inputs)) - 1)
         return [_attribute(name, self.derivative.schema.positions) for name in plan.names if name != "output_mask"]
 
@@ -459,9 +457,7 @@ class OperatorNode(Node):
         return value.unpack(self, True) if value.__class__ is Saved else self._unpacked(value, True)
 
     def _fact(self, name: str, fact: str) -> tuple[int, ...] | None:
-        """The sizes of an input whose gradient nobody asks for, and which is kept for that of another; for its strides
-        PyTorch has an empty list.
-        """
+        """Return the sizes of an input that is saved only for another input's gradient; an empty tuple for strides."""
         at = self._kept_at(name)
         if fact == "strides" or at is None:
             return None if at is None else ()
@@ -473,13 +469,13 @@ class OperatorNode(Node):
 
 
 class NotImplementedNode(OperatorNode):
-    """The node of an operator without a derivative: recording it is no error, going through it is."""
+    """The node of an operator without a derivative: it can be recorded, but its backward raises."""
 
     def apply(self, grads: list[Any]) -> list[Any]:
         raise RuntimeError(f"derivative for aten::{self.derivative.op.name} is not implemented")
 
 
 def _attribute(name: str, positions: dict[str, int]) -> str:
-    """PyTorch's name of a kept value: ``self_sym_sizes`` for ``self_shape``."""
+    """Return PyTorch's name of a saved value: ``self_sym_sizes`` for ``self_shape``."""
     base, _, fact = name.rpartition("_")
     return f"{base}_{FACT_NAMES[fact]}" if name not in positions and fact in FACT_NAMES else name

@@ -30,20 +30,20 @@ CYCLE = ("Using backward() with create_graph=True will create a reference cycle 
 
 
 class Task(Node):
-    """One backward pass, and the root of the graph that it runs (PyTorch's GraphTask and GraphRoot)."""
+    """One backward pass, and the root of its graph (PyTorch's GraphTask and GraphRoot)."""
 
     keep_graph = False
-    needed: set[Node] | None = None  #: which nodes have to run; None for all of them
+    needed: set[Node] | None = None  #: the nodes that have to run; None for all
     #: node -> [(number of output, position among the inputs)]
     captures: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
     found: Any = ()  #: the gradients of the inputs
-    node: Node | None = None  #: the one that is running, if it has hooks, or is wanted, or in anomaly mode
-    callbacks: tuple[Any, ...] = ()  #: what is called when all is done
+    node: Node | None = None  #: the running node; leaves only if watched
+    callbacks: tuple[Any, ...] = ()  #: called at the end of the pass
 
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
-        """Run only what is needed for the gradients of these inputs; hand them out if ``capture``."""
+        """Run only the nodes needed for the gradients of these inputs; return those gradients if ``capture``."""
         targets = {node for node, _ in inputs}
-        self.needed = nodes_above(self, targets) - {self}  # which keeps it out of a reference cycle
+        self.needed = nodes_above(self, targets) - {self}  # without itself, to avoid a reference cycle
         if capture:
             captures: dict[Node, list[tuple[int, int]]] = {}
             for position, (node, number) in enumerate(inputs):
@@ -53,7 +53,7 @@ class Task(Node):
             self.needed |= targets
 
     def count(self: Node) -> tuple[set[Node], dict[Node, int]]:
-        """The nodes of the graph; and those into which several edges lead, with how many those are."""
+        """Return the nodes of the graph, and the number of edges into each node that has several."""
         seen: set[Node] = set()
         joins: dict[Node, int] = {}
         nodes: list[Node] = [self]
@@ -71,16 +71,14 @@ class Task(Node):
         return seen, joins
 
     def joins(self) -> dict[Node, int]:
-        """Return how many edges lead into each node with several; there is none above the first node with several."""
+        """Return the number of edges into each node that has several. A single chain needs no search."""
         node: Node = self
         while len(node._links) == 1:
             node = node._links[0][1]
         return Task.count(node)[1] if node._links else {}
 
     def wanted_of(self, node: Node) -> set[int] | None:
-        """For which inputs of a node gradients are needed; None for all of them, as of a node that is none of this
-        pass's: those with which forward mode computes tangents.
-        """
+        """Return the positions of a node's inputs whose gradients are needed, or None for all, as outside this pass."""
         if self.needed is None or node not in self.needed:
             return None
         return {i for i, target, _ in node._links if target in self.needed or target in self.captures}
@@ -90,14 +88,14 @@ class Task(Node):
         return self.needed is not None and target not in self.needed and target not in self.captures
 
     def finish(self) -> Any:
-        """The gradients of the inputs, after the callbacks, which may leave further ones."""
+        """Run the callbacks, which may add further ones, then return the gradients of the inputs."""
         while self.callbacks:
             (callback, *_), self.callbacks = self.callbacks, self.callbacks[1:]
             callback()
         return self.found
 
     def run_of(self, nodes: Sequence[Node]) -> int:
-        """How many of these nodes get their gradients in this pass."""
+        """Return how many of these nodes receive gradients in this pass."""
         reached, _ = self.count()
         if self.needed is not None:
             reached &= self.needed | set(self.captures)
@@ -105,7 +103,7 @@ class Task(Node):
 
 
 def nodes_above(root: Node, targets: set[Node]) -> set[Node]:
-    """The nodes from which a path leads to a target."""
+    """Return the nodes with a path to a target."""
     above: set[Node] = set()
     finished: set[Node] = set()
     stack = [root]
@@ -125,10 +123,10 @@ def nodes_above(root: Node, targets: set[Node]) -> set[Node]:
 
 
 class Buffers(dict[Node, tuple[list[Any], list[bool]]]):
-    """The gradients that have arrived at nodes that are not ready: their sums by output, and whether each is own."""
+    """The gradients of nodes that are not ready: the sum for each output, and whether each is own."""
 
     def add(self, target: Node, number: int, gradient: Any, own: bool) -> tuple[list[Any], bool]:
-        """Add a gradient to a node's; return them, and whether the only one is own."""
+        """Add a gradient to a node's sums; return them, and whether the only one is own."""
         have = self.get(target)
         if have is None:
             count = 1 if target._out_shape is not None else len(target._outputs)
@@ -146,13 +144,13 @@ class Buffers(dict[Node, tuple[list[Any], list[bool]]]):
 
 def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, create_graph: bool,
             inputs: Sequence[Edge] | None = None, capture: bool = False) -> list[Any]:
-    """Run the graph below ``roots`` backward, starting from their gradients; None stands for the engine's own 1.
+    """Run the graph below ``roots`` backward from their gradients.
 
-    With ``inputs``, only what their gradients need runs; with ``capture``, those gradients are returned and nothing is
-    accumulated.
+    With ``inputs``, only the nodes that their gradients need run. With ``capture``, those gradients are returned and
+    not accumulated.
     """
     active = local.pipeline
-    if active is not None and not active.records_backward:  # backward runs what is pending, and is not recorded itself
+    if active is not None and not active.records_backward:  # backward flushes the pipeline and is not recorded itself
         active.flush()
         set_local("pipeline", None)
         try:
@@ -180,25 +178,25 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
 
 
 def run(task: Task, results: list[Any], create_graph: bool) -> Any:
-    """Pass gradients from node to node, beginning with those of the roots, and return those of the inputs.
+    """Pass gradients from node to node, starting with the roots' gradients, and return the inputs' gradients.
 
-    A node is ready when a gradient has come through each edge into it. Of the ready nodes the one made last runs first;
-    leaves run at once, or when their turn comes where the operators are seen, as in PyTorch. A gradient is ``own`` if
-    nothing but the engine refers to its memory: then it may be written to, or become a leaf's.
+    A node is ready once a gradient has come through each edge into it. Among the ready nodes the latest runs first.
+    Leaves run at once, or in their turn if the operators are observed, as in PyTorch. A gradient is ``own`` if only the
+    engine refers to its memory: then it may be written to, or become a leaf's ``.grad``.
     """
     seen = False
     for gradient in results:
         seen = seen or (gradient is not None and is_seen(gradient))
     needed, watched = task.needed, seen or bool(task.captures) or AnomalyMode.enabled
     joins, buffers = task.joins(), Buffers()
-    ready: list[tuple[int, Node, list[Any], bool]] = []  # a heap, but for the ``following`` node
+    ready: list[tuple[int, Node, list[Any], bool]] = []  # a heap, except for the ``following`` node
     following: tuple[int, Node, list[Any], bool] | None = None
     node: Node = task
-    arrived, own = [None], False  # the gradients that the node was given, and whether the only one was own
+    arrived, own = [None], False  # the node's incoming gradients, and whether the only one was own
     while True:
         for position, target, number in results.links if results.__class__ is Sent else node._links:
             if needed is not None and task.is_idle(target) and (node is not task or len(node._links) > 1):
-                continue  # the hooks of a single root run in any case
+                continue  # the hooks of a single root always run
             gradient, mine = results[position], False
             if gradient is not None:
                 if node._makes_gradients and node._hooks is None:
@@ -247,8 +245,8 @@ def run(task: Task, results: list[Any], create_graph: bool) -> Any:
 
 def is_own(gradient: Any, results: Sequence[Any], arrived: Sequence[Any], own: bool) -> bool:
     """Return True if nothing else refers to the memory of a gradient among the ``results`` of a node: it is new, or it
-    is what ``arrived`` there, if that was ``own``. It is never what the node had saved, since a derivative is linear in
-    what arrives. Tensors that share memory share their version counter; one without views has none.
+    ``arrived`` there and was ``own``. It cannot be a saved tensor, because a derivative is linear in its gradients.
+    Tensors that share memory share a version counter; a tensor without views has none.
     """
     cell = gradient._version_counter
     if len(results) > 1:
@@ -265,7 +263,7 @@ def is_own(gradient: Any, results: Sequence[Any], arrived: Sequence[Any], own: b
 
 
 def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool, own: bool) -> list[Any]:
-    """Run a node that has hooks, or whose gradients are wanted or seen, or in anomaly mode, if it has to run."""
+    """Run a node if it is needed. It has hooks, its gradients are captured or observed, or anomaly mode is on."""
     node.unfold()
     runs = task.needed is None or node in task.needed
     sender, task.node = task.node, node
@@ -301,7 +299,7 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
 
 
 def fit(gradient: Any, output: Any, source: Node, position: int, own: bool = False) -> tuple[Any, bool]:
-    """Return a gradient as its output needs it, summed where broadcast and converted; and whether it is then ``own``.
+    """Sum a gradient to its output's shape and convert it to its dtype; return it and whether it is now ``own``.
 
     Raises:
         RuntimeError: if its shape, dtype or device does not allow it.
@@ -339,11 +337,11 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
              grad_variables: Any = None, inputs: Any = None) -> None:
     """Accumulate the gradients of ``tensors`` into the leaves of their graph (``torch.autograd.backward``).
 
-    With ``inputs`` (tensors or gradient edges), into those only.
+    With ``inputs`` (tensors or gradient edges), accumulate only into those.
 
     Raises:
-        RuntimeError: if a tensor has no graph, the graph was freed, or a gradient is needed and not given; inside of
-            ``vmap`` and functions of ``torch.func``.
+        RuntimeError: if a tensor has no graph, the graph was freed, or a required gradient is missing; also inside
+        ``vmap`` and function transforms.
     """
     if local.transforms or local.frames:
         raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use "
@@ -381,13 +379,13 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
          create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
          is_grads_batched: bool = False, materialize_grads: bool = False) -> Any:
-    """The gradients of ``outputs`` with respect to ``inputs``, as a tuple, or a dict if they were given as one
+    """Return the gradients of ``outputs`` with respect to ``inputs``, as a tuple, or as a dict if ``inputs`` is one
     (``torch.autograd.grad``).
 
-    With ``is_grads_batched``, each of ``grad_outputs`` has one more dimension in front, and so has each result.
+    With ``is_grads_batched``, each of ``grad_outputs`` and each result has an extra leading dimension.
 
     Raises:
-        RuntimeError: as ``backward`` does, and if an input is not part of the graph unless ``allow_unused``.
+        RuntimeError: as ``backward`` does; also if an input is not part of the graph, unless ``allow_unused``.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
@@ -423,7 +421,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 
 def _run_batch(run: Any, grad_outputs: Any, keep_graph: bool) -> list[Any]:
-    """One backward pass for each of a batch of gradients; the results stacked."""
+    """Run one backward pass for each of a batch of gradients, and stack the results."""
     batches = _as_tuple(grad_outputs, "grad")
     size = next(len(b) for b in batches if b is not None)
     rows = [run([None if b is None else b[i] for b in batches], keep_graph or i < size - 1) for i in range(size)]
@@ -431,7 +429,7 @@ def _run_batch(run: Any, grad_outputs: Any, keep_graph: bool) -> list[Any]:
 
 
 def _as_tuple(value: Any, function: str) -> tuple[Any, ...]:
-    """Tensors or gradient edges given as one, as a sequence, or as a dict."""
+    """Return tensors or gradient edges as a tuple. They may be given as a single one, a sequence, or a dict."""
     if value.__class__ in TENSOR_TYPES or isinstance(value, GradientEdge):
         return (value,)
     if type(value) is dict:
@@ -443,7 +441,7 @@ def _as_tuple(value: Any, function: str) -> tuple[Any, ...]:
 
 
 def _input_edge(tensor: Any, accumulate: bool) -> Edge:
-    """Where the gradient of an input arrives; a non-leaf is made to keep it if it is to be accumulated."""
+    """Return the edge at which the gradient of an input arrives. If it is to accumulate, make a non-leaf retain it."""
     if isinstance(tensor, GradientEdge):
         return (tensor.node, tensor.output_nr)
     if tensor.__class__ not in TENSOR_TYPES:
@@ -452,11 +450,11 @@ def _input_edge(tensor: Any, accumulate: bool) -> Edge:
         tensor.retain_grad()
     if not tensor._keys & AUTOGRAD:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return tensor._grad_edge() or (Node(), 0)  # a node that no gradient reaches
+    return tensor._grad_edge() or (Node(), 0)  # a node that receives no gradient
 
 
 def _roots(outputs: Any, given: Any) -> tuple[list[Edge], list[Any]]:
-    """The edges of the tensors to differentiate, and the gradients to start from: those given, or 1 for a scalar."""
+    """Return the edges of the tensors to differentiate, and their gradients: those given, or 1 for a scalar."""
     outputs = _as_tuple(outputs, "backward")
     given = (None,) * len(outputs) if given is None else _as_tuple(given, "backward")
     gradients: list[Any] = []
@@ -477,10 +475,10 @@ def _roots(outputs: Any, given: Any) -> tuple[list[Edge], list[Any]]:
 
 
 def _one(output: Any) -> Any:
-    """The gradient of an output for which none was given.
+    """Return the implicit gradient of an output: ones, or None if it does not require grad.
 
     Raises:
-        AssertionError: if the output is no tensor (PyTorch's choice).
+        AssertionError: if the output is not a tensor (PyTorch's choice).
         RuntimeError: if it is not a real scalar.
     """
     is_tensor = output.__class__ in TENSOR_TYPES
@@ -501,7 +499,7 @@ def _one(output: Any) -> Any:
 
 
 def _facts(output: Any) -> tuple[Any, Any, Any]:
-    """Shape, dtype and device of a tensor, or of what a gradient edge stands for."""
+    """Return shape, dtype and device of a tensor, or of a gradient edge's output."""
     if output.__class__ in TENSOR_TYPES:
         return output.shape, output._dtype, output._device
     if isinstance(output, GradientEdge):
@@ -512,12 +510,12 @@ def _facts(output: Any) -> tuple[Any, Any, Any]:
 
 
 def _checked(output: Any, gradient: Any, i: int) -> Any:
-    """The gradient that was given for an output.
+    """Check the gradient given for an output, and return it.
 
     Raises:
-        AssertionError: if the output is no tensor (PyTorch's choice).
-        TypeError: if the gradient is none.
-        RuntimeError: if its shape differs, or one is complex and the other is not.
+        AssertionError: if the output is not a tensor (PyTorch's choice).
+        TypeError: if the gradient is not a tensor.
+        RuntimeError: if its shape differs, or only one of the two is complex.
     """
     shape, dtype, _ = _facts(output)
     if gradient.__class__ not in TENSOR_TYPES:

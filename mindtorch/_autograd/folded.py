@@ -1,10 +1,10 @@
-"""Composites that are recorded as one node, which becomes the nodes of their operators as soon as somebody looks.
+"""Composites recorded as one node, which unfolds into its operators' nodes when it is inspected.
 
-``linear`` is written in two operators, ``t`` and ``addmm``, and PyTorch's graph has a node for each. In a training step
-nobody looks at them, so both are recorded as one node, whose ``compute`` does what theirs would do one after the other.
-Whoever asks for ``grad_fn`` or ``next_functions``, registers a hook, wants the gradients of some inputs only, records
-the backward pass or observes it, finds the nodes that PyTorch has: ``unfold`` makes of the node, in place, that of the
-last operator, and behind it those of the others.
+``linear`` calls two operators, ``t`` and ``addmm``, and PyTorch's graph has a node for each. A training step does not
+inspect them, so both are recorded as one node, whose ``compute`` performs both backward steps. Reading ``grad_fn`` or
+``next_functions``, registering a hook, asking for the gradients of some inputs only, recording or observing the
+backward pass: all these unfold the node. ``unfold`` turns it, in place, into the last operator's node, with the other
+operators' nodes behind it.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .utils import ON_CPU, is_private, multiplied
 
 Kernel = Callable[..., Any]
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
-#: Held while a node unfolds: two threads may look at it.
+#: Held while a node unfolds: two threads may inspect it.
 _unfolding = forks.lock()
 LINEAR, T, ADDMM = registry["linear"], registry["t"], registry["addmm"]
 LOG_SOFTMAX, NLL_LOSS = registry["_log_softmax"], registry["nll_loss_forward"]
@@ -40,27 +40,27 @@ LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD = registry["_log_softmax_backward_data"]
 
 
 def kernel(op: Operator, mode: int = 0) -> Kernel:
-    """Return the kernel of an operator for contiguous CPU tensors, without autograd; observers of the mode are told."""
+    """Return an operator's CPU kernel for contiguous tensors, without autograd. The mode's observers are notified."""
     keys = CPU | mode & OBSERVED
     return op.table.get(keys) or resolve(op, keys)
 
 
 def saved_at(tensor: Any, version: int) -> Saved:
-    """A tensor as a node keeps it, with the version that it had."""
+    """Return a ``Saved`` of a tensor at an earlier version."""
     saved = new(Saved)
     saved.tensor, saved.version, saved.output_nr, saved.packed = tensor, version, None, None
     return saved
 
 
 class Folded(Node):
-    """The node of a composite. ``saved`` is what it needs of the call; None when that was freed."""
+    """The node of a composite. ``saved`` holds values of the call, or None once freed."""
 
     saved: tuple[Any, ...] | None
     _makes_gradients = True
-    shape: tuple[int, ...]  #: of the first tensor that was saved, when that was freed
+    shape: tuple[int, ...]  #: of the first saved tensor, kept after freeing
 
     def compute(self, grad: Any, *saved: Any) -> Sent | None:
-        """The gradients of the inputs; None if a tensor was written or detached since it was saved."""
+        """Return the gradients of the inputs, or None if a tensor was written or detached since it was saved."""
         raise NotImplementedError
 
     def apply(self, grads: list[Any]) -> list[Any]:
@@ -68,7 +68,7 @@ class Folded(Node):
         if saved.__class__ is tuple and grad is not None and not grad._keys & ~ON_CPU and is_private():
             try:
                 results = self.compute(grad, *saved)
-            except (Warning, ArithmeticError):  # of numbers that are none: where the user has them raised
+            except (Warning, ArithmeticError):  # NaN or overflow, where NumPy is set to raise
                 results = None
             if results is not None:
                 results.links = links
@@ -81,7 +81,7 @@ class Folded(Node):
             self.shape, self.saved = self.saved[0]._array.shape, None
 
     def unfolded(self) -> OperatorNode:
-        """The node of the last operator."""
+        """Return the node of the last operator."""
         raise NotImplementedError
 
     def unfold(self) -> None:
@@ -93,7 +93,7 @@ class Folded(Node):
 
 
 def node_of(op: Operator, mask: int, edges: Sequence[Edge | None], order: int) -> OperatorNode:
-    """A node of an operator, of whose call nothing is saved yet."""
+    """Return a node of an operator, with nothing saved from the call yet."""
     found: Derivative = derivative_of(op)  # type: ignore[assignment]
     node = new(found.node_class)
     node._order, node.plan = order, found.plan(mask)
@@ -103,7 +103,7 @@ def node_of(op: Operator, mask: int, edges: Sequence[Edge | None], order: int) -
 
 
 class FoldedLinear(Folded):
-    """``t`` of the weight, then ``addmm``: gradients go to the bias, the input if it needs one, and the weight."""
+    """``t`` of the weight, then ``addmm``: gradients go to the bias, the input (if it requires grad) and the weight."""
 
     _width = 3
 
@@ -131,7 +131,7 @@ class FoldedLinear(Folded):
             weight, written, matrix, input, input_written, bias = saved
             with enable_grad():
                 source: Any = weight
-                if weight._array is not matrix:  # it was given other memory since
+                if weight._array is not matrix:  # its memory was replaced since
                     source, written = new_empty_strided(input, matrix.shape, (columns, 1)), 0
                     source._array[...] = matrix
                 mat2 = kernel(T)(source)
@@ -144,9 +144,7 @@ class FoldedLinear(Folded):
 
 
 def fold_linear(general: Kernel) -> Kernel:
-    """``linear`` of a matrix, with a weight and a bias that are leaves and require grad, where no mode is on in which
-    calls show.
-    """
+    """Fold ``linear`` of a matrix if weight and bias are leaves that require grad, and no mode shows single calls."""
 
     def record(input: Any, weight: Any, bias: Any = None) -> Any:
         matrix = weight._array
@@ -158,10 +156,10 @@ def fold_linear(general: Kernel) -> Kernel:
                 or bias._grad_fn is not None or bias._base is not None):
             return general(input, weight, bias)
         result = kernel(LINEAR)(input, weight, bias)
-        if result._grad_fn is not None:  # it was left to the composite
+        if result._grad_fn is not None:  # the kernel fell back to the composite
             return result
         node, edge = new(FoldedLinear), None
-        next_sequence_nr()  # that of ``t``
+        next_sequence_nr()  # the sequence number of ``t``
         node._order = next_sequence_nr()
         if input._keys & AUTOGRAD and (edge := input._grad_edge()) is not None:
             node._links = (0, grad_accumulator(bias), 0), (1, *edge), (2, grad_accumulator(weight), 0)
@@ -211,7 +209,7 @@ class FoldedCrossEntropy(Folded):
 
 
 def fold_cross_entropy(general: Kernel) -> Kernel:
-    """``cross_entropy_loss`` of a matrix and as many classes, without weights and smoothing."""
+    """Fold ``cross_entropy_loss`` of a matrix and class indices, without weights and smoothing."""
 
     def record(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100,
                label_smoothing: float = 0.0) -> Any:
@@ -224,10 +222,10 @@ def fold_cross_entropy(general: Kernel) -> Kernel:
         try:
             logs = kernel(LOG_SOFTMAX, dispatcher.mode)(self, 1, False)
             result, total = kernel(NLL_LOSS, dispatcher.mode)(logs, target, None, reduction, ignore_index)
-        except Exception:  # is raised again under the name of the operator
+        except Exception:  # the general function raises it again, in the operator's name
             return general(self, target, weight, reduction, ignore_index, label_smoothing)
         node = new(FoldedCrossEntropy)
-        next_sequence_nr()  # that of ``_log_softmax``
+        next_sequence_nr()  # the sequence number of ``_log_softmax``
         node._order = next_sequence_nr()
         node._links = (0, *edge),
         cell = target._version_counter
@@ -240,7 +238,7 @@ def fold_cross_entropy(general: Kernel) -> Kernel:
     return record
 
 
-#: By composite: what makes of its function the one that records it as one node, and the operators that it is.
+#: By composite: the wrapper that records it as one node, and its operators.
 FOLDS: dict[str, tuple[Callable[[Kernel], Kernel], tuple[Operator, ...]]] = {
     "linear": (fold_linear, (T, ADDMM)),
     "cross_entropy_loss": (fold_cross_entropy, (LOG_SOFTMAX, NLL_LOSS, LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD)),
@@ -248,15 +246,15 @@ FOLDS: dict[str, tuple[Callable[[Kernel], Kernel], tuple[Operator, ...]]] = {
 
 
 def fold(op: Operator, general: Kernel) -> Kernel:
-    """The function that records a composite on contiguous CPU tensors: as one node, unless a user has given one of its
-    operators another kernel or another derivative.
+    """Return the function that records a composite on contiguous CPU tensors: as one node, unless a user has replaced a
+    kernel or a derivative of its operators.
     """
     make, parts = FOLDS[op.name]
     return make(general) if all(map(is_ours, parts)) else general
 
 
 def is_ours(op: Operator) -> bool:
-    """Whether an operator's kernels and its derivative are those of this library."""
+    """Return True if an operator's kernels and derivative all belong to this library."""
     if op.autograd is not None or any(kernel.registered for kernel in op.kernels.values()):
         return False
     found = derivative_of(op)

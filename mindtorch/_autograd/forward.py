@@ -1,16 +1,16 @@
-"""Forward mode: tensors that carry tangents, and how operators carry them on.
+"""Forward mode: tensors with tangents, and how operators propagate them.
 
-A dual tensor is an ordinary one with the ``Dual`` key and with a tangent for each level of forward mode that it depends
-on: its derivative along that level's direction. The tables of derivatives serve both modes. A row computes
-``J^H grad`` for the Jacobian J of an operator, in operators, and is linear in ``grad``; so
+A dual tensor is an ordinary tensor with the ``Dual`` key and a tangent for each level of forward mode that it depends
+on: its derivative along that level's direction. The tables of derivatives serve both modes. A row computes ``J^H grad``
+for the Jacobian J of an operator, in operators, and is linear in ``grad``. Hence:
 
-- of a pointwise operator on real numbers, where J is diagonal, the row itself makes ``J tangent`` of the tangent;
-- a view of a dual tensor has for its tangent the same view of the tangent, so that writes reach it, too;
-- any other operator's row is differentiated once more, with respect to ``grad``, along the tangent.
+- A pointwise operator on real numbers has a diagonal J, so its row maps the tangent to ``J tangent``.
+- The tangent of a view is the same view of the tangent, so that writes reach it, too.
+- Any other operator's row is differentiated again, with respect to ``grad``, along the tangent.
 
-The levels of nested calls are kept apart by numbers. What an operator does for one level runs with ``dual_below`` set
-to its number, so that it sees only the levels around it. A node of the graph keeps dual tensors as they are, hence
-gradients of dual tensors have tangents, too.
+Numbers separate the levels of nested calls. An operator's work for one level runs with ``dual_below`` set to its
+number, so that it uses only the outer levels. A graph node saves dual tensors as they are, so gradients of dual tensors
+have tangents, too.
 """
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from .recording import derivative_of
 from .saved import Saved
 from .tangents import LINEAR, PARTS, ZERO_AT_ZERO, equal_to_extreme
 
-#: Whether an operator computes each element of its output from the same element of its inputs; ``_wiring`` says it.
+#: Whether an operator computes each element of its output from the same element of its inputs; set by ``_wiring``.
 is_pointwise: Callable[[Operator], bool]
 _next_number = itertools.count(1).__next__
 
 
 class Level:
-    """A direction along which derivatives are computed, until ``end``."""
+    """A direction of differentiation, valid until ``end``."""
 
     def __init__(self) -> None:
         self.number = _next_number()
@@ -52,19 +52,19 @@ class Level:
         self._duals: list[weakref.ref[Any]] = []
 
     def attach(self, tensor: Any, tangent: Any) -> None:
-        """Give a tensor its tangent at this level."""
+        """Set a tensor's tangent at this level."""
         tensor._tangents = {**(tensor._tangents or {}), self: tangent}
         tensor._keys |= DUAL
         self._duals.append(weakref.ref(tensor))
 
     def detach(self, tensor: Any) -> None:
-        """Take a tensor's tangent at this level away."""
+        """Remove a tensor's tangent at this level."""
         if tensor._tangents is not None and tensor._tangents.pop(self, None) is not None and not tensor._tangents:
             tensor._tangents = None
             tensor._keys &= ~DUAL
 
     def end(self) -> None:
-        """Take all tangents of this level away."""
+        """Remove all tangents of this level."""
         self.alive = False
         for reference in self._duals:
             tensor = reference()
@@ -74,8 +74,7 @@ class Level:
 
 
 def tangent_of(tensor: Any, level: Level) -> Any:
-    """The tangent of a tensor at a level, or None. A view that has none is given the part of its base's that it sees.
-    """
+    """Return the tangent of a tensor at a level, or None. A view without one receives its part of its base's."""
     found = tensor._tangents and tensor._tangents.get(level)
     if found is None and (base := tensor._base) is not None and base._tangents and level in base._tangents:
         found = _under(level, _seen_through, tensor, base._tangents[level])
@@ -84,14 +83,14 @@ def tangent_of(tensor: Any, level: Level) -> Any:
 
 
 def _seen_through(view: Any, tangent: Any) -> Any:
-    """The part of its base's tangent that belongs to a view."""
+    """Return a view's part of its base's tangent."""
     if view._view_func is not None:
         return view._view_func(tangent)
     return as_strided(tangent, view.shape, view._strides(), view._offset - view._base._offset + tangent._offset)
 
 
 def _under(level: Level, function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function that is to see the levels around this one only."""
+    """Call a function that uses only the levels outside this one."""
     before, local.dual_below = local.dual_below, level.number
     try:
         return function(*args)
@@ -100,7 +99,7 @@ def _under(level: Level, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _unhooked(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function that keeps tensors for this mode only: the program's hooks for saved tensors are not told."""
+    """Call a function without the user's saved-tensor hooks: it saves tensors for forward mode only."""
     before, local.saved_tensor_hooks = local.saved_tensor_hooks, ()
     try:
         return function(*args)
@@ -109,14 +108,14 @@ def _unhooked(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def set_tangent(tensor: Any, level: Level, tangent: Any) -> None:
-    """Give a tensor a tangent that is laid out as it is itself (``Tensor._set_fw_grad``)."""
+    """Set a tensor's tangent, converted to the tensor's dtype and layout (``Tensor._set_fw_grad``)."""
     if tangent._dtype is not tensor._dtype:
         tangent = _to_copy(tangent, tensor._dtype)
     level.attach(tensor, _under(level, _laid_out, tangent, tensor))
 
 
 def check_tangent(tensor: Any, tangent: Any) -> None:
-    """Refuse a tangent of another shape or dtype. Raises RuntimeError in PyTorch's words."""
+    """Raise PyTorch's RuntimeError if a tangent's size differs from its tensor's, or only one of the two is complex."""
     if tangent.shape != tensor.shape:
         raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original "
                            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
@@ -127,7 +126,7 @@ def check_tangent(tensor: Any, tangent: Any) -> None:
 
 
 def _laid_out(tangent: Any, tensor: Any) -> Any:
-    """A tangent with the shape and the strides of a tensor, if that is dense, so that both have the same views."""
+    """Return a tangent with the shape and, if it is dense, the strides of a tensor, so that both have equal views."""
     shape, strides = tensor.shape, tensor._strides()
     if tangent.shape == shape and (not tensor._is_dense() or all(
             n == 1 or a == b for n, a, b in zip(shape, strides, tangent._strides(), strict=True))):
@@ -137,7 +136,7 @@ def _laid_out(tangent: Any, tensor: Any) -> Any:
 
 
 def write_tangent(tensor: Any, level: Level, tangent: Any) -> None:
-    """Give a tensor that was written in place its new tangent; that of a view is written into its base's."""
+    """Set the new tangent of a tensor that was written in place; a view's is written into its base's tangent."""
     have, base = tangent_of(tensor, level), tensor._base
     if have is None and base is not None:
         if tangent_of(base, level) is None:
@@ -154,14 +153,14 @@ def write_tangent(tensor: Any, level: Level, tangent: Any) -> None:
 
 
 def _let_views_look(base: Any) -> None:
-    """Have the views of a tensor look whether it has a tangent."""
+    """Add the ``Dual`` key to a tensor's views, so that they look up its tangent."""
     for view in base._storage.aliases() if base._storage is not None else ():
         if view._base is base:
             view._keys |= DUAL
 
 
 def live_level(values: Any) -> Level | None:
-    """The innermost level among the tangents of tensors, of those that are to be looked at."""
+    """Return the innermost live level below ``dual_below`` among the tangents of tensors, or None."""
     found, limit = None, local.dual_below
     for tensor in tensors_of(values):
         if tensor._keys & DUAL:
@@ -173,7 +172,7 @@ def live_level(values: Any) -> Level | None:
 
 
 def on_duals(op: Operator, keys: int) -> Callable[..., Any]:
-    """The Dual key: run an operator, and compute the tangents of its outputs from those of its inputs."""
+    """Return the Dual key's function, which runs an operator and computes its outputs' tangents from the inputs'."""
     backend = keys & BACKENDS or CPU
     kernel = op.kernel(backend & -backend)
     if kernel is not None and kernel.composite and not has_derivative(op):
@@ -204,7 +203,7 @@ def on_duals(op: Operator, keys: int) -> Callable[..., Any]:
         before, local.dual_below = local.dual_below, level.number
         try:
             step = None if makes_view else Step(found, level, args, op.is_inplace)
-            if own is not None and op.is_inplace and step is not None:  # its formula needs what is overwritten
+            if own is not None and op.is_inplace and step is not None:  # its formula needs the overwritten input
                 step.args = (clone(args[0]), *args[1:])
             moved = tangents(op, level, args) if makes_view and op.is_inplace else None
             result = call(*args)
@@ -230,14 +229,14 @@ def on_duals(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def _share_with_node(output: Any, level: Level) -> None:
-    """Give the twin of an output that its node keeps the same tangent."""
+    """Set an output's tangent also on its twin, which the node saves."""
     for kept in getattr(output._grad_fn, "saved", None) or ():
         if kept.__class__ is Saved and kept.output_nr == output._output_nr and kept.tensor is not None:
             level.attach(kept.tensor, output._tangents[level])
 
 
 def _tangents_of_views(op: Operator, level: Level, args: tuple[Any, ...]) -> list[Any]:
-    """The tangents of views: the same views of the tangent, which is laid out as its tensor first."""
+    """Return the tangents of views: the same views of the tangent, after it has the layout of its tensor."""
     self = args[0]
     tangent = tangent_of(self, level)
     if tangent is None:
@@ -247,7 +246,7 @@ def _tangents_of_views(op: Operator, level: Level, args: tuple[Any, ...]) -> lis
         level.attach(self, laid_out)
     if op.packet == "as_strided" and len(args) > 3 and args[3] is not None:
         args = (*args[:3], args[3] - self._offset + laid_out._offset)
-    if op.packet == "_reshape_alias":  # whose strides are the tensor's
+    if op.packet == "_reshape_alias":  # its strides are the tensor's
         return [reshape(laid_out, args[1])]
     view = registry[op.packet[:-1] + op.name[len(op.packet):]] if op.is_inplace else op
     result = view.call(laid_out, *args[1:])
@@ -255,8 +254,7 @@ def _tangents_of_views(op: Operator, level: Level, args: tuple[Any, ...]) -> lis
 
 
 class Step:
-    """One call of an operator, of which some inputs have tangents: what its derivative needs, kept in a node that is no
-    part of the graph.
+    """A call of an operator with tangents among its inputs. A node outside the graph saves values for its derivative.
     """
 
     def __init__(self, found: Derivative, level: Level, args: tuple[Any, ...], inplace: bool):
@@ -283,25 +281,25 @@ class Step:
         return [*self.args, *(p.default for p in self.found.schema.parameters[len(self.args):])]
 
     def finish(self, result: Any) -> None:
-        """Keep what the derivative needs of the outputs."""
+        """Save the outputs that the derivative needs."""
         self.outputs = [result] if result.__class__ in TENSOR_TYPES else list(result)
         _unhooked(self.node.keep_outputs, self.outputs)
 
     def own(self, tangent: Any) -> Any:
-        """An output's tangent, which must not share memory with an input's."""
+        """Return an output's tangent, copied if it shares memory with an input's."""
         given = [t for t in flattened(self.tangents) if t is not None]
         shared = {id(t) for t in given} | {id(t._base) for t in given if t._base is not None}
         return clone(tangent) if tangent is not None and {id(tangent), id(tangent._base)} & shared else tangent
 
     def is_differentiable(self, number: int) -> bool:
-        """Whether an output has a derivative."""
+        """Return True if an output is differentiable."""
         output, differentiable = self.outputs[number], self.found.row.outputs  # type: ignore[union-attr]
         return (output.__class__ in TENSOR_TYPES and output._dtype.category >= FLOATING
                 and (differentiable is None or number in differentiable))
 
 
 def _tangents_pointwise(step: Step) -> list[Any]:
-    """Those of a pointwise operator: its row applied to the tangents. Complex ones are left to the general way."""
+    """Return the tangents of a pointwise operator: its row applied to them. Complex tangents take the general path."""
     output = step.outputs[0]
     given = [t for t in step.tangents if t is not None]
     if len(step.outputs) != 1 or output._dtype.is_complex or any(t._dtype.is_complex for t in given):
@@ -311,7 +309,7 @@ def _tangents_pointwise(step: Step) -> list[Any]:
         if tangent is not None:
             part = step.node.row_of(i, _like(tangent, shape, output._dtype))
             if part is not None:
-                if part.shape != shape:  # a number given as a tensor, which is not looked at element by element
+                if part.shape != shape:  # a number given as a tensor, which is not pointwise
                     return _tangents_by_transposing(step)
                 total = part if total is None else total + part
     if total is None:
@@ -320,8 +318,8 @@ def _tangents_pointwise(step: Step) -> list[Any]:
 
 
 def _tangents_by_transposing(step: Step) -> list[Any]:
-    """Those of any operator: its row is linear in the outputs' gradients; the derivative of the row with respect to
-    these, along the tangents, is the derivative of the operator.
+    """Return the tangents of any operator. Its row is linear in the outputs' gradients, so the row's derivative with
+    respect to these, along the tangents, is the operator's.
     """
     outputs = step.outputs
     with enable_grad():
@@ -350,7 +348,7 @@ def _own_tangents(name: str) -> Callable[[Step], list[Any]] | None:
 
 
 def _tangents_by_parts(step: Step, parts: tuple[Callable[..., Any], ...]) -> list[Any]:
-    """Add the parts that come from the inputs that have tangents."""
+    """Add the parts of the inputs that have tangents."""
     output, args, total = step.outputs[0], step.arguments(), None
     for part, tangent in zip(parts, step.tangents, strict=True):
         if tangent is not None:
@@ -360,7 +358,7 @@ def _tangents_by_parts(step: Step, parts: tuple[Callable[..., Any], ...]) -> lis
 
 
 def _tangents_linear(step: Step) -> list[Any]:
-    """Call the operator once more, on the tangents."""
+    """Call the operator again on the tangents."""
     args = step.arguments()
     for (_, position), tangent in zip(step.found.inputs, step.tangents, strict=True):
         args[position] = zeros_of(args[position]) if tangent is None else tangent
@@ -369,7 +367,7 @@ def _tangents_linear(step: Step) -> list[Any]:
 
 
 def _tangents_zero_at_zero(step: Step) -> list[Any]:
-    """Mend the tangents where the output is zero and its derivative not a number."""
+    """Set the tangent to zero where the output is zero, since its derivative is NaN there."""
     first, *rest = _tangents_by_transposing(step)
     return [masked_fill(first, step.outputs[0] == 0, 0), *rest]
 
@@ -384,7 +382,7 @@ def _tangents_of_scattered(step: Step) -> list[Any]:
 
 
 def _tangents_of_logcumsumexp(step: Step) -> list[Any]:
-    """Those of the one operator whose row, which takes the logarithm of ``grad``, has no derivative at zero."""
+    """Return the tangent of ``logcumsumexp``: its row takes the logarithm of ``grad``, with no derivative at zero."""
     self, dim = step.args
     if not self.ndim:
         return [step.tangents[0]]
@@ -393,7 +391,7 @@ def _tangents_of_logcumsumexp(step: Step) -> list[Any]:
 
 
 def _tangents_of_quotient(step: Step) -> list[Any]:
-    """Divide once, so that a zero divisor makes infinities that do not meet."""
+    """Return the tangent of a quotient by a single division, so that a zero divisor does not give inf - inf."""
     output, of_self, of_other = step.outputs[0], *step.tangents
     through = None if of_other is None else of_other * output
     above = of_self if through is None else -through if of_self is None else of_self - through
@@ -405,12 +403,12 @@ OWN = {"logcumsumexp": _tangents_of_logcumsumexp, "scatter_reduce.two": _tangent
 
 
 def zeros_of(output: Any) -> Any:
-    """Zeros like an output, outside of the graph."""
+    """Return zeros like an output, outside the graph."""
     return zeros_like(output._shallow_copy_and_detach())
 
 
 def _like(tensor: Any, shape: Any, dtype: Any) -> Any:
-    """A tensor, expanded to a shape and converted to a dtype."""
+    """Return a tensor expanded to a shape and converted to a dtype."""
     if tensor.shape != shape:
         tensor = expand(tensor, tuple(shape))
     return tensor if tensor._dtype is dtype else _to_copy(tensor, dtype)

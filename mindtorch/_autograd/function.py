@@ -1,4 +1,4 @@
-"""``torch.autograd.Function``: operators with a derivative of one's own, written as two static methods."""
+"""``torch.autograd.Function``: user-defined operators with their own derivative, written as two static methods."""
 from __future__ import annotations
 
 import functools
@@ -22,7 +22,7 @@ from .saved import SavedTensor, attached, freed, save
 
 
 class FunctionCtx:
-    """The ``ctx`` of ``forward`` and ``backward`` of a Function, a place for attributes with these methods
+    """The ``ctx`` of a Function's ``forward`` and ``backward``: holds attributes and has these methods
     (``torch.autograd.function.FunctionCtx``).
     """
 
@@ -34,13 +34,13 @@ class FunctionCtx:
     _materialize_non_diff_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors (or None) for backward, which finds them in ``ctx.saved_tensors``
+        """Save tensors (or None) for backward, as ``ctx.saved_tensors``
         (``torch.autograd.function.FunctionCtx.save_for_backward``).
         """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for ``jvp``, which finds them in ``ctx.saved_tensors``
+        """Save tensors for ``jvp``, as ``ctx.saved_tensors``
         (``torch.autograd.function.FunctionCtx.save_for_forward``).
         """
         self.saved_for_forward = tensors
@@ -54,14 +54,14 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether backward gets zeros (the default) or None for outputs to which no gradient came
+        """Set whether backward receives zeros (the default) or None for outputs without a gradient
         (``torch.autograd.function.FunctionCtx.set_materialize_grads``).
         """
         self._materializes = bool(value)
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """The node of a Function's call, which is also its ``ctx``; its class is ``<Name>Backward``
+    """The node of a Function's call, and its ``ctx``; the class is named ``<Name>Backward``
     (``torch.autograd.function.BackwardCFunction``).
     """
 
@@ -69,14 +69,14 @@ class BackwardCFunction(Node, FunctionCtx):
     _keeps_dtype = True
     _saved: list[Any] | tuple[Any, ...] = ()
     _in_jvp = False
-    _taken = False  #: whether ``saved_tensors`` was read, where it can be once only
+    _taken = False  #: whether ``saved_tensors`` was read, if only one access is allowed
     _is_input: tuple[bool, ...] = ()  #: which arguments were tensors
     _freed = False
     needs_input_grad: tuple[bool, ...] = ()
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors that ``save_for_backward`` kept (``torch.autograd.function.BackwardCFunction.saved_tensors``).
+        """The tensors saved by ``save_for_backward`` (``torch.autograd.function.BackwardCFunction.saved_tensors``).
 
         Raises:
             RuntimeError: if they were freed, or one was written in place since.
@@ -98,7 +98,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
-        """``saved_tensors`` under an old name."""
+        """The deprecated name of ``saved_tensors``."""
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
@@ -117,7 +117,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return self._saved[i]
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        """Return the inputs' gradients, one per edge, in a new list, from those of the outputs
+        """Return the inputs' gradients, one per edge, in a new list, from the outputs' gradients
         (``torch.autograd.function.BackwardCFunction.apply``).
         """
         if self._materializes:
@@ -140,10 +140,10 @@ class BackwardCFunction(Node, FunctionCtx):
         return self._checked(results if isinstance(results, tuple) else (results,))
 
     def _checked(self, results: tuple[Any, ...]) -> list[Any]:
-        """The gradients of the arguments that are tensors.
+        """Check the results of backward, and return the gradients of the arguments that are tensors.
 
         Raises:
-            RuntimeError: with PyTorch's message, if backward did not return one result per argument, a tensor or None.
+            RuntimeError: PyTorch's, if backward did not return a tensor or None for each argument.
         """
         count = len(self._is_input)
         if len(results) > count and all(result is None for result in results[count:]):
@@ -165,13 +165,13 @@ class BackwardCFunction(Node, FunctionCtx):
         return gradients
 
     def release_variables(self) -> None:
-        """Free what was saved for backward."""
+        """Free the values saved for backward."""
         self._saved, self._freed = (), True
 
     # -- after forward ---------------------------------------------------------------------------------------------
 
     def _wrap(self, raw: Any, inputs: list[Any], records: bool) -> Any:
-        """Forward's outputs, with this node as their history if ``records``."""
+        """Return forward's outputs, with this node as their history if ``records``."""
         outputs = list(raw) if isinstance(raw, tuple) else [raw]
         dirty = self._marked(self.dirty_tensors, "mark_dirty can only accept variables, but argument {} is of type {}")
         without = self._marked(self.non_differentiable,
@@ -214,7 +214,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple(outputs) if isinstance(raw, tuple) else outputs[0]
 
     def _carry(self, level: Level, args: tuple[Any, ...], output: Any) -> None:
-        """Give the outputs the tangents that ``jvp`` makes of the inputs'."""
+        """Set the outputs' tangents, which ``jvp`` computes from the inputs'."""
         tangents = [tangent_of(arg, level) if is_input else None
                     for arg, is_input in zip(args, self._is_input, strict=True)]
         if self._materializes:
@@ -278,7 +278,9 @@ class BackwardCFunction(Node, FunctionCtx):
         views.rebase(output, self)
 
     def _save(self) -> None:
-        """Keep what forward asked for. An output is kept as a twin, so that this node does not refer to it."""
+        """Save the tensors that forward passed to ``save_for_backward``; an output as a twin, to avoid a reference
+        cycle.
+        """
         kept: list[Any] = []
         for i, tensor in enumerate(self.to_save or ()):
             if tensor is None:
@@ -294,10 +296,11 @@ class BackwardCFunction(Node, FunctionCtx):
 
 
 def _check_aliasing(output: Any, tangent: Any, arg: Any, given: Any, version: Any) -> None:
-    """The tangent of what was written in place is that of the input, written; that of a view, a view of it.
+    """Check a tangent's aliasing: an output written in place needs the input's tangent, written; a view needs a view of
+    it.
 
     Raises:
-        RuntimeError: if it is something else.
+        RuntimeError: otherwise.
     """
     if output is arg:
         if given is not None and (tangent is not given or given._version == version):
@@ -317,7 +320,7 @@ def _check_aliasing(output: Any, tangent: Any, arg: Any, given: Any, version: An
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """What a static method returned, as a tuple."""
+    """Return the result of a static method as a tuple."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -326,11 +329,11 @@ def _among(tensor: Any, tensors: Any) -> bool:
 
 
 def _as_is(tensor: Any) -> Any:
-    """A view with the same layout, which stands for an input that forward returned as it is."""
+    """Return a view with the same layout, for an input that forward returned as is."""
     return tensor._view(tensor.shape, tensor._strides(), tensor._offset)
 
 
-#: The static method ``vmap`` that ``generate_vmap_rule`` asks for; ``_wiring`` puts it here.
+#: Builds the static method ``vmap`` for ``generate_vmap_rule``; set by ``_wiring``.
 generated_rule: Callable[[type[Function]], Callable[..., Any]]
 
 
@@ -346,7 +349,7 @@ class FunctionMeta(type):
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
-    """The base of operators with a derivative of one's own (``torch.autograd.Function``).
+    """The base of user-defined operators with their own derivative (``torch.autograd.Function``).
 
     A subclass defines the static methods ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)``, or
     ``forward(*args)`` with ``setup_context(ctx, inputs, output)``; it is called as ``Subclass.apply(*args)``.
@@ -367,12 +370,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Keep what backward needs, where forward takes no ctx (``torch.autograd.Function.setup_context``)."""
+        """Save values for backward if forward takes no ctx (``torch.autograd.Function.setup_context``)."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Return the arguments' gradients (None for those that are no tensors) from those of the outputs
+        """Return the arguments' gradients (None for arguments that are not tensors) from the outputs' gradients
         (``torch.autograd.Function.backward``).
         """
         raise NotImplementedError("You must implement either the backward or vjp method for your custom "
@@ -382,10 +385,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Return the outputs' tangents from those of the inputs, in forward mode (``torch.autograd.Function.jvp``).
+        """Return the outputs' tangents from the inputs', in forward mode (``torch.autograd.Function.jvp``).
 
-        A Function without it cannot be differentiated forward: its backward need not be the derivative of what its
-        forward is written in.
+        A Function without ``jvp`` does not support forward mode: its backward need not be the derivative of its
+        forward.
         """
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
                                   "forward mode AD.")
@@ -394,19 +397,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """Compute a batch at once inside ``vmap`` (``torch.autograd.Function.vmap``).
 
-        ``info`` has ``batch_size`` and ``randomness``, ``in_dims`` the dimension of the batch in each argument, None
-        where there is none. It returns the outputs and the dimensions of the batch in them. A Function with
-        ``generate_vmap_rule`` needs none: its forward and backward run on the batch as any operators do.
+        ``info`` has ``batch_size`` and ``randomness``; ``in_dims`` holds the batch dimension of each argument, or None.
+        Return the outputs and their batch dimensions. A Function with ``generate_vmap_rule`` does not define it: its
+        forward and backward run on the batch like any operators.
         """
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod "
                                   "or set generate_vmap_rule=True.")
 
     @classmethod
     def _frame(cls, args: tuple[Any, ...]) -> Any:
-        """The innermost call of ``vmap`` that batches an argument, if there is one.
+        """Return the innermost ``vmap`` call that batches an argument, or None.
 
         Raises:
-            RuntimeError: if the Function has no way to be batched, or two.
+            RuntimeError: if the Function has no vmap rule, or two.
         """
         frames = [arg._batched[2] for arg in args if arg.__class__ in TENSOR_TYPES and arg._batched is not None]
         if not frames:
@@ -453,7 +456,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             ctx._edges = tuple([tensor._grad_edge() if tensor._keys & AUTOGRAD else None for tensor in inputs])
             if AnomalyMode.enabled:
                 remember_call(ctx)
-        local.grad_enabled = False  # without ``no_grad``, whose microsecond every call would pay
+        local.grad_enabled = False  # ``no_grad`` would cost every call a microsecond
         if level is not None:
             local.dual_below = level.number
         try:
@@ -473,7 +476,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 def _bound(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
            has_setup: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments in the order of forward's parameters; with defaults filled in if forward takes no ctx."""
+    """Return arguments in the order of forward's parameters, with defaults filled in if forward takes no ctx."""
     bound = inspect.signature(forward).bind(*(args if has_setup else (None, *args)), **kwargs)
     if has_setup:
         bound.apply_defaults()
@@ -496,7 +499,7 @@ class Error(Node):
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a backward whose results raise an error if they are differentiated again
+    """Decorate a backward whose results must not be differentiated again: doing so raises an error
     (``torch.autograd.function.once_differentiable``).
     """
 
@@ -515,7 +518,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class InplaceFunction(Function):
-    """The old base of Functions that write in place (``torch.autograd.function.InplaceFunction``)."""
+    """The former base of Functions that write in place (``torch.autograd.function.InplaceFunction``)."""
 
     def __init__(self, inplace: bool = False):
         self.inplace = inplace

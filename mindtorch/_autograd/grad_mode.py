@@ -1,4 +1,4 @@
-"""Grad mode: whether the thread records what it computes."""
+"""Grad mode: whether the thread records its operators."""
 from __future__ import annotations
 
 import functools
@@ -29,12 +29,12 @@ class GradMode:
 
 
 def is_grad_enabled() -> bool:
-    """Whether operators record their derivatives in this thread (``torch.is_grad_enabled``)."""
+    """Return True if operators record their derivatives in this thread (``torch.is_grad_enabled``)."""
     return local.grad_enabled
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in inference mode (``torch.is_inference_mode_enabled``)."""
+    """Return True if this thread is in inference mode (``torch.is_inference_mode_enabled``)."""
     return local.inference
 
 
@@ -81,7 +81,7 @@ class _Mode(AbstractContextManager[Any]):
 
 
 def _grad_mode(block: Any) -> Undo:
-    """What puts back the grad mode of now."""
+    """Return the undo function that restores the present grad mode."""
     before = local.grad_enabled
 
     def undo(gone: Any) -> None:
@@ -103,26 +103,26 @@ class _SetGrad(_Mode):
 
 
 class _Decorator(_SetGrad):
-    """A mode that may be given the function to decorate at once."""
+    """A mode that also accepts the function to decorate directly."""
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         return super().__new__(cls) if function is None else super().__new__(cls)(function)
 
 
 class no_grad(_Decorator):
-    """Do not record derivatives in the block or the decorated function (``torch.no_grad``)."""
+    """Does not record derivatives in the block or the decorated function (``torch.no_grad``)."""
 
     enabled = False
 
 
 class enable_grad(_Decorator):
-    """Record derivatives in the block or the decorated function (``torch.enable_grad``)."""
+    """Records derivatives in the block or the decorated function (``torch.enable_grad``)."""
 
     enabled = True
 
 
 class set_grad_enabled(_SetGrad):
-    """Switch recording on or off, at once, or for a ``with`` block (``torch.set_grad_enabled``)."""
+    """Switches recording on or off, at once or for a ``with`` block (``torch.set_grad_enabled``)."""
 
     def __init__(self, mode: bool):
         self.before, self.enabled = local.grad_enabled, bool(mode)
@@ -144,13 +144,13 @@ class set_grad_enabled(_SetGrad):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.enabled})"
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        local.grad_enabled = self.before  # as a decorator it acts in the calls only
+        local.grad_enabled = self.before  # a decorator affects only the calls
         return super().__call__(function)
 
 
 class set_multithreading_enabled(_Mode):
-    """Note whether backward may use several threads, at once, or for a ``with`` block; ours uses the one that calls it
-    (``torch.autograd.set_multithreading_enabled``).
+    """Sets whether backward may use several threads, at once or for a ``with`` block
+    (``torch.autograd.set_multithreading_enabled``). Here backward always runs in the calling thread.
     """
 
     enabled = True  #: for all threads
@@ -171,7 +171,7 @@ class set_multithreading_enabled(_Mode):
 
 
 class inference_mode(_Mode):
-    """Record no derivatives, count no versions; tensors made inside stay out of autograd (``torch.inference_mode``)."""
+    """Records no derivatives and counts no versions; new tensors stay out of autograd (``torch.inference_mode``)."""
 
     mode: bool
 
@@ -197,7 +197,7 @@ class inference_mode(_Mode):
 
 
 def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
-    """Inside inference mode: nothing is recorded, and what is made is marked, but for views of normal tensors."""
+    """Return the function for inference mode: it records nothing and marks new tensors, except views of normal ones."""
 
     def call(*args: Any) -> Any:
         found = keys & ~(AUTOGRAD | INFERENCE)
@@ -206,7 +206,7 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
         for tensor in tensors_of((result,)):
             base = tensor._base
             if base is not None and base._keys & INFERENCE:
-                _leave_graph(tensor)  # a view that nobody follows is none
+                _leave_graph(tensor)  # a view of an inference tensor is not tracked as one
                 base = None
             if base is None and not any(tensor is given for given in inputs):
                 tensor._keys |= INFERENCE
@@ -216,7 +216,7 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
-    """Outside inference mode, with tensors made inside: they can be read, but not written."""
+    """Return the function for inference tensors outside inference mode: they can be read, but not written."""
 
     def call(*args: Any) -> Any:
         if op.is_inplace and args[0]._keys & INFERENCE:
@@ -233,13 +233,13 @@ def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def _leave_graph(view: Any) -> None:
-    """Have a view of an inference tensor be a tensor on its own, without derivatives."""
+    """Turn a view of an inference tensor into an independent tensor without derivatives."""
     view._base = view._creation_meta = view._grad_fn = None
     view._keys &= ~AUTOGRAD
 
 
 def with_local_state(op: Operator, keys: int) -> Callable[..., Any]:
-    """What the dispatcher asks when a thread has autocast, a pipeline or dispatch modes, or is in inference mode."""
+    """Return the function for a thread with autocast, a pipeline, dispatch modes or inference mode."""
     if local.below_autograd:
         keys &= ~AUTOGRAD
     elif local.autocast is not None and (call := casting(op)) is not None:

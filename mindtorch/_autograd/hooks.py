@@ -1,4 +1,4 @@
-"""Hooks: functions that users hang on tensors and nodes, and what backward makes of their results."""
+"""Hooks that users register on tensors and nodes, and the checks of their results."""
 from __future__ import annotations
 
 import weakref
@@ -12,14 +12,14 @@ from .._dispatch.dispatcher import TENSOR_TYPES
 
 
 class HookDict(dict[int, Any]):
-    """Hooks by the id of their handle. A class of our own, so that handles can refer to it weakly."""
+    """Hooks by the id of their handle. A subclass of dict, so that handles can refer to it weakly."""
 
 
 class RemovableHandle:
-    """What registering a hook returns: ``remove()`` takes the hook away, and so does leaving a with block.
+    """The handle of a registered hook: ``remove()``, or the end of a ``with`` block, removes the hook.
 
-    Mirrors ``torch.utils.hooks.RemovableHandle``; the hook, if given, is added. ``extra_dict`` is a dictionary, or a
-    list of some, in which the handle's id is removed as well.
+    Mirrors ``torch.utils.hooks.RemovableHandle``. A ``hook``, if given, is added to ``hooks_dict``. ``extra_dict`` is a
+    dictionary, or a list of dictionaries, from which ``remove`` deletes the handle's id as well.
     """
 
     next_id = 0
@@ -34,7 +34,7 @@ class RemovableHandle:
         self.extra_dict_ref = tuple(weakref.ref(extra) for extra in extras)
 
     def remove(self) -> None:
-        """Take the hook away (``torch.utils.hooks.RemovableHandle.remove``)."""
+        """Remove the hook (``torch.utils.hooks.RemovableHandle.remove``)."""
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = reference()
             if hooks is not None:
@@ -57,9 +57,9 @@ class RemovableHandle:
 
 
 class NodeHooks:
-    """All that hangs on one node.
+    """All hooks of one node.
 
-    ``tensor`` holds the hooks of its outputs by output number, ``retained`` weak references to the outputs that keep
+    ``tensor`` holds the hooks of its outputs by output number, ``retained`` weak references to the outputs that retain
     their gradient, ``pre`` and ``post`` the hooks of the node itself.
     """
 
@@ -72,7 +72,7 @@ class NodeHooks:
         self.post = HookDict()
 
     def run_tensor_hooks(self, gradients: list[Any]) -> None:
-        """Run the hooks of the outputs on their gradients, then keep those that are to be retained."""
+        """Run the hooks of the outputs on their gradients, then store the gradients that are to be retained."""
         for number, hooks in self.tensor.items():
             gradients[number] = run_tensor_hooks(hooks, gradients[number])
         for number, reference in self.retained.items():
@@ -82,7 +82,7 @@ class NodeHooks:
                 tensor._grad = clone(gradient, contiguous_format) if have is None else have + gradient
 
     def run_pre_hooks(self, gradients: list[Any]) -> list[Any]:
-        """What the node's own hooks make of the gradients that come in."""
+        """Return the incoming gradients, as replaced by the node's pre-hooks."""
         for hook in list(self.pre.values()):
             result = hook(tuple(gradients))
             if result is not None:
@@ -90,7 +90,7 @@ class NodeHooks:
         return gradients
 
     def run_post_hooks(self, outputs: list[Any], gradients: tuple[Any, ...]) -> list[Any]:
-        """What the node's hooks make of the gradients that it computed, from those that had come in."""
+        """Return the computed gradients, as replaced by the node's post-hooks; ``gradients`` are the incoming ones."""
         for hook in list(self.post.values()):
             result = hook(tuple(outputs), gradients)
             if result is not None:
@@ -99,7 +99,7 @@ class NodeHooks:
 
 
 def run_tensor_hooks(hooks: HookDict, gradient: Any) -> Any:
-    """What a tensor's hooks make of its gradient."""
+    """Return a gradient, as replaced by its tensor's hooks."""
     for hook in list(hooks.values()):
         result = hook(gradient)
         if result is not None:
@@ -117,7 +117,7 @@ def _checked_tuple(hook: Any, results: Any, gradients: list[Any]) -> list[Any]:
 
 
 def checked(hook: Any, result: Any, gradient: Any) -> Any:
-    """A hook's result in place of a gradient. Raises TypeError if it is no tensor, RuntimeError if it is not alike."""
+    """Return a hook's replacement of a gradient. Raises TypeError or RuntimeError if it is not a similar tensor."""
     if result.__class__ not in TENSOR_TYPES:
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     if gradient is None:

@@ -1,4 +1,4 @@
-"""Nodes of the autograd graph: what computed a tensor, and where gradients go from there."""
+"""Nodes of the autograd graph: the operators that computed tensors, and the edges along which gradients flow."""
 from __future__ import annotations
 
 import itertools
@@ -18,7 +18,7 @@ Edge = tuple["Node", int]
 
 @dataclass(frozen=True)
 class InputMetadata:
-    """What a node knows of one of the forward operator's outputs, whose gradient is an input of the node."""
+    """The metadata of one of the forward operator's outputs, whose gradient is an input of the node."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -29,31 +29,31 @@ class InputMetadata:
 class Node:
     """A node of the graph (``torch.autograd.graph.Node``).
 
-    What belongs to the engine has an underscore, since users put attributes of their own on the nodes of their
-    ``autograd.Function``. ``_order`` grows from node to node: an edge always leads to a node made earlier.
+    The engine's attributes begin with an underscore, because users set their own attributes on the nodes of an
+    ``autograd.Function``. ``_order`` grows from node to node: an edge always leads to an earlier node.
     """
 
-    #: For each input that needs a gradient: which input, the node that its gradient goes to, the output number there.
+    #: For each input that needs a gradient: its number, the node that receives it, and that node's output number.
     _links: tuple[tuple[int, Node, int], ...] = ()
-    _width = 0  #: how many differentiable inputs there are
-    #: The shape and the dtype of the forward operator's output, whose gradient comes in, if that is one CPU tensor;
-    #: of other outputs, (shape, dtype, device) of each, None for one that is no tensor.
+    _width = 0  #: the number of differentiable inputs
+    #: Shape and dtype of the forward operator's output, if it is a single CPU tensor; otherwise ``_several`` holds
+    #: (shape, dtype, device) of each output, None for one that is not a tensor.
     _out_shape: tuple[int, ...] | None = None
     _out_dtype: Any = None
     _several: tuple[tuple[Any, Any, Any] | None, ...] = ()
     _order: int = 0
     _hooks: NodeHooks | None = None
     _metadata: dict[Any, Any] | None = None
-    #: Whether its gradients are new tensors, or those that it was given: a user's function may store them.
+    #: Whether each gradient is a new tensor or one that arrived. A user's function may also store gradients.
     _makes_gradients = False
-    _keeps_dtype = False  #: whether a complex gradient for a real input is an error, or its real part is meant
+    _keeps_dtype = False  #: if False, a complex gradient for a real input is reduced to its real part, else refused
 
     def unfold(self) -> None:
-        """Become the nodes of several operators, if this one stands for them."""
+        """Become the nodes of several operators, if this node stands for them."""
 
     @property
     def _edges(self) -> tuple[Edge | None, ...]:
-        """Where the gradient of each differentiable input goes, None where none is needed."""
+        """The edge of each differentiable input's gradient, None where no gradient is needed."""
         self.unfold()
         edges: list[Edge | None] = [None] * self._width
         for position, node, number in self._links:
@@ -78,14 +78,14 @@ class Node:
             self._out_shape, self._out_dtype = outputs[0][:2]
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        """Return the inputs' gradients, one per edge, in a new list, from those of the outputs."""
+        """Return the inputs' gradients, one per edge, in a new list, from the outputs' gradients."""
         raise RuntimeError(f"{self.name()} has no derivative")
 
     def release_variables(self) -> None:
-        """Free what was saved for backward."""
+        """Free the values saved for backward."""
 
     def __call__(self, *grads: Any) -> Any:
-        """The gradients of the inputs from those of the outputs: one, or a tuple."""
+        """Return the inputs' gradients, a single one or a tuple, from the outputs' gradients."""
         self.unfold()
         if len(grads) != len(self._outputs):
             raise TypeError(f"expected {len(self._outputs)} arguments, got {len(grads)} instead")
@@ -93,11 +93,11 @@ class Node:
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def name(self) -> str:
-        """The name, such as 'AddBackward0' (``torch.autograd.graph.Node.name``)."""
+        """Return the name, such as 'AddBackward0' (``torch.autograd.graph.Node.name``)."""
         return type(self).__name__
 
     def forward_name(self) -> str:
-        """The name of the operator that ran forward, as messages have it: 'Add'."""
+        """Return the forward operator's name for messages: 'Add'."""
         return re.sub(r"Backward\d*$", "", self.name())
 
     @property
@@ -107,7 +107,7 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary in which users may keep notes (``torch.autograd.graph.Node.metadata``)."""
+        """A dictionary for users' notes (``torch.autograd.graph.Node.metadata``)."""
         if self._metadata is None:
             self._metadata = {}
         return self._metadata
@@ -138,27 +138,27 @@ class Node:
             self._hooks.run_tensor_hooks(grads)
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Have ``fn(grad_inputs, grad_outputs)`` called after this node ran; what it returns replaces grad_inputs
+        """Register ``fn(grad_inputs, grad_outputs)``, called after this node has run; its result replaces grad_inputs
         (``torch.autograd.graph.Node.register_hook``).
         """
         return RemovableHandle(self._hooks_here().post, fn)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Have ``fn(grad_outputs)`` called before this node runs; what it returns replaces grad_outputs
+        """Register ``fn(grad_outputs)``, called before this node runs; its result replaces grad_outputs
         (``torch.autograd.graph.Node.register_prehook``).
         """
         return RemovableHandle(self._hooks_here().pre, fn)
 
     def hooks_of_output(self, number: int) -> HookDict:
-        """The hooks of one output, which run before the node does."""
+        """Return the hooks of one output, which run before the node does."""
         return self._hooks_here().tensor.setdefault(number, HookDict())
 
     def retain_grad_of(self, tensor: Any) -> None:
-        """Have the gradient of an output kept in its ``grad``."""
+        """Retain the gradient of an output in its ``grad``."""
         self._hooks_here().retained[tensor._output_nr] = weakref.ref(tensor)
 
     def forget_retained(self, number: int) -> bool:
-        """Stop keeping the gradient of an output, and return whether it was kept."""
+        """Stop retaining the gradient of an output, and return whether it was retained."""
         return self._hooks is not None and self._hooks.retained.pop(number, None) is not None
 
     def __reduce__(self) -> Any:
@@ -169,9 +169,7 @@ class Node:
 
 
 class Sent(list[Any]):
-    """The gradients that a node sends, with the links that they go through: those that the node has may change in
-    another thread before the engine looks at them.
-    """
+    """A node's gradients with their links, because another thread may change the node's own before they are read."""
 
     links: tuple[tuple[int, Node, int], ...] = ()
 

@@ -1,4 +1,4 @@
-"""The Autograd key: run an operator, and record a node of the graph for it."""
+"""The Autograd key: run an operator and record its node in the graph."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from .node import Node
 
 
 def derivative_of(op: Operator) -> Derivative | None:
-    """The derivative of an operator, or of the one that it is a form of; None if its outputs never require grad."""
+    """Return the derivative of an operator, or of its functional form; None if its outputs never require grad."""
     if op.derivative is None:
         functional = op.functional or op
         row = registry.derivatives.get(op.name) or registry.derivatives.get(functional.name)
@@ -25,14 +25,14 @@ def derivative_of(op: Operator) -> Derivative | None:
     return None if op.derivative is NOT_DIFFERENTIABLE else op.derivative
 
 
-#: Calls that do not look at the graph, by operator: conversions to a dtype that cannot require grad.
+#: Calls that are never recorded, by operator: conversions to a dtype that cannot require grad.
 STAYS_OUT: dict[str, Callable[[tuple[Any, ...]], bool]] = {
     "_to_copy": lambda args: len(args) > 1 and args[1] is not None and args[1].category < FLOATING,
 }
 
 
 def record_in_graph(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The Autograd key: run the backend's function and record a node for it."""
+    """Return the Autograd key's wrapper, which runs the backend's function and records a node."""
     found = derivative_of(op)
     if op.is_out:
         return lambda inner: inner if found is None else _out_form(op, inner)
@@ -72,7 +72,7 @@ def _inplace_form(op: Operator, found: Derivative, inner: Callable[..., Any]) ->
 
 
 def _list_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
-    """In-place operators of lists of tensors have no derivatives: they write what requires no grad."""
+    """Wrap an in-place operator of lists of tensors: it has no derivative, so its tensors must not require grad."""
 
     def refuse(*args: Any) -> Any:
         for tensor in args[0] if local.grad_enabled else ():

@@ -1,4 +1,4 @@
-"""Tensors kept for backward: with the version that they had, or as what a pair of hooks made of them."""
+"""Tensors saved for backward, with their version, or packed by a pair of hooks."""
 from __future__ import annotations
 
 import weakref
@@ -23,16 +23,15 @@ FREED = ("Trying to backward through the graph a second time (or directly access
 
 
 def twin(tensor: Any) -> Any:
-    """An output outside the graph, for its node to keep; by ``detach`` where somebody sees the operators."""
+    """Return an output outside the graph, for its node to save; by ``detach`` if a ``__torch_dispatch__`` is active."""
     return detach(tensor) if is_seen(tensor) else tensor._saved_alias()
 
 
 class Saved:
-    """A tensor kept for backward.
+    """A tensor saved for backward.
 
-    ``output_nr`` says which output of the node it is; None stands for an input. An output is kept as a twin outside the
-    graph, since the node must not refer to the tensor that refers to it. ``packed`` is there instead of ``tensor``
-    where hooks were used.
+    ``output_nr`` is the number of the node's output, or None for an input. An output is saved as a twin outside the
+    graph, to avoid a reference cycle with its node. ``packed`` replaces ``tensor`` if hooks were used.
     """
 
     __slots__ = ("tensor", "version", "output_nr", "packed")
@@ -42,8 +41,7 @@ class Saved:
     packed: Packed | None
 
     def unpack(self, node: Any, attach: bool = False) -> Any:
-        """The tensor, as ``node`` needs it: an output has its history only where something is recorded, or if asked to
-        ``attach`` it.
+        """Return the tensor for ``node``. An output has its history only if grad mode is on or ``attach`` is set.
 
         Raises:
             RuntimeError: PyTorch's, if it was written or detached in place since.
@@ -62,7 +60,7 @@ class Saved:
         return tensor
 
     def pack(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any], node: Any) -> None:
-        """Keep what ``pack`` makes of the tensor in its place."""
+        """Replace the tensor by the result of ``pack``."""
         tensor = self.tensor
         if self.output_nr is not None:
             tensor = attached(tensor, node, self.output_nr)
@@ -80,13 +78,13 @@ class Saved:
 
 
 def freed(node: Any) -> RuntimeError:
-    """PyTorch's error for a node that has freed what it kept."""
+    """Return PyTorch's error for a node whose saved values were freed."""
     return about(RuntimeError(FREED), "backward twice", node=node)
 
 
 def check_unchanged(tensor: Any, version: int, node: Any, output_nr: int | None = None, shown: bool = False) -> None:
-    """Raise PyTorch's RuntimeError if a tensor that ``node`` kept has changed since: it was detached in place, which
-    does not matter where it is only ``shown``, or written.
+    """Raise PyTorch's RuntimeError if a tensor saved by ``node`` has been written since, or detached in place.
+    Detaching does not matter if the tensor is only ``shown``.
     """
     if node._order < tensor._detached_at and output_nr is None and not shown:
         raise about(RuntimeError("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). "
@@ -97,7 +95,7 @@ def check_unchanged(tensor: Any, version: int, node: Any, output_nr: int | None 
 
 
 def modified(tensor: Any, version: int, node: Any, output_nr: int | None = None) -> RuntimeError:
-    """PyTorch's error for a tensor kept by ``node`` at a version, as its output or an input, that was written since."""
+    """Return PyTorch's error for a tensor, an input or an output of ``node``, that was written after it was saved."""
     origin = ""
     if output_nr is not None:
         origin = f", which is output {output_nr} of {node.forward_name()},"
@@ -114,7 +112,7 @@ def modified(tensor: Any, version: int, node: Any, output_nr: int | None = None)
 
 
 class Packed(NamedTuple):
-    """What a pack hook made of a tensor, how to get it back, and the tensor's place in the graph."""
+    """The result of a pack hook, its unpack hook, and the tensor's place in the graph."""
 
     value: Any
     unpack: Callable[[Any], Any]
@@ -122,7 +120,7 @@ class Packed(NamedTuple):
     is_leaf: bool
 
     def restore(self, node: Any, output_nr: int | None) -> Any:
-        """The tensor that the unpack hook returns, at the place of the one that was saved."""
+        """Return the result of the unpack hook, at the saved tensor's place in the graph."""
         tensor = self.unpack(self.value)
         if tensor.__class__ not in TENSOR_TYPES:
             raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -141,7 +139,7 @@ class Packed(NamedTuple):
 
 
 def attached(tensor: Any, node: Any, output_nr: int) -> Any:
-    """A tensor over the same memory that is an output of ``node``."""
+    """Return a tensor over the same memory that is an output of ``node``."""
     out = tensor._shallow_copy_and_detach()
     out._grad_fn, out._output_nr = node, output_nr
     out._keys |= AUTOGRAD
@@ -152,7 +150,7 @@ def attached(tensor: Any, node: Any, output_nr: int) -> Any:
 
 
 def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
-    """Keep a tensor for backward; of an output of ``node``, which. Raises RuntimeError for an inference tensor."""
+    """Save a tensor for backward: an input, or an output of ``node``. Raises RuntimeError for an inference tensor."""
     if tensor._keys & INFERENCE:
         raise about(RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created "
                                  "in inference mode in computation tracked by autograd. To work around this, you can "
@@ -170,7 +168,7 @@ def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
 
 
 def keep_list(value: Any, fact: Callable[[Any], Any] | None) -> Any:
-    """What is kept of a list's tensors, or a fact of each; of None, None."""
+    """Save a list's tensors, or a fact of each; None for None."""
     if value is None:
         return None
     if fact is not None:
@@ -179,41 +177,41 @@ def keep_list(value: Any, fact: Callable[[Any], Any] | None) -> Any:
 
 
 def unwritten(tensor: Any) -> Saved:
-    """A tensor that was kept as it is, before it was written to, as a ``Saved``."""
+    """Return a ``Saved`` of a tensor that was saved directly, because it had not been written."""
     saved = new(Saved)
     saved.tensor, saved.version, saved.output_nr, saved.packed = tensor, 0, None, None
     return saved
 
 
 class SavedTensor:
-    """What ``node._raw_saved_self`` returns: the place where a node keeps a tensor, for hooks of its own."""
+    """The value of ``node._raw_saved_self``: a handle on a saved tensor, for registering hooks."""
 
     def __init__(self, node: Any, find: Callable[[], Saved | None]):
         self._node, self._find = node, find
 
     @property
     def data(self) -> Any:
-        """What is kept: the tensor, or what a hook made of it."""
+        """The saved value: the tensor, or the result of a pack hook."""
         saved = self._find()
         return None if saved is None else saved.tensor if saved.packed is None else saved.packed.value
 
     @property
     def unpack_hook(self) -> Callable[[Any], Any] | None:
-        """The hook that gets the tensor back."""
+        """The hook that restores the tensor."""
         saved = self._find()
         return None if saved is None or saved.packed is None else saved.packed.unpack
 
     def unpack(self) -> Any:
-        """The tensor."""
+        """Return the tensor."""
         saved = self._find()
         return None if saved is None else saved.unpack(self._node, True)
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Keep ``pack_hook(tensor)`` in the tensor's place; ``unpack_hook`` gets it back.
+        """Save ``pack_hook(tensor)`` in place of the tensor; ``unpack_hook`` restores it.
 
         Raises:
-            TypeError: if a hook cannot be called.
-            RuntimeError: if there is no tensor, it was freed, or it has hooks already.
+            TypeError: if a hook is not callable.
+            RuntimeError: if there is no tensor, it was freed, or it already has hooks.
         """
         _check_hooks("register_hooks", pack_hook, unpack_hook)
         try:
@@ -232,11 +230,11 @@ class SavedTensor:
 
 
 def push_hooks(pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-    """From now on, keep what ``pack_hook`` makes of a tensor in its place, in this thread.
+    """Save ``pack_hook(tensor)`` in place of each tensor in this thread from now on.
 
     Raises:
-        TypeError: if a hook cannot be called.
-        RuntimeError: if such hooks are disabled; the message is that of ``disable_saved_tensors_hooks``.
+        TypeError: if a hook is not callable.
+        RuntimeError: if such hooks are disabled, with the message of ``disable_saved_tensors_hooks``.
     """
     _check_hooks("saved_tensors_hooks", pack_hook, unpack_hook)
     if local.saved_tensor_hooks_disabled is not None:
@@ -251,7 +249,7 @@ def pop_hooks() -> None:
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A block in which the use of ``saved_tensors_hooks`` is an error with this message
+    """Run a block in which using ``saved_tensors_hooks`` is an error with this message
     (``torch.autograd.graph.disable_saved_tensors_hooks``).
 
     Raises:

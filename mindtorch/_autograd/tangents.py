@@ -1,6 +1,6 @@
-"""Tangents with formulas of their own, as in ATen's ``derivatives.yaml``; others come from the tables of derivatives.
+"""Tangents with their own formulas, as in ATen's ``derivatives.yaml``; the tables of derivatives yield all others.
 
-At ties, zeros and repeated places these differ from what the gradient's formula yields.
+At ties, zeros and repeated indices these formulas differ from the gradients'.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from .._dispatch.aten import complex as complex_of, conj, ones_like, real, where_self as where
 
-#: The part of an output's tangent that comes from one input's, of which the output and all arguments are known.
+#: One input's part of an output's tangent, as a function of the input's tangent, the output and all arguments.
 Part = Callable[..., Any]
 
 
@@ -25,7 +25,7 @@ def equal_to_extreme(d_self: Any, d_src: Any, out: Any, self: Any, dim: int, ind
             / ones_like(self).scatter_reduce(dim, index, is_src, "sum", include_self=False))
 
 
-#: For each differentiable input its part; the parts are added. The arguments: the tangent, the output, the operator's.
+#: The part of each differentiable input; the parts are added. Arguments: the tangent, the output, the operator's.
 PARTS: dict[str, tuple[Part, ...]] = {
     "polar": (lambda d, out, abs, angle: complex_of(d * angle.cos(), d * angle.sin()),
               lambda d, out, abs, angle: complex_of(-d * abs * angle.sin(), d * abs * angle.cos())),
@@ -49,8 +49,8 @@ PARTS: dict[str, tuple[Part, ...]] = {
         lambda d, out, self, exponent: where(exponent == 0, 0, d * (exponent * self.pow(exponent - 1))),
         lambda d, out, self, exponent: where((self == 0) & (real(exponent) >= 0), 0, d * (out * self.log()))),
 }
-#: Operators that are linear in their differentiable inputs together: their tangents are their values of the tangents.
+#: Operators that are jointly linear in their differentiable inputs: applied to the tangents, they return the output's.
 LINEAR = frozenset({"max_unpool2d", "max_unpool3d", "scatter_add", "scatter.src", "index_add", "index_copy",
                     "masked_scatter"})
-#: Operators whose tangent is zero where the output is: a norm or a deviation has no derivative there.
+#: Operators whose tangent is zero where the output is zero: a norm or a deviation has no derivative there.
 ZERO_AT_ZERO = frozenset({"std.correction", "std_mean.correction", "linalg_vector_norm", "norm.ScalarOpt_dim", "dist"})

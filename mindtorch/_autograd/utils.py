@@ -12,20 +12,20 @@ from .._dispatch.local import local
 from .._dispatch.observers import tell_parts
 from .._dtype import float32, float64
 
-ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of tensors that have an array
-REDIRECTED = ADDED | ONE_BY_ONE | THREAD_STATE  #: the modes in which each operator has to be called
+ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of tensors with an array
+REDIRECTED = ADDED | ONE_BY_ONE | THREAD_STATE  #: the modes that require each operator to be called
 
 
 def is_private() -> bool:
-    """Return True if a gradient may be computed without calling its operators one by one, as a view or not: nothing is
-    recorded, and no caller gets the gradient itself. Observers are told of the operators.
+    """Return True if a gradient may be computed without calling its operators one by one: nothing is recorded, and no
+    caller receives it. (Observers are notified of the operators.)
     """
     task = local.task
     return not local.grad_enabled and not dispatcher.mode & REDIRECTED and (task is None or not task.captures)
 
 
 def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
-    """Sum a gradient to the shape of an input that was broadcast (ATen's ``sum_to``); a view if it had fewer dims."""
+    """Sum a gradient to the shape of a broadcast input (ATen's ``sum_to``); a view if the input had fewer dims."""
     have = grad.shape
     shape = tuple(shape)
     if have == shape:
@@ -55,8 +55,7 @@ def transposed(matrix: Any) -> Any:
 
 
 def product(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool = False) -> Any:
-    """Return the product of two matrices for a formula, each of them transposed if it is ``turned``, and so the result.
-    """
+    """Return the product of two matrices for a formula, with the operands and the result transposed as flagged."""
     dtype = left._dtype
     if (right._dtype is dtype and (dtype is float32 or dtype is float64)
             and not (left._keys | right._keys) & ~ON_CPU and is_private()):
@@ -65,7 +64,7 @@ def product(left: Any, right: Any, turned: bool, right_turned: bool, result_turn
 
 
 def multiplied(left: Any, right: Any, turned: bool, right_turned: bool, result_turned: bool = False) -> Any:
-    """Return such a product of CPU matrices of one dtype, as BLAS computes it."""
+    """Return the ``product`` of two CPU matrices of one dtype by a single BLAS call."""
     start = perf_counter_ns() if dispatcher.mode & OBSERVED else 0
     if result_turned and (left._array.shape[turned] < 2 or right._array.shape[not right_turned] < 2):
         result = t(left._product(right, turned, right_turned, False))
@@ -83,7 +82,7 @@ def _product(left: Any, right: Any, turned: bool, right_turned: bool, result_tur
 
 
 def repeated(scalar: Any, shape: Any) -> Any:
-    """Return a gradient expanded, for a formula."""
+    """Return a gradient expanded to a shape, for a formula."""
     array = scalar._array
     if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD)
             or dispatcher.mode & REDIRECTED or not shape or min(shape) < 2):
@@ -95,6 +94,6 @@ def repeated(scalar: Any, shape: Any) -> Any:
 
 
 def can_expand(shape: Sequence[int], to: Sequence[int]) -> bool:
-    """Whether a tensor of a shape broadcasts to another, which then sums back to it."""
+    """Return True if a shape broadcasts to another one, whose gradient can then be summed back."""
     extra = len(to) - len(shape)
     return extra >= 0 and all(size in (1, to[d + extra]) for d, size in enumerate(shape))

@@ -1,7 +1,7 @@
-"""Views and in-place writes in the graph: who is whose base, and how history is rewritten.
+"""Views and in-place writes in the graph: views' bases, and how history is rewritten.
 
-An in-place write to a view becomes a ``CopySlices`` node of the base; the views' own nodes are made anew, from the
-base's, when they are asked for.
+An in-place write to a view becomes a ``CopySlices`` node of the base. The views' own nodes are rebuilt from the base's
+when they are read.
 """
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .grad_mode import enable_grad
 from .node import Node, next_sequence_nr
 from .saved import freed
 
-#: Makes the node of an operator's call; ``derivative``, which builds on this module, puts it here.
+#: Makes the node of an operator's call; set by ``_wiring``.
 start_node: Callable[[str, tuple[Any, ...]], Node]
 MULTIPLE, NO_GRAD, INFERENCE_MODE, IN_FUNCTION = "multiple", "no_grad", "inference", "function"
 
 
 def mark_view(out: Any, source: Any) -> None:
-    """Say that ``out`` is a view of ``source``, or of what that is a view of."""
+    """Mark ``out`` as a view of ``source``, or of its base."""
     base = source._base
     if base is None:
         base = source
@@ -41,7 +41,7 @@ def mark_view(out: Any, source: Any) -> None:
 
 
 def replay(out: Any, source: Any) -> Callable[[Any], Any]:
-    """How to make from its base once more a view that is more than a layout: of another dtype, or conjugated."""
+    """Return a function that rebuilds from its base a view that changes the dtype or conjugates."""
     layout = (out.shape, out._strides(), out._offset)
     before = replayed(source)
     flipped = (out._keys ^ source._keys) & MATH_BITS
@@ -55,7 +55,7 @@ def replay(out: Any, source: Any) -> Callable[[Any], Any]:
 
 
 def replayed(view: Any) -> Callable[[Any], Any]:
-    """How to make a view from its base, or a tensor from itself."""
+    """Return a function that rebuilds a view from its base, or the identity for a tensor that is not a view."""
     if view._base is None:
         return lambda base: base
     if view._view_func is not None:
@@ -65,7 +65,7 @@ def replayed(view: Any) -> Callable[[Any], Any]:
 
 
 def refresh(view: Any) -> None:
-    """Make a view's node anew if its memory was written since. Raises RuntimeError if it must not have been."""
+    """Rebuild a view's node if its memory was written since. Raises RuntimeError if such writes are not allowed."""
     base, version = view._base, view._version_counter[0]
     if view._attr_version == version or (view._grad_fn is None and not base._keys & AUTOGRAD):
         return
@@ -90,12 +90,12 @@ def refresh(view: Any) -> None:
 
 
 def describe(node: Node, tensor: Any) -> None:
-    """Note in a node what its output is like."""
+    """Record the metadata of a node's only output."""
     node._outputs = ((tuple(tensor.shape), tensor._dtype, tensor._device),)
 
 
 def check_inplace(tensor: Any) -> None:
-    """Refuse a write in place that autograd could not follow, of a call of which some tensor requires grad.
+    """Check that autograd can follow an in-place write.
 
     Raises:
         RuntimeError: PyTorch's, for a leaf that requires grad, a view of a leaf, and views that must not be written.
@@ -109,12 +109,12 @@ def check_inplace(tensor: Any) -> None:
         if tensor._keys & AUTOGRAD and base._grad_fn is None:
             raise about(RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place "
                                      "operation."), "leaf in place", tensor=tensor)
-    if tensor._keys & AUTOGRAD and tensor._grad_fn is None:  # PyTorch does not bring the view up to date here
+    if tensor._keys & AUTOGRAD and tensor._grad_fn is None:  # PyTorch does not refresh the view here
         raise about(RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."),
                     "leaf in place", tensor=tensor)
 
 
-#: Why a view must not be written, by how it was made.
+#: Reasons why a view must not be written, by its origin.
 REASONS = {
     MULTIPLE:
         "This view is the output of a function that returns multiple views. Such functions do not allow the output "
@@ -132,7 +132,7 @@ REASONS = {
 
 
 def refusal(view: Any, modified: str) -> RuntimeError:
-    """PyTorch's error for a view that must not be written, though it ``is being``, or its base or another view was."""
+    """Return PyTorch's error for a view that must not be written, although it, its base or another view was."""
     reason, node = REASONS[view._creation_meta], view._grad_fn
     if node is None or view._creation_meta in (NO_GRAD, INFERENCE_MODE):
         view_in = "A view was" if node is None else (f"Output {view._output_nr} of {node.forward_name()} is a view of "
@@ -146,7 +146,7 @@ def refusal(view: Any, modified: str) -> RuntimeError:
 
 
 class CopySlices(Node):
-    """The node of a base of which a view was written in place: the gradient of the slice goes through the write."""
+    """The node of a base whose view was written in place: the gradient of the slice passes through the write."""
 
     def __init__(self, base: Any, view: Any, inner: Node):
         self._order = next_sequence_nr()
@@ -181,25 +181,25 @@ class CopySlices(Node):
     def release_variables(self) -> None:
         if self.inner is not None:
             self.inner.release_variables()
-            self.inner = None  # even if it kept nothing: a second pass is refused, as PyTorch does
+            self.inner = None  # even if it saved nothing: PyTorch refuses a second pass
 
 
 def rebase(tensor: Any, node: Node) -> None:
-    """Make ``node`` the history of a tensor that was just written in place, and of all that see its memory."""
+    """Make ``node`` the history of a tensor that was just written in place, and of its base and views."""
     base = tensor._base
     if base is None:
         move_history(tensor, node)
     else:
         move_history(base, CopySlices(base, tensor, node))
-        tensor._attr_version = -1  # though it may have been looked at since it was written
+        tensor._attr_version = -1  # even if it was refreshed after the write
         refresh(tensor)
 
 
 def move_history(tensor: Any, node: Node) -> None:
-    """Make ``node`` the history of a tensor; what it retains of its gradient, it now retains there.
+    """Make ``node`` the history of a tensor, and move its retained gradient there.
 
     Raises:
-        RuntimeError: as PyTorch does, if the tensor retains its gradient where its layout was changed since.
+        RuntimeError: as PyTorch does, if the tensor's layout was changed after ``retain_grad()``.
     """
     before, number = tensor._grad_fn, tensor._output_nr
     set_history(tensor, node)
@@ -216,15 +216,15 @@ def set_history(tensor: Any, node: Node) -> None:
     tensor._grad_fn, tensor._output_nr = node, 0
     tensor._keys |= AUTOGRAD
     if tensor._base is None:
-        if not required:  # else its views do so already
+        if not required:  # else its views already require grad
             propagate_requires_grad(tensor)
     else:
         tensor._attr_version = tensor._version_counter[0]
 
 
 def propagate_requires_grad(base: Any) -> None:
-    """Let the views of a base require grad as it does, whose nodes are made when asked for; and those that are leaves
-    no longer, unless they do so themselves.
+    """Update whether the views of a base require grad, after the base has changed. Their nodes are built on access. If
+    the base no longer requires grad, leaf views stop, too, unless they require grad themselves.
     """
     if base._storage is None:
         return
@@ -237,7 +237,7 @@ def propagate_requires_grad(base: Any) -> None:
 
 
 def mark_multiple(outputs: Any) -> Any:
-    """Say of the views that one call returned that they must not be written in place."""
+    """Mark the views that one call returned as not writable in place."""
     if local.grad_enabled:
         for output in outputs:
             output._creation_meta = MULTIPLE
@@ -245,7 +245,7 @@ def mark_multiple(outputs: Any) -> Any:
 
 
 def warn_grad_of_non_leaf() -> None:
-    """PyTorch's warning about ``.grad`` of a tensor that is not a leaf."""
+    """Issue PyTorch's warning about ``.grad`` of a tensor that is not a leaf."""
     warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                   "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
                   "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "

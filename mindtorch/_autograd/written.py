@@ -1,9 +1,9 @@
-"""The functions that programs run for each call of an operator that is recorded, and for each node in the backward
-pass, as Python that is written for the operator.
+"""Generated Python: for each operator, a function that records its calls and one that runs its node in the backward
+pass.
 
-What ``Derivative.start`` and ``OperatorNode.apply_all`` find out step by step (which inputs require grad, what is kept
-of them, which formula takes what) is known of an operator beforehand. Their loops, written out, take a third of the
-time. Of ``exp``, whose derivative is ``grad * result``, the functions are
+``Derivative.start`` and ``OperatorNode.apply_all`` determine step by step which inputs require grad, which values are
+saved, and which values each formula needs. All this is fixed for an operator, and unrolled loops take a third of the
+time. For ``exp``, whose derivative is ``grad * result``, the functions are
 
     def record(self):
         if not self._keys & AUTOGRAD or not local.grad_enabled:
@@ -44,8 +44,7 @@ time. Of ``exp``, whose derivative is ``grad * result``, the functions are
         grad_0 = formula_0(grad, result_0)
         return [grad_0]
 
-and where several inputs may require grad, a third one, ``keep``, makes the list of what the node keeps for those that
-do.
+If several inputs may require grad, a third function, ``keep``, builds the list of saved values for those that do.
 """
 from __future__ import annotations
 
@@ -63,24 +62,24 @@ from .anomaly import AnomalyMode
 from .node import new, next_sequence_nr
 from .saved import Saved, check_unchanged, freed, keep_list, save, twin
 
-#: What is kept of a tensor where a formula needs only that, as an expression.
+#: Facts of a tensor that a formula may need, as expressions.
 FACTS = {
     "shape": "(tuple({0}.shape) if {0}._array is None else {0}._array.shape)", "stride": "{0}._strides()",
     "offset": "{0}._offset", "dtype": "{0}._dtype", "device": "{0}._device", "requires_grad": "{0}.requires_grad",
 }
-#: What all texts name.
+#: The names that all generated functions use.
 NAMES: dict[str, Any] = {
     "AnomalyMode": AnomalyMode, "AUTOGRAD": AUTOGRAD, "FLOATING": FLOATING, "INFERENCE": INFERENCE, "Saved": Saved,
     "TENSOR_TYPES": TENSOR_TYPES, "check_unchanged": check_unchanged, "freed": freed, "keep_list": keep_list,
     "local": local, "new": new, "next_sequence_nr": next_sequence_nr, "save": save, "twin": twin,
 }
-#: The texts' own variables.
+#: The generated functions' own variables.
 OWN = frozenset({"rest", "inner", "record_any", "mask", "links", "source", "edge", "node", "node_class", "plan",
                  "plans", "plan_of", "finish", "check_refused", "result", "array", "dtype", "hooks"})
 
 
 def function(name: str, of: str, lines: Iterable[str], **names: Any) -> Callable[..., Any]:
-    """The function of a text, in which tracebacks find their lines. By its file it is a part of this library."""
+    """Compile a generated function, with its source available to tracebacks and its file in this library."""
     source, file = "\n".join(lines) + "\n", f"{__file__}: {name} of {of}"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     space = {"__name__": __name__, **NAMES, **names}
@@ -89,16 +88,14 @@ def function(name: str, of: str, lines: Iterable[str], **names: Any) -> Callable
     return made
 
 
-#: The same as functions of a tensor.
+#: The facts, as functions of a tensor.
 FACT_OF: dict[str, Callable[[Any], Any]] = {fact: eval(f"lambda t: {text.format('t')}") for fact, text in FACTS.items()}
 
 
-# -- what a call is given ----------------------------------------------------------------------------------------------
+# -- a call's arguments -----------------------------------------------------------------------------------------------
 
 class Arguments:
-    """How a call's arguments are spelled: the first ones by the names of the schema's parameters, all others as items
-    of ``rest``.
-    """
+    """Spells a call's arguments: the first ones by the schema's names, all others as items of ``rest``."""
 
     def __init__(self, schema: Any, count: int) -> None:
         parameters = schema.parameters[:count]
@@ -112,7 +109,7 @@ class Arguments:
         self.call = ", ".join([*self.names, *more])
 
     def spell(self, position: int, default: str) -> str:
-        """An argument, which may be missing at the end of a call."""
+        """Return the expression of an argument, which may be missing at the end of a call."""
         if position < len(self.names):
             return self.names[position]
         at = position - len(self.names)
@@ -120,10 +117,10 @@ class Arguments:
 
 
 class Kept:
-    """How the list is written of what a node keeps of a call's arguments: the statements before, its items, and what
-    they name.
+    """Code for the list of values that a node saves from a call's arguments: preceding statements, items, and
+    constants.
 
-    A tensor that was never written in place is kept as it is; any other as a ``Saved``, with its version.
+    A tensor that was never written in place is saved directly, any other as a ``Saved`` with its version.
     """
 
     def __init__(self, plan: Any, schema: Any, given: Arguments) -> None:
@@ -164,8 +161,8 @@ def indented(lines: Iterable[str], by: int) -> list[str]:
 # -- the three functions -----------------------------------------------------------------------------------------------
 
 def recording(found: Any) -> Callable[..., Callable[..., Any]]:
-    """Makes of the function of the backend, and of one that records any call, the one that records calls of an operator
-    of whose inputs and outputs none is a list.
+    """Generate a function that wraps the backend's function (and a fallback that records any call) to record an
+    operator's calls. None of the operator's inputs and outputs is a list.
     """
     last = max([position for _, position in found.inputs] + [position for position, _ in found.refused])
     given = Arguments(found.schema, last + 1)
@@ -233,7 +230,7 @@ def recording(found: Any) -> Callable[..., Callable[..., Any]]:
 
 
 def keeping(plan: Any, schema: Any, op: str) -> Callable[..., list[Any]]:
-    """Makes of a call's arguments the list of what its node keeps, without the outputs."""
+    """Generate a function that returns the saved values of a call, without the outputs."""
     given = Arguments(schema, max([position + 1 for _, position, _ in plan.input_saves
                                    if schema.parameters[position].default is REQUIRED], default=0))
     kept = Kept(plan, schema, given)
@@ -242,8 +239,8 @@ def keeping(plan: Any, schema: Any, op: str) -> Callable[..., list[Any]]:
 
 
 def applying(plan: Any, width: int, op: str, apply_all: Callable[..., Any]) -> Callable[[Any, list[Any]], list[Any]]:
-    """Makes of a node and the gradients of its outputs those of the inputs, in a new list, where the first output has a
-    gradient and all inputs' gradients are needed; else ``apply_all`` does.
+    """Generate a node's function from the outputs' gradients to the inputs', in a new list. It leaves the call to
+    ``apply_all`` unless the first output has a gradient and all inputs' gradients are needed.
     """
     names: dict[str, Any] = {"apply_all": apply_all}
     kept = [f"{name}_{index}" for index, name in enumerate(plan.names)]

@@ -22,8 +22,8 @@ class Call(NamedTuple):
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    depth: int  #: how many frames lie between the call and the place where the error was raised
-    site: tuple[str, int, str] | None  #: of an operator, file, line and function of the program that called it
+    depth: int  #: the number of frames between the call and the place that raised
+    site: tuple[str, int, str] | None  #: of an operator: the program's file, line and function that called it
 
 
 @dataclass
@@ -36,16 +36,16 @@ class About:
     kind: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
-    told: dict[Any, str] = field(default_factory=dict)  #: the error's notes, by what they are about
+    told: dict[Any, str] = field(default_factory=dict)  #: the error's notes, by subject
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave weak references behind when the error is copied or sent to another process."""
+        """Drop weak references when the error is copied or sent to another process."""
         return About, (self.kind,)
 
 
 def about(error: E, kind: str, **facts: Any) -> E:
     """Attach a kind and facts to an error, and return it."""
-    error.__dict__["_about"] = About(kind, weakly(facts))  # also of an error whose attributes cannot be set
+    error.__dict__["_about"] = About(kind, weakly(facts))  # works even if an error's attributes cannot be set
     return error
 
 
@@ -56,7 +56,7 @@ def kind_of(error: BaseException) -> str:
 
 
 def wrong_argument(function: str, name: str, wanted: str, value: Any, position: int | None = None) -> TypeError:
-    """Build PyTorch's error of an argument of the wrong type; ``position`` counts from 1, and is None for keywords."""
+    """Build PyTorch's error for an argument of the wrong type; ``position`` counts from 1, None for keywords."""
     where, given = "" if position is None else f" (position {position})", type(value).__name__
     return about(TypeError(f"{function}(): argument '{name}'{where} must be {wanted}, not {given}"),
                  "no tensor" if wanted == "Tensor" else "", function=function, argument=name, given=given)
@@ -64,14 +64,12 @@ def wrong_argument(function: str, name: str, wanted: str, value: Any, position: 
 
 def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None,
          site: tuple[str, int, str] | None = None) -> None:
-    """Record a call that an error passes through. Called in ``except`` clauses, so a call without an error costs
-    nothing.
-    """
+    """Record a call that an error passes through. Called only in ``except`` clauses: other calls pay nothing."""
     found = error.__dict__.setdefault("_about", About())
     depth, trace = -1, error.__traceback__
     while trace is not None:
         depth, trace = depth + 1, trace.tb_next
-    if found.calls and depth <= found.calls[-1].depth:  # the same object, raised another time
+    if found.calls and depth <= found.calls[-1].depth:  # the same object was raised again
         found.calls.clear()
     if len(found.calls) < CALLS:
         found.calls.append(Call(weakly(function), weakly(args), weakly(kwargs or {}), depth, site))
@@ -83,9 +81,7 @@ def tell(error: BaseException, subject: Any, sentence: str) -> None:
 
 
 def tell_operators(error: BaseException) -> About:
-    """Add to the error's notes, for each line of the program that it passed, the innermost operator which the line
-    called; return the error's facts.
-    """
+    """Add to the error's notes the innermost operator that each line of the program called; return its facts."""
     found = error.__dict__.setdefault("_about", About())
     for call in found.calls:
         if call.site and call.site not in found.told:
@@ -99,7 +95,7 @@ def _add(error: BaseException, found: About, subject: Any, sentence: str) -> Non
     if found.told.get(subject) in notes:
         notes.remove(found.told[subject])
     found.told[subject] = sentence
-    if sentence not in notes:  # it may be there from another time that the same error was raised
+    if sentence not in notes:  # an earlier raise of the same error may have added it
         notes.append(sentence)
 
 
@@ -130,9 +126,9 @@ def sketch(value: Any) -> str:
     return str(value) if says_it and type(value) is not type else type(value).__name__
 
 
-#: How many calls an error remembers at most: one that is raised again and again keeps its traceback, which grows.
+#: The maximum number of recorded calls: an error that is raised repeatedly keeps its growing traceback.
 CALLS = 1000
-SKETCHED = 4  #: items of a list at most that a sketch has
+SKETCHED = 4  #: the maximum number of a list's items in a sketch
 
 
 def sketch_call(args: Iterable[Any], kwargs: Mapping[str, Any]) -> str:
@@ -140,7 +136,7 @@ def sketch_call(args: Iterable[Any], kwargs: Mapping[str, Any]) -> str:
     return f"({', '.join([*map(sketch, args), *(f'{name}={sketch(value)}' for name, value in kwargs.items())])})"
 
 
-#: Types of values that hold nothing else.
+#: Types whose values contain no other objects.
 _PLAIN = {int, float, complex, bool, str, bytes, type(None), type}
 
 
@@ -157,7 +153,7 @@ def weakly(value: Any) -> Any:
         return slice(weakly(value.start), weakly(value.stop), weakly(value.step))
     try:
         return weakref.ref(value)
-    except TypeError:  # a device, a dtype, a number of NumPy's
+    except TypeError:  # a device, a dtype or a NumPy number
         return value
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
-if TYPE_CHECKING:  # the build, which has no NumPy, imports this
+if TYPE_CHECKING:  # the build imports this without NumPy
     import numpy as np
 
     from .._device import device
@@ -17,12 +17,12 @@ if TYPE_CHECKING:  # the build, which has no NumPy, imports this
     from .._tensor import Tensor
 
 
-#: Kernels of attention, by PyTorch's numbers (``nn.attention.SDPBackend``): in other operators, in blocks, a device's.
+#: Attention kernels by PyTorch's numbers (``nn.attention.SDPBackend``): in operators, blocked, the device's.
 MATH, FLASH, OVERRIDEABLE = 0, 1, 4
 
 
 class DeviceMemory(Protocol):
-    """Memory that is not the host's, under a storage; it is given back when nothing refers to it."""
+    """Device memory of a storage; it is freed when nothing refers to it."""
 
     address: int
 
@@ -37,7 +37,7 @@ class DeviceMemory(Protocol):
 
 
 class Backend:
-    """A kind of device. What a kind does not have (memory, several devices, streams) it leaves as it is here."""
+    """A kind of device. Features that it lacks (memory, several devices, streams) keep the defaults below."""
 
     name: str  #: the device type, as in ``torch.device(name)``
     key: int  #: the dispatch key of its tensors
@@ -49,8 +49,7 @@ class Backend:
         """Return a kernel for an operator that has none on any device; None if there is no fallback."""
 
     def allocate(self, nbytes: int, where: device) -> DeviceMemory | np.ndarray | None:
-        """Allocate uninitialised memory for a storage: the device's, a byte array of the host, or None for no memory.
-        """
+        """Allocate uninitialised memory for a storage: device memory, a host byte array, or None for no memory."""
 
     def read(self, tensor: Tensor, operation: str) -> np.ndarray:
         """Return the values of a tensor without a host array as a fresh one, for ``operation``, after pending work."""
@@ -61,7 +60,7 @@ class Backend:
         raise NotImplementedError(f"copy_: no kernel writes to the device {target.device}")
 
     def pin_memory(self, tensor: Tensor) -> Tensor:
-        """Copy a CPU tensor to host memory from which this device copies by itself."""
+        """Copy a CPU tensor to page-locked host memory, from which this device copies by itself."""
         raise NotImplementedError(f"pin_memory: {self.name} devices do not copy from page-locked memory")
 
     def current_index(self) -> int | None:
@@ -76,19 +75,17 @@ class Backend:
         return False
 
     def attention_kernel(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> int:
-        """Return the device's attention kernel for tensors that fit blocked kernels (ATen's
-        ``_fused_sdp_choice_stub``).
-        """
+        """Return the attention kernel for inputs that suit blocked kernels (ATen's ``_fused_sdp_choice_stub``)."""
         return MATH
 
     def stream_type(self) -> type[Any] | None:
-        """Return the class of the device's streams; None where operators run as they are called."""
+        """Return the class of the device's streams; None if operators run synchronously."""
 
     def event_type(self) -> type[Any] | None:
-        """Return the class of the device's events; None where there are no streams."""
+        """Return the class of the device's events; None if there are no streams."""
 
     def stream_name(self) -> str | None:
-        """Return a name of the calling thread's current stream; None where there are no streams."""
+        """Return a name of the calling thread's current stream; None if there are no streams."""
 
 
 #: The backends by device type, and by dispatch key.
@@ -97,5 +94,5 @@ by_key: dict[int, Backend] = {}
 
 
 def register(backend: Backend) -> None:
-    """Enter a backend into the table; it takes the place of one of the same name."""
+    """Register a backend, replacing any other of the same name."""
     backends[backend.name] = by_key[backend.key] = backend

@@ -1,4 +1,4 @@
-"""The setting of deterministic algorithms, and of filling uninitialised memory."""
+"""The settings for deterministic algorithms and for filling uninitialised memory."""
 from __future__ import annotations
 
 import warnings
@@ -11,10 +11,10 @@ from .call_site import outside
 
 
 class Determinism:
-    """The setting, which all threads share."""
+    """The settings, shared by all threads."""
 
     enabled = False
-    warn_only = False  #: a warning for what is not deterministic, in place of an error
+    warn_only = False  #: warn about nondeterministic functions instead of raising
     fill_uninitialized = True  #: ``torch.utils.deterministic.fill_uninitialized_memory``
 
 

@@ -1,16 +1,14 @@
-"""Times as people read them: wherever one is printed, but in the tables that are PyTorch's to the letter."""
+"""Times formatted for people; only tables that copy PyTorch's exactly do without."""
 from __future__ import annotations
 
 import math
 
-UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))  #: with how many nanoseconds they have
+UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))  #: with their nanoseconds
 
 
 def time_text(nanoseconds: float, digits: int = 3) -> str:
-    """Format a time in the unit that suits it, with ``digits`` significant digits: ``139 ns``, ``6.07 µs``, ``12.4
-    ms``.
-    """
-    rounded = float(f"{nanoseconds:.{digits}g}")  # before the unit is chosen: 999.9 ns are 1 µs
+    """Format a time in a suitable unit, with ``digits`` significant digits: ``139 ns``, ``6.07 µs``, ``12.4 ms``."""
+    rounded = float(f"{nanoseconds:.{digits}g}")  # before choosing the unit: 999.9 ns are 1 µs
     unit, size = next((unit for unit in UNITS if abs(rounded) >= unit[1]), UNITS[-1])
     number = rounded / size
     return f"{number:,.0f} {unit}" if abs(number) >= 10**digits else f"{number:.{digits}g} {unit}"

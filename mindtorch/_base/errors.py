@@ -13,15 +13,15 @@ class OutOfMemoryError(RuntimeError):
     """The device has no memory left (``torch.OutOfMemoryError``)."""
 
 
-OutOfMemoryError.__module__ = "mindtorch"  # where pickles find it
+OutOfMemoryError.__module__ = "mindtorch"  # for pickle
 
-#: C++'s names of the types of numbers.
+#: C++'s names of the number types.
 C_NAMES = {"bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
            "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
            "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "uint16": "uint16_t",
            "uint32": "uint32_t", "uint64": "uint64_t", "complex32": "c10::complex<c10::Half>",
            **{name: f"c10::{NAMES[name]}" for name in NAMES if name.startswith("float8")}}
-#: C++'s own names of the types of elements (``caffe2::TypeMeta::name``).
+#: C++'s built-in names of the element types (``caffe2::TypeMeta::name``).
 CPP_NAMES = {**C_NAMES, "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int64": "long int",
              "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}
 
@@ -38,7 +38,7 @@ def type_string(tensor: Any) -> str:
 
 
 def cpu_type(dtype: DType) -> str:
-    """Return the type of a CPU tensor of a dtype, in that spelling."""
+    """Return the type of a CPU tensor of a dtype, as PyTorch's messages spell it."""
     name = NAMES[dtype.name]
     return f"torch.{name}Tensor" if name in _LEGACY else f"CPU{name}Type"
 
@@ -60,19 +60,19 @@ def _made(said: str | Exception, error: type[Exception], kind: str) -> Exception
 
 
 def check_takes(takes: Any, kernel: str, dtype: DType) -> None:
-    """Raise PyTorch's error of a kernel that is not implemented for a dtype, unless ``takes``."""
+    """Raise PyTorch's error for a kernel that is not implemented for a dtype, unless ``takes``."""
     if not takes:
         raise about(NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[dtype.name]}'"),
                     "not for this dtype", kernel=kernel, dtype=dtype.name)
 
 
 def check_real(kernel: str, self: Any) -> None:
-    """Refuse a tensor whose dtype is not real floating-point, in the name of ATen's kernel."""
+    """Raise PyTorch's error in the name of ATen's kernel unless a tensor's dtype is real floating-point."""
     check_takes(self._dtype.category == FLOATING, kernel, self._dtype)
 
 
 def check_broadcast(common: Any, shape: Any) -> None:
-    """Refuse to write a result of shape ``common`` into a tensor of another shape."""
+    """Raise RuntimeError if the broadcast shape ``common`` differs from the shape of the tensor to write."""
     if common != shape:
         raise about(RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}"),
                     "in-place broadcast")

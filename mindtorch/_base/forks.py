@@ -20,10 +20,10 @@ from .interrupts import signals_wait, uninterrupted
 
 _locks: WeakSet[Any] = WeakSet()
 _importing: set[int] = set()  #: the threads that are importing a module of the library
-#: How many seconds a fork waits at most for imports, which come to an end by themselves, and for locks, which may be
-#: held as long as a computation takes.
+#: The seconds that a fork waits at most for imports, which end by themselves, and for locks, which may be held
+#: throughout a computation.
 IMPORTS, LOCKS = 30.0, 1.0
-_taken = threading.local()  #: the locks that a fork of this thread has
+_taken = threading.local()  #: the locks that a fork of this thread holds
 
 
 def lock() -> Any:
@@ -32,15 +32,13 @@ def lock() -> Any:
 
 
 def include(made: Any) -> Any:
-    """Have another library's reentrant lock be free in a forked process, too; return it."""
+    """Make another library's reentrant lock free in forked processes, too; return it."""
     _locks.add(made)
     return made
 
 
 def load_module(name: str, package: str | None = None) -> Any:
-    """Import a module on first use. Forks of other threads and signal handlers wait, since they would find it half
-    done.
-    """
+    """Import a module on first use. Forks of other threads and signal handlers wait: they must not see it half done."""
     found = sys.modules.get(resolve_name(name, package))
     if found is not None and is_complete(found):
         return found
@@ -72,8 +70,8 @@ def _before_fork() -> None:
 
 
 def _take(locks: list[Any], end: float) -> list[Any]:
-    """Take all locks; those that are free, if the others are not until the end. Who waits for a lock has none of the
-    others, since its holder may need them.
+    """Acquire all locks, or those that are free by ``end``. Wait for one lock at a time and hold no other meanwhile,
+    since its holder may need the others.
     """
     first: list[Any] = []  # the lock that was waited for
     while True:

@@ -11,21 +11,21 @@ from math import prod
 
 from .layout import Ints
 
-KEPT = 256  #: groups of each kind that are kept
+KEPT = 256  #: cached groups of each kind
 
 
 @dataclass(frozen=True)
 class Groups:
     """The axes along which elements share moments and weights."""
 
-    shape: Ints  #: the shape in which the input is seen
+    shape: Ints  #: the shape in which the input is viewed
     over: Ints  #: the axes along which mean and variance are taken
-    affine: Ints  #: the shape in which weight and bias are seen
-    shared: Ints  #: the axes along which one weight and one bias are used
+    affine: Ints  #: the shape in which weight and bias are viewed
+    shared: Ints  #: the axes along which one weight and one bias are shared
 
     @cached_property
     def moments(self) -> Ints:
-        """The shape in which means and variances are seen."""
+        """The shape in which means and variances are viewed."""
         return tuple(1 if axis in self.over else size for axis, size in enumerate(self.shape))
 
     @cached_property

@@ -26,21 +26,21 @@ from weakref import ref
 Given = ParamSpec("Given")
 Yielded = TypeVar("Yielded")
 Leave = TypeVar("Leave", bound=Callable[..., Any])
-Undo = Callable[[Any], None]  #: called with a reference that is dead
+Undo = Callable[[Any], None]  #: called with a dead reference
 
-#: The signals whose handlers raise: of an interrupt, of a limit of time, of a polite end.
+#: The signals whose handlers raise: interrupt, time limit, request to terminate.
 _RAISING = [int(getattr(signal, name)) for name in ("SIGINT", "SIGALRM", "SIGTERM") if hasattr(signal, name)]
 _ALL = [*map(int, signal.valid_signals())]
-_handlers: dict[int, Callable[..., Any]] = {}  #: the true ones, of the signals that blocks have kept
-_kept: dict[int, Any] = {}  #: of each signal that waits, the frame in which it came
+_handlers: dict[int, Callable[..., Any]] = {}  #: the original handlers of deferred signals
+_kept: dict[int, Any] = {}  #: the frame in which each deferred signal arrived
 _keeping = False  #: whether the main thread is in a block
-_main = main_thread().ident  #: the thread whose signals they are
+_main = main_thread().ident  #: the thread that receives signals
 
 
 def _keep(number: int, frame: Any) -> None:
     if _keeping:
         _kept[number] = frame
-    else:  # a handler that raised has ended a block before this one was put back
+    else:  # a raising handler has ended a block before this one was restored
         _handlers[number](number, frame)
 
 
@@ -74,8 +74,8 @@ def forget_blocks() -> None:
 
 
 class uninterrupted(AbstractContextManager[None]):
-    """A block at whose end the interrupts that arrived in it are handled. Even its first and last instructions are
-    protected, since the handlers are exchanged before and after. An inner block does nothing.
+    """A block that defers interrupts to its end. Even its first and last instructions are protected, because the
+    handlers are exchanged before and after. An inner block does nothing.
     """
 
     __slots__ = ("numbers", "outermost")
@@ -91,7 +91,7 @@ class uninterrupted(AbstractContextManager[None]):
             self.outermost = _keeping = True
 
     def _exchange(self) -> list[int]:
-        """Replace the handlers by one that takes note; return their signals."""
+        """Replace the handlers by one that defers; return their signals."""
         exchanged = []
         for number in self.numbers:
             handler = getsignal(number)
@@ -135,11 +135,11 @@ class signals_wait(uninterrupted):
 
 
 def give_way() -> None:
-    """Handle the signals that wait for the end of this thread's block: a place where long work may be left."""
+    """Handle this thread's deferred signals now: a point at which long work may be interrupted."""
     if _kept and in_main_thread():
         waiting = list(_kept.items())
         _kept.clear()
-        with ExitStack() as stack:  # each is handled, even if the handler of one before it raises
+        with ExitStack() as stack:  # handle each, even if an earlier handler raises
             for number, frame in reversed(waiting):
                 stack.callback(_handlers[number], number, frame)
 
@@ -199,7 +199,7 @@ class _Leaving:
 
 
 class _Block(_GeneratorContextManager[Yielded]):
-    """A block made of a generator. Interrupts wait while it tidies up; one that arrives earlier closes it."""
+    """A block made of a generator. Interrupts wait during its cleanup; one that arrives earlier closes it."""
 
     def _closing(self) -> Undo:
         generator: Any = self.gen

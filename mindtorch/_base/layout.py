@@ -41,7 +41,7 @@ class Layout:
         return f"{self.dtype.name}{list(self.shape)}{strides}"
 
 
-#: The layouts in use, by what they hold. It is bounded: a program whose sizes change at every call gets new objects.
+#: The interned layouts, by content. Bounded: a program whose sizes change at every call gets new objects.
 _layouts: dict[tuple[Ints, Ints | None, DType], Layout] = {}
 MOST_LAYOUTS = 1 << 14
 
@@ -56,7 +56,7 @@ def intern_layout(shape: Ints, stride: Ints | None, dtype: DType) -> Layout:
     return found
 
 
-#: Decorates functions of layouts that take longer than a small operator: programs meet the same ones again and again.
+#: Decorates functions of layouts that cost more than a small operator: programs repeat their layouts.
 remembered = lru_cache(4096)
 
 
@@ -107,13 +107,13 @@ def is_non_overlapping_and_dense(shape: Sequence[int], stride: Sequence[int]) ->
 
 
 def overlaps_itself(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Return True if two indices are sure to mean the same element: a dimension longer than 1 of stride 0."""
+    """Return True if two indices certainly share an element: a dimension longer than 1 has stride 0."""
     return 0 not in shape and any(size > 1 and step == 0 for size, step in zip(shape, stride, strict=True))
 
 
 @remembered
 def never_overlaps(shape: Ints, stride: Ints) -> bool:
-    """Return True if no two indices can mean the same element: each stride exceeds the reach of the smaller ones."""
+    """Return True if no two indices can share an element: each stride exceeds the reach of the smaller ones."""
     reach = 0
     for step, size in sorted(zip(stride, shape, strict=True)):
         if size > 1:

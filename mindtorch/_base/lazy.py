@@ -1,4 +1,4 @@
-"""Packages with many names: a module is loaded when one of its names is first used."""
+"""Lazy packages: a module is loaded when one of its names is first used."""
 from __future__ import annotations
 
 import ast

@@ -1,7 +1,7 @@
 """The names of PyTorch that mindtorch leaves out, with the reasons that errors give (``tests/differences.md``)."""
 from __future__ import annotations
 
-#: Names below ``torch``, and a sentence that is true of all of them.
+#: Names below ``torch``, and a sentence that holds for all of them.
 ROWS = {
     "_inductor": "`torch.compile` makes programs of NumPy's operations; `mindtorch/_compile` has them",
     "jit": "TorchScript is a language of its own; what it would compile runs without it",
@@ -16,7 +16,7 @@ ROWS = {
     "utils.data.datapipes": "they are no longer developed; an `IterableDataset` does the same",
     "utils.model_zoo": "nothing is fetched from a network, see `torch.hub`",
 }
-#: Modules that many programs import and do not use: they exist, and what they would do raises the sentence.
+#: Modules that many programs import but do not use: importing them succeeds, using them raises the sentence.
 IMPORTED = ("jit", "onnx")
 LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}
 

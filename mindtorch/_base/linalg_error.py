@@ -1,4 +1,4 @@
-"""The error of a matrix that an algorithm of linear algebra fails on: ``torch.linalg.LinAlgError``."""
+"""The error of linear algebra: ``torch.linalg.LinAlgError``."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,9 +16,7 @@ LinAlgError.__module__, LinAlgError.__qualname__ = "mindtorch.linalg", "LinAlgEr
 
 
 def first_failure(info: Any) -> tuple[str, int] | None:
-    """Return the first batch element whose LAPACK status is not 0, in PyTorch's words, and the status; None if all are
-    0.
-    """
+    """Return the first batch element with a nonzero LAPACK status, in PyTorch's words, and the status; else None."""
     if not info.any():
         return None
     bad = np.flatnonzero(info)

@@ -26,7 +26,7 @@ class _OfAnyDevice(type):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """That of the method that makes a generic object, or else of the class's own ``__init__``."""
+        """The signature of the method that makes a generic object, or else of the class's own ``__init__``."""
         made = cls._made if cls.__base__ is object else getattr(cls, "__init__").__get__(object())  # noqa: B009
         return inspect.signature(made)
 

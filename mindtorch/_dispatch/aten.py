@@ -1,7 +1,7 @@
-"""The operators by name, to be called: ``from .._dispatch.aten import rsqrt, where_self as where``.
+"""The operators by name, ready to call: ``from .._dispatch.aten import rsqrt, where_self as where``.
 
-An overload's dot is an underscore here: ``add_Tensor`` is ``add.Tensor``. The name of a packet is the operator of that
-name, or else the packet's first overload: ``add``. As with any module, a name that it lacks is an ``ImportError``.
+An underscore replaces an overload's dot: ``add_Tensor`` is ``add.Tensor``. A packet's name means the overload of
+exactly that name, or else the packet's first one. As with any module, a missing name is an ``ImportError``.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Autocast: before an operator of PyTorch's lists runs, its floating point inputs are cast; inside it, nothing is."""
+"""Autocast casts the floating point inputs of PyTorch's listed operators. Operators called inside one are not cast."""
 from __future__ import annotations
 
 import weakref
@@ -18,8 +18,8 @@ LOWER, FLOAT32, PROMOTE = "lower", "float32", "promote"
 def policies(words: str) -> dict[str, str] | None:
     """Return an operator's policy by device: 'lower' precision, 'float32', or 'promote' for inputs of both.
 
-    A policy is for both devices or, as in 'npu float32', for the device before it. Operators that want one dtype for
-    all their inputs promote by themselves. The policies are those of ATen's ``autocast_mode.cpp``.
+    A policy holds for both devices, or for one if a device precedes it, as in 'npu float32'. Operators that need one
+    dtype for all inputs promote by themselves. The policies are those of ATen's ``autocast_mode.cpp``.
     """
     if not words:
         return None
@@ -28,25 +28,25 @@ def policies(words: str) -> dict[str, str] | None:
     return {pair.split()[0]: pair.split()[1] for pair in words.split(", ")}
 
 
-#: Parameters in the lower precision, so that each is cast once a block: by id and whether recording, with a reference
-#: that tells whether the id is still the parameter's.
+#: Parameters in the lower precision, so that each is cast once a block. The cache key is the id and whether the cast is
+#: recorded; the weak reference shows whether the id still belongs to the parameter.
 _cache: dict[tuple[int, bool], tuple[weakref.ref[Any], Any]] = {}
 cache_enabled = True
 
 
 def clear_cache() -> None:
-    """Forget the parameters that were cast."""
+    """Clear the cache of cast parameters."""
     _cache.clear()
 
 
 def switch(device: str, dtype: DType | None) -> None:
-    """Cast to ``dtype`` on a device in this thread from now on; for None, do not cast."""
+    """Cast to ``dtype`` on a device in this thread from now on; None switches casting off."""
     active = {kind: found for kind, found in (local.autocast or {}).items() if kind != device}
     set_local("autocast", {**active, device: dtype} if dtype is not None else active or None)
 
 
 def casting(op: Operator) -> Callable[..., Any] | None:
-    """Return the operator with its inputs cast; None without a policy for the devices on which this thread casts."""
+    """Return the operator with its inputs cast, or None without a policy for the devices on which this thread casts."""
     found = None if op.is_inplace or op.is_out else registry.autocast.get(op.name)
     if found is None or found.keys().isdisjoint(local.autocast):
         return None
@@ -62,7 +62,7 @@ def casting(op: Operator) -> Callable[..., Any] | None:
 
 
 def _cast(value: Any, policies: dict[str, Any], active: dict[str, DType]) -> Any:
-    """Return a tensor, or tensors in a list, in the dtype that the operator computes in on its device."""
+    """Return a tensor, or a list's tensors, in the dtype that the operator computes in on its device."""
     if value.__class__ not in TENSOR_TYPES:
         if (kind := value.__class__) is list or kind is tuple:
             return kind([_cast(item, policies, active) for item in value])

@@ -1,7 +1,7 @@
-"""From what a user types to an operator and its canonical arguments: overloads, defaults, errors.
+"""Bind a user's call to an operator: choose the overload, convert the arguments, fill in defaults, report errors.
 
-A packet (all overloads of one name) becomes a function. What types of positional arguments lead to which overload is
-remembered, so that a call like ``x.sum(1)`` is bound once per combination of types.
+A packet (all overloads of one name) becomes one function. It caches the overload by the types of the positional
+arguments, so a call such as ``x.sum(1)`` is bound once per combination of types.
 """
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ NUMBERS = (bool, int, float, complex)
 ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other",
            "ord": "p", "self": "input"}
 Tensor: Any = None  #: the class, for annotations; set by ``_wiring``
-#: Types that settle which overload is meant and how to convert, whatever the value.
+#: Types whose values never affect the choice of overload or the conversion.
 DECIDING_TYPES: set[type] = {bool, int, float, complex, type(None), DType, str, device, memory_format, layout}
 
 
 class Mismatch(Exception):
-    """The arguments are not those of this overload. It has the kind and the facts of the error that may come of it."""
+    """The arguments do not fit this overload. Carries the kind and the facts for a later error."""
 
     def __init__(self, message: str = "", kind: str = "", **facts: Any):
         super().__init__(message)
@@ -43,7 +43,7 @@ class Mismatch(Exception):
 
 
 def convert(parameter: Parameter, value: Any, numbers: bool) -> Any:
-    """A value as the parameter's type. Raises Mismatch if it is not of that type."""
+    """Convert a value to the parameter's type. Raises Mismatch if it does not fit."""
     if value is None:
         if parameter.optional or parameter.default in (None, ()):
             return parameter.default if parameter.default == () else None
@@ -97,7 +97,7 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
     raise Mismatch
 
 
-#: The values that are taken as they are, by the name of ATen's type.
+#: Types whose values are accepted unchanged, by ATen's name.
 _TAKEN: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "Generator": lambda value: hasattr(value, "manual_seed"),
@@ -123,7 +123,7 @@ def _convert_list(parameter: Parameter, value: Any) -> Any:
 
 
 def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> tuple[Any, ...]:
-    """Canonical arguments of an overload. Raises Mismatch with the reason as its text, if these are not its arguments.
+    """Return the canonical arguments of this overload. Raises Mismatch, with the reason, if the given ones do not fit.
     """
     schema = op.schema
     parameters = schema.parameters
@@ -132,7 +132,7 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
     varargs = 1 if parameters and parameters[0].name == "self" else 0
     if (len(args) > varargs and positional > varargs
             and parameters[varargs].is_list and parameters[varargs].base == "int"
-            and (parameters[varargs].size is None or len(args) > varargs + 1)  # else one int stands for all
+            and (parameters[varargs].size is None or len(args) > varargs + 1)  # else a single int stands for all
             and not isinstance(args[varargs], (list, tuple, type(None)))
             and (positional == varargs + 1 or len(args) > positional)
             and all(not isinstance(a, (list, tuple)) for a in args[varargs:])):
@@ -178,8 +178,8 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
 
 def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False,
                      out: bool = False) -> tuple[Operator, tuple[Any, ...]]:
-    """The first overload that these arguments fit, of those with an ``out=`` form if it is called for; and its
-    canonical arguments. Raises PyTorch's TypeError if they fit none.
+    """Return the first overload that accepts these arguments (and has an ``out=`` form, if ``out``) and its canonical
+    arguments. Raises PyTorch's TypeError if none does.
     """
     overloads = [op for op in registry.packets[name] if not op.is_out and (not out or "out" in op.flags)]
     if not overloads:
@@ -204,20 +204,20 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
                 "arguments", function=name, given=got, choices=choices)
 
 
-#: In which order PyTorch once took these operators' arguments.
+#: Deprecated argument orders of these operators.
 DEPRECATED = {"add": ("self alpha other",), "sub": ("self alpha other",), "addcdiv": ("self value tensor1 tensor2",),
               "addcmul": ("self value tensor1 tensor2",),
               **{name: (f"beta self alpha {factors}", f"beta self {factors}") for name, factors in (
                   ("addmm", "mat1 mat2"), ("addmv", "mat vec"), ("addr", "vec1 vec2"), ("addbmm", "batch1 batch2"),
                   ("baddbmm", "batch1 batch2"))}}
-#: The functions that take numbers in the place of all tensors.
+#: Functions that accept numbers in place of all tensors.
 OF_NUMBERS = {"add", "sub", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"}
 
 
 def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
                 method: bool) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """Rewrite arguments that no overload takes: a deprecated order, with a warning, or a number in the place of the
-    first tensor or of a copy's source. Return None for others.
+    """Rewrite arguments that no overload accepts: a deprecated order (with a warning), or a number in place of the
+    first tensor or of a copy's source. Return None for other arguments.
     """
     for form in DEPRECATED.get(name.removesuffix("_"), ()):
         names = form.split()
@@ -242,20 +242,20 @@ def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
 
 
 def out_form(op: Operator) -> Operator:
-    """The form of an overload that writes into ``out``."""
+    """Return an overload's ``out=`` form."""
     return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"]
 
 
-#: What a remembered way to an operator returns for lists that hold something else than those that it was made for.
+#: Returned by a cached binder if a list holds other types than the list that it was built for.
 OTHERWISE = object()
 _LISTS = {tuple, list, Size}
-LONG = range(-(1 << 63), 1 << 63)  #: the integers that have 64 bits
+LONG = range(-(1 << 63), 1 << 63)  #: the range of 64-bit integers
 
 
 def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[Any, ...],
               op: Operator) -> Callable[..., Any] | None:
-    """A quicker way to the operator for the next call whose arguments have the same names and types: a function of the
-    positional arguments followed by the others' values; None if the values matter.
+    """Build a binder for later calls with the same argument names and types, or return None if binding depends on
+    values. It takes the positional arguments, then the values of the keywords.
     """
     call, parameters, positions = op.call, op.schema.parameters, op.schema.positions
     varargs = 1 if parameters and parameters[0].name == "self" else 0
@@ -264,11 +264,11 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
         return (lambda self, *given: call(self, given)) if varargs else lambda *given: call(given)
     if len(args) > len(canonical):
         return None
-    positions = {**positions, "out": len(parameters)}  # behind the others, where the operator writes into one
+    positions = {**positions, "out": len(parameters)}  # ``out`` follows the schema's parameters
     where: Any = [*range(len(args)), *(positions.get(name, positions.get(ALIASES.get(name, ""))) for name in kwargs)]
     in_order = where == list(range(len(where)))
-    lists: list[tuple[int, Callable[[Any], bool]]] = []  # which arguments hold what
-    changes: list[tuple[int, Callable[[Any], Any]]] = []  # which positions take something else than what is given
+    lists: list[tuple[int, Callable[[Any], bool]]] = []  # arguments to check, and the check
+    changes: list[tuple[int, Callable[[Any], Any]]] = []  # positions to convert, and the conversion
     for i, (position, given) in enumerate(zip(where, (*args, *kwargs.values()), strict=True)):
         kind, bound = given.__class__, canonical[position]
         if kind in _LISTS:
@@ -319,7 +319,7 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
 
 def _second_changed(call: Callable[..., Any], are: Callable[[Any], bool] | None,
                     change: Callable[[Any], Any] | None) -> Callable[..., Any]:
-    """A way to an operator of two arguments, of which only the second is looked at or changed."""
+    """Return a binder for two arguments that checks or converts only the second."""
 
     def shortcut(first: Any, second: Any) -> Any:
         if are is not None and not are(second):
@@ -341,7 +341,7 @@ def _are_ints(values: Any) -> bool:
 
 
 def _are_tensors(values: Any) -> bool:
-    """Whether values are tensors of classes that nobody asks, and at least one."""
+    """Return True if there are values, and all are tensors of classes without a ``__torch_function__``."""
     for value in values:
         if (kind := value.__class__) is not Tensor and (kind not in TENSOR_TYPES or kind not in PLAIN):
             return False
@@ -349,12 +349,12 @@ def _are_tensors(values: Any) -> bool:
 
 
 def check_countable(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool) -> None:
-    """Refuse integers that have more than 64 bits where an operator counts with them, in PyTorch's words. This is asked
-    only when the operator has failed, about something that comes of them, so that no other call pays for it.
+    """Raise PyTorch's error if an integer argument has more than 64 bits. Called only after an operator has failed, so
+    successful calls do not pay for the check.
 
     Raises:
         ValueError: for an integer.
-        TypeError: for one in a list.
+        TypeError: for an integer in a list.
     """
     if not any(number.__class__ is int and number not in LONG for value in (*args, *kwargs.values())
                for number in (value if value.__class__ in _LISTS else (value,))):
@@ -374,14 +374,14 @@ def check_countable(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], me
 
 
 def _self_place(name: str) -> int:
-    """Where ``self`` stands among a packet's parameters: the place of the tensor that a method is called on."""
+    """Return the position of ``self`` among a packet's parameters."""
     text = registry.packets[name][0].text
     parameters = text[text.index("(") + 1:text.rindex(") ->")].split(", ")
     return next((i for i, parameter in enumerate(parameters) if parameter.endswith(" self")), 0)
 
 
 def _as_method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
-    """A method of a function that does not take ``self`` first: ``x.where(condition, other)``."""
+    """Return a method for a function whose first parameter is not ``self``: ``x.where(condition, other)``."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) < place:
@@ -392,10 +392,10 @@ def _as_method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
 
 
 def make_function(name: str, method: bool = False) -> Callable[..., Any]:
-    """The function, or the method, that a packet is called through.
+    """Return the function, or the method, that calls a packet.
 
-    The way to an operator that a combination of argument types led to is remembered in ``resolved``: by the type of one
-    argument, as ``x.relu()`` has it, or by those of several and the names of the last ones.
+    ``resolved`` caches a binder by the type of a single argument (``x.relu()``), or by the types of several arguments
+    and the names of the keywords.
     """
     resolved: dict[Any, Callable[..., Any]] = {}
 
@@ -407,7 +407,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
             kinds = (*[a.__class__ for a in given], *kwargs)
         elif (count := len(args)) == 1:
             kinds = args[0].__class__
-        elif count == 2:  # written out, a key costs a quarter of what ``map`` takes
+        elif count == 2:  # spelled out, a cache key costs a quarter of what ``map`` takes
             kinds = args[0].__class__, args[1].__class__
         elif count == 3:
             kinds = args[0].__class__, args[1].__class__, args[2].__class__
@@ -422,7 +422,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
                 raise
             if result is not OTHERWISE:
                 return result
-        asks = bool(dispatcher.mode & FUNCTION or overriding(given))  # then the types must not be remembered
+        asks = bool(dispatcher.mode & FUNCTION or overriding(given))  # then the binder must not be cached
         if asks and (whom := asked(args, kwargs)) is not None:
             return handle(made, whom, args, kwargs)
         named = {**kwargs}
@@ -454,7 +454,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
 
 
 def make_namespace(module: str, packets: dict[str, str]) -> dict[str, Callable[..., Any]]:
-    """The functions of a module such as ``torch.linalg``, by the names that they have there, and are pickled by."""
+    """Return the functions of a module such as ``torch.linalg``, by their names there, which pickles use."""
     functions = {name: make_function(packet) for name, packet in packets.items()}
     for name, function in functions.items():
         function.__module__, function.__qualname__ = module, name
@@ -462,7 +462,7 @@ def make_namespace(module: str, packets: dict[str, str]) -> dict[str, Callable[.
 
 
 class LazySignature(Signature):
-    """The signature of a packet's function, or method, made when it is looked into, which is rare."""
+    """The signature of a packet's function or method, built on first access."""
 
     __slots__ = ("_method", "_packet")
 
@@ -475,8 +475,8 @@ class LazySignature(Signature):
 
     @property
     def _return_annotation(self) -> Any:
-        return eval(returned(registry.packets[self._packet]), globals())  # words of RETURNS only
+        return eval(returned(registry.packets[self._packet]), globals())  # only values of RETURNS
 
     def replace(self, **changes: Any) -> Any:
-        """A signature with other ``parameters``, or another ``return_annotation``."""
+        """Return a signature with other ``parameters`` or another ``return_annotation``."""
         return Signature([*self.parameters.values()], return_annotation=self.return_annotation).replace(**changes)

@@ -1,7 +1,7 @@
 """The dispatcher: from an operator and its arguments to the function that runs.
 
-The hot path is one line: the keys of the arguments are or-ed into an int, and the operator's table maps it
-to a function. What the table lacks is resolved once for that key set, and remembered.
+The hot path is one line: the arguments' keys are or-ed into an int, and the operator's table maps that int to a
+function. A miss is resolved once for the key set and cached.
 """
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from .registry import Operator, registry
 
 #: Keys that hold for every call: ``THREAD_STATE`` while some thread has a pipeline or is in inference mode,
 #: ``OBSERVED`` while there is an observer, ``FUNCTION`` while some thread has a ``TorchFunctionMode``, ``ADDED`` while
-#: some thread has keys of its own. A module global, so that reading it costs next to nothing.
+#: some thread has added its own keys. A module global, so that reading it costs next to nothing.
 mode = 0
-_lock = forks.lock()  # reentrant, because a signal handler may change the mode while its thread does
-_unusual: set[int] = set()  #: the threads on whose account ``THREAD_STATE`` is set
-#: What a call looks for in its thread's state while ``THREAD_STATE`` is set.
+_lock = forks.lock()  # reentrant: a signal handler may change the mode while its thread does
+_unusual: set[int] = set()  #: the threads that need ``THREAD_STATE``
+#: The attributes of the thread's state that a call checks while ``THREAD_STATE`` is set.
 LOOKED_AT = ("pipeline", "inference", "autocast", "frames", "dispatch_modes", "below_autograd")
-#: Tensor and its subclasses. Membership of an argument's class is the cheapest sure test.
+#: Tensor and its subclasses. Looking up an argument's class here is the cheapest reliable test.
 TENSOR_TYPES: set[Any] = set()
-#: What each key wraps around the backend's kernel; ``_wiring`` fills it in, so that the dispatcher need not know them.
+#: The wrapper of each key around the backend's kernel. ``_wiring`` fills it in, so the dispatcher need not import them.
 key_handlers: dict[int, Callable[[Operator, int], Callable[..., Any]]] = {}
 
 
 def _after_fork() -> None:
-    """In a forked process, of the threads only this one is left."""
+    """Forget the parent's other threads in a forked process."""
     _unusual.intersection_update({threading.get_ident()})
     set_mode(THREAD_STATE, bool(_unusual))
 
@@ -48,14 +48,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def set_mode(key: int, on: bool) -> None:
-    """Have a key added to, or no longer added to, the key set of every call."""
+    """Add a key to the key set of every call, or remove it."""
     global mode
     with _lock:
         mode = mode | key if on else mode & ~key
 
 
 def set_local(name: str, value: Any) -> None:
-    """Set this thread's state, and have every call look at the thread while it has one of ``LOOKED_AT``."""
+    """Set an attribute of this thread's state, and the key ``THREAD_STATE`` if any of ``LOOKED_AT`` is now unusual."""
     state = {key: value if key == name else getattr(local, key) for key in LOOKED_AT}
     with _lock:
         if not any(state.values()) and state["pipeline"] is None:
@@ -63,17 +63,17 @@ def set_local(name: str, value: Any) -> None:
         else:
             _unusual.add(threading.get_ident())
         set_mode(THREAD_STATE, bool(_unusual))
-        setattr(local, name, value)  # last: if anything before it is interrupted, the state is the one from before
+        setattr(local, name, value)  # last: an interrupt before it leaves the state unchanged
 
 
 def state_of(*names: str) -> Callable[[Any], Undo]:
-    """For ``leaving``: what puts back this of the thread's state, as it was before the block."""
+    """Return the ``undo_of`` for ``leaving`` that restores these attributes of the thread's state."""
     return attributes(local, *names, put=lambda holder, name, value: set_local(name, value))
 
 
 @contextmanager
 def switched(**values: Any) -> Iterator[None]:
-    """A block with another state of this thread."""
+    """Run a block with other values in this thread's state."""
     before = {name: getattr(local, name) for name in values}
     try:
         for name, value in values.items():
@@ -85,13 +85,13 @@ def switched(**values: Any) -> Iterator[None]:
 
 
 def is_seen(tensor: Any) -> bool:
-    """Whether a ``__torch_dispatch__`` sees the operators that are called with a tensor."""
+    """Return True if a ``__torch_dispatch__`` receives the operators called with a tensor."""
     return bool(tensor._keys & PYTHON or (mode & THREAD_STATE and local.dispatch_modes))
 
 
 def is_unseen(*tensors: Any) -> bool:
-    """Whether operators that are called with these tensors go to the CPU's kernels at once: nothing is recorded or
-    pending, and nobody sees which operators a composite is written in.
+    """Return True if operators called with these tensors go straight to the CPU's kernels: nothing is recorded or
+    pending, and no mode or class intercepts a composite's operators.
     """
     keys = mode & REDIRECTING
     for tensor in tensors:
@@ -100,12 +100,12 @@ def is_unseen(*tensors: Any) -> bool:
 
 
 def has_values(tensor: Any) -> bool:
-    """Whether one can look at a tensor's values: it is not on the meta device, and not one of a batch in ``vmap``."""
+    """Return True if a tensor's values can be read: it is neither on the meta device nor batched by ``vmap``."""
     return not tensor._keys & (META | BATCHED)
 
 
 def flattened(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the values, and in the place of a list or a tuple what it holds."""
+    """Yield the values, with lists and tuples replaced by their items."""
     for value in values:
         if isinstance(value, (list, tuple)):
             yield from value
@@ -114,12 +114,12 @@ def flattened(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def tensors_of(values: Iterable[Any]) -> list[Any]:
-    """The tensors among values and in lists among them."""
+    """Return the tensors among values and in lists among them."""
     return [value for value in flattened(values) if value.__class__ in TENSOR_TYPES]
 
 
 def keys_of(args: tuple[Any, ...]) -> int:
-    """The union of the keys of all tensors in canonical arguments, without the mode."""
+    """Return the union of the keys of all tensors in canonical arguments, without the mode."""
     keys = 0
     for arg in args:
         kind = arg.__class__
@@ -132,14 +132,15 @@ def keys_of(args: tuple[Any, ...]) -> int:
     return keys
 
 
-#: The types of arguments, in ATen's words, that are never tensors once they are bound.
+#: ATen's argument types that never hold a tensor once bound.
 OF_NO_TENSOR = {"int", "float", "bool", "Scalar", "str", "ScalarType", "Layout", "Device", "MemoryFormat", "Generator"}
 
 
 def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """The function that dispatches calls of ``op``, for its number of leading Tensor arguments. An error takes note of
-    the call on its way out; a ``try`` that nothing is raised in costs nothing. ``offer`` makes of what would run a
-    function that asks ``__torch_function__`` first: for calls by users, which come under the name of some function.
+    """Return the function that dispatches calls of ``op``, specialised by its leading Tensor arguments.
+
+    An error records the call as it propagates; a ``try`` that does not raise is free. ``offer`` wraps the resolved
+    function in one that asks ``__torch_function__`` first, for calls by users.
     """
     table = op.table
 
@@ -243,7 +244,7 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
     kinds = [part.split()[0] for part in written.split(", ")[:3] if part]
     tensors = 0 if op.is_out else written.count("Tensor")
     if tensors == 1 and kinds[0].startswith("Tensor") and kinds[0][-1] not in "]?":
-        if ", " not in written:  # a call of as many arguments as are named costs less than one of any number
+        if ", " not in written:  # fixed arity is cheaper than ``*args``
             return call_alone
         return call_one if written.count(", ") > 1 or "=" in written or "*" in written else call_with
     if tensors == 1 and kinds[0] == "Tensor[]":
@@ -262,14 +263,14 @@ registry.make_entry = make_entry
 
 
 def resolve(op: Operator, keys: int, offer: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """The function for a key set, outermost wrapper first, remembered in the operator's table; but what asks
-    ``__torch_function__`` is not, since it differs between the entries of an operator.
+    """Build the function for a key set, outermost wrapper first, and cache it in the operator's table. A function that
+    asks ``__torch_function__`` is not cached, because it differs between an operator's entries.
     """
     if keys & FUNCTION:
         keys &= ~FUNCTION
         function = op.table.get(keys) or resolve(op, keys)
         return function if offer is None else offer(function)
-    if keys & ONE_BY_ONE:  # it is for functions that compute several operators at once
+    if keys & ONE_BY_ONE:  # meaningful only to functions that compute several operators at once
         function = op.table[keys] = op.table.get(keys & ~ONE_BY_ONE) or resolve(op, keys & ~ONE_BY_ONE)
         return function
     if keys & UNINITIALIZED:
@@ -294,7 +295,7 @@ def resolve(op: Operator, keys: int, offer: Callable[..., Any] | None = None) ->
 
 
 def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
-    """Look at the calling thread's state, then go on without the ``THREAD_STATE`` key."""
+    """Return a function that checks the calling thread's state, then dispatches without the ``THREAD_STATE`` key."""
     table = op.table
 
     def call(*args: Any) -> Any:
@@ -309,7 +310,7 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def _look_at_added_keys(op: Operator, keys: int) -> Callable[..., Any]:
-    """Call the outermost of the keys that the calling thread has added; without one, go on without ``ADDED``."""
+    """Return a function that calls the outermost key added by the calling thread, or dispatches without ``ADDED``."""
     table = op.table
 
     def call(*args: Any) -> Any:
@@ -321,7 +322,7 @@ def _look_at_added_keys(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def refuse_random(frame: Any) -> None:
-    """Refuse random numbers where they would be the same for all elements of a batch and should not be."""
+    """Raise RuntimeError if ``vmap``'s randomness does not allow one random result for the whole batch."""
     if frame.randomness == "error":
         raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' "
                            "or 'different' randomness flags on vmap or perform the randomness operation out of vmap")
@@ -369,12 +370,12 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def has_derivative(op: Operator) -> bool:
-    """Whether an operator, or the one that it is a form of, has a derivative of its own."""
+    """Return True if an operator, or its functional form, has its own derivative."""
     return op.name in registry.derivatives or (op.functional is not None and op.functional.name in registry.derivatives)
 
 
 def in_cpp(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that PyTorch has in C++: its calls are shown as those that C++ makes there."""
+    """Wrap a function that PyTorch implements in C++, so that its calls are shown as C++ makes them."""
 
     def call(*args: Any) -> Any:
         before, local.formula = local.formula, True
@@ -387,7 +388,7 @@ def in_cpp(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def outside_graph(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A composite's function without the derivatives of what it is written in, for one that has its own."""
+    """Wrap a composite that has its own derivative, so that its inner operators are not recorded."""
 
     def outside(value: Any) -> Any:
         if value.__class__ in TENSOR_TYPES:
@@ -403,7 +404,7 @@ def outside_graph(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _counting_writes(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """An in-place kernel that also counts the write in the tensor's version."""
+    """Wrap an in-place kernel to bump the tensor's version."""
 
     def call(self: Any, *args: Any) -> Any:
         kernel(self, *args)
@@ -418,7 +419,7 @@ def _counting_writes(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for an operator that writes lists of tensors, as optimizer steps do."""
+    """Wrap a kernel that writes lists of tensors, as optimizer steps do, to bump their versions."""
     written = op.writes
 
     def call(*args: Any) -> Any:
@@ -436,7 +437,7 @@ def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[
 
 
 def missing_kernel(op: Operator, keys: int) -> NotImplementedError:
-    """PyTorch's error for an operator without a kernel: which operator, which key set, which keys have one."""
+    """Return PyTorch's error for a missing kernel: the operator, the key set, and the backends that have one."""
     key_set = DispatchKeySet(keys)
     highest = [key.name for key in key_set if key & BACKENDS] or ["(no tensor argument)"]
     return about(NotImplementedError(f"Could not run 'aten::{op.name}' with arguments from the '{highest[0]}' backend "
@@ -446,7 +447,7 @@ def missing_kernel(op: Operator, keys: int) -> NotImplementedError:
 
 
 def call_on(op: Operator, device_type: str, *args: Any) -> Any:
-    """Call an operator on a device's backend, as factories do, since no argument is a tensor."""
+    """Call an operator on a device's backend. Factories need it: none of their arguments is a tensor."""
     keys = keys_of(args) | BACKEND_OF_DEVICE[device_type] | mode
     try:
         return (op.table.get(keys) or resolve(op, keys))(*args)

@@ -1,7 +1,7 @@
-"""Dispatch keys: what a call's arguments and its thread's state say about where it has to go.
+"""Dispatch keys: the facts about a call's arguments and its thread that decide which function runs.
 
-Every tensor carries its keys as the bits of one int, so that the key set of a call is an ``|`` of ints,
-and an operator's table maps that int to the function to call.
+Every tensor carries its keys as the bits of an int. The key set of a call is an ``|`` of these ints, and an operator's
+table maps it to the function to call.
 """
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from enum import IntFlag
 
 
 class DispatchKey(IntFlag):
-    """One key. The backends come first; what wraps them follows, later bits further outside."""
+    """One key. The backends come first, then their wrappers; later bits are further outside."""
 
     CPU = 1
     Meta = 2
     NPU = 4
     Autograd = 8  #: some input requires grad
-    NonContiguous = 16  #: some input's strides are not those of a fresh contiguous tensor: no fast path
+    NonContiguous = 16  #: some input is not contiguous: no fast path
     Inference = 32  #: some input was made in inference mode
     Pipeline = 64  #: some input is pending in a pipeline
-    ThreadState = 128  #: some thread's state (grad mode, pipeline, hooks) is not the default: look at it
-    Observed = 256  #: an observer is subscribed to what the dispatcher does
-    Uninitialized = 512  #: some input is a parameter without a shape, of a lazy module
+    ThreadState = 128  #: some thread's state (grad mode, pipeline, hooks) is not the default: check it
+    Observed = 256  #: an observer is subscribed
+    Uninitialized = 512  #: some input is an uninitialized parameter of a lazy module
     Dual = 1024  #: some input has a tangent: forward-mode differentiation
-    Batched = 2048  #: some input stands for one of a batch inside ``vmap``
+    Batched = 2048  #: some input is batched by ``vmap``
     Python = 4096  #: some input's class has a ``__torch_dispatch__``, or the thread has a ``TorchDispatchMode``
     TorchFunction = 8192  #: some input's class has a ``__torch_function__``, or some thread a ``TorchFunctionMode``
-    Added = 16384  #: some thread has put keys of its own before Autograd: look at the thread
-    Conjugate = 32768  #: some input's elements are the conjugates of what is in its memory
-    Negative = 65536  #: some input's elements are the negatives of what is in its memory
-    OneByOne = 131072  #: PyTorch's operators are asked for one by one: nothing computes several at once
+    Added = 16384  #: some thread has added its own keys before Autograd: check the thread
+    Conjugate = 32768  #: some input's elements are the conjugates of its memory's
+    Negative = 65536  #: some input's elements are the negatives of its memory's
+    OneByOne = 131072  #: every operator of PyTorch runs by itself: no function computes several at once
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
@@ -43,9 +43,9 @@ ADDED = int(DispatchKey.Added)
 ONE_BY_ONE = int(DispatchKey.OneByOne)
 CONJUGATE, NEGATIVE = int(DispatchKey.Conjugate), int(DispatchKey.Negative)
 MATH_BITS = CONJUGATE | NEGATIVE
-#: The keys of the dispatcher's mode that change what runs. An observer does not: it is told of what runs without it.
+#: The mode's keys that change which function runs. An observer does not: it is notified of the unobserved run.
 REDIRECTING = ~OBSERVED
-#: What an alias outside the graph does not take over from its tensor.
+#: Keys that an alias outside the graph does not take over from its tensor.
 DERIVED = AUTOGRAD | DUAL | FUNCTION
 BACKENDS = CPU | META | NPU
 BACKEND_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}
@@ -53,7 +53,7 @@ BACKEND_NAMES = {CPU: "CPU", META: "Meta", NPU: "NPU"}
 
 
 class DispatchKeySet:
-    """A readable set of dispatch keys, in the order in which the dispatcher looks at them."""
+    """A readable set of dispatch keys, in the order in which the dispatcher handles them."""
 
     ORDER = (DispatchKey.Batched, DispatchKey.Dual, DispatchKey.Added, DispatchKey.Pipeline, DispatchKey.Inference,
              DispatchKey.Autograd, DispatchKey.Negative, DispatchKey.Conjugate, DispatchKey.Python, DispatchKey.Meta,
@@ -69,7 +69,7 @@ class DispatchKeySet:
         return bool(self.bits & key)
 
     def highest(self) -> DispatchKey | None:
-        """The key whose kernel runs first."""
+        """Return the key whose kernel runs first, or None."""
         return next(iter(self), None)
 
     def __eq__(self, other: object) -> bool:

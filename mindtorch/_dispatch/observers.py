@@ -1,7 +1,7 @@
-"""Observers: functions that are told of what the dispatcher does.
+"""Observers: functions that are notified of dispatched calls.
 
-While one is subscribed, every call has the ``Observed`` key and goes through ``observed``; without one, the
-dispatcher never gets here. Traces, the profiler and the timeline are built on this and on nothing else.
+While one is subscribed, every call has the ``Observed`` key and runs through ``observed``; without one, this module
+costs nothing. Traces, the profiler and the timeline use only this mechanism.
 """
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .local import local
 from .registry import Operator
 from .sites import kernel_site
 
-numbered = itertools.count().__next__  #: of the calls of all threads, the one that began next
+numbered = itertools.count().__next__  #: returns the next call's number, across all threads
 
 
 @dataclass(frozen=True, slots=True)
 class TensorMeta:
-    """What is known of a tensor without looking at its data. Strides count elements; ``version`` is the write count,
-    and ``counter`` tells which tensors share it (0 as long as nothing wrote to the memory or made a view of it).
+    """A tensor's metadata. Strides count elements, ``version`` counts writes, and ``counter`` identifies the tensors
+    that share that count (0 until the memory is written or viewed).
     """
 
     shape: tuple[int, ...]
@@ -52,11 +52,10 @@ class TensorMeta:
 class DispatchEvent:
     """One dispatched call. Times are in nanoseconds of ``perf_counter_ns``; ``depth`` counts enclosing calls.
 
-    ``path`` names the keys looked at, the kernel's last; ``kernel`` is the function that computed and ``file``,
-    ``line`` where it stands; ``site`` is the user's file, line and function. The call came at ``called``; until
-    ``start`` it was being described. A ``part`` did not run by itself: a function computed at once what several
-    operators of PyTorch do, of which this is one. It takes no time, but for the last part of a function that is not an
-    operator.
+    ``path`` names the keys handled, the kernel's last; ``kernel`` is the function that computed, at ``file`` and
+    ``line``; ``site`` is the user's file, line and function. The call began at ``called``; describing it took until
+    ``start``. A ``part`` did not run by itself: it is one of several PyTorch operators that a function computed at
+    once. A part takes no time, except the last part of a function that is not an operator.
     """
 
     sequence: int
@@ -84,14 +83,14 @@ class DispatchEvent:
 
 @dataclass(slots=True)
 class ActivityEvent:
-    """What happened on a device or for its sake, in nanoseconds of ``perf_counter_ns``.
+    """An event on a device, or on the host on its behalf, in nanoseconds of ``perf_counter_ns``.
 
     ``kind`` is ``run`` or ``copy`` (by the device, in a stream), ``wait`` (of a stream for another one), ``sync`` (the
-    host waits) or ``free`` (memory whose last use has passed). The device ``network`` has ``exchange`` (processes send
-    each other data) and ``wait`` (for other processes to make the same call), with more said in ``detail``.
-    ``number`` counts the operators of the stream. The host put it into the stream at ``queued``, 0 if nobody did; a
-    wait is for what is ``after``, another stream's operator: (stream, number). ``phases`` are how long the two calls
-    took that put an operator there, and ``cores`` those that it runs on, '' if the device does not say.
+    host waits) or ``free`` (memory after its last use). The device ``network`` has ``exchange`` (processes send each
+    other data) and ``wait`` (for other processes to make the same call); ``detail`` adds more. ``number`` counts the
+    stream's operators. The host enqueued the event at ``queued``, 0 if the host did not enqueue it. A ``wait`` is for
+    the other stream's operator ``after``: (stream, number). ``phases`` are the durations of the two calls that launched
+    the operator, ``cores`` its cores ('' if the device does not report them).
     """
 
     kind: str
@@ -109,21 +108,22 @@ class ActivityEvent:
     cores: str = ""
 
 
-#: What an event says of keys and kernel, from ``key_set`` to ``composite``.
+#: An event's fields about keys and kernel, from ``key_set`` to ``composite``.
 Path = tuple[DispatchKeySet, tuple[str, ...], str, str, int, bool]
 Observer = Callable[[DispatchEvent], None]
 ValueObserver = Callable[[DispatchEvent, tuple[Any, ...], Any], None]
 ActivityObserver = Callable[[ActivityEvent], None]
-#: Who is told of activities; devices look here before they take any trouble.
+#: The observers of activities; devices check this first.
 activity_observers: tuple[ActivityObserver, ...] = ()
 _observers: tuple[Observer, ...] = ()
-#: Who is shown the arguments and the result of each call, too, which are not to be kept.
+#: Observers that also receive each call's arguments and result, which they must not keep.
 _value_observers: tuple[ValueObserver, ...] = ()
-_lock = forks.lock()  # a signal handler may observe, too
+_lock = forks.lock()  # a signal handler may subscribe, too
 
 
 def subscribe(observer: Observer) -> Callable[[], None]:
-    """Have ``observer(event)`` called after each dispatched call; return what ends it (compare ``torch.profiler``)."""
+    """Call ``observer(event)`` after each dispatched call; return a function that stops (compare ``torch.profiler``).
+    """
     global _observers
     with uninterrupted(), _lock:
         _observers = (*_observers, observer)
@@ -139,8 +139,7 @@ def _unsubscribe(observer: Observer) -> None:
 
 
 def subscribe_activities(observer: ActivityObserver) -> Callable[[], None]:
-    """Have ``observer(activity)`` called for what devices do, when it is known, which is at synchronisations. Returns
-    what ends it.
+    """Call ``observer(activity)`` for devices' activities, reported at synchronisations; return a function that stops.
     """
     global activity_observers
     with uninterrupted(), _lock:
@@ -156,7 +155,7 @@ def _unsubscribe_activities(observer: ActivityObserver | None) -> None:
 
 @contextmanager
 def subscribed(observer: Observer, activities: ActivityObserver | None = None) -> Iterator[None]:
-    """A block in which an observer is subscribed, and one of activities."""
+    """Run a block with an observer subscribed, and optionally one of activities."""
     try:
         subscribe(observer)
         if activities is not None:
@@ -169,8 +168,8 @@ def subscribed(observer: Observer, activities: ActivityObserver | None = None) -
 
 @contextmanager
 def subscribed_values(observer: ValueObserver) -> Iterator[None]:
-    """A block in which ``observer(event, arguments, result)`` is called after each dispatched call of this thread. It
-    must neither keep tensors nor call operators.
+    """Run a block that calls ``observer(event, arguments, result)`` after each dispatched call of this thread. The
+    observer must neither keep tensors nor call operators.
     """
     global _value_observers
     thread = threading.get_ident()
@@ -203,7 +202,7 @@ class Trace:
         return len(self.events)
 
     def note(self, event: DispatchEvent) -> None:
-        """Note a call that has just returned."""
+        """Add a call that has just returned."""
         self.events.append(event)
 
     def __str__(self) -> str:
@@ -220,7 +219,7 @@ AnyTrace = TypeVar("AnyTrace", bound=Trace)
 
 @contextmanager
 def tracing(trace: AnyTrace, watch: Callable[[Observer], AbstractContextManager[Any]]) -> Iterator[AnyTrace]:
-    """A block whose dispatched calls in this thread, as ``watch`` tells an observer of them, are noted in the trace."""
+    """Run a block whose dispatched calls in this thread are added to the trace; ``watch`` subscribes the observer."""
     thread = threading.get_ident()
 
     def note(event: DispatchEvent) -> None:
@@ -235,19 +234,19 @@ def tracing(trace: AnyTrace, watch: Callable[[Observer], AbstractContextManager[
 
 
 def observe(one_by_one: bool = False) -> AbstractContextManager[Trace]:
-    """Note this thread's dispatched calls in a block in the trace that it yields (compare ``torch.profiler``): all
-    that run without it, and PyTorch's operators as parts of a function that computes several at once. With
+    """Run a block and yield the trace of this thread's dispatched calls (compare ``torch.profiler``). It has the calls
+    that run without it, with PyTorch's operators as parts of a function that computes several at once. With
     ``one_by_one``, all operators run by themselves, as in PyTorch.
     """
     return tracing(Trace(), one_at_a_time if one_by_one else subscribed)
 
 
-_asked_for = 0  #: how many blocks have operators run one by one
+_asked_for = 0  #: the number of blocks in which operators run one by one
 
 
 @contextmanager
 def one_at_a_time(observer: Observer, activities: ActivityObserver | None = None) -> Iterator[None]:
-    """Subscribe an observer in a block in which nothing computes several of PyTorch's operators at once."""
+    """Run a block with an observer subscribed in which every operator of PyTorch runs by itself."""
     global _asked_for
     with subscribed(observer, activities):
         try:
@@ -262,7 +261,7 @@ def one_at_a_time(observer: Observer, activities: ActivityObserver | None = None
 
 
 def describe(value: Any) -> Any:
-    """A tensor's metadata; lists of them for lists; everything else as it is."""
+    """Return a tensor's metadata, a tuple of them for a list, and any other value unchanged."""
     if value.__class__ in TENSOR_TYPES:
         cell = value._version_counter
         version, counter = (0, 0) if cell is None else (cell[0], id(cell))
@@ -284,14 +283,14 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         effective = shown if local.grad_enabled else shown & ~AUTOGRAD
         effective = effective if local.added else effective & ~ADDED
         if local.parts is not None and effective & META:
-            effective = effective & ~META | CPU  # the call that stands in for it is on the CPU
+            effective = effective & ~META | CPU  # the call that it stands in for is on the CPU
         path = paths.get(effective)
         if path is None:
             path = paths[effective] = _path(op, effective)
         sequence, depth, events, inputs = numbered(), local.depth, local.events, tuple(map(describe, args))
         error, result = None, ()
         start = perf_counter_ns()
-        local.depth = depth + 1  # with no call between this and the block that takes it back: none can be interrupted
+        local.depth = depth + 1  # no call between this and the ``try``, so an interrupt cannot leave it changed
         try:
             result = function(*args)
             return result
@@ -328,10 +327,10 @@ def _tell(event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
         value_observer(event, args, result)
 
 
-# -- functions that compute at once what several operators do ----------------------------------------------------------
+# -- functions that compute several operators at once ----------------------------------------------------------------
 
 def told(at_once: Callable[..., Any], composed: Callable[..., Any], *args: Any) -> Any:
-    """Call a function that computes at once what ``composed`` is written in, and tell observers of those operators."""
+    """Call ``at_once``, which computes all operators of ``composed``, and report these operators to observers."""
     start = perf_counter_ns()
     result = at_once(*args)
     tell_parts(composed, args, result, start, perf_counter_ns() - start)
@@ -340,7 +339,7 @@ def told(at_once: Callable[..., Any], composed: Callable[..., Any], *args: Any) 
 
 @contextmanager
 def untold() -> Iterator[None]:
-    """Keep what runs in a block from observers: it prepares a call, and is no part of it."""
+    """Hide a block's operators from observers: they prepare a call and are not part of it."""
     before, local.parts = local.parts, []
     try:
         yield
@@ -349,7 +348,7 @@ def untold() -> Iterator[None]:
 
 
 def _composed(op: Operator) -> Callable[..., Any]:
-    """Return the function of a composite, which makes its tensors where its arguments say, on the meta device."""
+    """Return a composite's function, with its device argument, if any, replaced by meta."""
     kernel = op.kernel(META)
     assert kernel is not None
     place = op.schema.positions.get("device")
@@ -366,8 +365,8 @@ def _composed(op: Operator) -> Callable[..., Any]:
 
 def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any, start: int = 0,
                duration: int = 0) -> None:
-    """Tell observers of the operators that ``composed`` calls: it runs on meta tensors that stand in for the arguments.
-    What depends on values has no known parts.
+    """Report the operators that ``composed`` calls to observers: run it on meta tensors that stand in for the
+    arguments. Report nothing if its operators depend on values.
     """
     start = start or perf_counter_ns()
     stand_ins = [_stand_in(arg) for arg in args]
@@ -397,7 +396,7 @@ def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any,
 
 
 def _stand_in(value: Any) -> Any:
-    """Return a meta tensor of a tensor's layout; lists of them for lists; other values as they are."""
+    """Return a meta tensor with a tensor's layout, a list of them for a list, and any other value unchanged."""
     if value.__class__ in TENSOR_TYPES:
         empty = registry["empty_strided"]
         return (empty.table.get(META) or resolve(empty, META))(

@@ -1,7 +1,7 @@
 """``torch.ops``: the operators as objects, under ATen's names: ``torch.ops.aten.add.Tensor``.
 
-These are what a ``__torch_dispatch__`` is called with. An overload stands for one ``Operator``; a packet for all
-overloads of a name; a namespace for the operators of one library.
+A ``__torch_dispatch__`` receives these objects. An overload stands for one ``Operator``, a packet for all overloads of
+a name, a namespace for the operators of one library.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .schema import REQUIRED, Parameter
 from .schemas import registry
 from .torch_function import asked, handle
 
-#: Overloads that ATen names otherwise than the tables: of ``packet`` or ``packet.overload``, the overload's name there.
+#: ATen's overload names where they differ from the tables', by ``packet`` or ``packet.overload``.
 ATEN_NAMES = {
     "add.Tensor_out": "out", "sub.Tensor_out": "out", "mul.Tensor_out": "out",
     "div.Tensor_out": "out", "subtract.Tensor_out": "out", "multiply.Tensor_out": "out", "divide.Tensor_out": "out",
@@ -44,7 +44,7 @@ OURS = {f"{name.partition('.')[0]}.{there}": name for name, there in ATEN_NAMES.
 
 
 class AliasInfo(NamedTuple):
-    """Which memory an argument or a result has, by letters, and whether it is written."""
+    """The memory of an argument or a result, by letters, and whether it is written."""
 
     before_set: frozenset[str]
     after_set: frozenset[str]
@@ -52,7 +52,7 @@ class AliasInfo(NamedTuple):
 
 
 class Argument:
-    """A parameter, or a result, of a schema (``torch._C.Argument``)."""
+    """A parameter or a result of a schema (``torch._C.Argument``)."""
 
     def __init__(self, name: str, kind: str, parameter: Parameter | None = None, alias: AliasInfo | None = None):
         self.name, self.type, self._parameter, self.alias_info = name, kind, parameter, alias
@@ -62,7 +62,7 @@ class Argument:
         self.N = None if parameter is None else parameter.size
 
     def has_default_value(self) -> bool:
-        """Whether the argument may be left out."""
+        """Return True if the argument may be omitted."""
         return self._parameter is not None and self._parameter.default is not REQUIRED
 
     @property
@@ -74,7 +74,7 @@ class Argument:
 
 
 class FunctionSchema:
-    """An operator's schema, as ``__torch_dispatch__`` asks for it (``torch._C.FunctionSchema``)."""
+    """An operator's schema, as a ``__torch_dispatch__`` receives it (``torch._C.FunctionSchema``)."""
 
     def __init__(self, op: Operator, namespace: str, overload: str):
         self._op, self.overload_name = op, overload
@@ -161,7 +161,7 @@ class OpOverload:
 
     @property
     def tags(self) -> list[Any]:
-        """PyTorch's tags, of which there are none but 'inplace_view'."""
+        """PyTorch's tags; only 'inplace_view' is supported."""
         return ["inplace_view"] if "inplace_view" in self._operator.flags else []
 
     @property
@@ -170,7 +170,7 @@ class OpOverload:
         return self._schema._is_view
 
     def name(self) -> str:
-        """The name in the dispatcher: ``aten::add.Tensor``."""
+        """Return the name in the dispatcher: ``aten::add.Tensor``."""
         return self._schema.name + (f".{self._overloadname}" if self._overloadname != "default" else "")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -179,7 +179,7 @@ class OpOverload:
         return self._operator.call(*self._canonical(args, kwargs))
 
     def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Arguments in the schema's order, converted. Raises RuntimeError, as PyTorch does, if they do not fit."""
+        """Convert arguments to the schema's order and types. Raises PyTorch's RuntimeError if they do not fit."""
         op = self._operator
         out: tuple[Any, ...] = ()
         if op.is_out:
@@ -196,7 +196,7 @@ class OpOverload:
             raise RuntimeError(f"{self.name()}() {reason}") from None
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the operator by those that it is written in; ``NotImplemented`` if it is written in none
+        """Run the operator by its composite definition, or return ``NotImplemented`` if it has none
         (``torch._ops.OpOverload.decompose``).
         """
         kernel = self._operator.kernel(CPU)
@@ -205,14 +205,14 @@ class OpOverload:
         return kernel.fn(*self._canonical(args, kwargs))
 
     def redispatch(self, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        """Run what the operator does for a set of dispatch keys (``torch._ops.OpOverload.redispatch``)."""
+        """Run the operator's function for a set of dispatch keys (``torch._ops.OpOverload.redispatch``)."""
         canonical = self._canonical(args, kwargs)
         keys = keyset.bits & (AUTOGRAD | PYTHON | BACKENDS) | keys_of(canonical) & ~(AUTOGRAD | PYTHON | BACKENDS)
         return (self._operator.table.get(keys) or resolve(self._operator, keys))(*canonical)
 
     def has_kernel_for_dispatch_key(self, key: Any) -> bool:
-        """Whether the operator has a kernel for one of the keys 'CPU', 'Meta', 'NPU', or is written in others
-        ('CompositeImplicitAutograd').
+        """Return True if the operator has a kernel for the key 'CPU', 'Meta' or 'NPU', or is of the kind
+        'CompositeImplicitAutograd' or 'CompositeExplicitAutograd'.
         """
         name = getattr(key, "name", key)
         kernel = self._operator.kernel(CPU)
@@ -226,8 +226,8 @@ class OpOverload:
         return name in self.py_kernels or (found is not None and not found.composite)
 
     def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Decorate what runs for a ``TorchDispatchMode`` class or a subclass of tensors in place of its
-        ``__torch_dispatch__`` (``torch._ops.OpOverload.py_impl``).
+        """Decorate a function that replaces ``__torch_dispatch__`` for a ``TorchDispatchMode`` class or a tensor
+        subclass (``torch._ops.OpOverload.py_impl``).
         """
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -256,9 +256,9 @@ class OpOverload:
 
 
 def _without_out(op: Operator, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """The keywords that are not to be written to, and what is: a tensor, a tuple of several, None for nothing."""
+    """Separate the keywords from the outputs among them: a tensor, a tuple of several, or None."""
     returns = op.schema.returns
-    unnamed = (f"out{i}" for i in range(len(returns)))  # results without a name in ATen
+    unnamed = (f"out{i}" for i in range(len(returns)))  # ATen's names for unnamed results
     names = [name for name in ("out", *returns, *unnamed) if name in kwargs]
     given = tuple(kwargs[name] for name in names)
     rest = {name: value for name, value in kwargs.items() if name not in names}
@@ -270,8 +270,7 @@ def _overload_named(namespace: str, name: str, overload: str) -> Any:
 
 
 class OpOverloadPacket:
-    """All overloads of one name (``torch._ops.OpOverloadPacket``); calling it chooses the one that the arguments fit.
-    """
+    """All overloads of one name (``torch._ops.OpOverloadPacket``); calling it chooses the overload that fits."""
 
     def __init__(self, namespace: str, name: str):
         self._namespace, self._opname = namespace, name
@@ -281,7 +280,7 @@ class OpOverloadPacket:
         self._dir: list[str] = []
 
     def overloads(self) -> list[str]:
-        """The names of the overloads; the unnamed one is 'default'."""
+        """Return the names of the overloads; the unnamed one is 'default'."""
         found = [op for name, op in registry.operators.items() if op.packet == self._name]
         return [ATEN_NAMES.get(op.name, op.overload) or "default" for op in found]
 
@@ -332,14 +331,12 @@ _packets: dict[str, OpOverloadPacket] = {}
 
 
 def packet_of(namespace: str, name: str) -> OpOverloadPacket:
-    """The packet of a name, always the same object."""
+    """Return the packet of a name, always the same object."""
     return _packets.setdefault(f"{namespace}::{name}", OpOverloadPacket(namespace, name))
 
 
 def overload_of(op: Operator, by_number: bool = False) -> OpOverload:
-    """The overload that an operator is, always the same object; or the one that takes a number in the second tensor's
-    place, which is the same operator here.
-    """
+    """Return an operator's overload; ``by_number`` its ``Scalar`` overload. It is always the same object."""
     made = _overloads.setdefault(op, {})
     name = "Scalar" if by_number else ATEN_NAMES.get(op.name, op.overload)
     if name not in made:
@@ -385,7 +382,7 @@ ops = _Ops("torch.ops")
 
 
 def shown_arguments(op: Operator, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Canonical arguments as a ``__torch_dispatch__`` gets them: keywords by name, and none that is as by default."""
+    """Return canonical arguments as a ``__torch_dispatch__`` receives them: keyword-only by name, without defaults."""
     given, keywords = [], {}
     for value, parameter in zip(args, op.schema.parameters, strict=False):
         if parameter.base == "MemoryFormat" and isinstance(value, str):

@@ -1,9 +1,9 @@
 """Pipeline mode: record operators now, run them later.
 
-In ``with torch.pipeline() as p:`` an operator runs its meta kernel only and returns pending tensors: their shape,
-dtype, strides and place in the graph are known, their values are not. ``p.flush()``, the end of the block,
-``backward()`` and every access to the data run the pending operators in order. Views of pending tensors are made at
-once: they are metadata.
+In ``with torch.pipeline() as p:`` an operator runs only its meta kernel and returns pending tensors. Their shape,
+dtype, strides and place in the graph are known; their values are not. ``p.flush()``, the end of the block,
+``backward()`` and every access to data run the pending operators in order. Views of pending tensors are made at once:
+they are metadata.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .registry import Kernel, Operator
 
 @dataclass(eq=False)
 class Entry:
-    """One recorded call: what runs, on what, where, into which storages, and the user's line that recorded it."""
+    """One recorded call: the operator, its arguments, device and output storages, and the user's line."""
 
     op: Operator
     args: tuple[Any, ...]
@@ -44,16 +44,16 @@ class Entry:
 
 
 class Pipeline:
-    """The queue of a block, which ``torch.pipeline()`` returns. Each thread has its own; blocks may be nested."""
+    """The queue of a block, as returned by ``torch.pipeline()``. Each thread has its own; blocks may be nested."""
 
-    records_backward = False  #: whether backward passes are recorded too, instead of running pending operators
-    records_copies = False  #: whether ``to("cpu")`` of a CPU tensor leaves its data pending
+    records_backward = False  #: whether backward passes are recorded instead of flushing first
+    records_copies = False  #: whether ``to("cpu")`` of a CPU tensor stays pending
 
     def __init__(self) -> None:
         self.pending: list[Entry] = []
         self.flushed = 0  #: how many entries have run
         self._marked: list[weakref.ref[Any]] = []
-        self._written: list[Any] = []  #: storages, until they are written: views of them may be made meanwhile
+        self._written: list[Any] = []  #: storages to be written; views made of them meanwhile are settled, too
         self._lock = forks.lock()
         self._recorders: dict[tuple[str, int], Callable[..., Any]] = {}
         self._outer: Pipeline | None = None
@@ -72,7 +72,7 @@ class Pipeline:
         def undo(gone: Any) -> None:
             if local.pipeline is not before:
                 self.__exit__(KeyboardInterrupt)
-            set_local("pipeline", before)  # also where that was half done
+            set_local("pipeline", before)  # also if ``__exit__`` was interrupted halfway
 
         return undo
 
@@ -104,12 +104,12 @@ class Pipeline:
             return kernel.fn
         if keys & MATH_BITS and (kernel is None or not kernel.makes_view):
             return lambda *args: self._run_now(op, args)
-        if backend == META:  # there is nothing to run later
+        if backend == META:  # nothing to run later
             return resolve(op, keys)
         if kernel is None or op.kernel(META) is None or (kernel.makes_view and op.is_inplace):
-            return lambda *args: self._run_now(op, args)  # the last: pending operators read the present layout
+            return lambda *args: self._run_now(op, args)  # an in-place view: pending operators read the present layout
         if kernel.makes_view:
-            inner: Callable[..., Any] = kernel.origin  # a fast path would want the array
+            inner: Callable[..., Any] = kernel.origin  # a fast path would need the array
         else:
 
             def inner(*args: Any) -> Any:
@@ -118,7 +118,7 @@ class Pipeline:
         return key_handlers[AUTOGRAD](op, 0)(inner) if keys & AUTOGRAD else inner
 
     def _run_now(self, op: Operator, args: tuple[Any, ...]) -> Any:
-        """Run the pending operators and then one whose output depends on data."""
+        """Flush, then run an operator whose output depends on data."""
         self.flush()
         set_local("pipeline", None)
         try:
@@ -133,7 +133,7 @@ class Pipeline:
         meta = op.kernel(META)
         assert meta is not None
         twins = [_as_meta(arg) for arg in args]
-        local.pipeline = None  # a meta kernel may be written in operators
+        local.pipeline = None  # a meta kernel may call operators
         try:
             result = meta.fn(*twins)
         except RuntimeError as error:
@@ -150,10 +150,10 @@ class Pipeline:
         named = next((a for a in args if a.__class__ is _device.device), None)
         device = (named or next((t._device for t in tensors_of(args)), None)
                   or _device.resolve_device(by_key[backend].name))
-        if device.type == "meta":  # as the result is, which has no values to wait for
+        if device.type == "meta":  # the result is on meta too, and has no values to wait for
             return result
         if not tensors_of(args) and (at := op.schema.positions.get("dtype", len(args))) < len(args):
-            args = (*args[:at], result._dtype, *args[at + 1:])  # a factory's: the default dtype is that of now
+            args = (*args[:at], result._dtype, *args[at + 1:])  # a factory's: fix the present default dtype
         entry = Entry(op, args, backend, device, [], call_site(), self)
         written = [args[i] for i in op.writes] or [args[-1]] * op.is_out
         for tensor in tensors_of(written):
@@ -178,8 +178,7 @@ class Pipeline:
         return result
 
     def _mark_written(self, tensor: Any, entry: Entry) -> None:
-        """Make a tensor that is to be written pending, and all tensors that share its memory, until the write has run.
-        """
+        """Mark a tensor that is to be written, and all aliases of its memory, as pending until the write has run."""
         entry.shapes.append(tuple(tensor.shape))
         storage = tensor.untyped_storage()
         self._written.append(storage)
@@ -194,8 +193,8 @@ class Pipeline:
         """Run the pending operators in order.
 
         Raises:
-            RuntimeError: if an operator fails; it and the line that recorded it are named, the queue is cleared, and
-                the tensors that were pending are invalid.
+            RuntimeError: if an operator fails. The message names it and the line that recorded it; the queue is
+            cleared, and the tensors still pending become invalid.
         """
         if self._outer is not None:
             self._outer.flush()
@@ -233,7 +232,7 @@ class Pipeline:
         op, args = entry.op, entry.args
         inputs = tensors_of(args)
         hidden = [(t, t._keys) for t in inputs]
-        outs = tensors_of(args[-1:]) if op.is_out else ()  # whose write was counted when it was recorded
+        outs = tensors_of(args[-1:]) if op.is_out else ()  # recording has already counted their write
         counted = [(cell, cell[0]) for cell in (out._version_counter for out in outs) if cell is not None]
         for tensor in inputs:
             tensor._keys &= ~(PIPELINE | AUTOGRAD)
@@ -264,7 +263,7 @@ class Pipeline:
 
 
 def _settle(tensor: Any) -> None:
-    """Note that a tensor has its values."""
+    """Mark a tensor as having its values."""
     tensor._keys &= ~PIPELINE
     tensor._pending = None
 
@@ -279,7 +278,7 @@ def _as_meta(value: Any) -> Any:
         twin._keys = META | twin._keys & NONCONTIGUOUS
         twin._version_counter = None
         return twin
-    if value.__class__ is list or value.__class__ is tuple:  # of inputs, or given as ``out=``
+    if value.__class__ is list or value.__class__ is tuple:  # a list of inputs, or ``out=``
         return value.__class__([_as_meta(item) for item in value])
     if value.__class__ is _device.device:
         return _device.META
@@ -287,7 +286,7 @@ def _as_meta(value: Any) -> Any:
 
 
 def wait_for_inputs(op: Operator, keys: int) -> Callable[..., Any]:
-    """Return the function for the ``Pipeline`` key outside a pipeline: wait for the inputs, then call again."""
+    """Return the function for pending tensors outside a pipeline: it flushes their pipelines, then dispatches again."""
 
     def call(*args: Any) -> Any:
         for tensor in tensors_of(args):
@@ -300,7 +299,7 @@ def wait_for_inputs(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def flush_for(tensor: Any) -> None:
-    """Run the pipeline that a tensor is pending in. Raises RuntimeError if it failed: the tensor has no values."""
+    """Flush the pipeline in which a tensor is pending. Raises RuntimeError if the tensor is invalid."""
     entry = tensor._pending
     if entry is not None and entry.error is None:
         entry.pipeline.flush()
@@ -310,5 +309,5 @@ def flush_for(tensor: Any) -> None:
 
 
 def pipeline() -> Pipeline:
-    """Return a block in which operators are recorded, and run later (compare ``torch.cuda.graph``)."""
+    """Return a block that records operators and runs them later (compare ``torch.cuda.graph``)."""
     return Pipeline()

@@ -1,7 +1,7 @@
-"""The operators: one ``Operator`` an overload, found by name, with its kernels by backend.
+"""The operators: one ``Operator`` per overload, found by name, with its kernels by backend.
 
-Rows (schemas, kernels, derivatives) are held as they were written and adapted on first use, so that
-importing hundreds of operators costs a dictionary update each.
+Rows (schemas, kernels, derivatives) are kept as written and adapted on first use, so importing hundreds of operators
+costs one dictionary update each.
 """
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ from .tables import FamilyTable
 
 #: The folder of the operators' families.
 OPERATORS = Path(__file__).parents[1] / "_operators"
-#: What a heading may say of the operators below it; ``schemas`` has the meanings.
+#: The flags that a heading may give to the operators below it; ``schemas`` explains them.
 WORDS = frozenset({"function", "method", "in-place", "out", "operator only", "wrapped numbers", "exact dtype",
                    "no overlap", "TypeError", "dtype of out", "inplace_view", "contiguous out", "strided out",
                    "empty out resized", "explicit"})
 
 
 def flags_of(heading: str) -> frozenset[str]:
-    """The words of a heading such as ``function, method, in-place, out``. Raises ValueError if one of them means
-    nothing.
-    """
+    """Return the flags of a heading such as ``function, method, out``. Raises ValueError for an unknown flag."""
     flags = frozenset(heading.split(", "))
     if not flags <= WORDS:
         raise ValueError(f"unknown flags {sorted(flags - WORDS)}, expected some of {sorted(WORDS)}")
@@ -37,9 +35,9 @@ def flags_of(heading: str) -> frozenset[str]:
 
 
 def rows_of(table: str) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the rows below headings such as ``function, method:`` with the flags that the heading holds.
+    """Yield the rows below headings such as ``function, method:``, each with the heading's flags.
 
-    A row with words in braces stands for a row for each; ``{}`` after it is the word.
+    A row with words in braces stands for one row per word; ``{}`` later in the row repeats the word.
     """
     flags: frozenset[str] = frozenset()
     for line in table.splitlines():
@@ -52,19 +50,19 @@ def rows_of(table: str) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def inplace_name(name: str) -> str:
-    """``add.Tensor`` -> ``add_.Tensor``."""
+    """Return an operator's in-place name: ``add_.Tensor`` for ``add.Tensor``."""
     packet, dot, overload = name.partition(".")
     return f"{packet}_{dot}{overload}"
 
 
 @dataclass
 class Kernel:
-    """What runs an operator on a backend.
+    """An operator's implementation on a backend.
 
-    ``fn`` takes the operator's canonical arguments; ``fast``, where given, does the same for inputs without
-    the ``NonContiguous`` key; ``origin`` is the function that a reader wants to see; ``composite`` says that it is
-    written in other operators, which record their own derivatives; ``makes_view``, that it only makes a layout;
-    ``fallback``, that another backend's kernel does the work; ``registered``, that a user put it there.
+    ``fn`` takes the canonical arguments; ``fast``, if any, is an equivalent for inputs without the ``NonContiguous``
+    key; ``origin`` is the function to show to readers. ``composite``: it calls other operators, which record their own
+    derivatives. ``makes_view``: it only makes a layout. ``fallback``: another backend's kernel computes.
+    ``registered``: a user registered it.
     """
 
     fn: Callable[..., Any]
@@ -78,7 +76,7 @@ class Kernel:
     @property
     def location(self) -> tuple[str, int]:
         """File and line of the origin; for a compiled function such as a NumPy ufunc, its name and 0."""
-        function = inspect.unwrap(getattr(self.origin, "func", self.origin))  # of a partial, what it calls
+        function = inspect.unwrap(getattr(self.origin, "func", self.origin))  # unwrap a partial
         code = getattr(function, "__code__", None)
         return ((code.co_filename, code.co_firstlineno) if code
                 else (f"numpy.{getattr(function, '__name__', function)}", 0))
@@ -87,30 +85,30 @@ class Kernel:
 class Operator:
     """One overload, such as ``aten::add.Tensor``; calling it dispatches.
 
-    Arguments are canonical: positional, in the schema's order, trailing defaults may be left out.
+    Arguments are canonical: positional, in the schema's order; trailing defaults may be omitted.
     """
 
     def __init__(self, registry: OpRegistry, text: str, flags: frozenset[str] = frozenset(),
                  functional: Operator | None = None, sentence: str = "", family: str = ""):
         self.registry = registry
-        self.family = family  # the table of schemas it stands in; its rows stand in modules of that name
+        self.family = family  # the module of ``_operators`` with its schema and its rows
         self.text = text
         self.name = text[: text.index("(")]
         self.packet, _, self.overload = self.name.partition(".")
         self.flags = flags
         self._sentence = sentence
-        self.functional = functional  # of an in-place or out= form
-        self.forms: list[Operator] = []  # the in-place and out= forms made from this one
+        self.functional = functional  # the out-of-place form of an in-place or out= form
+        self.forms: list[Operator] = []  # the in-place and out= forms derived from this one
         self.kernels: dict[int, Kernel] = {}
         self.table: dict[int, Callable[..., Any]] = {}
         self.derivative: Any = None
-        self.autograd: Callable[..., Any] | None = None  #: what a library runs in place of recording the derivative
+        self.autograd: Callable[..., Any] | None = None  #: a library's replacement for recording the derivative
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.call(*(self.canonical(args, kwargs) if kwargs else args))
 
     def canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Arguments of which some are given by name, in the schema's order.
+        """Return positional and keyword arguments in the schema's order, with defaults filled in.
 
         Raises:
             TypeError: if there is no parameter of that name.
@@ -129,7 +127,7 @@ class Operator:
 
     @cached_property
     def call(self) -> Callable[..., Any]:
-        """Dispatch, by these arguments."""
+        """The dispatching function; takes canonical arguments."""
         return self.registry.make_entry(self)
 
     @cached_property
@@ -138,7 +136,7 @@ class Operator:
 
     @property
     def sentence(self) -> str:
-        """What the operator computes; overloads share what their packet's first one says."""
+        """The operator's description; overloads without one share that of their packet's first overload."""
         if self.functional is None:
             return self._sentence or self.registry.packets[self.packet][0]._sentence
         said = self.functional.sentence
@@ -146,7 +144,7 @@ class Operator:
 
     @cached_property
     def writes(self) -> tuple[int, ...]:
-        """The positions of the arguments that are written to: by the schema, and of an in-place form ``self``."""
+        """The positions of the arguments that the operator writes: by the schema, and ``self`` of an in-place form."""
         return tuple(i for i, parameter in enumerate(self.schema.parameters)
                      if parameter.writes or (self.is_inplace and i == 0))
 
@@ -156,14 +154,12 @@ class Operator:
 
     @property
     def writes_lists(self) -> bool:
-        """Whether this is an in-place operator of lists of tensors, as ``_foreach_add_`` and ``_fused_sgd_``."""
+        """Whether the operator works on lists of tensors, as ``_foreach_add_`` and ``_fused_sgd_`` do."""
         return self.schema.parameters[0].is_list
 
     @property
     def is_explicit(self) -> bool:
-        """Whether this is an operator of its own to ``__torch_dispatch__`` though it is written in others (PyTorch's
-        "CompositeExplicitAutograd").
-        """
+        """Whether ``__torch_dispatch__`` receives this composite (PyTorch's "CompositeExplicitAutograd")."""
         return "explicit" in self.flags
 
     @property
@@ -171,7 +167,7 @@ class Operator:
         return self.functional is not None and not self.is_inplace
 
     def kernel(self, backend: int) -> Kernel | None:
-        """Return the kernel for a backend's key, adapting its row on first use, or None if there is none."""
+        """Return the kernel for a backend's key, or None. Adapt its row on first use."""
         found = self.kernels.get(backend)
         if found is None:
             found = self.registry.find_kernel(self, backend)
@@ -180,11 +176,11 @@ class Operator:
         return found
 
     def backends(self) -> list[str]:
-        """The names of the backends that have a kernel."""
+        """Return the names of the backends that have a kernel other than a fallback."""
         return [BACKEND_NAMES[b] for b in (1, 2, 4) if (kernel := self.kernel(b)) is not None and not kernel.fallback]
 
     def meta(self, *args: Any) -> Any:
-        """The output specification (shape, dtype, stride) for these arguments, from the meta kernel's row."""
+        """Return the output specification (shape, dtype, stride) for these arguments, from the meta kernel's row."""
         row = self.registry.meta_rows.get(self.name)
         if row is None:
             raise NotImplementedError(f"aten::{self.name} has no meta kernel")
@@ -192,32 +188,32 @@ class Operator:
 
 
 def family_table(registry: OpRegistry) -> FamilyTable:
-    """Return a table whose rows stand in the operators' families."""
+    """Return a table that loads its rows from the operators' families."""
     table = FamilyTable(registry)
     table.written_in(f"{__name__.rpartition('._dispatch')[0]}.{OPERATORS.name}", [str(OPERATORS)])
     return table
 
 
 class OpRegistry:
-    """All operators, and the tables of what is known of them."""
+    """All operators, and the tables of their rows."""
 
-    #: The kernel of an operator for a backend's key: looked up in the order that ``_backends`` writes down.
+    #: Returns the kernel of an operator for a backend's key; ``_backends`` defines the order of the look-up.
     find_kernel: Callable[[Operator, int], Kernel | None]
-    #: The function that callers of an operator call: made by ``dispatcher``.
+    #: Makes the dispatching function of an operator; set by ``dispatcher``.
     make_entry: Callable[[Operator], Callable[..., Any]]
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.packets: dict[str, list[Operator]] = {}
-        #: What the families in ``_operators`` say of each operator, by its name.
+        #: The rows of the families in ``_operators``, by operator name.
         self.meta_rows, self.composites, self.derivatives, self.batching, self.autocast = (
             family_table(self) for _ in range(5))
-        #: By composite: what makes of it and its function the one that records it on contiguous CPU tensors.
+        #: By composite: the wrapper of its function that records it as one node on contiguous CPU tensors.
         self.folds: dict[str, Callable[[Operator, Callable[..., Any]], Callable[..., Any]]] = {}
         self.on_define: list[Callable[[str], None]] = []
 
     def define(self, row: str, flags: frozenset[str] = frozenset({"function"}), family: str = "") -> Operator:
-        """Define an operator by a row of a table: its schema, and after ``  # `` what it computes."""
+        """Define an operator by a table's row: its schema, then its description after ``  # ``."""
         text, _, sentence = row.partition("  # ")
         op = Operator(self, text, flags, sentence=sentence, family=family)
         self.operators[op.name] = op
@@ -244,7 +240,7 @@ class OpRegistry:
             self.define(row, flags, family)
 
     def __getitem__(self, name: str) -> Operator:
-        """The operator of that name (``add.Tensor``, or ``add`` for the packet's first overload).
+        """Return the operator of that name (``add.Tensor``, or ``add`` for the packet's first overload).
 
         Raises:
             AttributeError: if there is none.
@@ -264,9 +260,9 @@ class OpRegistry:
                  meta: Callable[..., Any] | None = None) -> Operator:
         """Register ``fn`` (tensors in, tensors out) as the kernel of ``name`` on ``device``.
 
-        ``device`` is 'cpu', 'meta', 'npu', or 'composite' for a function written in operators, which then runs
-        on every backend. A name that no operator has yet defines one, with the signature of ``fn``.
-        ``meta`` is the meta kernel: the same arguments, returning meta tensors or output specifications.
+        ``device`` is 'cpu', 'meta', 'npu', or 'composite' for a function that calls operators and so runs on every
+        backend. A new name defines an operator with the signature of ``fn``. ``meta`` is the meta kernel: it takes the
+        same arguments and returns meta tensors or output specifications.
 
         Raises:
             ValueError: for an unknown device.
@@ -284,7 +280,7 @@ class OpRegistry:
         return op
 
     def undefine(self, op: Operator) -> None:
-        """Take an operator away that a library defined."""
+        """Remove an operator that a library defined."""
         for form in (op, *op.forms):
             self.operators.pop(form.name, None)
             self.packets[form.packet] = [other for other in self.packets.get(form.packet, []) if other is not form]
@@ -292,13 +288,13 @@ class OpRegistry:
                 del self.packets[form.packet]
 
     def register_derivative(self, name: str, derivative: Any) -> None:
-        """Give an operator its derivative; it replaces one that it has."""
+        """Set an operator's derivative, replacing any other."""
         op = self[name]
         self.derivatives[op.name] = derivative
         self.forget_resolved(op)
 
     def forget_resolved(self, op: Operator) -> None:
-        """Drop what dispatch has resolved for an operator and the forms derived from it."""
+        """Clear the dispatch tables of an operator and its forms."""
         for form in (op, *op.forms):
             form.table.clear()
             form.derivative = None
@@ -308,14 +304,14 @@ class OpRegistry:
             self.operators[name].table.clear()
 
     def forget_rows(self, name: str) -> None:
-        """The same, and the kernels that were made from the tables' rows of that operator: one of them has changed."""
+        """Drop the kernels adapted from an operator's rows, of which one has changed, and clear its dispatch tables."""
         op = self.operators[name]
         op.kernels = {key: kernel for key, kernel in op.kernels.items() if kernel.registered}
         self.forget_resolved(op)
 
 
 def _schema_of(name: str, fn: Callable[..., Any]) -> str:
-    """A schema for a user's function: ``Tensor`` where an argument is not annotated otherwise."""
+    """Return a schema for a user's function: an argument without an annotation is a ``Tensor``."""
     types = {spelled: kind.__name__ for kind in (int, float, bool, str) for spelled in (kind, kind.__name__)}
     parts = []
     for parameter in inspect.signature(fn).parameters.values():

@@ -1,4 +1,4 @@
-"""Several outputs: the named tuples of ``torch.return_types``, each made when it is asked for."""
+"""Several outputs: the named tuples of ``torch.return_types``, each made on first use."""
 from __future__ import annotations
 
 from collections import namedtuple
@@ -10,7 +10,7 @@ from .registry import Operator
 
 
 def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
-    """The named tuple type of an operator's outputs, as ``torch.return_types.max``."""
+    """Return the named tuple type of an operator's outputs, such as ``torch.return_types.max``."""
     found = globals().get(name)
     if found is None:
         found = globals()[name] = namedtuple(name, fields)  # type: ignore[misc]
@@ -37,12 +37,12 @@ def _reduce(self: Any) -> Any:
 
 
 def again(name: str, fields: Any, extra: Any = None) -> Any:
-    """The named tuple of that name, from a pickle."""
+    """Rebuild the named tuple of that name from a pickle."""
     return (globals().get(name) or __getattr__(name))._make(fields)
 
 
 def packer(op: Operator) -> Callable[[list[Any]], Any]:
-    """What makes of a list of outputs the form that the operator's schema says: a list, a tuple, or a named tuple."""
+    """Return the function that packs a list of outputs as the schema requires: a list, a tuple, or a named tuple."""
     schema = op.schema
     if schema.returns_list:
         return list
@@ -50,5 +50,5 @@ def packer(op: Operator) -> Callable[[list[Any]], Any]:
 
 
 def pack(op: Operator, outputs: list[Any]) -> Any:
-    """Outputs in that form."""
+    """Pack outputs as the operator's schema requires."""
     return packer(op)(outputs)

@@ -1,6 +1,6 @@
 """ATen's schema language: ``add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor``.
 
-Schemas are rows of text; they are parsed when arguments are bound or a signature is asked for, never on the hot path.
+Schemas are rows of text. They are parsed when arguments are bound or a signature is read, never on the hot path.
 """
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Parameter:
         return self.base == "Tensor"
 
     def type_name(self) -> str:
-        """The type as PyTorch's error messages spell it."""
+        """Return the type as PyTorch's error messages spell it."""
         base = {"ScalarType": "torch.dtype", "Device": "torch.device", "Layout": "torch.layout", "Scalar": "Number",
                 "MemoryFormat": "torch.memory_format"}.get(self.base, self.base)
         return f"tuple of {base}s" if self.is_list else base
@@ -51,7 +51,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Schema:
-    """A parsed schema. ``returns`` holds the names of named outputs, or '' for unnamed ones."""
+    """A parsed schema. ``returns`` holds the names of the outputs, '' for unnamed ones."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -61,12 +61,12 @@ class Schema:
 
     @property
     def is_named_tuple(self) -> bool:
-        """Whether several outputs have names, as those of ``max.dim``: values and indices."""
+        """Whether there are several outputs with names, such as the values and indices of ``max.dim``."""
         return len(self.returns) > 1 and self.returns[0] not in ("", "result0")
 
     @cached_property
     def positional(self) -> int:
-        """How many parameters may be given by position."""
+        """The number of parameters that may be given by position."""
         return sum(not p.kwarg_only for p in self.parameters)
 
 
@@ -86,7 +86,7 @@ def _literal(text: str) -> Any:
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas which are not inside brackets."""
+    """Split at commas outside brackets."""
     parts, depth, start = [], 0, 0
     for i, char in enumerate(text):
         if char in "([":
@@ -101,7 +101,7 @@ def _split(text: str) -> list[str]:
 
 
 def parse_parameter(text: str, kwarg_only: bool = False) -> Parameter:
-    """Parse ``int[1]? dim=None``."""
+    """Parse one parameter, such as ``int[1]? dim=None``."""
     declaration, _, default = text.partition("=")
     type_name, _, name = declaration.strip().rpartition(" ")
     match = _TYPE.match(type_name)
@@ -121,7 +121,7 @@ def parse_parameter(text: str, kwarg_only: bool = False) -> Parameter:
 
 
 def parse(text: str) -> Schema:
-    """Parse one schema. Raises ValueError if the text is not of the form ``name.overload(Type name, ...) -> Type``."""
+    """Parse a schema. Raises ValueError if the text is not of the form ``name.overload(Type name, ...) -> Type``."""
     match = re.fullmatch(r"\s*([\w:]+(?:\.\w+)?)\((.*)\)\s*->\s*(.+?)\s*", text)
     if match is None:
         raise ValueError(f"cannot parse the schema {text!r}: expected 'name.overload(Type name, ...) -> Type'")

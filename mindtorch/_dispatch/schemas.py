@@ -1,21 +1,22 @@
-"""The schemas: tables of rows ``schema  # what it computes``, below headings of words. Words in braces, as in
-``_foreach_{abs exp}(Tensor[] self) -> Tensor[]  # ... `{}` ...``, stand for a row each.
+"""The schemas: tables of rows ``schema  # description``, below headings of flags. Words in braces, as in
+``_foreach_{abs exp}(Tensor[] self) -> Tensor[]  # ... `{}` ...``, stand for one row each.
 
-The tables stand in the operators' families (``_operators/<family>.py``). They are read from those files, so that
-importing mindtorch executes none of them.
+The tables are in the operators' families (``_operators/<family>.py``). They are read as text, so importing mindtorch
+does not execute those modules.
 
-A heading says what there is of the operators below it. ``function``, ``method``: one of torch, and of tensors (as in
-PyTorch's ``variants``). ``in-place``, ``out``: a form that writes into ``self``, or into ``out=``; the forms are made
-from the one row. ``operator only``: none of these. Of the rarer words, these are about arguments and memory:
+A heading gives flags to the operators below it. ``function``, ``method``: the packet is a function of torch, or a
+method of tensors (PyTorch's ``variants``). ``in-place``, ``out``: it has a form that writes into ``self``, or into
+``out=``; the forms are derived from the row. ``operator only``: none of these. The rarer flags concern arguments and
+memory:
 
-``wrapped numbers``: numbers may stand for tensors, but for the first (PyTorch's term). ``dtype of out``: the forms
-compute in the dtype of what they write to. ``exact dtype``: ``out`` must have the result's dtype, not only one that it
-can be cast to; where it cannot, ``TypeError`` is raised in place of RuntimeError. ``no overlap``: ``out`` must share no
-memory with what is read, unless it is an operand of a pointwise operator. ``contiguous out``: an ``out`` of another
-shape becomes contiguous, and does not take the result's strides; of composite operators it becomes so, unless there is
-``strided out``. ``empty out resized``: this also happens to an ``out`` without elements that has the right shape.
-``explicit``: to ``__torch_dispatch__`` the operator is one of its own though it is written in others. ``inplace_view``
-(PyTorch's tag): the operator changes a tensor's layout in place, not its values.
+``wrapped numbers``: numbers may replace tensors, except the first (PyTorch's term). ``dtype of out``: the forms compute
+in the dtype of the written tensor. ``exact dtype``: ``out`` must have the result's dtype; a castable dtype is not
+enough. ``TypeError``: raise it instead of RuntimeError if ``out`` has a wrong dtype. ``no overlap``: ``out`` must not
+share memory with the inputs, unless it is an operand of a pointwise operator. ``contiguous out``: an ``out`` that is
+resized becomes contiguous, instead of taking the result's strides; the default for composites, unless they have
+``strided out``. ``empty out resized``: an ``out`` without elements is resized even if its shape is right. ``explicit``:
+``__torch_dispatch__`` receives the operator although it is a composite. ``inplace_view`` (PyTorch's tag): the operator
+changes a tensor's layout in place, not its values.
 """
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ TABLE = re.compile(r'^schemas\("""\n(.*?)^"""\)', re.MULTILINE | re.DOTALL)
 
 
 def check_table(table: str) -> None:
-    """Warn of rows of a family's table that were edited after the operators were made from it."""
+    """Warn about rows of a family's table that were edited after the operators were made from it."""
     for row, flags in rows_of(table):
         name = row[:row.index("(")]
         op = registry.operators.get(name)

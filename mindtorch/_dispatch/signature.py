@@ -1,4 +1,4 @@
-"""How an operator is called and what it returns, as Python says it: read from its schemas when it is asked for."""
+"""Python signatures of operators: parameters, return types and docstrings, read from their schemas on demand."""
 from __future__ import annotations
 
 import re
@@ -9,24 +9,24 @@ from typing import Any
 from .registry import Operator, OpRegistry, inplace_name
 from .schema import REQUIRED, Schema
 
-#: The default of what may be left out because another overload does without it.
+#: The default shown for a parameter that some overload lacks.
 OMITTED: Any = type("Omitted", (), {"__repr__": lambda self: "..."})()
-#: What ATen's return types are in Python; others are ``Any``.
+#: Python's types for ATen's return types; all others are ``Any``.
 RETURNS = {"Tensor": "Tensor", "Tensor[]": "tuple[Tensor, ...]", "Scalar": "complex", "ScalarType": "DType",
            "()": "None", "bool": "bool", "int": "int", "float": "float"}
-#: Prefixes of packets that are functions of a namespace of that name.
+#: Prefixes of packets that belong to a namespace of that name.
 NAMESPACES = ("linalg", "fft", "special")
 _ALIASING = re.compile(r"\(\w(!| -> \*)?\)")
 _annotations: dict[str, dict[str, str]] = {"Tensor": {"return": "Tensor"}}
 
 
 def spelled(name: str) -> str:
-    """A parameter's name where it is a word of Python's: ``from`` of ``random_``."""
+    """Return a parameter's name in Python, with an underscore if it is a keyword: ``from_`` of ``random_``."""
     return f"{name}_" if iskeyword(name) else name
 
 
 def attached_names(registry: OpRegistry, packet: str, flag: str) -> list[str]:
-    """Under which names a packet, and what it is in place, become a ``function`` or a ``method``, by this flag."""
+    """Return the names of a packet and its in-place form as a ``function`` or a ``method``, by this flag."""
     flags = frozenset().union(*(op.flags for op in registry.packets[packet]))
     inplace = inplace_name(packet)
     if flag not in flags:
@@ -35,7 +35,7 @@ def attached_names(registry: OpRegistry, packet: str, flag: str) -> list[str]:
 
 
 def named(schema: Schema, method: bool) -> dict[str, Any]:
-    """The parameters by the names that Python has for them, the tensor that a method is called on first."""
+    """Return the parameters by their names in Python; a method's ``self`` comes first."""
     named = {spelled(p.name): p for p in schema.parameters}
     if method:
         return {"self": named.pop("self"), **named}
@@ -43,25 +43,25 @@ def named(schema: Schema, method: bool) -> dict[str, Any]:
 
 
 def choices(packet: list[Operator], method: bool) -> list[tuple[dict[str, Any], Schema]]:
-    """The overloads that a packet's function, or method, chooses from: their named parameters, and their schemas."""
+    """Return the overloads of a packet's function or method: their named parameters, and their schemas."""
     schemas = [op.schema for op in packet if not op.is_out]
     return [(named(schema, method), schema) for schema in schemas if not method or "self" in schema.positions]
 
 
 def takes_varargs(schema: Schema) -> bool:
-    """Whether the only list of ints that a method takes may be given one by one: ``x.view(2, 3)``."""
+    """Return True if the only list of ints that a method takes may be given as separate ints: ``x.view(2, 3)``."""
     rest = [p for p in schema.parameters if p.name != "self"]
     return schema.positional == 2 and rest[0].is_list and rest[0].base == "int" and rest[0].size is None
 
 
 def has_out(packet: list[Operator], method: bool) -> bool:
-    """Whether ``out=`` may be given."""
+    """Return True if the function takes ``out=``."""
     return not method and any("out" in op.flags and not op.is_inplace for op in packet)
 
 
 def merged(packet: list[Operator], method: bool) -> dict[str, Parameter]:
-    """One list of parameters for all overloads: that of the longest, then the others' as keywords. What an overload
-    does without has a default, which is shown as ``...`` where the schema has none.
+    """Merge all overloads' parameters into one list: those of the longest overload, then the others' as keywords. A
+    parameter that some overload lacks has a default, shown as ``...`` if the schema has none.
     """
     every = choices(packet, method)
     longest, schema = max(every, key=lambda choice: choice[1].positional)
@@ -88,7 +88,7 @@ def merged(packet: list[Operator], method: bool) -> dict[str, Parameter]:
 
 
 def return_type(op: Operator) -> str:
-    """An operator's return type in Python's words."""
+    """Return an operator's return type in Python."""
     outputs = _ALIASING.sub("", op.text.rpartition("-> ")[2]).strip()
     if outputs[0] != "(" or outputs == "()":
         return RETURNS.get(outputs, "Any")
@@ -98,20 +98,20 @@ def return_type(op: Operator) -> str:
 
 
 def returned(ops: list[Operator]) -> str:
-    """The return type of some overload or other."""
+    """Return the union of the overloads' return types."""
     if all(op.text.endswith("-> Tensor") for op in ops):
         return "Tensor"
     return " | ".join(dict.fromkeys(map(return_type, ops)))
 
 
 def annotations_of(ops: list[Operator]) -> dict[str, str]:
-    """``__annotations__`` of a packet's function: one dictionary for all that return the same."""
+    """Return ``__annotations__`` of a packet's function: one dictionary per return type."""
     text = returned(ops)
     return _annotations.setdefault(text, {"return": text})
 
 
 def torch_name(name: str, packet: list[Operator], method: bool = False) -> str:
-    """The name by which PyTorch's users know a packet."""
+    """Return PyTorch's public name of a packet."""
     prefix, _, rest = name.partition("_")
     if method:
         return f"torch.Tensor.{name}"
@@ -121,11 +121,11 @@ def torch_name(name: str, packet: list[Operator], method: bool = False) -> str:
 
 
 def meaning(packet: list[Operator], method: bool) -> str:
-    """What a packet computes, with the names that Python has for its parameters."""
+    """Return a packet's description, with the parameters' names in Python."""
     return packet[0].sentence if method else packet[0].sentence.replace("`self`", "`input`")
 
 
 def document(name: str, packet: list[Operator], method: bool) -> str:
-    """The docstring of a packet's function: ``?`` in a notebook has more, for which tables of kernels are read."""
+    """Return the docstring of a packet's function. (``?`` in a notebook shows more, from the tables of kernels.)"""
     rows = "\n    ".join([op.text for op in packet if not op.is_out])
     return f"``{torch_name(name, packet, method)}``. {meaning(packet, method)}\n\nSchemas:\n    {rows}"

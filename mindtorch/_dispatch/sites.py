@@ -1,4 +1,4 @@
-"""Where in the package a kernel stands."""
+"""Source locations of kernels in the package."""
 from __future__ import annotations
 
 import linecache
@@ -11,7 +11,7 @@ from .registry import Kernel
 
 
 def kernel_site(kernel: Kernel, name: str) -> tuple[str, int]:
-    """File and line of the function that computes: of its definition, or, for one of NumPy's, of its row."""
+    """Return file and line of a kernel: of its definition, or, for NumPy's functions, of its row."""
     file, line = kernel.location
     borrowed = not line or (getattr(kernel.origin, "__module__", None) or "").startswith(("numpy", "scipy"))
     backend = getattr(kernel.origin, "backend", "cpu")
@@ -21,9 +21,7 @@ def kernel_site(kernel: Kernel, name: str) -> tuple[str, int]:
 
 @cache
 def _row_site(name: str, function: str, backend: str) -> tuple[str, int] | None:
-    """Where a backend's tables have the row of an operator: a key of a dict, a function that is named as the operator,
-    or a word of a text of names.
-    """
+    """Find an operator's row in a backend's tables: a dict's key, a function of that name, or a word in a text."""
     folder = os.path.join(PACKAGE, "_backends", backend, "ops")
     row = re.compile(rf'"{name}":|\b(?:np|sp|special)\.{function}(?=[,)])|"{function}"[,)]' if backend == "cpu"
                      else rf'(?<![\w."]){name} [A-Z]|"{name}":')

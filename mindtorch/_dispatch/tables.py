@@ -1,8 +1,8 @@
 """Tables of operators that are written family by family: kernels, composites, derivatives.
 
-A family's module puts its rows into the table when it is executed, and is imported when an operator of the family is
-first looked up: what a program does not use is not loaded. Executing it once more, as ``%autoreload`` does, replaces
-its rows, and the next call uses them.
+Executing a family's module adds its rows to the table. The module is imported when an operator of the family is first
+looked up, so unused families are not loaded. Executing it again, as ``%autoreload`` does, replaces its rows, and the
+next call uses them.
 """
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from .._base.forks import is_complete, load_module
 if TYPE_CHECKING:
     from .registry import OpRegistry
 
-#: Families some of whose kernels stand in modules of other names, too.
+#: Families with kernels in further modules.
 ALSO_IN = {"special": ("reparameterization",), "foreach": ("optim",), "padding": ("shape",),
            "solvers": ("factorizations",)}
 
 
 class FamilyTable(MutableMapping[str, Any]):
-    """Rows by operator name. Looking up a name loads its family; going through the table loads them all."""
+    """Rows by operator name. Looking up a name loads its family; iterating loads all families."""
 
     def __init__(self, registry: OpRegistry):
         self.registry = registry
         self.package, self._together = "", False
         self._rows: dict[str, Any] = {}
-        self._unloaded: set[str] = set()  # modules that were not imported yet
+        self._unloaded: set[str] = set()  # modules that are not imported yet
 
     def written_in(self, package: str, path: Any, together: bool = False) -> None:
-        """Say which package's modules have the rows; with ``together``, the first look loads them all."""
+        """Set the package whose modules have the rows. With ``together``, the first look-up loads them all."""
         self.package, self._together = package, together
         self._unloaded = {module.name for module in iter_modules(path) if module.name[0] != "_"}
 
     def _load(self, *modules: str) -> None:
         for module in modules:
             if module in self._unloaded:
-                loaded = load_module(f"{self.package}.{module}")  # where another thread is at it, this waits for that
-                if is_complete(loaded):  # it is not where its own import comes here, which may fail yet
+                loaded = load_module(f"{self.package}.{module}")  # waits if another thread is importing it
+                if is_complete(loaded):  # not yet if this look-up is part of its own import, which may still fail
                     self._unloaded.discard(module)
 
     def _load_all(self) -> None:
         self._load(*sorted(self._unloaded))
 
     def update(self, rows: Mapping[str, Any]) -> None:  # type: ignore[override]
-        """Put a module's rows into the table."""
+        """Add a module's rows to the table."""
         for name, row in rows.items():
             self[name] = row
 
     def add(self, *functions: Any) -> None:
-        """Put functions that are called as their operators are into the table."""
+        """Add functions that are named like their operators."""
         self.update({function.__name__: function for function in functions})
 
     def _load_family(self, name: str) -> None:
@@ -63,7 +63,7 @@ class FamilyTable(MutableMapping[str, Any]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the row of an operator, or ``default`` if it has none."""
-        self._load_family(name)  # not inside a try: an error of the module is no missing row
+        self._load_family(name)  # outside any ``try``: a module's error is not a missing row
         return self._rows.get(name, default)
 
     def __getitem__(self, name: str) -> Any:

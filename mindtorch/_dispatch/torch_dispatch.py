@@ -1,7 +1,7 @@
-"""``__torch_dispatch__``: the Python key, which stands below autograd and above the backends.
+"""``__torch_dispatch__``: the Python key, below autograd and above the backends.
 
-A call goes to the innermost ``TorchDispatchMode`` of the thread, then to the classes of its arguments that have the
-method. While they run, their own calls record no derivatives: that is done around them.
+A call goes to the thread's innermost ``TorchDispatchMode``, then to the arguments' classes that define the method.
+Calls that these handlers make record no derivatives: autograd has recorded the outer call.
 """
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .overloads import overload_of, shown_arguments
 from .registry import Operator
 from .torch_function import insert, refused
 
-#: Says of a tensor that it is a view of another; ``_wiring`` puts it here.
+#: Marks a tensor as a view of another; set by ``_wiring``.
 mark_view: Callable[[Any, Any], None]
 
 
 def disabled_torch_dispatch(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The ``__torch_dispatch__`` of a class that has none (``torch._C._disabled_torch_dispatch_impl``)."""
+    """Call the function with ``__torch_dispatch__`` switched off (``torch._C._disabled_torch_dispatch_impl``)."""
     with switched(dispatch_off=True):
         return func(*args, **(kwargs or {}))
 
 
 def dispatches(kind: Any) -> bool:
-    """Whether the tensors of a class are asked."""
+    """Return True if a class defines its own ``__torch_dispatch__``."""
     return getattr(kind, "__torch_dispatch__", disabled_torch_dispatch) is not disabled_torch_dispatch
 
 
 def in_python(op: Operator, keys: int) -> Callable[..., Any]:
-    """The Python key: ask a mode and the classes of the arguments what to do in place of the operator."""
+    """Return the Python key's function: it offers a call to a mode and to the arguments' classes, if there are any."""
 
     def call(*args: Any) -> Any:
         modes = local.dispatch_modes
@@ -51,7 +51,7 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
         if op.is_inplace:
             return args[0]
         backends = keys & BACKENDS
-        kernel = op.kernel(backends & -backends or CPU)  # of several the first
+        kernel = op.kernel(backends & -backends or CPU)  # the first of several
         if kernel is not None and kernel.makes_view and op.packet not in OWN_COUNTER:
             _tie_views(result, args[0], op.packet != "detach")
         return result
@@ -59,21 +59,21 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
     return call
 
 
-#: What shares memory, but counts the writes to it apart.
+#: Operators whose outputs share memory but count writes separately.
 OWN_COUNTER = ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk")
 
 
 def _written(op: Operator, args: tuple[Any, ...]) -> list[Any]:
-    """The tensors that a call writes into."""
+    """Return the tensors that a call writes."""
     return tensors_of(args[:1] if op.is_inplace else args[-1:] if op.is_out else ())
 
 
-#: Operators that take a number here where PyTorch makes a tensor of it first.
+#: Operators that take a number here where PyTorch converts it to a tensor first.
 TENSORS_FOR_NUMBERS = ("where.self",)
 
 
 def _with_tensors(op: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with tensors in the place of numbers, of the result's dtype and on the first tensor's device."""
+    """Replace numbers by tensors of the result's dtype, on the first tensor's device."""
     if all(arg.__class__ in TENSOR_TYPES for arg in args):
         return args
     options = op.meta(*args).dtype, None, args[0]._device
@@ -103,14 +103,14 @@ def _ask(op: Operator, modes: tuple[Any, ...], tensors: list[Any], args: tuple[A
     raise refused(f"torch._ops.{overload}", "__torch_dispatch__", modes, types)
 
 
-#: Operators that PyTorch has an overload of for numbers, and whether a call from Python chooses it; formulas always do.
+#: Operators that PyTorch overloads for numbers, and whether a call from Python chooses that; formulas always do.
 BY_NUMBER = {f"{name}{form}.Tensor": compares for form in ("", "_") for names, compares in {
     "add sub mul div": False, "eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor": True}.items()
     for name in names.split()}
 
 
 def _checked(op: Operator, result: Any) -> Any:
-    """What a handler returned. Raises RuntimeError if the schema has a tensor there, and this is none."""
+    """Return a handler's result. Raises RuntimeError if it is not a tensor and the schema requires one."""
     if (op.text.rpartition("-> ")[2] in ("Tensor", "Tensor(a)", "Tensor(a!)") and result is not None
             and result.__class__ not in TENSOR_TYPES and not op.is_inplace):
         raise RuntimeError(f"Unable to cast {result!r} to Tensor")
@@ -118,8 +118,8 @@ def _checked(op: Operator, result: Any) -> Any:
 
 
 def _tie_views(result: Any, source: Any, differentiable: bool) -> None:
-    """Have what a class returned for a view count the writes to its source, and be a view of it if that is
-    ``differentiable``, unless it is already; what a kernel returned is as it should be.
+    """Share the source's version counter with the view that a class returned; if ``differentiable``, also mark it as a
+    view. Skip tensors that are already views: a kernel made them.
     """
     for out in tensors_of((result,)):
         if out._keys & PYTHON and out._base is None and out is not source and out._grad_fn is None:

@@ -1,9 +1,9 @@
-"""``__torch_function__``: who is asked before a function that users call runs.
+"""``__torch_function__``: handlers that are asked before a public function runs.
 
-That is a ``TorchFunctionMode`` of the thread, or an argument whose class has the method: a subclass of tensors, or a
-class that has nothing to do with them. Functions of operators ask where they bind arguments of types that they have not
-met; Python's operators where the dispatcher finds the ``TorchFunction`` key; the other functions, methods and
-attributes by ``overridable`` and by ``Overridable``.
+A handler is the thread's ``TorchFunctionMode``, or an argument whose class defines the method (a tensor subclass or an
+unrelated class). Operators' functions ask while they bind argument types that are not cached. Python's operators ask if
+the dispatcher finds the ``TorchFunction`` key. Other functions, methods and attributes ask through ``overridable`` and
+``Overridable``.
 """
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from .keys import FUNCTION
 from .local import local
 
 SUBCLASSES_OFF, ALL_OFF = 1, 2
-#: Classes that are never asked, so that a set operation tells of most arguments that there is nobody to ask.
+#: Classes without a handler: one set operation clears most arguments.
 PLAIN: set[type] = {bool, int, float, complex, str, type(None), DType, Size, device, formats.layout,
                     formats.memory_format}
-#: How many ``TorchFunctionMode`` blocks there are, of all threads; the dispatch key is set while there are any.
+#: The number of ``TorchFunctionMode`` blocks in all threads; the dispatch key is set while there are any.
 _modes = 0
 
 
 def disabled_torch_function(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The ``__torch_function__`` of a class that is not asked (``torch._C._disabled_torch_function_impl``)."""
+    """Call the function without classes' ``__torch_function__`` (``torch._C._disabled_torch_function_impl``)."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 
 
 def overrides(kind: Any) -> bool:
-    """Whether the objects of a class are asked."""
+    """Return True if a class defines its own ``__torch_function__``."""
     found = getattr(kind, "__torch_function__", None)
     return found is not None and found is not disabled_torch_function
 
 
 def overriding(values: Iterable[Any]) -> list[Any]:
-    """The values to ask: one of each class, subclasses before the classes that they derive from."""
+    """Return the values to ask: one of each class, subclasses before their bases."""
     found: list[Any] = []
     for value in values:
         kind = value.__class__
@@ -64,15 +64,13 @@ def overriding(values: Iterable[Any]) -> list[Any]:
 
 
 def insert(found: list[Any], value: Any) -> None:
-    """Put a value before those of classes that its class derives from."""
+    """Insert a value before those whose classes are bases of its class."""
     at = next((i for i, other in enumerate(found) if issubclass(type(value), type(other))), len(found))
     found.insert(at, value)
 
 
 def asked(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any] | None:
-    """Whom to ask before a function runs with these arguments: the values to ask, none of them if there is only a mode;
-    None if there is nobody.
-    """
+    """Return the values to ask before a function runs, an empty list if only a mode is to be asked, or None."""
     if local.function_off == ALL_OFF:
         return None
     found = [] if local.function_off else overriding((*args, *kwargs.values()) if kwargs else args)
@@ -80,7 +78,7 @@ def asked(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any] | None:
 
 
 def handle(function: Any, found: list[Any], args: Any, kwargs: dict[str, Any]) -> Any:
-    """What the first that does not return ``NotImplemented`` makes of a call: the mode, then these values.
+    """Return the first result that is not ``NotImplemented``: the mode's, then those of the values' classes.
 
     Raises:
         TypeError: if all of them return it.
@@ -107,23 +105,21 @@ def handle(function: Any, found: list[Any], args: Any, kwargs: dict[str, Any]) -
 
 
 def refused(name: str, protocol: str, modes: tuple[Any, ...], types: tuple[type, ...]) -> TypeError:
-    """The error of a call that everybody who was asked has returned ``NotImplemented`` for."""
+    """Return the error for a call for which all handlers returned ``NotImplemented``."""
     lines = ([f"  - mode object {modes[-1]}"] if modes else []) + [f"  - tensor subclass {kind}" for kind in types]
     return TypeError(f"Multiple dispatch failed for '{name}'; all {protocol} handlers returned NotImplemented:\n\n"
                      + "\n".join(lines) + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
 
 
 def check_plain_method(mode: Any, name: str) -> None:
-    """Raise RuntimeError for a mode whose method is one of its class, which has no instance to be called with."""
+    """Raise RuntimeError if a mode defines its method as a classmethod, which would not receive the mode."""
     if isinstance(inspect.getattr_static(mode, name), classmethod):
         raise RuntimeError(f"Defining your mode's `{name}` as a classmethod is not supported, please make it a plain "
                            "method")
 
 
 def overridable(function: Callable[..., Any], creates: bool = False) -> Any:
-    """A function that is written in Python, and asks before it runs: only a mode if it ``creates`` a tensor from what
-    are no tensors.
-    """
+    """Wrap a Python function to ask handlers first; only a mode, if it ``creates`` a tensor from other values."""
     if getattr(function, "overridable", False):
         return function
 
@@ -150,7 +146,7 @@ def overridable(function: Callable[..., Any], creates: bool = False) -> Any:
 
 
 def overridable_names(namespace: dict[str, Any], names: Iterable[str], creates: bool = False) -> None:
-    """Have the functions of a namespace that are written in Python ask before they run; also where they are defined."""
+    """Wrap the Python functions among a namespace's names to ask handlers; replace them in their own modules, too."""
     for name in names:
         function = namespace[name]
         if isinstance(function, FunctionType) and not hasattr(function, "packet"):
@@ -158,14 +154,14 @@ def overridable_names(namespace: dict[str, Any], names: Iterable[str], creates: 
             setattr(sys.modules[function.__module__], name, namespace[name])
 
 
-#: The methods of Python's operators after whose TypeError Python asks the other operand.
+#: Operator methods whose TypeError makes Python try the other operand.
 LEFT_TO_THE_OTHER = frozenset({"__pow__", "__ipow__", "__floordiv__", *(f"__r{name}__" for name in (
     "sub", "div", "truediv", "mod", "pow", "floordiv", "lshift", "rshift", "matmul"))})
 
 
 def offered(name: str, function: Callable[[], Any], swapped: bool = False) -> Callable[..., Any]:
-    """What an operator's entry is made with, so that its calls are calls of the method of that name, which is found
-    later, and may take the two arguments in the other order.
+    """Return the ``offer`` for an operator's entry: handlers are asked in the name of the method ``function()``, with
+    the two arguments exchanged if ``swapped``.
     """
 
     def offer(inner: Callable[..., Any]) -> Callable[..., Any]:
@@ -175,7 +171,7 @@ def offered(name: str, function: Callable[[], Any], swapped: bool = False) -> Ca
                 return inner(*args)
             try:
                 return handle(function(), found, args[::-1] if swapped else args, {})
-            except TypeError:  # of which these methods of PyTorch's make NotImplemented, whoever raises it
+            except TypeError:  # these methods of PyTorch turn any TypeError into NotImplemented
                 if name not in LEFT_TO_THE_OTHER:
                     raise
                 return NotImplemented
@@ -189,7 +185,7 @@ def offered(name: str, function: Callable[[], Any], swapped: bool = False) -> Ca
 
 
 class _Method:
-    """A method of tensors that asks first, also where it is fetched from the class."""
+    """A method of tensors that asks handlers first, also if fetched from the class."""
 
     def __init__(self, name: str, function: Any):
         @functools.wraps(function)
@@ -198,7 +194,7 @@ class _Method:
             return function(*args, **kwargs) if found is None else handle(asking, found, args, kwargs)
 
         asking.__module__ = __name__.replace("_dispatch.torch_function", "_tensor")
-        asking.__qualname__ = f"Tensor.{name}"  # by which it is pickled
+        asking.__qualname__ = f"Tensor.{name}"  # for pickle
         self.function, self.asking = function, asking
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -206,7 +202,7 @@ class _Method:
 
 
 class _Attribute:
-    """An attribute of tensors that asks first: for ``shape``, whether to call ``Tensor.shape.__get__``."""
+    """An attribute of tensors that asks handlers first: for ``shape``, in the name of ``Tensor.shape.__get__``."""
 
     def __init__(self, attribute: Any):
         self.attribute = attribute
@@ -226,49 +222,49 @@ class _Attribute:
 
 
 class Overridable:
-    """What stands before ``Tensor`` in the order of the bases of a subclass that is asked: its methods and attributes
-    ask first, and those of ``Tensor`` cost nothing more. While there is a ``TorchFunctionMode``, ``Tensor`` has them
-    itself.
+    """The base that precedes ``Tensor`` in the method resolution order of a subclass with a handler. Its methods and
+    attributes ask first, so those of ``Tensor`` cost nothing more. During a ``TorchFunctionMode``, ``Tensor`` itself
+    has them.
     """
 
 
-#: Methods of the language that are asked for; what makes, copies and describes classes is not.
+#: Special methods that ask handlers; those that construct, copy or describe classes do not.
 LANGUAGE = frozenset({
     "__getitem__", "__setitem__", "__delitem__", "__len__", "__contains__", "__bool__", "__int__", "__float__",
     "__complex__", "__index__", "__repr__", "__format__", "__array__", "__deepcopy__", "__reduce_ex__",
     "__setstate__", "__dlpack__", "__dlpack_device__", "__reversed__", "__array_wrap__"})
-#: What is not asked for, as PyTorch does not.
+#: Names that do not ask handlers, as in PyTorch.
 UNASKED = frozenset({"as_subclass", "solve", "lstsq", "eig", "symeig"})
 _replaced: dict[str, Any] = {}
 
 
 def own(tensor: type) -> dict[str, Any]:
-    """What tensors have of methods and attributes, whether there is a mode or not."""
+    """Return the original methods and attributes of tensors, whether there is a mode or not."""
     return {**tensor.__dict__, **_replaced}
 
 
 def asks(name: str, value: Any) -> bool:
-    """Whether this is a method or an attribute of tensors that is no function of an operator, and is asked for."""
+    """Return True if this method or attribute of tensors asks handlers and does not belong to an operator."""
     return ((name[0] != "_" or name in LANGUAGE) and name not in UNASKED
             and isinstance(value, (FunctionType, property)) and not hasattr(value, "packet"))
 
 
 def attributes(tensor: type) -> dict[str, Any]:
-    """The methods and attributes of tensors that are no functions of operators, by name."""
+    """Return the methods and attributes of tensors that ask handlers and do not belong to an operator, by name."""
     return {name: value for name, value in own(tensor).items() if asks(name, value)}
 
 
 def complete(tensor: type) -> None:
-    """Give ``Overridable`` what tensors have got since."""
+    """Add methods and attributes to ``Overridable`` that tensors have gained since."""
     for name, value in attributes(tensor).items():
         if name not in Overridable.__dict__:
             setattr(Overridable, name, _Method(name, value) if isinstance(value, FunctionType) else _Attribute(value))
 
 
 def of_class(name: str, function: Any) -> Any:
-    """What ``Tensor.name`` is: the method as it asks, the same each time. A tensor's own calls take the shorter way."""
+    """Return ``Tensor.name`` as fetched from the class: the asking method, always the same object."""
     method = Overridable.__dict__.get(name)
-    if method is None or function not in (method.function, method.asking):  # a user has put another one there
+    if method is None or function not in (method.function, method.asking):  # a user has replaced it
         if not asks(name, function):
             return function
         method = _Method(name, function)
@@ -277,7 +273,7 @@ def of_class(name: str, function: Any) -> Any:
 
 
 def order_of_bases(cls: type, order: list[type]) -> list[type]:
-    """A tensor class's order of bases, with ``Overridable`` before ``Tensor`` if its objects are asked."""
+    """Return a class's method resolution order, with ``Overridable`` before ``Tensor`` if it has a handler."""
     found = next((base.__dict__["__torch_function__"] for base in order if "__torch_function__" in base.__dict__), None)
     tensor = next((base for base in order[1:] if base in TENSOR_TYPES and TENSOR_TYPES.isdisjoint(base.__bases__)),
                   None)
@@ -291,12 +287,12 @@ def order_of_bases(cls: type, order: list[type]) -> list[type]:
 # -- modes -------------------------------------------------------------------------------------------------------------
 
 
-#: What functions remember of the types of their arguments, for modes to clear: then every call asks.
+#: Caches of binders by argument types. Entering the first mode clears them: then every call asks.
 remembered: list[dict[Any, Any]] = []
 
 
 def count_mode(tensor: type, change: int) -> None:
-    """Note that a ``TorchFunctionMode`` was entered (1) or left (-1): with the first, everything asks."""
+    """Record that a ``TorchFunctionMode`` was entered (1) or left (-1). With the first, all methods of tensors ask."""
     global _modes
     with dispatcher._lock:
         _modes += change
@@ -315,7 +311,7 @@ def count_mode(tensor: type, change: int) -> None:
 
 
 class _Off:
-    """A block with ``__torch_function__`` switched off in this thread."""
+    """A block in which ``__torch_function__`` is switched off in this thread."""
 
     state: int
 
@@ -328,12 +324,12 @@ class _Off:
 
 
 class DisableTorchFunctionSubclass(_Off):
-    """A block in which classes are not asked, modes are (``torch._C.DisableTorchFunctionSubclass``)."""
+    """A block in which modes are asked but classes are not (``torch._C.DisableTorchFunctionSubclass``)."""
 
     state = SUBCLASSES_OFF
 
 
 class DisableTorchFunction(_Off):
-    """A block in which nobody is asked (``torch._C.DisableTorchFunction``)."""
+    """A block in which no handler is asked (``torch._C.DisableTorchFunction``)."""
 
     state = ALL_OFF
