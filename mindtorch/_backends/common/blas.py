@@ -1,4 +1,4 @@
-"""NumPy's BLAS, called for what NumPy does not ask of it."""
+"""Direct calls to NumPy's BLAS, for products and settings that NumPy does not expose."""
 from __future__ import annotations
 
 import ctypes
@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-#: Elements from which on a call through ctypes costs less than a pass over them.
+#: From this many elements on, a call through ctypes costs less than a pass over them.
 MANY = 1 << 15
 _ROW_MAJOR, _AS_IT_IS = 101, 111  # of <cblas.h>
 
 
 @cache
 def _path() -> str | None:
-    """The file of the library in NumPy's wheel, an OpenBLAS with integers of 64 bits; None where it is another."""
+    """Return the path of the OpenBLAS with 64-bit integers in NumPy's wheel, or None if NumPy uses another BLAS."""
     folder = Path(np.__file__).parent.parent / "numpy.libs"
     found = str(next(iter(sorted(folder.glob("libscipy_openblas*"))), ""))
     return found if found and hasattr(ctypes.CDLL(found), "scipy_openblas_set_num_threads64_") else None
@@ -25,18 +25,18 @@ def _path() -> str | None:
 
 @cache
 def _settings() -> Any:
-    """The library for calls that are too short to let go of Python's lock."""
+    """Load the library for calls too short to release the GIL."""
     path = _path()
     return None if path is None else ctypes.PyDLL(path)
 
 
 def thread_count() -> int | None:
-    """How many threads multiply matrices, where that can be known."""
+    """Return the number of threads that multiply matrices, or None if it is unknown."""
     return _settings().scipy_openblas_get_num_threads64_() if _settings() else None
 
 
 def set_thread_count(count: int) -> None:
-    """Multiply matrices on so many threads, where that can be set."""
+    """Set the number of threads that multiply matrices, if the library allows it."""
     if _settings():
         _settings().scipy_openblas_set_num_threads64_(count)
 
@@ -50,7 +50,7 @@ PARAMETERS = {"gemm": "flag flag flag size size size factor array size array siz
 
 @cache
 def _function(name: str, dtype: np.dtype) -> Any:
-    """BLAS's function of a name for a dtype, if there is one."""
+    """Return a BLAS function for a dtype, or None if there is none."""
     path, letter = _path(), {"float32": "s", "float64": "d"}.get(dtype.name)
     if path is None or letter is None:
         return None
@@ -62,8 +62,9 @@ def _function(name: str, dtype: np.dtype) -> Any:
 
 
 def add_scaled(out: np.ndarray, values: np.ndarray, factor: Any) -> bool:
-    """Add a contiguous array times a number to another, of the same shape and dtype, in one pass, and say whether BLAS
-    has that: not for complex numbers, nor for a factor of 0, for which it does not look at the array.
+    """Add a scaled contiguous array to another of its shape and dtype in one pass (axpy).
+
+    Return whether BLAS did it: not for small arrays, complex numbers, or a factor of 0, for which axpy ignores NaN.
     """
     axpy = _function("axpy", out.dtype) if out.size >= MANY and factor else None
     if axpy is None:
@@ -73,9 +74,7 @@ def add_scaled(out: np.ndarray, values: np.ndarray, factor: Any) -> bool:
 
 
 def add_product(out: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-    """Add the product of two matrices to a third, all contiguous and of one dtype; if that is large, without an array
-    between, which NumPy needs.
-    """
+    """Add the product of two matrices to a third, all contiguous and of one dtype; large ones in place by gemm."""
     gemm = _function("gemm", out.dtype) if out.size >= MANY else None
     if gemm is None:
         out += np.matmul(left, right)

@@ -1,7 +1,7 @@
-"""Blocks of arrays on several threads.
+"""Compute blocks of large arrays on several threads.
 
-NumPy lets go of Python's lock while it computes, so that a kernel that walks over large arrays in blocks can have
-several blocks computed at a time. How the blocks are cut depends on the shapes alone, and so do the results.
+NumPy releases the GIL while it computes, so blocks can run in parallel. How an array is cut depends on its shape alone,
+and so do the results.
 """
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from .blas import set_thread_count, thread_count
 from .lines import of_lines
 from .quiet import silence
 
-#: Elements for which it pays to wake another thread; elements of a block. A thread that finds Python's lock held falls
-#: asleep, and to wake it takes some 20 us of both: the calls in between should take as long at least. A block of a MiB
-#: of float32 leaves the second cache, but the third is nearly as fast.
+#: LARGE: elements for which waking another thread pays. A thread that finds the GIL held falls asleep, and waking it
+#: costs both threads some 20 us. BLOCK: elements of a block, a MiB of float32. That exceeds the second-level cache, but
+#: the third is nearly as fast.
 LARGE, BLOCK = 1 << 20, 1 << 18
-#: Elements of a block of kernels that keep more than their result between their calls, as indices and copies in float32
-#: are: they stay in the second cache together. Two such blocks are worth dividing.
+#: Elements of a block for kernels with temporaries between their calls (indices, float32 copies): all fit the
+#: second-level cache. Two such blocks are worth dividing.
 SMALL = 1 << 16
-#: Blocks at least, where several threads may compute them.
+#: Least number of blocks if several threads may compute them.
 PARTS = 2
-#: How often a thread that has nothing left to compute asks whether its helpers are done, before it falls asleep, and a
-#: helper whether there is another job: to wake takes some 30 us, as long as a block, and to ask some 0.35 us.
+#: Polls before an idle thread falls asleep: the caller waiting for helpers, or a helper waiting for a job. Waking takes
+#: some 30 us, as long as a block; a poll takes some 0.35 us.
 PATIENCE = 300
-#: Turns for which a thread that is called while it waits awake leaves Python's lock to the other one: a helper, until
-#: the caller computes, and the caller, until the helper waits again.
+#: Turns for which a thread, notified while it polls, leaves the GIL to the other one: a helper until the caller
+#: computes, the caller until the helper waits again.
 TO_BEGIN, TO_END = 15, 5
-#: Elements of NumPy's buffer in blocks. What is broadcast along rows that are shorter, NumPy copies into its buffer for
-#: several rows at a time, which takes longer than to compute row by row.
+#: Elements of NumPy's buffer in blocks. NumPy copies operands broadcast along shorter rows into its buffer for several
+#: rows at a time, which takes longer than computing row by row.
 BUFFER = 1 << 10
 
 
 # -- how many threads --------------------------------------------------------------------------------------------------
 
 def processors() -> int:
-    """How many processors this process may run on."""
+    """Return the number of processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -55,22 +55,22 @@ def _processor_of_caller() -> Callable[[], int | None]:
     return found or (lambda: None)
 
 
-#: The number of the processor that runs the calling thread (C's ``sched_getcpu``); None where no system says it.
+#: The processor that runs the calling thread (C's ``sched_getcpu``); None where the system does not report it.
 processor = _processor_of_caller()
 
 
-#: Lets go of Python's lock and of the processor, if another thread waits for them.
+#: Release the GIL and the processor, if another thread waits for them.
 let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: None)
 
 
 class Threads:
-    """How many threads compute, and those that help the caller's: they start when they are first needed, wait for
-    jobs as long as the process lives, and keep nothing of a job that is done.
+    """A pool of helper threads for the calling thread, and the number of threads to use.
 
-    They sleep while they wait; where numba is there, a tenth of a millisecond after a job only, so that they are awake
-    when a program has another one at once. Whoever waits awake does so in a compiled loop, without Python's lock, and
-    asks for the lock a little after it was called: if it found the lock held, it would fall asleep after all. A sum of
-    4M numbers takes 115 us, in one of ten calls 130, with helpers asleep, and 99 and 102 with helpers awake.
+    Helpers start when first needed, wait for jobs for the life of the process, and keep no reference to a finished job.
+    They sleep while they wait. With numba they first poll for a tenth of a millisecond after a job, so that a program's
+    next job finds them awake. They poll in a compiled loop without the GIL and ask for it shortly after they are
+    notified: if it were held, they would fall asleep after all. A sum of 4M numbers takes 115 us (in one of ten calls
+    130) with sleeping helpers, and 99 (102) with polling ones.
     """
 
     def __init__(self) -> None:
@@ -78,12 +78,12 @@ class Threads:
         self.begin()
 
     def begin(self) -> None:
-        """Begin without helpers, also after a fork, which leaves them behind."""
+        """Start without helpers, also in a child process: threads do not survive a fork."""
         self.jobs: SimpleQueue[Job] = SimpleQueue()
-        self.begun = np.zeros(1, np.int64)  # how many jobs have, for helpers that wait awake
-        self.helpers: list[int] = []  # the numbers that the system gave them
-        self.avoided: int | None = None  # the processor on which they do not run
-        self.busy = Lock()  # held by who has the helpers: whoever else wants them does without
+        self.begun = np.zeros(1, np.int64)  # how many jobs have begun, for helpers that poll
+        self.helpers: list[int] = []  # their native thread ids
+        self.avoided: int | None = None  # the processor that helpers are kept off
+        self.busy = Lock()  # held while a call uses the helpers; other callers compute without them
         set_thread_count(self.count)
 
     def set_count(self, count: int) -> None:
@@ -91,13 +91,13 @@ class Threads:
         set_thread_count(count)
 
     def call(self, job: Job, helpers: int) -> None:
-        """Hand a job to so many helpers."""
+        """Hand a job to up to ``helpers`` helper threads, starting them if necessary."""
         while len(self.helpers) < helpers:
             helper = Thread(target=self._help, args=(self.jobs, self.begun), daemon=True,
                             name=f"blocks {len(self.helpers)}")
             try:
                 helper.start()
-            except RuntimeError:  # the system has no thread to give, or Python is about to end
+            except RuntimeError:  # the system is out of threads, or the interpreter is shutting down
                 break
             assert helper.native_id  # it has started
             self.helpers.append(helper.native_id)
@@ -108,14 +108,16 @@ class Threads:
         self.begun[0] += 1
 
     def _keep_apart(self) -> None:
-        """Keep the helpers off the caller's processor. Linux wakes a thread where it ran last; if that is its waker's
-        processor, it waits for its waker instead of helping, until the system moves it, some hundred calls later.
+        """Keep the helpers off the caller's processor.
+
+        Linux wakes a thread on the processor where it ran last. If that is the caller's, the helper waits for the
+        caller until the system migrates it, some hundred calls later.
         """
         here = processor()
         if here != self.avoided:
             self.avoided = here
             if others := os.sched_getaffinity(0) - {here}:
-                with suppress(OSError):  # a helper has ended with the process's other threads, or may not be moved
+                with suppress(OSError):  # a helper died with the process's other threads, or must not be moved
                     for helper in self.helpers:
                         os.sched_setaffinity(helper, others)
 
@@ -142,9 +144,11 @@ def threads() -> Threads:
 # -- jobs --------------------------------------------------------------------------------------------------------------
 
 class Job:
-    """Blocks that several threads share. A helper needs a ticket; those that are left when the caller has finished go
-    to nobody, so that no one waits for a helper that is still asleep. A last block that is shorter than the others is
-    the caller's, so that the helpers are done first: if it had to wait for them, it would fall asleep.
+    """Blocks that several threads share.
+
+    A helper needs a ticket. When the caller has finished, it withdraws the remaining tickets, so that it never waits
+    for a helper that is still asleep. A shorter last block is left to the caller, so that the helpers finish first:
+    waiting for them could put the caller to sleep.
     """
 
     def __init__(self, work: Callable[[slice], object], starts: range, helpers: int):
@@ -153,12 +157,12 @@ class Job:
         self.starts = iter(starts[:len(starts) - len(self.last)])
         self.tickets = [None] * helpers
         self.done: SimpleQueue[BaseException | None] = SimpleQueue()
-        #: The loop in which threads wait awake; None without numba, or C's function that it calls.
+        #: The compiled polling loop; None without numba or C's ``sched_yield``.
         self.wait_awake = loops.until_other.if_imported() if hasattr(os, "sched_yield") else None
-        self.ended = np.zeros(1, np.int64)  # how many helpers have, for a caller that waits awake
+        self.ended = np.zeros(1, np.int64)  # how many helpers have ended, for a caller that polls
 
     def drain(self) -> None:
-        """Compute blocks until none is left; after an error, none is."""
+        """Compute blocks until none is left. An error discards the rest."""
         try:
             for start in self.starts:
                 self.work(slice(start, start + self.step))
@@ -182,7 +186,7 @@ class Job:
         self.ended[0] = self.done.qsize()
 
     def wait(self, helpers: int) -> None:
-        """Wait for the helpers that have begun, and raise what went wrong there."""
+        """Wait for the helpers that have begun, and raise their first error."""
         for _ in range(helpers):
             try:
                 self.tickets.pop()
@@ -206,13 +210,14 @@ silent = silence(BUFFER)
 
 
 def each_block(work: Callable[[slice], object], count: int, step: int, size: int = LARGE) -> None:
-    """Call ``work`` with slices of what has ``count`` elements, rows, ..., each once, in any order: as few as reach no
-    further than ``step``, of equal length but for the last, which has half of it.
+    """Call ``work`` once with each slice of ``count`` elements or rows, in any order.
 
-    Where that is for ``size`` elements in all and those are many, there are some slices for each thread, and ``work``
-    is called on as many threads as ``torch.set_num_threads`` says; it must write to places that no other call touches.
-    Matrix products in one of several blocks have a thread each. What ``work`` raises is raised, after all threads have
-    stopped. NumPy warns about nothing meanwhile.
+    Use as few slices of at most ``step`` as possible, all of equal length but for a last one of half that length.
+
+    If ``size``, the number of elements in all, is large, use several slices for each thread, and call ``work`` on as
+    many threads as ``torch.set_num_threads`` allows; calls must write to disjoint memory. A matrix product inside one
+    of several blocks runs on one thread. Errors of ``work`` are raised after all threads have stopped. NumPy's warnings
+    are off meanwhile.
     """
     if size < BLOCK and count <= step:
         silent().run(work, slice(0, count))
@@ -225,10 +230,10 @@ def each_block(work: Callable[[slice], object], count: int, step: int, size: int
         silent().run(drain, work, starts)
         return
     helpers = min(len(starts), crew.count) - 1
-    with uninterrupted():  # but between blocks: helpers that nobody waited for would go on to write
+    with uninterrupted():  # except between blocks: a helper left behind would continue to write
         if helpers > 0 and crew.busy.acquire(False):
             try:
-                set_thread_count(1)  # BLAS's threads wait without sleep: they would take the helpers' processors
+                set_thread_count(1)  # BLAS's threads spin while they wait: they would occupy the helpers' processors
                 if size < LARGE:
                     silent().run(drain, work, starts)
                 else:
@@ -241,14 +246,14 @@ def each_block(work: Callable[[slice], object], count: int, step: int, size: int
 
 
 def drain(work: Callable[[slice], object], starts: range) -> None:
-    """Compute all blocks here."""
+    """Compute all blocks on this thread."""
     for start in starts:
         work(slice(start, start + starts.step))
         give_way()
 
 
 def share(work: Callable[[slice], object], starts: range, helpers: int) -> None:
-    """Compute blocks here and on so many other threads."""
+    """Compute blocks on this thread and up to ``helpers`` others."""
     job = Job(work, starts, helpers)
     try:
         threads().call(job, helpers)
@@ -260,7 +265,7 @@ def share(work: Callable[[slice], object], starts: range, helpers: int) -> None:
 
 
 def by_parts(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
-    """What a function makes of parts of a large array, which are slices along the first axis, one after the other."""
+    """Apply a function to slices of a large array along the first axis, and concatenate the results."""
     if x.size < LARGE:
         return function(x)
     found = {}
@@ -273,7 +278,7 @@ def by_parts(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.
 
 
 def copy(out: np.ndarray, x: np.ndarray) -> None:
-    """Write an array into another, whatever its dtype; if both are large and contiguous, part by part."""
+    """Write an array into another, whatever its dtype; if both are large and contiguous, block by block."""
     if out.size < LARGE or x.shape != out.shape or not (x.flags.c_contiguous and out.flags.c_contiguous):
         np.copyto(out, x, casting="unsafe")
         return
@@ -282,21 +287,22 @@ def copy(out: np.ndarray, x: np.ndarray) -> None:
 
 
 def fill(out: np.ndarray, value: Any) -> None:
-    """Write a number everywhere into an array; if that is large and contiguous, part by part."""
+    """Fill an array with a number; if it is large and contiguous, block by block."""
     if out.size < LARGE or not out.flags.c_contiguous:
         out.fill(value)
         return
     target = out.reshape(-1)
     if not any(np.asarray(value, out.dtype).tobytes()):
-        target, value = target.view(np.uint8), 0  # which NumPy leaves to C's memset: it writes twice as fast
+        target, value = target.view(np.uint8), 0  # NumPy hands this to memset, which is twice as fast
     each_block(lambda at: target[at].fill(value), target.size, LARGE * target.size // out.size, out.size)
 
 
 # -- ufuncs ------------------------------------------------------------------------------------------------------------
 
 def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:
-    """Have a ufunc write into an array, which is returned; if that is large, block by block. Operands are numbers, and
-    arrays that broadcast to it; one may be the array itself.
+    """Write the result of a ufunc into an array and return it; if it is large, block by block.
+
+    Operands are numbers and arrays that broadcast to ``out``; one may be ``out`` itself.
     """
     size = out.size
     if size < LARGE:

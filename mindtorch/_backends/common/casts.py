@@ -1,4 +1,4 @@
-"""Into which dtypes results may be written, and in which words operators refuse all others."""
+"""Casts of results into ``out``, and the messages of operators that reject a dtype."""
 from __future__ import annotations
 
 from ..._base.about import about
@@ -6,9 +6,9 @@ from ..._base.errors import CPP_NAMES, NAMES, cpu_type
 from ..._dispatch.registry import Operator
 from ..._dtype import DType
 
-#: In which words operators refuse an ``out`` of the wrong dtype, where they are not those of the others that take one
-#: dtype only: ``want`` and ``got`` as C++ has them, ``Want`` and ``Got`` as ATen, ``wanted`` and ``given`` as types of
-#: tensors. ``frexp.exponent`` is the output of that name.
+#: Messages of operators that reject an ``out`` of the wrong dtype, where they differ from the default. Fields: ``want``
+#: and ``got`` as C++ types, ``Want`` and ``Got`` as ATen's names, ``wanted`` and ``given`` as tensor types. A key such
+#: as ``frexp.exponent`` names one output.
 WRONG_DTYPE = {name: message for names, message in {
     "abs ceil conj_physical frac floor softshrink hardshrink gelu neg round sign sgn trunc softplus bitwise_not clamp "
     "clip clamp_min clamp_max":
@@ -54,7 +54,7 @@ WRONG_DTYPE = {name: message for names, message in {
     "linalg_vecdot": "linalg.vecdot: Expected out of dtype{Want} but found {Got}",
     "linalg_multi_dot": "multi_dot(): expected out tensor to have dtype {want} but got {got}",
 }.items() for name in names.split()}
-#: In which words operators refuse an ``out`` of a dtype that their result cannot be cast to; the fields are the same.
+#: Messages of operators that reject an ``out`` to which their result cannot be cast; fields as in ``WRONG_DTYPE``.
 NO_CAST = {name: message for names, message in {
     "cat concat concatenate stack hstack vstack row_stack dstack column_stack":
         "torch.cat(): input types can't be cast to the desired output type {Got}",
@@ -68,11 +68,11 @@ NO_CAST |= {f"fft_{name}": f"{written} expects a {kind} output tensor, but got {
 
 
 def check_cast(result: DType, target: DType, error: type[Exception] = RuntimeError, op: Operator | None = None) -> None:
-    """Refuse to write a result, of ``op`` if that is given, into a dtype of a lower category. The transforms write only
-    complex numbers, or only real ones.
+    """Check that a result (of ``op``, if given) may be cast to a dtype: not to a lower category. Fourier transforms
+    convert neither real to complex nor complex to real.
 
     Raises:
-        error: PyTorch's.
+        error: with PyTorch's message.
     """
     if result.category > target.category or (op is not None and op.packet[:4] == "fft_"
                                         and target.is_complex is not result.is_complex):
@@ -83,14 +83,14 @@ def check_cast(result: DType, target: DType, error: type[Exception] = RuntimeErr
 
 
 def wrong_dtype(op: Operator, want: DType, got: DType, part: str = "") -> RuntimeError:
-    """PyTorch's error for an ``out``, or the one called ``part``, of another dtype than what an operator writes."""
+    """Return PyTorch's error for an ``out`` (or its output ``part``) whose dtype is not the operator's."""
     message = WRONG_DTYPE.get(f"{op.packet}.{part}") or WRONG_DTYPE.get(
         op.packet, "Expected out tensor to have dtype {want}, but got {got} instead")
     return about(RuntimeError(in_words(message, op, want, got, part)), "result cast", result=want.name, target=got.name)
 
 
 def in_words(message: str, op: Operator, want: DType, got: DType, part: str = "") -> str:
-    """A message with its fields filled in."""
+    """Fill in the fields of a message."""
     return message.format(
         name=op.packet.replace("linalg_", "linalg."), part=part, small=want.name == "int32", want=CPP_NAMES[want.name],
         got=CPP_NAMES[got.name], Want=NAMES[want.name], Got=NAMES[got.name], wanted=cpu_type(want), given=cpu_type(got))

@@ -1,4 +1,4 @@
-"""Copies between tensors, dtypes and devices: what crosses a boundary goes through here."""
+"""Copies between tensors, dtypes and devices."""
 from __future__ import annotations
 
 import warnings
@@ -18,7 +18,7 @@ from .overlap import check_writable
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """``Tensor.copy_``: write another tensor's values, broadcast and converted.
+    """Write another tensor's values, broadcast and converted (``Tensor.copy_``).
 
     Raises:
         RuntimeError: if the shapes do not broadcast to this one.
@@ -36,19 +36,19 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 
 def same_elements(self: Tensor, src: Tensor) -> bool:
-    """Whether two tensors are the same elements of the same storage in the same order."""
+    """Return True if two tensors are the same elements of one storage in the same order."""
     return (self._storage is not None and self._storage is src._storage and self._offset == src._offset
             and self._dtype is src._dtype and self.shape == src.shape and self._strides() == src._strides())
 
 
 def clone(self: Tensor, memory_format: Any = None) -> Tensor:
-    """``torch.clone``: a copy, with this tensor's strides if it is dense."""
+    """Copy a tensor, with its strides if it is dense (``torch.clone``)."""
     return _to_copy(self, memory_format=memory_format)
 
 
 def _to_copy(self: Tensor, dtype: DType | None = None, device: _device.device | None = None, non_blocking: bool = False,
              memory_format: Any = None) -> Tensor:
-    """A copy in another dtype or on another device."""
+    """Copy a tensor to another dtype or device."""
     dtype = dtype or self._dtype
     out = empty_tensor(Spec(tuple(self.shape), dtype, strides_for(self, memory_format)), device or self._device)
     if device is not None and device.type == "meta":
@@ -57,7 +57,7 @@ def _to_copy(self: Tensor, dtype: DType | None = None, device: _device.device | 
 
 
 def strides_for(self: Tensor, memory_format: Any) -> Ints | None:
-    """The strides of a copy in a memory format (``torch.preserve_format`` for None); None for contiguous."""
+    """Return the strides of a copy in a memory format (None means ``torch.preserve_format``); None for contiguous."""
     name = getattr(memory_format, "name", memory_format)
     if name == "contiguous_format" or (not self._keys & NONCONTIGUOUS and name in (None, "preserve_format")):
         return None
@@ -67,7 +67,7 @@ def strides_for(self: Tensor, memory_format: Any) -> Ints | None:
 
 
 def strides_in_format(shape: Ints, name: str) -> Ints | None:
-    """The strides of a tensor of this shape in a memory format of that name; None for contiguous.
+    """Return the strides of a shape in the memory format ``name``; None for contiguous.
 
     Raises:
         RuntimeError: if the format is for another number of dimensions.
@@ -83,7 +83,7 @@ def strides_in_format(shape: Ints, name: str) -> Ints | None:
 
 def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = None, non_blocking: bool = False,
               copy: bool = False) -> Tensor:
-    """This tensor on a device and in a dtype: itself if it is so already, unless ``copy``.
+    """Return the tensor on a device and in a dtype: the tensor itself if nothing changes, unless ``copy``.
 
     Raises:
         NotImplementedError: if it is a meta tensor and the device is not: there is no data to copy.

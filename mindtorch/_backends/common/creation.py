@@ -1,4 +1,4 @@
-"""Memory, from which every tensor is made: the same on every kind of device but for how it is filled with a number."""
+"""Factories of tensors, for every device. Devices differ only in how they fill memory with a number."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,20 +18,20 @@ Fill = Callable[[Spec, Any, Device], Tensor]
 
 def empty_like(self: Tensor, dtype: DType | None = None, layout: Any = None, device: Device | None = None,
                pin_memory: bool | None = None, memory_format: Any = None) -> Tensor:
-    """``torch.empty_like``, from and to any device."""
+    """Return an uninitialised tensor like another, from and to any device (``torch.empty_like``)."""
     spec = Spec(tuple(self.shape), dtype or self._dtype, strides_for(self, memory_format))
     return filled(empty_tensor(spec, self._device if device is None else resolve_device(device)))
 
 
 def filled_by_operator(spec: Spec, value: Any, device: Device) -> Tensor:
-    """A tensor of a specification, filled with a number."""
+    """Return a tensor of a specification, filled with a number by ``fill_``."""
     out = empty_tensor(spec, device)
     fill_(out, value)
     return out._forget_writes()
 
 
 def without_negative(size: Ints, stride: Ints) -> Ints:
-    """The strides that PyTorch's tensors have where negative ones are asked for: those without gaps to the next."""
+    """Replace negative strides as PyTorch does: by the strides of a tensor without gaps."""
     strides = list(stride)
     for d in reversed(range(len(size))):
         if strides[d] < 0:
@@ -40,8 +40,7 @@ def without_negative(size: Ints, stride: Ints) -> Ints:
 
 
 def creation_kernels(kind: str, fill: Fill = filled_by_operator) -> dict[str, Callable[..., Any]]:
-    """The kernels of factories on devices of a kind, the current one unless given; ``fill`` makes a tensor that is
-    filled with a number.
+    """Return a device type's factory kernels; ``fill`` returns a filled tensor. The default device is its current one.
     """
     own = Device(kind)
 

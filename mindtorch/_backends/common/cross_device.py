@@ -1,4 +1,4 @@
-"""Calls whose tensors live on several devices: 0-d CPU tensors go along with any, everything else is an error."""
+"""Calls with tensors on several devices: 0-d CPU tensors may join any device, other mixtures are errors."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from ..._dispatch.keys import BACKENDS, CPU
 from ..._dispatch.registry import Operator
 from .pointwise import Pointwise
 
-#: Run where their first argument is, wherever the others are.
+#: Operators that run on their first argument's device, wherever the others are.
 FIRST_DECIDES = {"copy_", "_to_copy", "to.device", "index.Tensor", "index_put", "index_put_", "_fused_adam_",
                  "_fused_adamw_", "_fused_adagrad_"}
 
@@ -35,11 +35,11 @@ def check_indices(self: Any, indices: Any) -> None:
 
 
 def on_several_devices(op: Operator, keys: int) -> Callable[..., Any]:
-    """The function for a key set with several backends."""
+    """Return the function for a key set with several backends."""
     functional = op.functional or op
     kernel = op.kernel(BACKENDS & -BACKENDS)
     if kernel is not None and kernel.composite and not has_derivative(op):
-        return kernel.fn  # what it calls looks at the devices, or is only interested in sizes
+        return kernel.fn  # the operators it calls check the devices, or it only needs sizes
 
     def call(*args: Any) -> Any:
         devices = _devices(args)

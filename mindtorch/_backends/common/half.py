@@ -1,8 +1,8 @@
-"""float16 and bfloat16 from and to float32: by loops, or by integers, since NumPy converts one element after the other.
+"""Conversion of float16 and bfloat16 from and to float32, by compiled loops or integer arithmetic: NumPy is slow here.
 
-Of float16 and float32 both have a sign, an exponent and a mantissa, of which float16 has the upper bits, with another
-bias of the exponent. What that does not hold for (infinities, NaN, what overflows, and most of what is subnormal) is
-left to NumPy, and so is bfloat16, if there are no loops.
+float16 and float32 both have a sign, an exponent and a mantissa; float16 keeps the mantissa's upper bits and has
+another exponent bias. NumPy converts the exceptions (infinities, NaN, overflow, and most subnormal numbers). It also
+converts bfloat16 if there are no compiled loops.
 """
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ from ..._dtype import BOOL, COMPLEX, DType
 from ..._storage import allocate
 from .blocks import LARGE, copy, each_block
 
-#: Elements that are converted at a time: what is between stays in the cache. Fewer than FEW are NumPy's.
+#: BLOCK elements are converted at a time, so that temporaries stay in the cache. NumPy converts fewer than FEW.
 BLOCK, FEW = 1 << 16, 1 << 10
 MANTISSA = 23 - 10  # how many more bits float32 has in the mantissa
 BIAS = 127 - 15  # how much more float32 adds to the exponent
-_EXPONENT, _SIGN = 0x7C00, 0x8000  # of an infinity or a NaN; of a negative number
+_EXPONENT, _SIGN = 0x7C00, 0x8000  # the bits of an infinity; the sign bit
 _OVERFLOW, _SMALLEST = 0x477FF000, (BIAS + 1) << 23  # as float32: 65520, which rounds to infinity; 2 ** -14
 
 
 def convert(x: np.ndarray, out: np.ndarray) -> None:
-    """Write an array, broadcast, into another, in that one's dtype. Half precision is the nearest number, and of
-    two as near the even one.
-    """
+    """Write an array, broadcast, into another and convert it to that dtype. Rounds to nearest, ties to even."""
     way = None if x.size < FEW else _WAYS[x.dtype, out.dtype]
     if way is None or x.shape != out.shape or not (x.flags.c_contiguous and out.flags.c_contiguous):
         copy(out, x)
@@ -46,14 +44,12 @@ def convert(x: np.ndarray, out: np.ndarray) -> None:
 
 
 def part_for(x: np.ndarray, dtype: DType) -> np.ndarray:
-    """What a conversion to a dtype looks at: of complex numbers all where they become truth values, or stay complex,
-    else their real parts.
-    """
+    """Return the real part of a complex array that becomes neither complex nor boolean; else the array."""
     return x.real if x.dtype.kind == "c" and dtype.category not in (BOOL, COMPLEX) else x
 
 
 def converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """An array in another dtype."""
+    """Return an array in another dtype."""
     if x.size < FEW or not x.flags.c_contiguous or _WAYS[x.dtype, dtype] is None:
         return x.astype(dtype)
     out = allocate(x.shape, dtype)
@@ -66,16 +62,16 @@ def _widen(x: np.ndarray, out: np.ndarray) -> None:
     if bits.max() >= _EXPONENT or x.view(np.uint16).max() >= _EXPONENT | _SIGN:
         out[...] = x
         return
-    wide[...] = bits  # the sign goes to all upper bits ...
+    wide[...] = bits  # sign-extended to the upper bits ...
     wide <<= MANTISSA
-    wide &= -0x70002000  # ... and stays in the uppermost
-    out *= np.float32(2.0**BIAS)  # which makes what is subnormal normal, too
+    wide &= -0x70002000  # ... and kept in the uppermost only
+    out *= np.float32(2.0**BIAS)  # also normalises subnormal numbers
 
 
 def _narrow(x: np.ndarray, out: np.ndarray) -> None:
     bits = x.view(np.uint32)
     rounded = bits & 0x7FFFFFFF
-    small = np.flatnonzero(rounded < _SMALLEST)  # zero, and what is subnormal in float16
+    small = np.flatnonzero(rounded < _SMALLEST)  # zero, and numbers subnormal in float16
     if rounded.max() >= _OVERFLOW or len(small) > len(x) // 8:
         np.copyto(out, x, casting="unsafe")
         return
@@ -96,7 +92,7 @@ def _copy(x: np.ndarray, out: np.ndarray) -> None:
 
 
 class Way(NamedTuple):
-    """From one dtype to another: NumPy's way, and the loop, for arrays that are looked at in these types."""
+    """A conversion between dtypes: NumPy's function, and a compiled loop over views as ``source`` and ``target``."""
 
     by_numpy: Callable[[np.ndarray, np.ndarray], None]
     loop: loops.Loop
@@ -105,7 +101,7 @@ class Way(NamedTuple):
 
 
 class _Ways(dict[tuple[np.dtype, np.dtype], Way | None]):
-    """The way from one dtype to another. They are found by name once: bfloat16 exists when it is used first."""
+    """A cache of conversions by dtypes, looked up by name once: bfloat16 is only created when it is first used."""
 
     names: ClassVar = {
         ("float16", "float32"): Way(_widen, loops.widen_float16, np.uint16, np.float32),

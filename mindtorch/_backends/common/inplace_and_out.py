@@ -1,4 +1,4 @@
-"""In-place and ``out=`` forms, made from the functional operator's kernel: they differ in where the result goes."""
+"""In-place and ``out=`` forms, derived from the functional operator's kernel."""
 from __future__ import annotations
 
 import warnings
@@ -40,13 +40,13 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
         return filled
 
     def writing(compute: Callable[..., Any]) -> Callable[..., Any]:
-        """The form of a kernel of the functional operator."""
+        """Return the in-place form of a kernel of the functional operator."""
 
         def call(self: Any, *args: Any) -> Any:
             try:
                 result = (compute(self, *args) if fill is None else
                           compute(*of_own_dtype(fill((self, *args), self), self)))
-            except NotImplementedError as error:  # ATen looks at the target before it looks for a kernel
+            except NotImplementedError as error:  # ATen checks the target before it looks for a kernel
                 if isinstance(meta, Pointwise) and kind_of(error) == "not for this dtype":
                     check_writable(self, args)
                     shape, dtype = meta.promised((self, *args))
@@ -81,8 +81,9 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
 
 
 def dtype_of_target(functional: Operator) -> Callable[..., list[Any]] | None:
-    """Give operators whose forms compute in the dtype of what they write to (the flag ``dtype of out``) their canonical
-    arguments with that dtype, if none is given.
+    """Return a function that fills in the target's dtype as the argument ``dtype`` if none is given.
+
+    Applies to operators whose forms compute in the target's dtype (the flag ``dtype of out``); None for others.
     """
     if "dtype of out" not in functional.flags:
         return None
@@ -117,14 +118,14 @@ def _out(op: Operator, backend: int) -> Kernel | None:
         if fill is not None:
             inputs = fill(inputs, out)
         reads = tensors_of(inputs["in-place" in op.flags:]) if disjoint else ()
-        if not pointwise:  # whose element is read before it is written
+        if not pointwise:  # each element is read before it is written
             for target in (out,) if single else out:
                 check_disjoint(target, reads)
         keys = backend | (keys_of(tuple(inputs)) & NONCONTIGUOUS)
         compute = functional.table.get(keys) or resolve(functional, keys)
         try:
             result = compute(*inputs)
-        except NotImplementedError as error:  # as above
+        except NotImplementedError as error:  # ATen checks the target before it looks for a kernel
             if pointwise and kind_of(error) == "not for this dtype":
                 check_writable(out, inputs)
             raise
@@ -145,7 +146,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
         return type(result)(*written) if hasattr(result, "_fields") else type(result)(written)
 
     def fast(*args: Any) -> Any:
-        """The same for contiguous CPU tensors, of which the outputs are nothing else's memory, and nobody looks."""
+        """Write to contiguous CPU tensors that alias no input, if no mode or observer is active."""
         *inputs, out = args
         if dispatcher.mode & REDIRECTING or not are_separate((out,) if single else out, inputs):
             return call(*args)
@@ -158,7 +159,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
 
 
 def are_separate(targets: Any, inputs: Any) -> bool:
-    """Whether contiguous CPU tensors outside the graph have no memory in common with what is read."""
+    """Return True if the targets are contiguous CPU tensors outside the graph that alias no input."""
     if targets.__class__ is not tuple:
         return False
     for target in targets:
@@ -178,34 +179,35 @@ def are_separate(targets: Any, inputs: Any) -> bool:
 
 
 PLAIN_KEYS = CPU | NONCONTIGUOUS
-#: What an operator's heading says if it writes results of one dtype only.
+#: Flags of operators that write results of one dtype only.
 EXACT = {"exact dtype", "dtype of out"}
 
 
 def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = True, reads: Any = (),
               inputs: Any = (), name: str = "") -> Tensor:
-    """Write a result into the tensor given as ``out=``, resizing it if it has another shape: to the result's strides,
-    or contiguous. It may then share no memory with ``reads``, and be no more than the same memory as one of ``inputs``.
-    Of several outputs, ``name`` says which it is.
+    """Write a result into the tensor given as ``out=``, resizing it if the shapes differ.
+
+    A resized ``out`` takes the result's strides, or is contiguous. It must not overlap ``reads`` then, and must not
+    partially overlap ``inputs``. ``name`` identifies one of several outputs.
 
     Raises:
         RuntimeError: if dtype or device do not allow it.
     """
     if (out._dtype is result._dtype and out._storage is None and out._keys == CPU and not result._keys & ~PLAIN_KEYS
             and out.shape == result.shape and out.numel()):
-        return copy_(out, result)  # into memory that nobody else has, and in which all elements lie one after the other
+        return copy_(out, result)  # contiguous memory that nothing else aliases
     if out._device is not result._device and out._device != result._device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
     if op.flags.isdisjoint(EXACT) and not _of_asked_dtype(op, inputs):
         check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError, op)
     elif out._dtype is not result._dtype and (_of_asked_dtype(op, inputs) or not (
             inputs and inputs[0].__class__ in TENSOR_TYPES and inputs[0]._dtype is out._dtype
-            and out._dtype.to_real() is result._dtype)):  # what makes complex numbers real may write complex ones
+            and out._dtype.to_real() is result._dtype)):  # complex-to-real operators may write complex numbers
         raise wrong_dtype(op, result._dtype, out._dtype, name)
     else:
         check_writable(out)
     if op.functional is not None and isinstance(registry.meta_rows.get(op.functional.name), Pointwise):
-        check_writable(out, inputs)  # ATen's iterator looks at the memory before it resizes the output
+        check_writable(out, inputs)  # ATen's iterator checks overlap before it resizes the output
     if out.shape != result.shape or ("empty out resized" in op.flags and not out.numel()):
         resize_output(out, tuple(result.shape))
         if keep_strides:
@@ -221,9 +223,7 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
 
 def write_alone(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = True, reads: Any = (),
                 inputs: Any = (), name: str = "") -> Tensor:
-    """The same into a contiguous CPU tensor that has no memory in common with what was read: if nothing has to be
-    converted or resized, a copy.
-    """
+    """Copy the result into a contiguous ``out`` that aliases no input; ``write_out`` handles a cast or resize."""
     array, target = result._array, out._array
     if (result._dtype is not out._dtype or result._keys & ~PLAIN_KEYS or array is None or target is None
             or array.shape != target.shape or not target.size):
@@ -234,13 +234,13 @@ def write_alone(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = 
 
 
 def _of_asked_dtype(op: Operator, inputs: Any) -> bool:
-    """Whether a result has the dtype that was given as an argument."""
+    """Return True if the argument ``dtype`` was given, which a result then has."""
     position = None if op.functional is None else op.functional.schema.positions.get("dtype")
     return position is not None and position < len(inputs) and inputs[position] is not None
 
 
 def _take_strides(out: Tensor, result: Tensor) -> None:
-    """Lay out a tensor of the result's shape as the result is, which may span more memory than its elements take."""
+    """Give ``out`` the result's strides, growing its storage if necessary."""
     needed = storage_size(result.shape, result._strides(), out._offset) * out._dtype.itemsize
     storage = out.untyped_storage()
     if storage.nbytes() < needed:
@@ -249,7 +249,7 @@ def _take_strides(out: Tensor, result: Tensor) -> None:
 
 
 def resize_output(out: Tensor, shape: Ints) -> Tensor:
-    """Bring a tensor given as ``out=`` to a shape; a warning if that loses elements."""
+    """Resize a tensor given as ``out=``; warn if it had elements."""
     if out.shape != shape:
         if out.numel():
             warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, "
@@ -258,18 +258,18 @@ def resize_output(out: Tensor, shape: Ints) -> Tensor:
                           "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
                           "t.resize_(0).", stacklevel=6)
         keys = out._keys
-        out._keys = keys & ~AUTOGRAD  # what requires grad may be resized so, where gradients are not recorded
+        out._keys = keys & ~AUTOGRAD  # a leaf that requires grad may be resized here, since gradients are not recorded
         try:
             resize_(out, shape)
         finally:
             out._keys = (out._keys & ~AUTOGRAD) | (keys & AUTOGRAD)
         if out._version_counter is not None:
-            out._version_counter[0] -= 1  # what counts is the write that follows
+            out._version_counter[0] -= 1  # only the write that follows counts
     return out
 
 
 def writing_kernel(check: Callable[..., None], write: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """The kernel of an operator in place only: its meta row checks, its row writes into the first array, or list."""
+    """Return the kernel of an in-place-only operator: the meta row checks, ``write`` writes into the first argument."""
     policy = getattr(check, "policy", check_writable)
 
     def kernel(self: Any, *args: Any) -> Any:
@@ -287,7 +287,7 @@ def writing_kernel(check: Callable[..., None], write: Callable[..., Any] | None 
 
 
 def kernel_of_form(op: Operator, backend: int) -> Kernel | None:
-    """The kernel of a form, from that of the functional operator, unless it has rows of its own."""
+    """Return the kernel of an in-place or ``out=`` form, unless it has a meta row of its own."""
     if op.functional is None or op.name in registry.meta_rows:
         return None
     return _inplace(op, backend) if op.is_inplace else _out(op, backend)

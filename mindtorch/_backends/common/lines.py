@@ -1,5 +1,5 @@
-"""Arithmetic of lines of memory and of what broadcasts to them, by loops: NumPy begins anew for each line, which takes
-it as long as to compute some hundred elements.
+"""Binary arithmetic with broadcast rows or columns, by compiled loops: NumPy's inner loop restarts for each row, at the
+cost of some hundred elements.
 """
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from ..._base import loops as _loops
 from ..._base.layout import Ints
 
-#: Elements of lines that are not too short.
+#: Shortest row for which a loop pays.
 LINE = 16
 
 
 def of_lines(ufunc: Any, out: np.ndarray, operands: tuple[Any, ...]) -> tuple[Callable[[slice], object], int] | None:
-    """A function that computes some of the lines of the result, and how many there are; None where there is no loop.
+    """Return a function that computes a slice of the result's rows, and the number of rows; None without a loop.
 
-    One operand is contiguous and has the shape of the result, the other has fewer elements; both are of float32.
+    Both operands are float32: one is contiguous and has the result's shape, the other has fewer elements.
     """
     loops = _loops.arithmetic_of_lines.get(ufunc.__name__)
     if loops is None or not all(array.__class__ is np.ndarray and array.dtype == np.float32 for array in operands) or (
@@ -37,8 +37,9 @@ def of_lines(ufunc: Any, out: np.ndarray, operands: tuple[Any, ...]) -> tuple[Ca
 
 
 def line_or_column(y: np.ndarray, shape: Ints) -> np.ndarray | None:
-    """The matrix that broadcasts as an array does to one of this shape: one row, that has its last dimensions, or one
-    column (a copy), that has its first; None if it is neither.
+    """Return an array as a row or column that broadcasts to ``shape`` alike; None if it is neither.
+
+    A row has the last dimensions of ``shape``; a column (a copy) has the first.
     """
     own = y.shape[next((d for d, size in enumerate(y.shape) if size > 1), y.ndim):]
     if own == shape[len(shape) - len(own):]:

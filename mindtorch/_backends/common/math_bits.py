@@ -1,8 +1,8 @@
-"""The Conjugate and Negative keys: tensors whose elements are the conjugates, or the negatives, of what is in memory.
+"""The Conjugate and Negative keys: tensors whose elements are the conjugates, or the negatives, of their memory.
 
-``conj`` of a complex tensor is a view with the Conjugate key, and the imaginary part of that is one with the Negative
-key: nothing is computed. An operator that knows nothing of the keys is given copies in which it has been done, and what
-it writes into such a copy is written back. Views and a few others know them (ATen's ``MathBitsFallback.h``).
+``conj`` of a complex tensor is a view with the Conjugate key, and the imaginary part of that view has the Negative key;
+nothing is computed. Views and a few other operators handle the keys. Any other operator receives resolved copies, and
+its writes to a copy are copied back (ATen's ``MathBitsFallback.h``).
 """
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, key_handlers, registry, resolv
 from ..._dispatch.keys import BACKENDS, CONJUGATE, MATH_BITS, NEGATIVE, NONCONTIGUOUS, PYTHON
 from ..._dispatch.registry import Operator
 
-#: Operators that only ask for a tensor's shape, dtype and device.
+#: Operators that only read a tensor's shape, dtype and device.
 LOOK_AT_NO_ELEMENTS = {"empty_like", "full_like", "set_", "set_.source_Tensor", "set_.source_Storage_storage_offset",
                        "set_.source_Tensor_storage_offset"}
-#: What PyTorch has kernels for that take conjugated tensors as they are: a ``__torch_dispatch__`` is shown those.
+#: Operators whose PyTorch kernels handle conjugated tensors: ``__torch_dispatch__`` receives these unresolved.
 TAKE_CONJUGATES = {"addmm", "addmm_", "baddbmm", "baddbmm_", "bmm", "dot", "mm", "vdot", "repeat_interleave.Tensor"}
 
 
 def on_math_bits(op: Operator, keys: int) -> Callable[..., Any]:
-    """The Conjugate and Negative keys: run an operator on tensors whose memory holds their elements."""
+    """Return the function for the Conjugate and Negative keys: run the operator on resolved tensors."""
     rest = keys & ~MATH_BITS
     inner = op.table.get(rest) or resolve(op, rest)
     kernel = op.kernel((backend := keys & BACKENDS) & -backend)
     if op.name in LOOK_AT_NO_ELEMENTS or (kernel is not None and kernel.makes_view):
         return inner
     if rest & PYTHON and (op.name in OWN or (op.name in TAKE_CONJUGATES and not keys & NEGATIVE)):
-        return key_handlers[PYTHON](op, keys & ~PYTHON)  # and where nobody is asked, it is done below
+        return key_handlers[PYTHON](op, keys & ~PYTHON)  # without a ``__torch_dispatch__``, they are resolved below
     if op.name in OWN:
         return OWN[op.name](inner)
     python = keys & PYTHON
@@ -52,7 +52,7 @@ def _listed(value: Any) -> Any:
 
 
 def _exchanged(result: Any, old: Any, new: Any) -> Any:
-    """A result with one tensor in the place of another."""
+    """Replace one tensor in a result by another."""
     if isinstance(result, (list, tuple)):
         kind = getattr(type(result), "_make", type(result))
         return kind([new if item is old else item for item in result])
@@ -60,20 +60,20 @@ def _exchanged(result: Any, old: Any, new: Any) -> Any:
 
 
 def below(op: Operator, tensor: Any, python: int = 0) -> Callable[..., Any]:
-    """What runs an operator on a tensor below autograd; with the Python key, a ``__torch_dispatch__`` sees it."""
+    """Return an operator's function below autograd; with the Python key, ``__torch_dispatch__`` receives the call."""
     keys = tensor._keys & (BACKENDS | NONCONTIGUOUS | MATH_BITS) | python
     return op.table.get(keys) or resolve(op, keys)
 
 
 def aliased(tensor: Any, bits: int) -> Any:
-    """The same memory, seen with other bits, outside the graph."""
+    """Return an alias of a tensor with some of its bits flipped, outside the graph."""
     out = tensor._saved_alias()
     out._keys ^= bits
     return out
 
 
 def resolved(tensor: Any, python: int = 0) -> Any:
-    """A tensor whose memory holds its elements: itself, or a copy outside the graph."""
+    """Return a tensor whose memory holds its elements: itself, or a copy outside the graph."""
     return below(registry["clone"], tensor, python)(tensor) if tensor._keys & MATH_BITS else tensor
 
 
@@ -86,7 +86,7 @@ def _resolved_all(value: Any, python: int) -> Any:
 
 
 def cloning(inner: Callable[..., Any]) -> Callable[..., Any]:
-    """``clone``: a copy is as good a time as any to compute what is put off."""
+    """Wrap ``clone`` to conjugate and negate for real, since it copies anyway."""
 
     def clone(self: Any, memory_format: Any = None) -> Any:
         values = aliased(self, self._keys & MATH_BITS)
@@ -100,7 +100,7 @@ def cloning(inner: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def copying(inner: Callable[..., Any]) -> Callable[..., Any]:
-    """``copy_``: what the memory of ``self`` is to hold is what ``src`` is, conjugated or negated where ``self`` is."""
+    """Wrap ``copy_`` to write ``src`` as the memory of ``self`` represents it: conjugated or negated as needed."""
 
     def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
         bits = self._keys & MATH_BITS

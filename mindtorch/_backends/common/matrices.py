@@ -1,4 +1,4 @@
-"""What operators of linear algebra check of their matrices, and how LAPACK lays out its results."""
+"""Checks of matrices in linear algebra, and the layouts of LAPACK's results."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,20 +11,20 @@ from ..._dtype import FLOATING, DType, promote_types
 
 
 def check_matrix(function: str, matrix: Any, name: str = "A") -> None:
-    """A matrix or a batch of matrices."""
+    """Check that an argument is a matrix or a batch of matrices."""
     check(matrix.ndim >= 2, lambda: f"{function}: The input tensor {name} must have at least 2 dimensions, got shape "
           f"{list(matrix.shape)}")
 
 
 def check_square(function: str, matrix: Any, name: str = "A") -> None:
-    """A square matrix or a batch of them."""
+    """Check that an argument is a square matrix or a batch of them."""
     check_matrix(function, matrix, name)
     n, m = matrix.shape[-2:]
     check(n == m, lambda: f"{function}: {name} must be batches of square matrices, but they are {n} by {m} matrices")
 
 
 def check_floating(function: str, matrix: Any, low_precision: bool = True) -> None:
-    """Floating point or complex, and not of 16 bits unless they are allowed."""
+    """Check that a matrix is floating point or complex, and not of 16 bits unless ``low_precision``."""
     dtype = matrix._dtype
     check(dtype.category >= FLOATING,
           lambda: about(RuntimeError(f"{function}: Expected a floating point or complex tensor as input. Got "
@@ -34,18 +34,18 @@ def check_floating(function: str, matrix: Any, low_precision: bool = True) -> No
 
 
 def check_lapack(kernel: str, dtype: DType) -> None:
-    """A dtype that LAPACK has routines for."""
+    """Check that LAPACK has routines for a dtype."""
     check_takes(dtype.category >= FLOATING and dtype.itemsize >= 4, kernel, dtype)
 
 
 def check_same_dtype(function: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
-    """Two operands of one dtype."""
+    """Check that two operands have one dtype."""
     check(a._dtype is b._dtype, lambda: f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but "
           f"found {names[0]} of type {NAMES[a._dtype.name]} and {names[1]} of type {NAMES[b._dtype.name]} instead")
 
 
 def check_norm_dtype(function: str, have: DType, wanted: DType | None) -> None:
-    """A dtype to compute a norm in that is not narrower than the input's, if one is given."""
+    """Check that a norm's ``dtype``, if given, is not narrower than the input's and agrees in being complex."""
     if wanted is not None:
         got, kind = NAMES[wanted.name], "complex" if have.is_complex else "real"
         check(wanted.category >= FLOATING,
@@ -57,15 +57,15 @@ def check_norm_dtype(function: str, have: DType, wanted: DType | None) -> None:
 
 
 def columns(shape: Ints) -> Ints:
-    """The strides of a batch of matrices whose columns are contiguous, as LAPACK's are."""
+    """Return the strides of a batch of column-major matrices, as LAPACK returns them."""
     return (*contiguous_strides(shape)[:-2], 1, max(shape[-2], 1))
 
 
 def strided(shape: Ints, dtype: DType, stride: Ints) -> Spec:
-    """A specification with these strides, which may be those of a contiguous tensor."""
+    """Return a specification with these strides, normalised to None if they are contiguous."""
     return Spec(shape, dtype, None if stride == contiguous_strides(shape) else stride)
 
 
 def column_major(shape: Sequence[int], dtype: DType) -> Spec:
-    """The specification of a batch of matrices as LAPACK returns it."""
+    """Return the specification of a batch of column-major matrices."""
     return strided(tuple(shape), dtype, columns(tuple(shape)))

@@ -1,4 +1,4 @@
-"""Which memory may be written to while other tensors are read: that of the target, and of what shares it."""
+"""Checks of memory overlap between the target of a write and the tensors that are read."""
 from __future__ import annotations
 
 import warnings
@@ -19,7 +19,7 @@ PARTIAL, FULL = 1, 2
 
 
 def check_writable(target: Tensor, inputs: Any = ()) -> None:
-    """Raise RuntimeError if a write would read or write its memory twice: for internal and for partial overlap."""
+    """Raise RuntimeError if the target overlaps itself or partially overlaps an input."""
     if not target._keys & NONCONTIGUOUS and target._storage is None:
         return
     if target._keys & NONCONTIGUOUS and overlaps_itself(target.shape, target._strides()):
@@ -28,9 +28,7 @@ def check_writable(target: Tensor, inputs: Any = ()) -> None:
 
 
 def check_not_shifted(target: Tensor, inputs: Any) -> None:
-    """Raise RuntimeError if a tensor among what is read meanwhile has the target's elements in other places (ATen's
-    ``assert_no_partial_overlap``).
-    """
+    """Raise RuntimeError if an input partially overlaps the target (ATen's ``assert_no_partial_overlap``)."""
     for other in inputs:
         if (other.__class__ in TENSOR_TYPES and other._storage is target._storage
                 and _overlap(target, other) == PARTIAL):
@@ -38,18 +36,14 @@ def check_not_shifted(target: Tensor, inputs: Any) -> None:
 
 
 def check_disjoint(target: Tensor, inputs: Any) -> None:
-    """Raise RuntimeError if a tensor among what is read meanwhile has elements in the target's memory (ATen's
-    ``assert_no_overlap``).
-    """
+    """Raise RuntimeError if an input overlaps the target (ATen's ``assert_no_overlap``)."""
     for other in inputs:
         if _overlap(target, other):
             raise RuntimeError(PARTIAL_OVERLAP)
 
 
 def _overlap(a: Tensor, b: Tensor) -> int:
-    """Whether two tensors are the same elements in the same order, or cover ranges of memory that overlap. Of tensors
-    with gaps this is not found out, as ATen does not.
-    """
+    """Return FULL for equal layouts, PARTIAL for other overlaps, 0 for none; like ATen, 0 for tensors with gaps."""
     if a is b:
         return FULL
     if (a._storage is None or a._storage is not b._storage or not a.numel() or not b.numel() or not a._is_dense()
@@ -63,17 +57,17 @@ def _overlap(a: Tensor, b: Tensor) -> int:
 
 
 def check_separate(target: Tensor, inputs: Any = ()) -> None:
-    """Refuse to write into memory that the write itself would read, or write twice (ATen's ``assert_no_overlap``)."""
+    """Raise RuntimeError if the target overlaps itself or an input (ATen's ``assert_no_overlap``)."""
     check_writable(target)
     check_disjoint(target, tensors_of(inputs))
 
 
 def repeats(target: Tensor, inputs: Any) -> None:
-    """The policy on shared memory of an operator that may write the same element several times, the same each time."""
+    """Accept any overlap: an operator may write an element several times if the value is always equal."""
 
 
 def deprecated_on(name: str, index: str = "mask") -> Callable[..., None]:
-    """The same, of which a warning tells; what is read meanwhile lies elsewhere."""
+    """Return the policy of ``name``: only warn of an expanded target, as PyTorch does; check some inputs for overlap."""
 
     def policy(target: Tensor, inputs: Any) -> None:
         if target._keys & NONCONTIGUOUS and overlaps_itself(target.shape, target._strides()):
@@ -81,7 +75,7 @@ def deprecated_on(name: str, index: str = "mask") -> Callable[..., None]:
                           "performing this operation. This also applies to advanced indexing e.g. "
                           f"tensor[{index}] = {'scalar' if index == 'mask' else 'tensor'}", stacklevel=5)
         if name == "index_fill_":
-            check_disjoint(target, [inputs[1]])  # whose value is read before
+            check_disjoint(target, [inputs[1]])  # the value is read before the write
         elif name == "masked_fill_":
             check_not_shifted(target, inputs[:1])
 
@@ -89,7 +83,7 @@ def deprecated_on(name: str, index: str = "mask") -> Callable[..., None]:
 
 
 def with_overlap(check: Callable[..., Any], policy: Callable[..., None]) -> Callable[..., None]:
-    """A check of an operator that exists in place only, with its own ``policy(target, inputs)`` on shared memory."""
+    """Attach an overlap policy, ``policy(target, inputs)``, to the check of an in-place-only operator."""
 
     def row(self: Any, *args: Any) -> None:
         check(self, *args)

@@ -1,7 +1,7 @@
 """The pointwise family: type promotion, broadcasting and output strides, once for all its operators.
 
-A ``Pointwise`` is the meta kernel of such an operator. Its backends only compute: given the operands in the
-dtype of the computation, they return the result. Mirrors ATen's TensorIterator.
+A ``Pointwise`` is the meta kernel of such an operator. Its backends only compute: they receive the operands in the
+dtype of the computation and return the result. Mirrors ATen's TensorIterator.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..._dtype import (
 
 
 def result_type(operands: Any) -> DType:
-    """The dtype that operands promote to: tensors with dimensions before those without, these before numbers."""
+    """Return the dtype that operands promote to: tensors with dimensions first, then 0-d tensors, then numbers."""
     by_priority: list[DType | None] = [None, None, None]
     for operand in operands:
         if operand.__class__ in TENSOR_TYPES:
@@ -34,14 +34,14 @@ def result_type(operands: Any) -> DType:
         if result is None or dtype_at is None:
             result = dtype_at or result
         elif result.category <= dtype_at.category:
-            result = dtype_at  # the lower priority raises the category only
+            result = dtype_at  # a lower priority only raises the category
         else:
             result = dtype_at.to_complex() if dtype_at.is_floating_point else promote_types(dtype_at, result)
     return result if result is not None else get_default_dtype()
 
 
 def check_alpha(promoted: DType, alpha: Any) -> None:
-    """Refuse a factor of a higher category than the result's."""
+    """Raise RuntimeError if ``alpha`` is of a higher category than the result."""
     check(promoted is bool_ or not isinstance(alpha, bool), "Boolean alpha only supported for Boolean results.")
     check(promoted.category >= FLOATING or isinstance(alpha, int),
           "For integral input tensors, argument alpha must not be a floating point number.")
@@ -58,7 +58,7 @@ def _to_float(dtype: DType) -> DType:
     return dtype if dtype.category >= FLOATING else get_default_dtype()
 
 
-#: kind: (dtype of the computation from the promoted dtype, dtype of the output from that of the computation)
+#: kind: (promoted dtype -> dtype of the computation, dtype of the computation -> output's dtype)
 KINDS: dict[str, tuple[Callable[[DType], DType], Callable[[DType], DType]]] = {
     "default": (_keep, _keep),
     "float": (_to_float, _keep),  # ATen's INT_TO_FLOAT
@@ -69,9 +69,7 @@ KINDS: dict[str, tuple[Callable[[DType], DType], Callable[[DType], DType]]] = {
 }
 
 class PreparedUfunc:
-    """A backend's row that is a bare ufunc, of whose second operand its further arguments make another one:
-    ``ufunc(x, prepare(y, *rest))``.
-    """
+    """A backend row that is a ufunc with a prepared second operand: ``ufunc(x, prepare(y, *rest))``."""
 
     def __init__(self, ufunc: Callable[..., Any], prepare: Callable[..., Any]):
         self.ufunc = self.__wrapped__ = ufunc
@@ -81,9 +79,8 @@ class PreparedUfunc:
         return self.ufunc(x, self.prepare(y, *rest))
 
 
-#: The dtypes in which a kind, if all operands have the same one, needs neither promotion nor conversion: those of
-#: fast paths. Comparisons leave small integers out, which NumPy compares with large numbers otherwise than
-#: PyTorch.
+#: The dtypes in which a kind needs neither promotion nor conversion if all operands have the same dtype. Fast paths
+#: take them. Comparisons exclude small integers, which NumPy and PyTorch compare differently with large numbers.
 FAST = {
     "default": dtypes("bool|integral|floating|complex"),
     "float": dtypes("floating|complex"),
@@ -95,16 +92,17 @@ FAST = {
 class Pointwise:
     """The meta kernel of a pointwise operator.
 
-    ``kind`` is a key of ``KINDS``; the first ``count`` arguments are its operands, of which those at the positions
-    ``unpromoted`` (a condition) take no part in promotion and are not converted. ``takes`` says in the words of
-    ``_dtype.dtypes`` which promoted dtypes it is implemented for, ``kernel`` how PyTorch's error calls it in others.
-    ``check(promoted, *args)`` raises what else has to be refused; unless ``fast`` is False, it concerns only calls
-    that fast paths leave: other dtypes than theirs, mixed dtypes, or further arguments of a binary operator;
-    ``fast_half`` is False where it concerns numbers that float16 does not hold.
-    ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``opmath_scalars``, at which
-    positions a number beside them is not rounded to them before; ``scaled``, that a factor after the operands is, which
-    it otherwise is not; ``iterates_numbers``, that numbers are operands of ATen's iterator too, which shows in the
-    strides of odd outputs.
+    - ``kind``: a key of ``KINDS``.
+    - ``count``: the number of leading arguments that are operands.
+    - ``unpromoted``: positions of operands (a condition) that are neither promoted nor converted.
+    - ``takes``: the supported promoted dtypes, as words of ``_dtype.dtypes``; ``kernel``: the name in PyTorch's error.
+    - ``check(promoted, *args)``: raises further errors. Unless ``fast`` is False, they only concern calls that fast
+      paths leave: other or mixed dtypes, or further arguments of a binary operator.
+    - ``fast_half``: False if ``check`` concerns numbers that float16 cannot represent.
+    - ``opmath``: compute float16 and bfloat16 in float32 (ATen's opmath_t).
+    - ``opmath_scalars``: positions at which a number is not rounded to the half dtype first.
+    - ``scaled``: a factor follows the operands and is rounded to the half dtype.
+    - ``iterates_numbers``: numbers are operands of ATen's iterator, too, which affects the strides of odd outputs.
     """
 
     def __init__(self, kind: str = "default", count: int = 1, takes: str = "all", kernel: str = "", *,
@@ -125,11 +123,11 @@ class Pointwise:
         self.fast = FAST.get(kind, frozenset()) & self.takes if fast else frozenset()
         if not fast_half:
             self.fast -= {float16}
-        if scaled:  # ATen multiplies complex numbers by the factor 1, too, which makes NaN of infinite ones
+        if scaled:  # ATen multiplies even by a factor of 1, which turns infinite complex numbers into NaN
             self.fast = frozenset(dtype for dtype in self.fast if not dtype.is_complex)
 
     def widens(self, args: tuple[Any, ...]) -> bool:
-        """Whether float16 and bfloat16 are computed in float32 for these arguments."""
+        """Return True if float16 and bfloat16 are computed in float32 for these arguments."""
         return self.opmath
 
     def typed(self, operands: tuple[Any, ...]) -> Any:
@@ -137,7 +135,7 @@ class Pointwise:
         return [o for i, o in enumerate(operands) if i not in self.unpromoted] if self.unpromoted else operands
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
-        """The output's specification, and the dtype in which to compute.
+        """Return the output's specification, and the dtype of the computation.
 
         Raises:
             RuntimeError: if the shapes do not broadcast.
@@ -152,18 +150,16 @@ class Pointwise:
         dtype = self.compute(promoted)
         output = self.output(dtype)
         if dtype.is_complex and output.is_floating_point:
-            stride = like_strides(shape, operands[0]._strides())  # ATen's is of empty_like, which keeps odd strides
+            stride = like_strides(shape, operands[0]._strides())  # ATen uses empty_like here, which keeps odd strides
         return Spec(shape, output, stride), dtype
 
     def promised(self, args: tuple[Any, ...]) -> tuple[Ints, DType]:
-        """The output's shape and dtype, whether the operator takes the dtypes or not."""
+        """Return the output's shape and dtype, without checking that the operator takes the dtypes."""
         operands = args[: self.count]
         return self.layout(operands)[0], self.output(self.compute(result_type(self.typed(operands))))
 
     def layout(self, operands: tuple[Any, ...], dtype: DType | None = None) -> tuple[Ints, Ints | None]:
-        """The broadcast shape, and the strides (None for contiguous). Operands of another dtype than that of the
-        computation count with the strides of their conversion.
-        """
+        """Return the broadcast shape and the strides (None for contiguous). Operands to convert count as converted."""
         tensors = [o for o in operands if o.__class__ in TENSOR_TYPES]
         numbers = self.iterates_numbers and any(o is not None and o.__class__ not in TENSOR_TYPES for o in operands)
         shapes = [tuple(t.shape) for t in tensors]

@@ -9,12 +9,12 @@ import numpy as np
 
 
 def silence(buffer: int | None = None) -> Callable[[], Context]:
-    """Build a function that returns a fresh context in which NumPy warns about nothing and, if ``buffer`` is given, has
-    a buffer of that many elements.
+    """Build a function that returns a fresh context without NumPy warnings and, if ``buffer`` is given, with a buffer
+    of that many elements.
 
-    NumPy keeps both settings in a context variable. Nothing else is in the context, and it goes after its one call, so
-    that it keeps nothing of the caller's alive, and no setting outlives the call, whichever way that ends. This takes
-    50 ns; ``np.errstate`` takes 1 us. A filter in ``warnings`` would not do: pytest removes those that an import adds.
+    NumPy keeps both settings in a context variable. The context holds nothing else and serves one call, so that it
+    keeps nothing of the caller's alive and no setting outlives the call. This takes 50 ns; ``np.errstate`` takes 1 us.
+    A filter in ``warnings`` would not do: pytest removes filters that an import adds.
     """
     settings = Context()
     settings.run(np.seterr, all="ignore")
@@ -27,7 +27,6 @@ silent = silence()
 
 
 def quietly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function of the library while NumPy warns about nothing. It does not see the caller's context variables,
-    so that code of users must not run in it.
+    """Call a library function without NumPy warnings or the caller's context variables: user code must not run in it.
     """
     return silent().run(function, *args)

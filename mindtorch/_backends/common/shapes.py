@@ -1,4 +1,4 @@
-"""Sizes of outputs that meta kernels describe and kernels compute alike."""
+"""Output sizes that meta kernels and kernels compute alike."""
 from __future__ import annotations
 
 import math
@@ -7,8 +7,7 @@ from typing import Any
 from ..._base.layout import Ints
 from ..._dtype import DType, int64
 
-#: By operator: over how many dimensions it goes, the way in which it interpolates, and whether it has
-#: ``align_corners``.
+#: By operator: the number of spatial dimensions, the interpolation, and whether it has ``align_corners``.
 RESAMPLING: dict[str, tuple[int, str, bool]] = {
     **{f"upsample_nearest{n}d": (n, "nearest", False) for n in (1, 2, 3)},
     **{f"_upsample_nearest_exact{n}d": (n, "nearest exact", False) for n in (1, 2, 3)},
@@ -23,7 +22,7 @@ RESAMPLING: dict[str, tuple[int, str, bool]] = {
 
 
 def length(start: Any, end: Any, step: Any, dtype: DType) -> int:
-    """``ceil((end - start) / step)``; of int64 it is the whole parts that count."""
+    """Return ``ceil((end - start) / step)``; for int64, of the truncated numbers."""
     if dtype is int64:
         start, end, step = int(start), int(end), int(step)
     if all(isinstance(v, int) for v in (start, end, step)):
@@ -32,7 +31,7 @@ def length(start: Any, end: Any, step: Any, dtype: DType) -> int:
 
 
 def places(size: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
-    """Return how many windows fit along a dimension; none begins behind the elements and the padding before them."""
+    """Return how many windows fit along a dimension. No window begins in the padding behind the elements."""
     count = (size + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
     return count - 1 if ceil_mode and (count - 1) * s >= size + p else count
 

@@ -1,4 +1,4 @@
-"""Calls with parameters of lazy modules that have no shape yet: they may be moved, converted and detached only."""
+"""Calls with parameters of lazy modules that have no shape yet: these can only be moved, converted and detached."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ ALLOWED = {"_to_copy", "copy_", "detach", "to.device", "to.dtype"}
 
 
 def refusal(name: str) -> Exception:
-    """The error of an operator that needs a shape."""
+    """Return the error of an operator that needs a shape."""
     return about(ValueError(
         f"Attempted to use an uninitialized parameter in aten::{name}. This error happens when you are using a "
         "`LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using "
@@ -22,7 +22,7 @@ def refusal(name: str) -> Exception:
 
 
 def on_uninitialized(op: Operator, keys: int) -> Callable[..., Any]:
-    """The function for a key set without the ``UNINITIALIZED`` key."""
+    """Return the function for a key set without the ``UNINITIALIZED`` key."""
 
     def call(*args: Any) -> Any:
         if op.name in ALLOWED:

@@ -1,12 +1,11 @@
 """The CPU backend: NumPy does the arithmetic.
 
-A row of ``ops.CPU_KERNELS`` is a function of arrays that returns arrays. ``kernels`` makes it a kernel on tensors: what
-that has to return, the meta kernel says, and ``rows`` sees to dtype and layout. Kernels of pointwise operators stand in
-``pointwise``. ``kept`` has what was found out about calls, for the next call like one.
+A row of ``ops.CPU_KERNELS`` is a function of arrays that returns arrays. ``kernels`` turns it into a kernel on tensors:
+the meta kernel describes the outputs, and ``rows`` adjusts dtype and layout. ``pointwise`` has the kernels of pointwise
+operators. ``plans`` keeps plans of calls for later calls like them.
 
-For calls that leave nothing to decide there are ``fast_paths``, of which ``unwatched`` has what wraps those of
-composites, and ``forms`` those of in-place and ``out=`` forms. What several families of rows compute with is in
-``windows`` and ``taps``.
+``fast_paths`` serve calls that need no general checks: ``unwatched`` wraps fast paths of composites, ``forms`` has fast
+paths of in-place and ``out=`` forms. ``windows`` and ``taps`` are shared by several families of rows.
 """
 from __future__ import annotations
 

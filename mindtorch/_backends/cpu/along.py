@@ -1,4 +1,4 @@
-"""Elements along a dimension: of each line of an array, those at some indices."""
+"""Gather and scatter along a dimension of an array."""
 from __future__ import annotations
 
 from functools import lru_cache
@@ -10,14 +10,14 @@ import numpy as np
 from ..._base.layout import Ints, contiguous_strides
 
 Array = np.ndarray
-FEW = 512  #: up to so many indices, the places of their lines are kept
+FEW = 512  #: most indices whose offsets are cached
 
 
 @lru_cache(256)
 def starts(shape: Ints, dim: int, of_index: Ints) -> tuple[int, Array] | None:
-    """How an index along a dimension of a contiguous array of this shape becomes a flat one: by what it is multiplied,
-    and what is added for the other dimensions, for indices of a shape. None if they do not fit, or are many. Not to be
-    written to.
+    """Return the cached stride and offsets that turn indices along a dimension of a contiguous array into flat indices.
+
+    None if the shapes do not match or the indices are many. The offsets must not be written to.
     """
     if len(shape) != len(of_index) or not -len(shape) <= dim < len(shape) or prod(of_index) > FEW or any(
             n > m for d, (n, m) in enumerate(zip(of_index, shape, strict=True)) if d != dim % len(shape)):
@@ -30,8 +30,8 @@ def starts(shape: Ints, dim: int, of_index: Ints) -> tuple[int, Array] | None:
 
 
 def taken_along(x: Array, index: Array, axis: int) -> Array:
-    """The elements at indices along an axis, which are in range, of an array of the same other sizes: as of
-    ``np.take_along_axis``, in a sixth of the time if they are few.
+    """Gather elements along an axis, with indices in range and matching other sizes. Returns the result of
+    ``np.take_along_axis``, in a sixth of the time for few indices.
     """
     found = starts(x.shape, axis, index.shape) if x.flags.c_contiguous else None
     if found is None:
@@ -41,7 +41,7 @@ def taken_along(x: Array, index: Array, axis: int) -> Array:
 
 
 def put_along(x: Array, index: Array, values: Any, axis: int) -> None:
-    """Write values at such indices, as ``np.put_along_axis`` does."""
+    """Scatter values along an axis, as ``np.put_along_axis`` does."""
     found = starts(x.shape, axis, index.shape) if x.flags.c_contiguous else None
     if found is None:
         np.put_along_axis(x, index, values, axis)

@@ -1,4 +1,4 @@
-"""Memory on the CPU, filled."""
+"""Factory kernels of the CPU."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,8 +18,7 @@ from ..common.creation import creation_kernels
 
 
 def fill(spec: Spec, value: Any, device: Device) -> Tensor:
-    """A tensor filled with a number. Raises RuntimeError for one that the dtype does not hold; negative integers wrap
-    around in an unsigned dtype.
+    """Return a filled tensor. Raises RuntimeError if the dtype cannot hold the number; negative ones wrap if unsigned.
     """
     dtype = spec.dtype
     if value.__class__ is complex or (value != 0 and value != 1):
@@ -28,7 +27,7 @@ def fill(spec: Spec, value: Any, device: Device) -> Tensor:
             value = bool(value) if dtype is bool_ else value.real
         elif dtype.category == INTEGER and not dtype.is_signed and value < 0:
             value %= 1 << 8 * dtype.itemsize
-        elif dtype.category == FLOATING:  # bfloat16 takes no int that has more than 63 bits
+        elif dtype.category == FLOATING:  # bfloat16 rejects an int of more than 63 bits
             value = float(value)
     out = empty_tensor(spec)
     fill_array(out._array, value)  # type: ignore[arg-type]
@@ -39,7 +38,7 @@ KERNELS = creation_kernels("cpu", fill)
 
 
 def of(value: int) -> Callable[..., Tensor]:
-    """``ones`` and ``zeros``: every dtype holds the number."""
+    """Return the kernel of ``ones`` or ``zeros``. Every dtype holds the number, so nothing is checked."""
 
     def kernel(size: Ints, dtype: DType | None = None, *options: Any) -> Tensor:
         dtype = dtype or get_default_dtype()
@@ -51,7 +50,7 @@ def of(value: int) -> Callable[..., Tensor]:
 
 
 def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """``ones_like`` and ``zeros_like``, in a few steps where all is as in the tensor: each backward pass begins so."""
+    """Return the kernel of ``ones_like`` or ``zeros_like``, fast without options: each backward pass begins with it."""
 
     def kernel(self: Tensor, *options: Any) -> Tensor:
         if self._keys & NONCONTIGUOUS or any(options):
@@ -65,7 +64,7 @@ def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def empty(general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """``empty`` of a contiguous tensor."""
+    """Return the kernel of ``empty``, fast without a memory format."""
 
     def kernel(size: Ints, dtype: DType | None = None, layout: Any = None, device: Any = None,
                pin_memory: bool | None = None, memory_format: Any = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Fast paths of the in-place and ``out=`` forms of pointwise operators: NumPy writes into the tensor's array itself."""
+"""Fast paths of in-place and ``out=`` forms of pointwise operators: NumPy writes directly into the tensor's array."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from .fast_paths import fast_path
 
 
 def with_fast_form(op: Operator, form: Kernel) -> Kernel:
-    """The kernel of an in-place or ``out=`` form, with a fast path if the operator is pointwise and has one itself."""
+    """Return the kernel of an in-place or ``out=`` form, with a fast path if the pointwise operator has one."""
     assert op.functional is not None
     meta, functional = registry.meta_rows.get(op.functional.name), op.functional.kernel(CPU)
     if form.composite or not isinstance(meta, Pointwise) or functional is None or functional.fast is None:
@@ -33,9 +33,9 @@ def with_fast_form(op: Operator, form: Kernel) -> Kernel:
 
 
 def by_target(fast: Callable[..., Any], general: Callable[..., Any], contiguous: bool) -> Callable[..., Any]:
-    """For operands with strides: a fast path that writes into an array takes those, too, if each of its elements is
-    one of its own; where that is to be ``contiguous``, only other operands. NumPy 2.4 negates every fourth number of an
-    array in place as if they were neighbours.
+    """Return a kernel that also uses the fast path for strided operands, if no two indices of the target alias.
+
+    With ``contiguous``, the target itself must be contiguous: NumPy 2.4 negates strided arrays in place wrongly.
     """
     def call(self: Any, *args: Any) -> Any:
         if self._keys & NONCONTIGUOUS and (contiguous or not never_overlaps(self._array.shape, self._stride)):
@@ -45,12 +45,12 @@ def by_target(fast: Callable[..., Any], general: Callable[..., Any], contiguous:
     return call
 
 
-#: What adds the second operand, times ``alpha``, or subtracts it.
+#: The sign of the second operand, which is multiplied by ``alpha``.
 SIGNS: dict[Any, int] = {np.add: 1, np.subtract: -1}
 
 
 def writer(row: Any) -> Callable[..., None]:
-    """A row's function, that writes its result into its first array; what it raises, it raises before."""
+    """Return a function that writes a row's result into its first array. Errors are raised before any write."""
     if not isinstance(row, PreparedUfunc):
         return lambda array, *args: np.copyto(array, row(array, *args))
 
@@ -72,9 +72,10 @@ def writer(row: Any) -> Callable[..., None]:
 
 
 def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
-    """In-place pointwise operators: NumPy writes into the array itself. The conditions are those of the functional
-    operator's fast path, and that no other operand has another shape or shares the memory. What a function raises, it
-    raises before anything is written; so does a ufunc.
+    """Return the fast path of an in-place pointwise operator, or None.
+
+    It has the conditions of the functional operator's fast path; other tensors must also have the target's shape and
+    not alias it. Functions and ufuncs raise errors before anything is written.
     """
     if meta.kind == "bool" or meta.unpromoted:
         return None
@@ -143,10 +144,12 @@ def in_place(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable
 
 
 def into_out(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Pointwise operators with ``out=``: a ufunc writes into the array of a tensor that shares no memory with others.
-    The conditions are those of the functional operator's fast path, and that tensors have the shape of that one.
+    """Return the fast path of a pointwise operator with ``out=``, or None. A ufunc writes into an array that no input
+    aliases.
+
+    It has the conditions of the functional operator's fast path; all tensors must also have one shape.
     """
-    prepared = isinstance(row, PreparedUfunc)  # whose factor is 1 unless another is given
+    prepared = isinstance(row, PreparedUfunc)  # its factor is 1 unless given
     ufunc, dtypes, count, compares = row.ufunc if prepared else row, meta.fast, meta.count, meta.kind == "bool"
     if not isinstance(ufunc, np.ufunc) or meta.unpromoted:
         return None

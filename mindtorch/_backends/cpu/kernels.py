@@ -1,6 +1,6 @@
 """From functions of arrays to kernels on CPU tensors.
 
-The general kernel asks the meta kernel first, so that every check and every stride is decided in one place.
+The general kernel calls the meta kernel first, so that every check and every stride is decided in one place.
 """
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ from .pointwise import pointwise_fast_path, pointwise_kernel, with_zero_strides
 from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory
 
 ndarray = np.ndarray
-#: Operators whose meta kernels look at more than a call's sizes: at values, at the default dtype, or at whether to warn
-#: of what they are given.
+#: Operators whose meta kernels depend on more than sizes: on values, the default dtype, or whether to warn.
 OF_MORE = {"index.Tensor", "index_put_", "scatter_.reduce", "where.self", "logsumexp", "searchsorted.Tensor",
            "searchsorted.Scalar", "bucketize.Tensor", "bucketize.Scalar"}
 
 
 def kernel_of(op: Operator) -> Kernel | None:
-    """The CPU kernel of an operator that has a row."""
+    """Return the CPU kernel of an operator that has a row, else None."""
     row = CPU_KERNELS.get(op.name)
     if row is None:
         return None
@@ -54,9 +53,10 @@ def kernel_of(op: Operator) -> Kernel | None:
 
 
 class Plan:
-    """What is known of a call: which of its arguments are tensors or lists of them; the ``specs`` of its outputs; the
-    function that computes them from arrays; and the ``layout`` of a single output whose array can be taken as it is,
-    since it was seen to be new and contiguous.
+    """A plan of a call: which arguments are tensors or lists of tensors, the ``specs`` of the outputs, and the function
+    that computes them from arrays.
+
+    ``layout`` is set once a single output was seen to be new and contiguous; its array is then used directly.
     """
 
     __slots__ = ("layout", "lists", "run", "specs", "tensors")
@@ -79,7 +79,7 @@ class Plan:
         return arrays
 
     def learn(self, result: Any, inputs: list[Any]) -> None:
-        """Note whether a result is what was described, in memory of its own."""
+        """Set ``layout`` if a result matches its specification and owns its memory."""
         spec = self.specs
         if (isinstance(spec, Spec) and spec.stride is None and spec.shape is not None
                 and result.__class__ is ndarray and result.base is None
@@ -88,12 +88,12 @@ class Plan:
             self.layout = intern_layout(spec.shape, None, spec.dtype)
 
 
-#: Types of settings that a meta kernel takes alike if they are equal: no number that is promoted with a tensor.
+#: Types of settings that a meta kernel treats alike if they are equal: no number that is promoted with a tensor.
 ALIKE = {"int", "bool", "str", "ScalarType", "MemoryFormat", "float"}
 
 
 def leading_tensors(op: Operator) -> int:
-    """Return how many parameters in front are tensors, if the others are a cache key as they are; else 0."""
+    """Return how many leading parameters are tensors, if the other arguments can be a cache key; else 0."""
     parameters = op.schema.parameters
     count = next((i for i, p in enumerate(parameters) if p.base != "Tensor" or p.is_list), len(parameters))
     fits = "wrapped numbers" not in op.flags and all(p.base in ALIKE for p in parameters[count:])
@@ -101,8 +101,9 @@ def leading_tensors(op: Operator) -> int:
 
 
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
-    """Check and describe by the meta kernel, compute by the row, return what was described. ``keeps`` says that a plan
-    serves the next call like this one, which is neither checked nor described again. What is refused has no plan.
+    """Return a kernel that checks and describes by the meta kernel, then computes by the row.
+
+    With ``keeps``, later calls with the same cache key reuse the plan without a check. Refused calls have no plan.
     """
     plans, packed, leading = Plans(), packer(op), leading_tensors(op) if keeps else 0
 
@@ -116,7 +117,7 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
             key = key_of(args)
         try:
             plan = plans.get(key)
-        except TypeError:  # a list among the settings
+        except TypeError:  # a list among the settings is not hashable
             key = plan = None
         if plan is None:
             plan = plans.keep(key, Plan(row, meta(*args), args))
@@ -125,18 +126,18 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
             results = quietly(plan.run, *arrays)
         except MemoryError as error:
             raise out_of_memory(error) from None
-        except (ValueError, IndexError):  # with which NumPy, too, refuses what no memory can hold
+        except (ValueError, IndexError):  # NumPy's errors for sizes that no memory can hold
             refuse_what_cannot_be(plan.specs)
             raise
         layout, specs = plan.layout, plan.specs
-        if layout is not None and results.base is None and results is not arrays[0]:  # a row may look at values
+        if layout is not None and results.base is None and results is not arrays[0]:  # a row may return its input
             out = new(Tensor)
             out._array, out._dtype, out._keys, out._layout = results, layout.dtype, CPU, layout
             return out
         if specs.__class__ is Spec:
             plan.learn(results, arrays)
             return fit(op, results, specs, arrays)
-        # None: an output that is not asked for; a number is known as it is
+        # None is an output that was not requested; a number is already known
         return packed([fit(op, result, spec, arrays) if spec.__class__ is Spec else spec
                        for result, spec in zip(results, specs, strict=True)])
 

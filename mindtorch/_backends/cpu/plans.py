@@ -1,8 +1,8 @@
-"""Plans: what was found out about a call is kept under its operator, for the next call like it.
+"""Plans: results of the checks of a call, cached under its operator for later calls like it.
 
-A plan is found by the interned layouts of the call's tensors and by its settings. That decides everything but the
-values: what the meta kernel says of the outputs, where a view begins, which elements a pooling window covers. So a plan
-is asked for once, and a call that has one goes straight to the arrays.
+The cache key is the interned layouts of the call's tensors, and its settings. These decide everything but the values:
+what the meta kernel describes, where a view begins, which elements a pooling window covers. A call with a plan skips
+all that and computes on the arrays at once.
 """
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def key_of(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def remembering(meta: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a meta kernel that checks and describes a call once. What it refuses it does not keep."""
+    """Return a meta kernel that checks and describes a call once. Refused calls are not cached."""
     plans = Plans()
 
     def described(*args: Any) -> Any:
         key = key_of(args)
-        said = plans.get(key, plans)  # a check says None
+        said = plans.get(key, plans)  # a check returns None
         return plans.keep(key, meta(*args)) if said is plans else said
 
     if (policy := getattr(meta, "policy", None)) is not None:
@@ -77,7 +77,7 @@ def remembering(meta: Callable[..., Any]) -> Callable[..., Any]:
     return described
 
 
-# -- plans of what moves elements --------------------------------------------------------------------------------------
+# -- plans of operators that move elements ---------------------------------------------------------------------------
 
 def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Callable[[Row], Row]:
     """Build a fast path that acts by a plan for each layout and settings, learned at the first such call. ``learn`` is
@@ -93,7 +93,7 @@ def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Cal
             key = self._layout or self._layout_of_plans(), args
             try:
                 plan = plans.get(key)
-            except TypeError:  # a list among the settings
+            except TypeError:  # a list among the settings is not hashable
                 return general(self, *args)
             result = act(plan, self) if plan else None
             if result is None:
@@ -109,7 +109,7 @@ def by_plan(learn: Callable[..., Any], act: Callable[[Any, Tensor], Any]) -> Cal
 
 
 def compute(work: Any, self: Any) -> Any:
-    """Return what a plan makes of floating point numbers: a tensor, or one of values and one of places."""
+    """Run a plan's function on a floating point tensor; return a tensor, or one of values and one of indices."""
     dtype = self._dtype
     made = silent().run(work, self._array) if dtype in PLAIN else None
     if made.__class__ is ndarray:

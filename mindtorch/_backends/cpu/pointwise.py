@@ -1,4 +1,4 @@
-"""Kernels of pointwise operators for any operands, and fast paths for those that leave nothing to promote."""
+"""Kernels of pointwise operators for any operands, and fast paths for calls that need no promotion."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -25,9 +25,13 @@ from .rows import Rows, array_of, computed, fit, is_own
 
 
 class Plan(NamedTuple):
-    """How to compute a pointwise operator: the result's description; whether that has few elements; whether the dtype
-    to compute in is wider than the promoted one; of the operands that are not taken as they are, the place and the
-    dtypes that it is converted to, or the array that a number is; and the other arguments, if they are not the call's.
+    """How to compute a pointwise operator.
+
+    - ``spec``: the result's description.
+    - ``few``: whether the result has few elements.
+    - ``widened``: whether the dtype of the computation is wider than the promoted one.
+    - ``changes``: positions of operands to convert, with the dtypes of the conversions, or a number's array.
+    - ``rest``: the other arguments, if they are not the call's.
     """
 
     spec: Spec
@@ -38,20 +42,18 @@ class Plan(NamedTuple):
 
 
 def way_of(operand: Any, dtype: DType, wide: DType, unrounded: bool) -> Any:
-    """The dtypes that an operand is converted to: the promoted one, then the one computed in; of a number, the array
-    that it is.
-    """
+    """Return the dtypes to convert an operand to, the promoted one and the wide one; for a number, its array."""
     if operand.__class__ in TENSOR_TYPES:
         steps = (wide,) if unrounded and not operand.ndim else (dtype, wide)
         held = operand._dtype
         return tuple([step.np for before, step in zip((held, *steps), steps, strict=False) if step is not before])
     number = number_array(operand, wide if unrounded else dtype).astype(wide.np, copy=False)
-    number.flags.writeable = False  # it may be kept
+    number.flags.writeable = False  # the plan may keep it
     return number
 
 
 def number_array(number: Any, dtype: DType) -> np.ndarray:
-    """A Python number as a 0-d array; integers wrap around as C's do."""
+    """Return a Python number as a 0-d array; integers wrap around as C's do."""
     if dtype.category == INTEGER and isinstance(number, (int, np.integer)) and not isinstance(number, bool):
         bits = dtype.itemsize * 8
         wrapped = int(number) & ((1 << bits) - 1)
@@ -62,24 +64,24 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
 
 
 def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
-    """The kernel for any operands: promotion, broadcasting and strides are those of the plan."""
+    """Return the kernel for any operands, which keeps plans of promotion, broadcasting and strides."""
     count, unpromoted, opmath_scalars = meta.count, meta.unpromoted, meta.opmath_scalars
     ufunc = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
     plans = Plans()
 
-    def learn(args: tuple[Any, ...]) -> Plan:  # may warn of numbers that a dtype does not hold
+    def learn(args: tuple[Any, ...]) -> Plan:  # may warn of numbers that a dtype cannot hold
         spec, dtype = meta.plan(args)
         wide = float32 if (dtype is float16 or dtype is bfloat16) and meta.widens(args) else dtype
         rest: tuple[Any, ...] | None = None
-        if ufunc is not row and args[count:] in ((), (1,)):  # a factor that changes nothing but infinities
+        if ufunc is not row and args[count:] in ((), (1,)):  # a factor of 1 only changes infinities
             rest = (1,) if dtype.is_complex else ()
         elif meta.scaled and wide is not dtype:
             rest = tuple([number_array(number, dtype) for number in args[count:]])
         if (is_ufunc and ufunc.__name__ in ARITHMETIC and not (args[count:] if rest is None else rest)
                 and prod(spec.shape or ()) < FEW
                 and all(arg.__class__ in TENSOR_TYPES and arg._dtype is dtype for arg in args[:count])):
-            return Plan(spec, True, False, (), rest)  # NumPy's arithmetic, too, rounds what it computes in float32
+            return Plan(spec, True, False, (), rest)  # NumPy, too, computes it in float32 and rounds
         ways = [(i, way_of(arg, dtype, wide, i in opmath_scalars)) for i, arg in enumerate(args[:count])
                 if i not in unpromoted and arg is not None]
         return Plan(spec, prod(spec.shape or ()) < SMALL, wide is not dtype,
@@ -89,7 +91,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         spec, few, _, changes, others = plan
         rest: Any = arrays[count:] if others is None else others
         del arrays[count:]
-        for i, way in changes:  # to the dtype to compute in
+        for i, way in changes:  # to the dtype of the computation
             if way.__class__ is tuple:
                 for dtype in way:
                     arrays[i] = converted(arrays[i], dtype)
@@ -106,7 +108,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     def kernel(*args: Any) -> Any:
         key, arrays = key_of(args), [array_of(arg) for arg in args]
         if key is not None:
-            key = *key, get_default_dtype()  # which numbers and results may have
+            key = *key, get_default_dtype()  # numbers and results may have it
         plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
         if not plan.few and plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
                 plan.spec.stride is None and all_like(args[:count], plan.spec.shape, plan.spec.dtype)):
@@ -117,16 +119,16 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
 
 
 def all_like(operands: Iterable[Any], shape: Any, dtype: DType) -> bool:
-    """Whether operands are many contiguous elements each, of one shape and dtype."""
+    """Return True if all operands are large, contiguous, and of one shape and dtype."""
     return prod(shape) >= 2 * SMALL and all(
         operand.__class__ in TENSOR_TYPES and operand._dtype is dtype and not operand._keys & NONCONTIGUOUS
         and operand._array.shape == shape for operand in operands)
 
 
 def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
-    """Have a ufunc compute half precision in float32, block by block, so that what is wide stays in the cache."""
+    """Compute a half-precision ufunc in float32, block by block, so that the wide temporaries stay in the cache."""
     target, flat = out._array.reshape(-1), [array.reshape(-1) for array in arrays]  # type: ignore[union-attr]
-    size = 2 * target.size  # to convert an element takes as long as to compute with it
+    size = 2 * target.size  # converting an element costs as much as computing it
     if ufunc.__name__ in ARITHMETIC and (loop := arithmetic[out._dtype.name].compiled(target.size)) is not None:
         bits, operation = [array.view(np.uint16) for array in (*flat, target)], ARITHMETIC.index(ufunc.__name__)
         each_block(lambda part: loop(*[array[part] for array in bits], operation), target.size, LARGE, size)
@@ -147,25 +149,27 @@ def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
 # -- fast paths --------------------------------------------------------------------------------------------------------
 
 def refuse(*args: Any) -> None:
-    """What a ufunc does with arguments that are not its own."""
+    """Reject arguments that a ufunc does not take."""
     raise TypeError
 
 
 def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) -> Rows | None:
-    """Where all tensors have one dtype of ``meta.fast`` and numbers are of no higher category, there is nothing to
-    promote, NumPy's result is contiguous and of that dtype, and broadcasting is NumPy's own. What a function returns in
-    another dtype or without memory of its own goes to the general kernel, too.
+    """Return the fast path of a pointwise operator, or None.
 
-    For one and two operands the wrapper is written out: a call less is a tenth of what ``a + b`` takes.
+    It takes calls whose tensors have one dtype of ``meta.fast`` and whose numbers are of no higher category. Nothing is
+    promoted, broadcasting is NumPy's, and NumPy's result is contiguous and of the right dtype. If a function returns
+    another dtype or an alias, the general kernel runs instead.
+
+    The wrappers for one and two operands are written out: one call less saves a tenth of ``a + b``.
     """
     count, unpromoted = meta.count, meta.unpromoted
-    #: The result's dtype by that of the operands; None where the general kernel has to look.
+    #: The result's dtype by the operands' dtype; None for the general kernel.
     results = {**dict.fromkeys((*DTYPES.values(), *RARE.values())),
                **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
     function = row.ufunc if isinstance(row, PreparedUfunc) else row
-    is_ufunc = isinstance(function, np.ufunc)  # whose results need no look; it takes no further arguments
+    is_ufunc = isinstance(function, np.ufunc)  # its results need no check, and it takes no further arguments
     with_rest = refuse if is_ufunc or (meta.check is not None and count == 2) else function
-    compares = meta.kind == "bool"  # where NumPy takes numbers that the dtype does not hold
+    compares = meta.kind == "bool"  # NumPy accepts numbers that the dtype cannot hold
     if not meta.fast:
         return None
     promoted = [i not in unpromoted for i in range(count)]
@@ -217,7 +221,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
             else:
                 if array.__class__ is not ndarray:
                     array = np.asarray(array)
-                if array.size and (is_ufunc or (  # empty: odd strides
+                if array.size and (is_ufunc or (  # empty results may have odd strides
                         array.dtype is result.np and is_own(array, [self._array, right]))):
                     out = new(Tensor)
                     out._array, out._dtype, out._keys = array, result, CPU
@@ -249,7 +253,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
             arrays.append(arg)
         result = None if dtype is None or number > dtype.category else results[dtype]
         if result is None or (len(args) > count and result.category < FLOATING):
-            return None  # what is no operand may not fit integers
+            return None  # an argument that is not an operand may not fit integers
         array = np.asarray(function(*arrays, *args[count:]))
         own = array.dtype is result.np and array.size and is_own(array, arrays)
         return from_array(array, result) if own else None
@@ -261,8 +265,8 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
 
 
 def with_zero_strides(general: Rows, fast: Rows) -> Rows:
-    """For inputs with strides: where those are all 0 (a scalar expanded, as ``sum`` hands back), the order of the
-    output's dimensions is as for contiguous inputs, and so the fast path does.
+    """Use the fast path for inputs whose strides are all zero (expanded scalars, as ``sum`` returns in its backward
+    pass). The output's dimensions are then ordered as for contiguous inputs.
     """
 
     def kernel(*args: Any) -> Any:

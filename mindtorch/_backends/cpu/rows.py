@@ -1,4 +1,4 @@
-"""From arguments to arrays, and from what a row makes of them to tensors."""
+"""Conversion of arguments to arrays, and of rows' results to tensors."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -22,8 +22,8 @@ ndarray = np.ndarray
 
 
 class Prepared:
-    """A row that settles once for a plan what layouts and settings decide: ``prepare`` is given the arguments of the
-    plan's first call, and returns the function that computes it and those like it.
+    """A row that precomputes its function of layouts and settings: ``prepare`` takes the arguments of a plan's first
+    call, and returns the function for all calls of the plan.
     """
 
     def __init__(self, prepare: Callable[..., Rows]) -> None:
@@ -36,7 +36,7 @@ class Prepared:
 
 
 def array_of(value: Any) -> Any:
-    """An argument as a row takes it: arrays for tensors, also in lists; everything else as it is."""
+    """Return an argument as a row takes it: arrays for tensors, also in lists; other values unchanged."""
     kind = value.__class__
     if kind in TENSOR_TYPES:
         return value._array
@@ -48,13 +48,13 @@ def array_of(value: Any) -> Any:
 
 
 def on_arrays(row: Rows) -> Callable[..., Any]:
-    """A row that takes tensors."""
+    """Wrap a row to take tensors."""
 
     return lambda *args: computed(row, map(array_of, args))
 
 
 def computed(row: Rows, arrays: Iterable[Any]) -> Any:
-    """What a row makes of arrays. Raises PyTorch's RuntimeError if there is not enough memory for it."""
+    """Call a row. Raises PyTorch's RuntimeError if memory is short."""
     try:
         return quietly(row, *arrays)
     except MemoryError as error:
@@ -62,8 +62,8 @@ def computed(row: Rows, arrays: Iterable[Any]) -> Any:
 
 
 def out_of_memory(error: MemoryError) -> Exception:
-    """PyTorch's error in the place of NumPy's."""
-    shape, dtype = error.args if len(error.args) == 2 else ((), np.dtype(np.uint8))  # NumPy says of what
+    """Return PyTorch's error for NumPy's MemoryError."""
+    shape, dtype = error.args if len(error.args) == 2 else ((), np.dtype(np.uint8))  # NumPy reports shape and dtype
     return out_of_host_memory(shape, dtype)
 
 
@@ -75,7 +75,7 @@ def refuse_what_cannot_be(specs: Any) -> None:
 
 
 def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
-    """A row's result as a fresh tensor of the described dtype, shape and stride.
+    """Convert a row's result to a fresh tensor of the described dtype, shape and stride.
 
     Raises:
         RuntimeError: if the row's shape is not the described one, which is an error in the row or in the meta kernel.
@@ -107,9 +107,7 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
 
 @lru_cache(1 << 10)
 def order_of(shape: Ints, stride: Ints) -> tuple[Ints, Ints] | None:
-    """The order of dimensions in which a tensor with these strides is contiguous, and the order that leads back; None
-    if there is none.
-    """
+    """Return the permutation that makes a tensor with these strides contiguous, and its inverse; None without one."""
     order = tuple(sorted(range(len(shape)), key=lambda d: (-stride[d], d)))
     if 0 in shape or contiguous_strides(tuple([shape[d] for d in order])) != tuple([stride[d] for d in order]):
         return None
@@ -117,9 +115,7 @@ def order_of(shape: Ints, stride: Ints) -> tuple[Ints, Ints] | None:
 
 
 def laid_out(array: ndarray, dtype: Any, stride: Ints) -> Tensor | None:
-    """A CPU tensor with a copy of an array of its dtype, in other strides than a contiguous one has; None if they are
-    not those of a contiguous tensor with its dimensions exchanged.
-    """
+    """Return a strided CPU tensor from a copy of an array; None unless its strides are permuted contiguous ones."""
     found = order_of(array.shape, stride)
     if found is None:
         return None
@@ -127,12 +123,12 @@ def laid_out(array: ndarray, dtype: Any, stride: Ints) -> Tensor | None:
     data = array.transpose(order).copy()
     out = new(Tensor)
     out._array, out._dtype, out._keys = data.transpose(back), dtype, CPU | NONCONTIGUOUS
-    out._stride, out._version_counter = stride, [0, None, data]  # of which the storage is made when it is asked for
+    out._stride, out._version_counter = stride, [0, None, data]  # the storage is made from it on demand
     return out
 
 
 def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
-    """Whether an array may lie in the memory of an input, or in memory that nobody may write to."""
+    """Return True if an array may alias an input, or is read-only."""
     base = array.base
     if not array.flags.writeable:
         return True
@@ -143,7 +139,7 @@ def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
         return False
     if base.__class__ is not ndarray:
         return any(isinstance(item, ndarray) and np.may_share_memory(array, item) for item in flattened(inputs))
-    for item in inputs:  # of two views of one array, both have that as their base
+    for item in inputs:  # two views of one array both have it as base
         if item.__class__ is ndarray:
             if item is array or item is base or item.base is base:
                 return True
@@ -153,5 +149,5 @@ def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
 
 
 def is_own(array: np.ndarray, inputs: list[Any]) -> bool:
-    """Whether an array is contiguous in memory of its own."""
+    """Return True if an array is contiguous and owns its memory."""
     return array.base is None or (array.flags.c_contiguous and not shares_memory(array, inputs))

@@ -1,7 +1,7 @@
-"""What wraps the fast paths of composites: they are for calls that nothing watches.
+"""Wrappers of composites' fast paths, for unobserved calls only.
 
-The operators that a composite is written in are for observers, modes, pipelines and gradients to see. Where the keys
-are those of contiguous CPU tensors alone, and the dispatcher's mode is none, nobody looks at them.
+Observers, modes, pipelines and gradients see the operators that a composite calls. A fast path may skip them only for
+contiguous CPU tensors without other keys, and with no dispatcher mode on.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .fast_paths import Row, fast_path
 
 
 def unwatched(fast: Row, general: Row) -> Row:
-    """The fast path of a composite, for calls that nothing watches."""
+    """Return a composite's kernel that uses the fast path if no mode or observer is active."""
 
     def call(*args: Any) -> Any:
         return general(*args) if dispatcher.mode & REDIRECTING else fast(*args)
@@ -24,12 +24,12 @@ def unwatched(fast: Row, general: Row) -> Row:
 
 
 def computing(compute: Row) -> Callable[[Row], Row]:
-    """The fast path of a composite by what computes it, as ``fast_path`` takes it."""
+    """Build a composite's fast path from a function as ``fast_path`` takes it."""
     return lambda general: unwatched(fast_path(compute)(general), general)
 
 
 def drawing(draw: Callable[..., Tensor | None]) -> Callable[[Row], Row]:
-    """The same for what draws random numbers, which must not be drawn a second time: an error is raised as it is."""
+    """Build a composite's fast path that draws random numbers. Errors are raised: a retry would draw again."""
 
     def make(general: Row) -> Row:
         def fast(*args: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Windows that move over the last dimensions of arrays: what convolution and pooling are made of.
+"""Sliding windows over the last dimensions of arrays, for convolution and pooling (im2col).
 
-The array has room for all places of the window: ``padded`` makes it. ``stride`` is by how much the window moves,
-``dilation`` how far its elements lie apart.
+``padded`` makes an array large enough for all windows. ``stride`` is the step between windows, ``dilation`` the step
+between the elements of a window. A "place" is one window position of the output.
 """
 from __future__ import annotations
 
@@ -20,25 +20,23 @@ Ints = tuple[int, ...]
 
 
 def reach(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
-    """How many elements along each dimension the window touches as it takes ``out`` places."""
+    """Return the extent along each dimension that ``out`` windows cover."""
     return tuple((n - 1) * s + (k - 1) * d + 1 for n, k, s, d in zip(out, kernel, stride, dilation, strict=True))
 
 
 def room(size: Ints, before: Ints, out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
-    """The size of an array that has room for all places of the window, which begins ``before`` the elements."""
+    """Return the size of an array that holds all windows, which begin ``before`` the elements."""
     return tuple(max(b + n, r) for n, b, r in zip(size, before, reach(out, kernel, stride, dilation), strict=True))
 
 
 def middle(x: Array, before: Ints, size: Ints) -> Array:
-    """The part of these sizes of the last dimensions. Shares memory."""
+    """Return a slice of the last dimensions that begins at ``before`` and has these sizes. Shares memory."""
     key: Any = (..., *[slice(b, b + n) for b, n in zip(before, size, strict=True)])
     return x[key]
 
 
 def padded(x: Array, before: Ints, size: Ints, value: Any = 0) -> Array:
-    """A contiguous array whose last dimensions have these sizes, with ``x`` in it and ``value`` around it; ``x`` itself
-    where that is nothing else.
-    """
+    """Return a contiguous array of these last dimensions, with ``x`` inside ``value``; ``x`` itself if it has them."""
     inner = x.shape[-len(size):]
     if inner == size:
         return np.ascontiguousarray(x)
@@ -49,35 +47,34 @@ def padded(x: Array, before: Ints, size: Ints, value: Any = 0) -> Array:
 
 
 def keys_of_positions(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> list[Any]:
-    """The keys of the elements at each position in the window, one for each of its places."""
+    """Return an index for each offset within the window, which selects that element of every window."""
     return [(..., *[slice(a * d, a * d + (n - 1) * s + 1, s)
                     for a, d, n, s in zip(at, dilation, out, stride, strict=True)])
             for at in product(*map(range, kernel))]
 
 
 class Columns:
-    """How the windows of arrays (N, C, ...) lie in columns (N, C, window, places).
+    """The im2col layout of arrays (N, C, ...): columns (N, C, window, places).
 
-    Where the window moves by single elements, the places are counted in the whole array, unless not ``joined``: those
-    between the end of one row and the beginning of the next are no real ones, but then all elements of one position in
-    the window lie one after the other, and are copied at once. Where that would be much more, or the window moves
-    faster, the real places are counted only.
+    With a stride of 1, places may be ``joined``: counted over the whole array, so that each window offset is one
+    contiguous copy. This adds places between rows that are not real windows. If they would be too many, or with other
+    strides, only real places are counted.
     """
 
     def __init__(self, size: Ints, out: Ints, kernel: Ints, stride: Ints, dilation: Ints, joined: bool = True):
         self.size, self.out, self.kernel, self.dilation, self.stride = size, out, kernel, dilation, stride
-        self.steps = tuple(prod(size[d + 1:]) for d in range(len(size)))  # of the elements of an array
+        self.steps = tuple(prod(size[d + 1:]) for d in range(len(size)))  # the strides of an array, in elements
         self.real = prod(out)
         whole = 1 + sum((n - 1) * step for n, step in zip(out, self.steps, strict=True))
         self.joined = joined and set(stride) == {1} and whole <= 1.5 * self.real
         self.count = whole if self.joined else self.real
 
     def looped(self, loop: loops.Loop, x: Array, passes: int) -> Callable[..., None] | None:
-        """A loop over columns of so many passes of NumPy, if it takes these."""
+        """Return the compiled loop for ``passes`` NumPy passes over joined 2-d columns of 4-byte elements, or None."""
         return loop.compiled(passes * x.size) if self.joined and len(self.out) == 2 and x.itemsize == 4 else None
 
     def gathered(self, x: Array, before: Ints) -> Array:
-        """The columns of arrays with so many zeros before them, and as many behind them as the window needs."""
+        """Return the columns of arrays (im2col), with zeros ``before`` them and behind them as the windows need."""
         shape = (*x.shape[:2], prod(self.kernel), self.count)
         compiled = self.looped(loops.columns, x, 2 * shape[2])
         if compiled is None:
@@ -88,7 +85,7 @@ class Columns:
         return out
 
     def of(self, x: Array) -> Array:
-        """The columns of contiguous arrays, as they lie in their memory: (N, C, *window, *places)."""
+        """Return the columns of contiguous arrays as a view (N, C, *window, *places)."""
         item = x.itemsize
         within = [step * d * item for step, d in zip(self.steps, self.dilation, strict=True)]
         between = [item] if self.joined else [
@@ -97,15 +94,14 @@ class Columns:
         return np.ndarray((*x.shape[:2], *self.kernel, *places), x.dtype, x, 0, (*x.strides[:2], *within, *between))
 
     def places(self, rows: Array) -> Array:
-        """The real places of (..., places), as (..., *out). Shares memory."""
+        """Return the real places of (..., places) as (..., *out). Shares memory."""
         if self.count == self.real:
             return rows.reshape(*rows.shape[:-1], *self.out)
         strides = [step * rows.itemsize for step in self.steps]
         return np.ndarray((*rows.shape[:-1], *self.out), rows.dtype, rows, 0, (*rows.strides[:-1], *strides))
 
     def write(self, rows: Array, bias: Array | None, out: Array) -> None:
-        """Write into an array (N, C, *out) the real places of contiguous ones (N, C, places), which are lost, and add a
-        bias for each channel.
+        """Write the real places of contiguous rows (N, C, places) into (N, C, *out), plus a bias. Overwrites the rows.
         """
         compiled = self.looped(loops.real_places, rows, 2) if rows.dtype == np.float32 else None
         if compiled is None or not out.flags.c_contiguous:
@@ -117,7 +113,7 @@ class Columns:
             compiled(rows.reshape(-1), added, out.reshape(-1), *self.out, self.size[1])
 
     def rows(self, y: Array) -> Array:
-        """What ``places`` shows: (..., *out) as (..., places), with zeros at places that are no real ones."""
+        """Return (..., *out) as (..., places), with zeros at places that are not real (the inverse of ``places``)."""
         lead = y.shape[:y.ndim - len(self.out)]
         if self.count == self.real:
             return np.ascontiguousarray(y).reshape(*lead, self.real)

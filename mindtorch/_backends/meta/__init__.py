@@ -1,7 +1,7 @@
 """The meta backend: shapes, dtypes and strides without data.
 
-Its rows are the truth about outputs on every device: ``registry.meta_rows`` maps an operator's name to a function
-of its arguments that checks them and returns a ``Spec`` for each output, None for one that was not asked for.
+Its rows decide the outputs on every device: ``registry.meta_rows`` maps an operator's name to a function that checks
+the arguments and returns a ``Spec`` for each output, or None for one that was not requested.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MetaBackend(Backend):
         raise about(NotImplementedError("Cannot copy out of meta tensor; no data!"), "meta data", self=tensor)
 
     def write(self, target: Tensor, source: Tensor, non_blocking: bool) -> None:
-        """There is nothing to write to."""
+        """Do nothing: there is no memory to write to."""
 
     def attention_kernel(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> int:
         return FLASH

@@ -1,7 +1,7 @@
 """View operators: new layouts over the same storage, on every device alike.
 
-A row is a layout function; the family makes of it the view, the in-place form that gives a tensor itself the layout,
-or the list of views that a split returns.
+A row is a layout function. It becomes a view, an in-place form that gives the tensor itself the layout, or a split that
+returns several views.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAYOUTS = {**layouts.LAYOUTS, **slicing.LAYOUTS}
 
 
 def as_view(layout: Row) -> Row:
-    """A view of this layout."""
+    """Return the view operator of a layout function."""
 
     def view(self: Tensor, *args: Any) -> Tensor:
         return self._view(*layout(self, *args))
@@ -30,7 +30,7 @@ def as_view(layout: Row) -> Row:
 
 
 def as_views(pieces_of: Row) -> Row:
-    """The views that one call returns: none of them may be written in place."""
+    """Return an operator with several views, none of which may be written in place."""
 
     def views(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
         return mark_multiple(tuple([self._view(*layout) for layout in pieces_of(self, *args)]))
@@ -52,7 +52,7 @@ def in_place(layout: Row) -> Row:
 
 
 def pieces_apart(pieces_of: Row) -> Row:
-    """The pieces of a split as tensors of their own, though they share memory: the caller promises not to look."""
+    """Return a split whose pieces are independent for autograd although they share memory (``unsafe_split``)."""
 
     def row(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
         return tuple([fresh(self._alias(*layout)) for layout in pieces_of(self, *args)])
@@ -62,13 +62,13 @@ def pieces_apart(pieces_of: Row) -> Row:
 
 
 def fresh(alias: Tensor) -> Tensor:
-    """An alias with a version counter of its own."""
+    """Give an alias its own version counter."""
     alias._version_counter = None
     return alias
 
 
 def flipped(bit: int) -> Row:
-    """A view of the same layout whose elements are the conjugates, or the negatives, of this one's: a key says so."""
+    """Return a view operator that flips the Conjugate or Negative key and keeps the layout."""
 
     def view(self: Tensor) -> Tensor:
         out = self._alias(self.shape, self._strides(), self._offset)
@@ -82,12 +82,12 @@ def flipped(bit: int) -> Row:
 KERNELS: dict[str, Row] = {
     **{name: as_view(layout) for name, layout in LAYOUTS.items()},
     **{name: as_views(layout) for name, layout in slicing.MULTIPLE.items()},
-    "view.dtype": lambda self, dtype: self._alias(*layouts.view_dtype(self, dtype), dtype),  # no view to autograd
+    "view.dtype": lambda self, dtype: self._alias(*layouts.view_dtype(self, dtype), dtype),  # not a view for autograd
     "view_as_real": lambda self: self._view(*layouts.view_as_real(self), self._dtype.to_real()),
     "view_as_complex": lambda self: self._view(*layouts.view_as_complex(self), self._dtype.to_complex()),
     "_conj": flipped(CONJUGATE),
     "_neg_view": flipped(NEGATIVE),
-    "_unsafe_view": lambda self, size: self._alias(*layouts.view(self, size)),  # of what nothing else will refer to
+    "_unsafe_view": lambda self, size: self._alias(*layouts.view(self, size)),  # self is not used afterwards
     "unsafe_split.Tensor": pieces_apart(slicing.split),
     "unsafe_split_with_sizes": pieces_apart(slicing.split_with_sizes),
     "detach": Tensor._shallow_copy_and_detach,

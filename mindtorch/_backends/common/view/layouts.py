@@ -1,7 +1,7 @@
-"""Layouts of views that see the same elements in another shape, order or dtype.
+"""Layouts of views that have the same elements in another shape, order or dtype.
 
-A layout function takes the tensor and the operator's arguments and returns ``(shape, stride, offset)``; views,
-their in-place forms and their copies are all made from it.
+A layout function takes the tensor and the operator's arguments and returns ``(shape, stride, offset)``. Views, their
+in-place forms and their copies all use it.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Layout = tuple[Ints, Ints, int]
 
 
 def view(self: Tensor, size: Ints) -> Layout:
-    """``Tensor.view``: another shape. Raises RuntimeError if the size does not fit or the strides do not allow it."""
+    """Reshape without a copy (``Tensor.view``). Raises RuntimeError if size or strides do not allow it."""
     shape = infer_size(size, self.numel())
     strides = view_strides(tuple(self.shape), self._strides(), shape)
     check(strides is not None, "view size is not compatible with input tensor's size and stride (at least one "
@@ -27,7 +27,7 @@ def view(self: Tensor, size: Ints) -> Layout:
 
 
 def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | None = None) -> Layout:
-    """``torch.as_strided``: any layout within the storage. Raises RuntimeError for one that is none, or leaves it."""
+    """Use any layout within the storage (``torch.as_strided``). Raises RuntimeError if it is out of bounds."""
     offset = self._offset if storage_offset is None else storage_offset
     check(len(size) == len(stride), "mismatch in length of strides and shape")
     check(all(step >= 0 for step in stride),
@@ -44,7 +44,7 @@ def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | Non
 
 
 def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
-    """``Tensor.expand``: dimensions of size 1 repeated, with stride 0. Raises RuntimeError to change any other size."""
+    """Repeat dimensions of size 1, with stride 0 (``Tensor.expand``). Raises RuntimeError for other sizes."""
     shape, stride = tuple(self.shape), self._strides()
     extra = len(size) - len(shape)
     check(extra >= 0,
@@ -77,7 +77,7 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
 
 
 def permute(self: Tensor, dims: Ints) -> Layout:
-    """``torch.permute``: the dimensions in another order. Raises RuntimeError unless each is named once."""
+    """Reorder the dimensions (``torch.permute``). Raises RuntimeError unless each is given once."""
     shape, stride = self.shape, self._strides()
     check(len(dims) == len(shape), lambda: "permute(sparse_coo): number of dimensions in the tensor input does not "
           f"match the length of the desired ordering of dimensions i.e. input.dim() = {len(shape)} is not equal to "
@@ -90,7 +90,7 @@ def permute(self: Tensor, dims: Ints) -> Layout:
 
 
 def transpose(self: Tensor, dim0: int, dim1: int) -> Layout:
-    """``torch.transpose``: two dimensions exchanged."""
+    """Swap two dimensions (``torch.transpose``)."""
     shape, stride = list(self.shape), list(self._strides())
     first, second = wrap_dim(dim0, len(shape)), wrap_dim(dim1, len(shape))
     if shape:
@@ -100,7 +100,7 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Layout:
 
 
 def t(self: Tensor, name: str = "t") -> Layout:
-    """``torch.t``: a matrix transposed, a vector as it is. Raises RuntimeError for more than two dimensions."""
+    """Transpose a matrix, keep a vector (``torch.t``). Raises RuntimeError for more than two dimensions."""
     shape = tuple(self.shape)
     check(len(shape) <= 2,
           lambda: f"{name}() expects a tensor with <= 2 dimensions, but self is {len(shape)}D",
@@ -109,12 +109,12 @@ def t(self: Tensor, name: str = "t") -> Layout:
 
 
 def t_(self: Tensor) -> Layout:
-    """``Tensor.t_``: the same, under its own name in the error."""
+    """Transpose as ``t`` does, with its own name in the error (``Tensor.t_``)."""
     return t(self, "t_")
 
 
 def unsqueeze(self: Tensor, dim: int) -> Layout:
-    """``torch.unsqueeze``: a dimension of size 1 more."""
+    """Insert a dimension of size 1 (``torch.unsqueeze``)."""
     shape, stride = tuple(self.shape), self._strides()
     dim = wrap_dim(dim, len(shape) + 1)
     step = shape[dim] * stride[dim] if dim < len(shape) else 1
@@ -122,20 +122,21 @@ def unsqueeze(self: Tensor, dim: int) -> Layout:
 
 
 def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Layout:
-    """``torch.squeeze``: these dimensions less, where they are of size 1."""
+    """Remove the given dimensions that have size 1 (``torch.squeeze``)."""
     shape = self.shape
     return *squeezed(shape, self._strides(), wrap_dims(dim, len(shape)) if len(dim) else ()), self._offset
 
 
 @remembered
 def squeezed(shape: Ints, stride: Ints, dims: Ints) -> tuple[Ints, Ints]:
-    """Sizes and strides without dimensions of these that have size 1."""
+    """Return sizes and strides without the given dimensions that have size 1."""
     kept = [d for d in range(len(shape)) if d not in dims or shape[d] != 1]
     return tuple([shape[d] for d in kept]), tuple([stride[d] for d in kept])
 
 
 def view_as_real(self: Tensor) -> Layout:
-    """``torch.view_as_real``: a last dimension of both parts. Raises RuntimeError if the tensor is not complex."""
+    """Split complex numbers into a last dimension of size 2 (``torch.view_as_real``). Raises RuntimeError for others.
+    """
     check(self._dtype.is_complex, "view_as_real is only supported for complex tensors")
     check(not self._keys & CONJUGATE, "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the "
           "conjugate tensor so you can view it as real, use self.resolve_conj(); however, be warned that the resulting "
@@ -144,7 +145,7 @@ def view_as_real(self: Tensor) -> Layout:
 
 
 def view_as_complex(self: Tensor) -> Layout:
-    """``torch.view_as_complex``: the last dimension, of size 2, as real and imaginary parts.
+    """Merge a last dimension of size 2 into complex numbers (``torch.view_as_complex``).
 
     Raises:
         RuntimeError: if the dtype, the last size or the strides do not allow it.
@@ -163,8 +164,8 @@ def view_as_complex(self: Tensor) -> Layout:
 
 
 def view_dtype(self: Tensor, dtype: Any) -> Layout:
-    """``Tensor.view`` as another dtype. Raises RuntimeError if last dimension, strides or offset do not allow it, or if
-    the elements are not those in memory.
+    """Reinterpret the memory as another dtype (``Tensor.view``). Raises RuntimeError if last dimension, strides or
+    offset do not allow it, or for a tensor with the Conjugate or Negative key.
     """
     for bit, kind in ((CONJUGATE, "conjugate view tensors"), (NEGATIVE, "tensors with negative bit set")):
         check(dtype is self._dtype or not self._keys & bit,

@@ -1,4 +1,4 @@
-"""``Tensor.set_``: point a tensor at another storage."""
+"""``Tensor.set_``: make a tensor an alias of another storage."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from ...._tensor import Tensor
 
 
 def bytes_of_layout(dtype: DType, offset: int, size: Ints, stride: Ints) -> int:
-    """How many bytes a storage has at least that has this layout. Raises RuntimeError for what is no layout."""
+    """Return how many bytes of storage a layout needs. Raises RuntimeError if the layout is invalid."""
     check(offset >= 0, lambda: f"Tensor: invalid storage offset {offset}")
     check(len(size) == len(stride), lambda: f"unequal size length ({len(size)}) and stride length ({len(stride)})")
     check(min(size, default=0) >= 0 and max(prod(size), offset, *size, *stride) * dtype.itemsize < 2**63,
@@ -26,7 +26,7 @@ def bytes_of_layout(dtype: DType, offset: int, size: Ints, stride: Ints) -> int:
 
 
 def check_layout(storage: UntypedStorage, dtype: DType, offset: int, size: Ints, stride: Ints) -> None:
-    """Raise RuntimeError for what is no layout, or leaves a storage."""
+    """Raise RuntimeError if a layout is invalid or exceeds a storage."""
     needed = bytes_of_layout(dtype, offset, size, stride)
     check(needed <= storage.nbytes(),
           lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
@@ -35,10 +35,10 @@ def check_layout(storage: UntypedStorage, dtype: DType, offset: int, size: Ints,
 
 
 def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
-    """This layout in a storage, which grows if it is too small for that.
+    """Give the tensor a layout in a storage, growing the storage if necessary.
 
     Raises:
-        RuntimeError: if it is no layout, the storage is on another device, or it would have to grow and cannot.
+        RuntimeError: if the layout is invalid, the storage is on another device, or it would have to grow and cannot.
     """
     storage = source.untyped()
     check(source is storage or source.dtype is self._dtype,
@@ -53,17 +53,17 @@ def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Int
         storage.resize_(needed)
     self.untyped_storage()
     self._set_layout(storage, size, stride, storage_offset)
-    self._accumulator = None  # the graph knows another tensor
+    self._accumulator = None  # the old gradient accumulator belongs to the old tensor
     return self
 
 
 def set_storage(self: Tensor, source: Any) -> Tensor:
-    """All of a storage, as a vector."""
+    """Give the tensor all of a storage, as a vector."""
     return set_storage_offset(self, source, 0, (source.untyped().nbytes() // self._dtype.itemsize,))
 
 
 def set_tensor_offset(self: Tensor, source: Tensor, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
-    """This layout in another tensor's storage."""
+    """Give the tensor a layout in another tensor's storage."""
     check(source._dtype is self._dtype,
           lambda: f"Could not set tensor of type {CPP_NAMES[source._dtype.name]} to a tensor of type "
                   f"{CPP_NAMES[self._dtype.name]}")
@@ -71,12 +71,12 @@ def set_tensor_offset(self: Tensor, source: Tensor, storage_offset: int, size: I
 
 
 def set_tensor(self: Tensor, source: Tensor) -> Tensor:
-    """Another tensor's storage and layout."""
+    """Give the tensor another tensor's storage and layout."""
     return set_tensor_offset(self, source, source._offset, tuple(source.shape), source._strides())
 
 
 def set_(self: Tensor) -> Tensor:
-    """No elements."""
+    """Give the tensor an empty storage."""
     return set_storage_offset(self, UntypedStorage(0, device=self._device), 0, (0,))
 
 

@@ -1,4 +1,4 @@
-"""Layouts of views that see a part of the elements: slices, diagonals, windows, and the pieces of a split."""
+"""Layouts of views of a part of the elements: slices, diagonals, windows, and the pieces of a split."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from .layouts import Layout
 
 
 def replaced(values: Ints, at: int, value: int) -> Ints:
-    """A tuple with one item replaced."""
+    """Return a tuple with one item replaced."""
     return (*values[:at], value, *values[at + 1:])
 
 
 def select(self: Tensor, dim: int, index: int) -> Layout:
-    """``torch.select``: one index of a dimension, which goes. Raises IndexError if one of them is out of range."""
+    """Select an index and drop the dimension (``torch.select``). Raises IndexError if either is out of range."""
     shape, stride = tuple(self.shape), self._strides()
     check(shape, "select() cannot be applied to a 0-dim tensor.", IndexError)
     dim = wrap_dim(dim, len(shape))
@@ -29,7 +29,7 @@ def select(self: Tensor, dim: int, index: int) -> Layout:
 
 
 def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Layout:
-    """ATen's ``slice``: a range of a dimension; bounds out of range are cut off as Python's are.
+    """Slice a dimension, clamping the bounds as Python does (ATen's ``slice``).
 
     Raises:
         IndexError: for a tensor without dimensions.
@@ -45,7 +45,8 @@ def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None
 
 
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Layout:
-    """``torch.diagonal``: two dimensions become one, the last. Raises RuntimeError if the two are the same."""
+    """Replace two dimensions by their diagonal, put last (``torch.diagonal``). Raises RuntimeError if they are equal.
+    """
     shape, stride = self.shape, self._strides()
     first, second = wrap_dim(dim1, len(shape)), wrap_dim(dim2, len(shape))
     check(first != second, lambda: f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -59,7 +60,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Lay
 
 
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Layout:
-    """``Tensor.unfold``: windows over a dimension, whose elements go to a new last dimension.
+    """Slide a window over a dimension and put its elements into a new last one (``Tensor.unfold``).
 
     Raises:
         RuntimeError: if the window is longer than the dimension, or the step is not positive.
@@ -77,14 +78,14 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Layout:
 
 
 def unbind(self: Tensor, dim: int = 0) -> list[Layout]:
-    """``torch.unbind``: every index of a dimension. Raises IndexError for a tensor without dimensions."""
+    """Select every index of a dimension (``torch.unbind``). Raises IndexError for a tensor without dimensions."""
     dim = wrap_dim(dim, self.dim())
     check(self.dim(), f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     return [select(self, dim, i) for i in range(self.shape[dim])]
 
 
 def split_with_sizes(self: Tensor, split_sizes: Ints, dim: int = 0) -> list[Layout]:
-    """``torch.split_with_sizes``: consecutive pieces. Raises RuntimeError for negative sizes or another sum."""
+    """Split into pieces of given sizes (``torch.split_with_sizes``). Raises RuntimeError unless they add up."""
     check(self.dim(), "split expects at least a 1-dimensional tensor")
     given, dim = dim, wrap_dim(dim, self.dim())
     check(all(n >= 0 for n in split_sizes), lambda: "split_with_sizes expects split_sizes have only non-negative "
@@ -100,7 +101,7 @@ def split_with_sizes(self: Tensor, split_sizes: Ints, dim: int = 0) -> list[Layo
 
 
 def split(self: Tensor, split_size: int, dim: int = 0) -> list[Layout]:
-    """``torch.split``: pieces of one size; the last may be smaller.
+    """Split into pieces of one size; the last may be smaller (``torch.split``).
 
     Raises:
         RuntimeError: if the size is negative, or 0 where the dimension is not.

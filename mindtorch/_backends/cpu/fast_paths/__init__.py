@@ -1,13 +1,12 @@
-"""Fast paths: what runs in place of a general kernel where nothing is left to check. They stand in a module per family.
+"""Fast paths: kernels for calls that need no checks, a module per family.
 
-The dispatcher takes an operator's fast path if the tensors in the call are CPU tensors, contiguous, and no key but the
-backend's is set: nothing is recorded, pending or observed. (Those in the table ``ANY_STRIDES`` take any strides.)
+The dispatcher takes an operator's fast path if all tensors of the call are contiguous CPU tensors with no key but the
+backend's: nothing is recorded, pending or observed. (Fast paths in ``ANY_STRIDES`` take any strides.)
 
-What a fast path skips is the meta kernel: promotion, broadcasting, strides and PyTorch's checks. That is safe because
-it computes only where the inputs leave nothing to decide (one dtype, which NumPy keeps; a contiguous result of its own
-memory) and hands everything else, bad arguments included, to the general kernel, which decides and explains; so it does
-with empty results, where their strides may be odd. Most pointwise operators have none here: ``pointwise`` makes theirs
-from their rows.
+A fast path skips the meta kernel: promotion, broadcasting, strides and PyTorch's checks. That is safe because it only
+computes if the inputs leave nothing to decide: one dtype, which NumPy keeps, and a contiguous result that owns its
+memory. Every other call, with bad arguments or an empty result of odd strides, is left to the general kernel, which
+decides and explains. Most pointwise operators have none here: ``pointwise`` derives theirs from their rows.
 """
 from __future__ import annotations
 
@@ -26,24 +25,22 @@ from ...common.quiet import silent
 
 Row = Callable[..., Any]
 ndarray = np.ndarray
-#: What NumPy raises for what it cannot do.
+#: NumPy's errors for calls it cannot compute.
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
-PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does, and which BLAS multiplies
-FEW = 1 << 6  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
-LARGEST = 3e38  #: what float32 surely holds
+PLAIN = {float32, float64}  #: dtypes in which NumPy agrees with PyTorch and BLAS multiplies
+FEW = 1 << 6  #: up to this many elements, Python numbers beat several NumPy calls
+LARGEST = 3e38  #: surely representable in float32
 
-#: By operator name: a function that takes the general kernel and returns the fast path, for contiguous tensors.
+#: By operator name: a function from the general kernel to the fast path for contiguous tensors.
 FAST_PATHS = FamilyTable(registry)
-#: The same for tensors of any strides. Where there is one, the other takes it for the general kernel.
+#: By operator name: a function from the general kernel to one for any strides, which a fast path may wrap.
 ANY_STRIDES = FamilyTable(registry)
 for _table in (FAST_PATHS, ANY_STRIDES):
     _table.written_in(__name__, __path__)
 
 
 def with_fast_path(op: Operator, general: Row) -> tuple[Row, Row | None]:
-    """What runs an operator, given its general kernel: on tensors of any strides, and on contiguous ones if there is a
-    fast path.
-    """
+    """Return an operator's kernel for any strides, and its fast path for contiguous tensors or None."""
     of_any, of_contiguous = ANY_STRIDES.get(op.name), FAST_PATHS.get(op.name)
     if of_any is not None:
         general = of_any(general)
@@ -53,11 +50,11 @@ def with_fast_path(op: Operator, general: Row) -> tuple[Row, Row | None]:
 
 
 def fast_path(compute: Row) -> Callable[[Row], Row]:
-    """A function that takes an operator's general kernel and returns its fast path, given what that computes.
+    """Build a fast path from ``compute``, as a function of the general kernel.
 
-    ``compute(*args)`` returns an array for a tensor of the first argument's dtype, or the operator's result, or None
-    for a call that it leaves to the general kernel; so it does by an error of NumPy's. The general kernel runs outside
-    of the ``try``, since its errors have nothing to do with NumPy's.
+    ``compute(*args)`` returns an array (a tensor of the first argument's dtype), the operator's result, or None to
+    leave the call to the general kernel. An error of NumPy's does so, too. The general kernel runs outside the ``try``,
+    since its own errors must be raised.
     """
 
     def make(general: Row) -> Row:

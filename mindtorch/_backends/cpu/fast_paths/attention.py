@@ -13,7 +13,7 @@ from . import FAST_PATHS, PLAIN, fast_path
 @fast_path
 def attention(query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causal: bool = False, attn_mask: Any = None,
               scale: Any = None) -> Any:
-    """The attention of as many heads as there are of keys, without a mask."""
+    """Compute attention without a mask, with as many query heads as key heads."""
     array, dtype = query._array, query._dtype
     if (attn_mask is not None or dropout_p or dtype not in PLAIN or key._dtype is not dtype or value._dtype is not dtype
             or array.ndim != 4 or not 0 < array.size <= SMALL or key._array.shape != array.shape

@@ -1,4 +1,4 @@
-"""Fast paths of choosing between elements."""
+"""Fast paths of selection between elements."""
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +14,7 @@ from . import FAST_PATHS, LARGEST, PLAIN, fast_path, ndarray
 
 @fast_path
 def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
-    """``masked_fill`` of real floating point numbers by a number."""
+    """Run ``masked_fill`` on real floating point numbers with a number."""
     dtype = self._dtype
     if (dtype not in PLAIN or mask._dtype is not bool_ or value.__class__ not in (int, float)
             or (not -LARGEST < value < LARGEST and value - value == 0)):
@@ -24,7 +24,7 @@ def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
 
 @fast_path
 def masked_fill_(self: Any, mask: Any, value: Any) -> Any:
-    """Write a number into real floating point numbers where a mask of that shape holds."""
+    """Write a number into real floating point numbers where a mask of the same shape is set."""
     array, where, storage = self._array, mask._array, self._storage
     if (self._dtype not in PLAIN or mask._dtype is not bool_ or value.__class__ not in (int, float)
             or not -LARGEST < value < LARGEST or where.shape != array.shape
@@ -36,7 +36,7 @@ def masked_fill_(self: Any, mask: Any, value: Any) -> Any:
 
 @fast_path
 def where(condition: Any, self: Any, other: Any) -> Any:
-    """``where`` of real floating point numbers of one dtype."""
+    """Run ``where`` on real floating point numbers of one dtype."""
     if self.__class__ not in TENSOR_TYPES or other.__class__ not in TENSOR_TYPES:
         return None
     dtype = self._dtype

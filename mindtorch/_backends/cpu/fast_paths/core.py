@@ -13,15 +13,15 @@ from ...common.half import FEW as SMALL
 from ...common.quiet import quietly
 from . import FAST_PATHS, REFUSALS, Row, fast_path, ndarray
 
-#: The dtypes that NumPy converts to each other as C does, and the devices that are the host.
+#: CONVERTED: dtypes between which NumPy converts as C does. HERE: devices that mean the host.
 CONVERTED, HERE = {bool_, uint8, int8, int16, int32, int64, float16, float32, float64}, (None, CPU)
-#: The formats in which the copy of a contiguous tensor is contiguous.
+#: The formats in which a copy of a contiguous tensor is contiguous.
 AS_IT_IS = {None, contiguous_format, preserve_format, "contiguous_format", "preserve_format"}
 
 
 @fast_path
 def clone(self: Any, memory_format: Any = None) -> ndarray | None:
-    """A copy in the same layout."""
+    """Copy a tensor in its layout."""
     if memory_format not in AS_IT_IS:
         return None
     array = allocate(self._array.shape, self._dtype.np)
@@ -30,7 +30,7 @@ def clone(self: Any, memory_format: Any = None) -> ndarray | None:
 
 
 def copy_(general: Row) -> Row:
-    """Write values of the same shape that lie elsewhere; few of them may be of another dtype of NumPy's own."""
+    """Copy values of the same shape from another storage; small tensors may differ in dtype, among NumPy's own."""
 
     def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
         target, source, storage = self._array, src._array, src._storage
@@ -52,7 +52,7 @@ def copy_(general: Row) -> Row:
 @fast_path
 def _to_copy(self: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
              memory_format: Any = None) -> Any:
-    """The numbers of a small tensor in another dtype of NumPy's own."""
+    """Convert a small tensor between NumPy's own dtypes."""
     array = self._array
     if (dtype not in CONVERTED or self._dtype not in CONVERTED or device not in HERE or memory_format not in AS_IT_IS
             or array.size >= SMALL):

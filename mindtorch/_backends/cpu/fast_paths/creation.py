@@ -17,9 +17,7 @@ ON_HOST = None, CPU
 
 
 def as_before(general: Row) -> Row:
-    """A factory whose few numbers follow from its arguments, and the default dtype, alone: a copy of what it made of
-    the same ones before.
-    """
+    """Cache the small results of a factory that depend only on its arguments and the default dtype; return copies."""
     plans = Plans(1 << 6)
 
     def fast(*args: Any) -> Any:
@@ -40,7 +38,7 @@ def as_before(general: Row) -> Row:
 
 def arange(start: Any, end: Any, dtype: Any = None, layout: Any = None, device: Any = None,
            pin_memory: Any = None) -> Tensor | None:
-    """Integers, one after the other."""
+    """Return consecutive integers."""
     if start.__class__ is not int or end.__class__ is not int or start > end or (
             dtype is not None and dtype is not int64):
         return None

@@ -1,4 +1,4 @@
-"""Fast paths of embeddings and of what stands for them."""
+"""Fast paths of embeddings and one-hot encodings."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +16,7 @@ lowest: Any = np.minimum.reduce
 
 @fast_path
 def embedding(self: Any, indices: Any, *settings: Any) -> ndarray | None:
-    """The rows at int64 indices."""
+    """Select the rows at int64 indices."""
     rows, at = self._array, indices._array
     if indices._dtype is not int64 or rows.ndim != 2 or not at.size or lowest(at, None) < 0:
         return None

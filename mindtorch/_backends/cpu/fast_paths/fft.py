@@ -13,7 +13,7 @@ from . import FAST_PATHS, PLAIN, Row, ndarray
 
 
 def transform(compute: Callable[..., ndarray], of_real: bool, of_complex: bool) -> Callable[[Row], Row]:
-    """A Fourier transform of the last dimension."""
+    """Build the fast path of a Fourier transform over the last dimension."""
 
     def run(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor | None:
         array, dtype = self._array, self._dtype

@@ -1,4 +1,4 @@
-"""Fast paths of what is done to each of a list of tensors."""
+"""Fast paths of operators on each tensor of a list."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +9,7 @@ from . import FAST_PATHS, PLAIN, Row
 
 
 def count(general: Row) -> Row:
-    """Add a number to floating point tensors, as optimizers count their steps."""
+    """Add a number to floating point tensors, as optimizers do to count steps."""
     kernel = CPU_KERNELS["_foreach_add_.Scalar"]
 
     def fast(self: Any, scalar: Any) -> Any:

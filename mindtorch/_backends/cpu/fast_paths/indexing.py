@@ -1,4 +1,4 @@
-"""Fast paths of indexing: what is read and written at int64 indices."""
+"""Fast paths of indexing with int64 indices."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ lowest, highest = np.minimum.reduce, np.maximum.reduce  # type: Any, Any
 
 
 def shares(self: Any, *others: Any) -> bool:
-    """Whether a tensor that is written to may share memory with others."""
+    """Return True if the target of a write may share memory with other tensors."""
     storage = self._storage
     for other in others:  # noqa: SIM110 (a generator takes thrice as long)
         if other is self or (storage is not None and other._storage is storage):
@@ -27,7 +27,7 @@ def shares(self: Any, *others: Any) -> bool:
 
 
 def key_of(self: Any, indices: Any) -> Any:
-    """NumPy's key for int64 indices of the first dimensions, which is one of them alone or a tuple; None for others."""
+    """Return NumPy's index for int64 indices of the leading dimensions, an array or a tuple of arrays; else None."""
     if len(indices) == 1:
         at = indices[0]
         return at._array if at is not None and at._dtype is int64 and not shares(self, at) else None
@@ -42,13 +42,13 @@ def key_of(self: Any, indices: Any) -> Any:
 
 @fast_path
 def index(self: Any, indices: Any) -> ndarray | None:
-    """The elements at int64 indices of the first dimensions, at one mask, or at indices of one dimension."""
+    """Select with int64 indices of the leading dimensions, one mask, or indices of one dimension."""
     key, last = key_of(self, indices), indices[-1]
     if key.__class__ is ndarray:
         array = rows_at(self._array, key)
     elif key is not None:
         array = self._array[key]
-    elif last is not None and last._array is None:  # it is on another device
+    elif last is not None and last._array is None:  # on another device
         return None
     elif len(indices) == 1 and last is not None and last._dtype is bool_ and last._array.ndim:
         array = where_true(self._array, last._array)
@@ -61,13 +61,11 @@ def index(self: Any, indices: Any) -> ndarray | None:
 
 @fast_path
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """Write a number, or as many rows as there are indices, at int64 indices of the first dimensions; or a number at
-    one mask.
-    """
+    """Write a number or matching rows at int64 indices of the leading dimensions, or a number at one mask."""
     if accumulate or values._dtype is not self._dtype or shares(self, values):
         return None
     key, array, given = key_of(self, indices), self._array, values._array
-    if given is None:  # it is on another device
+    if given is None:  # on another device
         return None
     if key is None:
         mask = indices[0]
@@ -87,7 +85,7 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
 
 @fast_path
 def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
-    """The elements at int64 indices that are in range."""
+    """Select elements at valid int64 indices."""
     array, at = self._array, index._array
     if index._dtype is not int64 or at.ndim != 1 or not at.size or not array.ndim or at.min() < 0:
         return None
@@ -97,24 +95,24 @@ def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
 
 @fast_path
 def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> ndarray | None:
-    """The elements at few int64 indices along a dimension."""
+    """Select few elements at int64 indices along a dimension."""
     places = flat_places(self._array, dim, index._array) if index._dtype is int64 else None
     return None if places is None else self._array.take(places)
 
 
 @fast_path
 def take(self: Any, index: Any) -> ndarray | None:
-    """The elements at flat indices, which NumPy counts from the end as well."""
+    """Select elements at flat int64 indices; NumPy counts negative ones from the end as well."""
     return np.asarray(self._array.take(index._array)) if index._dtype is int64 else None
 
 
 def add_at(array: ndarray, places: ndarray, values: Any) -> None:
-    """Add values at indices. Nothing is raised once something is written."""
+    """Add values at indices. Errors are raised before anything is written."""
     quietly(np.add.at, array, places, values)
 
 
 def scatter_into(write: Callable[[ndarray, ndarray, Any], Any], takes: frozenset[DType] | set[DType]) -> Row:
-    """``scatter_`` and its like: write few values, or a number, at int64 indices along a dimension."""
+    """Build the fast path of ``scatter_`` and the like: write few values, or a number, at int64 indices."""
 
     def run(self: Any, dim: int, index: Any, source: Any, *rest: Any) -> Any:
         array, dtype = self._array, self._dtype
@@ -125,7 +123,7 @@ def scatter_into(write: Callable[[ndarray, ndarray, Any], Any], takes: frozenset
             shape = index._array.shape
             if source._dtype is not dtype or shares(self, index, source):
                 return None
-            if values.shape != shape:  # of a larger one, the first elements
+            if values.shape != shape:  # of a larger source, the first elements count
                 values = values[tuple([slice(size) for size in shape])]
                 if values.shape != shape:
                     return None
@@ -157,7 +155,7 @@ def index_add_(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> 
 
 @fast_path
 def fill_(self: Any, value: Any) -> Any:
-    """Write a number everywhere."""
+    """Fill with a number."""
     array = self._array
     if self._dtype not in PLAIN or value.__class__ not in (int, float) or not -LARGEST < value < LARGEST:
         return None
@@ -167,7 +165,7 @@ def fill_(self: Any, value: Any) -> Any:
 
 @fast_path
 def zero_(self: Any) -> Any:
-    """Write zeros everywhere."""
+    """Fill with zeros."""
     fill(self._array, 0)
     return self
 

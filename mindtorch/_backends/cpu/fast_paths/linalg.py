@@ -1,4 +1,4 @@
-"""Fast paths of products of matrices."""
+"""Fast paths of matrix products."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,16 +15,16 @@ matmul: Any = np.matmul
 
 @fast_path
 def mm(self: Any, mat2: Any) -> ndarray | None:
-    """A product of matrices of any strides, which NumPy hands to BLAS as they are."""
+    """Multiply matrices of any strides, which NumPy passes to BLAS uncopied."""
     left, right, dtype = self._array, mat2._array, self._dtype
     if dtype not in PLAIN or mat2._dtype is not dtype or left.ndim != 2 or right.ndim != 2:
         return None
-    return left.dot(right)  # which for few elements takes a third of the time of NumPy's ``matmul``
+    return left.dot(right)  # for few elements, in a third of the time of ``matmul``
 
 
 @fast_path
 def bmm(self: Any, mat2: Any) -> ndarray | None:
-    """Products of as many matrices, of any strides; NumPy compares their sizes."""
+    """Multiply batches of matrices of any strides; NumPy compares their sizes."""
     left, right, dtype = self._array, mat2._array, self._dtype
     if (dtype not in PLAIN or mat2._dtype is not dtype or left.ndim != 3 or right.ndim != 3
             or len(left) != len(right)):
@@ -34,7 +34,7 @@ def bmm(self: Any, mat2: Any) -> ndarray | None:
 
 @fast_path
 def baddbmm(self: Any, batch1: Any, batch2: Any, *factors: Any) -> ndarray | None:
-    """The same products, and what is added to each."""
+    """Multiply batches of matrices and add a tensor of the result's shape."""
     left, right, added, dtype = batch1._array, batch2._array, self._array, self._dtype
     if (factors or dtype not in PLAIN or batch1._dtype is not dtype or batch2._dtype is not dtype or left.ndim != 3
             or right.ndim != 3 or len(left) != len(right) or added.shape != (*left.shape[:2], right.shape[2])):
@@ -45,10 +45,10 @@ def baddbmm(self: Any, batch1: Any, batch2: Any, *factors: Any) -> ndarray | Non
 
 
 def affine(left: ndarray, right: ndarray, bias: ndarray) -> ndarray:
-    """A product of matrices of any strides, and a bias for each column.
+    """Multiply matrices of any strides and add a bias to each column.
 
-    What ``linear`` asks for, a few rows times a larger matrix transposed, OpenBLAS computes up to 1.5 times as fast in
-    float32 the other way round, with the matrix as it lies in memory; adding the bias then puts the result in order.
+    For a few rows times a larger transposed matrix, as in ``linear``, OpenBLAS is up to 1.5 times as fast in float32 on
+    the transposed product, with the matrix as it lies in memory. Adding the bias then restores the order.
     """
     rows, depth = left.shape
     if 16 <= rows <= 32 and depth >= 64 <= right.shape[1] and right.strides[0] == 4:  # of float32
@@ -59,7 +59,7 @@ def affine(left: ndarray, right: ndarray, bias: ndarray) -> ndarray:
 
 @fast_path
 def addmm(self: Any, mat1: Any, mat2: Any, *factors: Any) -> ndarray | None:
-    """A product of matrices, as in ``mm``, and a bias for each column."""
+    """Multiply matrices, as in ``mm``, and add a bias to each column."""
     left, right, dtype = mat1._array, mat2._array, self._dtype
     if (factors or dtype not in PLAIN or mat1._dtype is not dtype or mat2._dtype is not dtype
             or left.ndim != 2 or right.ndim != 2 or self._array.ndim != 1):
@@ -68,7 +68,7 @@ def addmm(self: Any, mat1: Any, mat2: Any, *factors: Any) -> ndarray | None:
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> ndarray | None:
-    """The same for the transposed of a weight."""
+    """Multiply by a transposed weight and add a bias, as in ``addmm``."""
     left, right, dtype = input._array, weight._array, input._dtype
     if (dtype not in PLAIN or weight._dtype is not dtype or left.ndim != 2 or right.ndim != 2
             or left.shape[1] != right.shape[1]):
@@ -79,7 +79,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> ndarray | None:
 
 
 def with_vector(span: int) -> Callable[[Row], Row]:
-    """A product of a vector, or a matrix, and a vector."""
+    """Build the fast path of a product of a vector (``span`` 1) or matrix (2) with a vector."""
 
     def run(self: Any, other: Any) -> ndarray | None:
         left, right, dtype = self._array, other._array, self._dtype
@@ -91,7 +91,7 @@ def with_vector(span: int) -> Callable[[Row], Row]:
 
 
 def product(self: Any, other: Any) -> ndarray | None:
-    """``matmul`` where one product of matrices, or with a vector, is all of it, or one of as many matrices."""
+    """Run ``matmul`` if it is one product with a matrix or vector, or a batched product without broadcasting."""
     left, right, dtype = self._array, other._array, self._dtype
     span = right.ndim
     if dtype not in PLAIN or other._dtype is not dtype or not left.ndim or not right.size or not left.size:
@@ -103,7 +103,7 @@ def product(self: Any, other: Any) -> ndarray | None:
 
 
 def inner(self: Any, other: Any) -> ndarray | None:
-    """Products over the last dimensions."""
+    """Multiply over the last dimensions."""
     left, right, dtype = self._array, other._array, self._dtype
     if (dtype not in PLAIN or other._dtype is not dtype or not left.ndim or not right.ndim or not left.size
             or left.shape[-1] != right.shape[-1]):
@@ -114,7 +114,7 @@ def inner(self: Any, other: Any) -> ndarray | None:
 
 
 def tensordot(self: Any, other: Any, dims_self: Any, dims_other: Any) -> ndarray | None:
-    """Products over the last dimensions of the one and the first of the other, in order."""
+    """Multiply over the last dimensions of one and the first of the other, in order."""
     left, right, dtype, count = self._array, other._array, self._dtype, len(dims_self)
     kept = left.ndim - count
     if (dtype not in PLAIN or other._dtype is not dtype or dims_self != tuple(range(kept, left.ndim))

@@ -10,12 +10,12 @@ from ...._tensor import from_array
 from . import FAST_PATHS, LARGEST, PLAIN, fast_path, ndarray
 
 lowest, add, arange = np.minimum.reduce, np.add.reduce, np.arange  # type: Any, Any, Any
-FEW = 16  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
+FEW = 16  #: up to this many elements, Python numbers beat several NumPy calls
 
 
 @fast_path
 def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
-    """The mean, or the sum, over a batch without weights, if no class is ignored. NumPy finds what is out of range."""
+    """Compute the unweighted mean or sum over a batch with no ignored class. NumPy finds indices that are too large."""
     logs, chosen, dtype = self._array, target._array, self._dtype
     if (weight is not None or not reduction or dtype not in PLAIN or target._dtype is not int64 or logs.ndim != 2
             or chosen.shape != logs.shape[:1] or not chosen.size):
@@ -26,7 +26,7 @@ def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: 
     if logs.size <= FEW:
         classes = chosen.tolist()
         picked = [line[i] for line, i in zip(logs.tolist(), classes, strict=True)]
-        if min(classes) < 0 or not sum(map(abs, picked)) < LARGEST:  # above, a sum on the way may overflow
+        if min(classes) < 0 or not sum(map(abs, picked)) < LARGEST:  # otherwise a partial sum may overflow
             return None
         total = sum(picked)
     elif lowest(chosen) < 0:
@@ -40,7 +40,7 @@ def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: 
 @fast_path
 def nll_loss_backward(grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignored: int,
                       total_weight: Any) -> ndarray | None:
-    """The gradient in the same case: all classes were counted in ``total_weight``."""
+    """Compute the gradient of the same mean; ``total_weight`` shows that no class was ignored."""
     chosen, shape, dtype = target._array, self._array.shape, self._dtype
     count = len(chosen) if chosen.ndim else 0
     if (weight is not None or reduction != 1 or dtype not in PLAIN or grad_output._dtype is not dtype

@@ -12,8 +12,10 @@ from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 
 def normalised(row: Callable[..., Any], fits: Callable[..., Any]) -> Callable[[Row], Row]:
-    """A normalisation of a few elements, by its row; ``fits`` says of what shape the parameters have to be, None if the
-    input is left to the general kernel. What is in channels-last order as well is left to it, too.
+    """Build the fast path of a normalisation of few elements from its row.
+
+    ``fits`` returns the shape that the parameters must have, or None for the general kernel. Inputs that are
+    channels-last as well as contiguous are left to the general kernel.
     """
 
     def run(self: Any, *args: Any) -> Any:
@@ -37,17 +39,17 @@ def normalised(row: Callable[..., Any], fits: Callable[..., Any]) -> Callable[[R
 
 
 def of_rows(x: ndarray, shape: Any, *args: Any) -> Any:
-    """The last dimensions, if they have these sizes."""
+    """Return the normalised shape if it matches the last dimensions."""
     return shape if shape and x.shape[-len(shape):] == shape else None
 
 
 def of_groups(x: ndarray, weight: Any, bias: Any, n: int, c: int, hxw: int, group: int, eps: float) -> Any:
-    """The channels, if they are in groups of as many."""
+    """Return the parameters' shape if the channels divide into groups."""
     return (c,) if group > 0 and not c % group and x.size == n * c * hxw else None
 
 
 def of_channels(x: ndarray, weight: Any, bias: Any, mean: Any, var: Any, training: bool, *settings: Any) -> Any:
-    """The channels, without moments that are written to."""
+    """Return the parameters' shape unless running statistics must be updated."""
     given = mean is not None, var is not None
     fits = not any(given) if training else all(given)
     return x.shape[1:2] if fits and x.ndim > 1 else None

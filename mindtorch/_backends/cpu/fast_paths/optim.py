@@ -10,13 +10,14 @@ from . import FAST_PATHS, Row
 
 
 def on_lists(name: str, count: int) -> Callable[[Row], Row]:
-    """An optimizer's step, whose first ``count`` arguments are lists of tensors, some of them perhaps empty, and the
-    others settings, of which the last two are tensors where they are given. Its kernel writes, so that nothing may be
-    done a second time: an error is raised as it is.
+    """Build the fast path of a fused optimizer step.
+
+    The first ``count`` arguments are lists of tensors, which may be empty; the others are settings, the last two
+    optional tensors. The kernel writes in place, so errors are raised, not retried.
     """
 
     def make(general: Row) -> Row:
-        kernel, shaped = CPU_KERNELS[name], count if name == "_fused_sgd_" else count - 1  # the last has steps
+        kernel, shaped = CPU_KERNELS[name], count if name == "_fused_sgd_" else count - 1  # the last list holds steps
 
         def fast(*args: Any) -> Any:
             lists = [[tensor._array for tensor in tensors] for tensors in args[:count]]

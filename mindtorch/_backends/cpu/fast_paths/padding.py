@@ -1,4 +1,4 @@
-"""The fast path of padding by a number."""
+"""The fast path of constant padding."""
 from __future__ import annotations
 
 from math import isfinite
@@ -14,7 +14,7 @@ from . import FAST_PATHS, LARGEST, PLAIN, Row
 
 
 def padding(general: Row) -> Row:
-    """``constant_pad_nd`` of small floating point tensors, which keeps where they lie in the results."""
+    """Run ``constant_pad_nd`` on small floating point tensors, caching where the input lies in the result."""
     plans = Plans(1 << 6)
 
     def fast(self: Any, pad: Ints, value: Any = 0) -> Any:
@@ -40,7 +40,7 @@ def padding(general: Row) -> Row:
 
 
 def middle(shape: Ints, pad: Ints) -> tuple[Any, ...]:
-    """The key of the place that a tensor takes when it is padded."""
+    """Return the index of the input within the padded result."""
     before = [0] * (len(shape) - len(pad) // 2) + [*pad[-2::-2]]
     return tuple([slice(n, n + size) for n, size in zip(before, shape, strict=True)])
 

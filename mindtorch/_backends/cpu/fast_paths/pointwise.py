@@ -1,4 +1,4 @@
-"""Fast paths of pointwise operators that need one of their own; those of all others are made in ``kernels``."""
+"""Fast paths of pointwise operators that need their own; ``kernels`` derives all others."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 @fast_path
 def lerp(self: Any, end: Any, weight: Any) -> ndarray | None:
-    """``lerp`` of real numbers of one dtype by a number."""
+    """Interpolate real tensors of one dtype by a number."""
     if self._dtype not in PLAIN or end._dtype is not self._dtype or weight.__class__ not in (float, int):
         return None
     array = np.asarray(pointwise.lerp(self._array, end._array, weight))
@@ -21,7 +21,7 @@ def lerp(self: Any, end: Any, weight: Any) -> ndarray | None:
 
 
 def of_parts(name: str) -> Callable[[Row], Row]:
-    """Complex numbers of two tensors of one shape."""
+    """Build the fast path that makes complex numbers from two tensors of one shape."""
 
     def make(general: Row) -> Row:
         row = CPU_KERNELS[name]

@@ -1,4 +1,4 @@
-"""Fast paths of pooling small tensors: plans, as ``kept`` has them, of one window for all tensors of a shape."""
+"""Fast paths of pooling small tensors, by plans with one window for all tensors of a shape."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from . import FAST_PATHS
 
 
 def maxima(take: Callable[[Ints, Window], Any], dims: int) -> Callable[..., Any]:
-    """A plan of maxima: what takes them, given the sizes of all but the last dimensions and the window over those."""
+    """Build a plan of maxima: ``take`` receives the leading sizes and the window over the last dimensions."""
 
     def plan(shape: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
              ceil_mode: bool = False) -> Any:
@@ -27,7 +27,7 @@ def maxima(take: Callable[[Ints, Window], Any], dims: int) -> Callable[..., Any]
 
 
 def highest(outer: Ints, window: Window) -> Callable[[Array], Array]:
-    """What takes the maxima alone, one position in the window after the other."""
+    """Return a function that takes maxima, one window offset after the other."""
     first, *others = window.keys()
 
     def work(x: Array) -> Array:
@@ -43,14 +43,14 @@ def highest(outer: Ints, window: Window) -> Callable[[Array], Array]:
 
 
 def highest_with_places(outer: Ints, window: Window) -> Callable[[Array], tuple[Array, Array] | None] | None:
-    """What takes the maxima and their places: all elements of a window beside each other, where one that is only
-    padding is its first element once more.
+    """Return a function that takes maxima and their indices, with the elements of each window side by side. Padding is
+    replaced by the window's first element.
     """
     return by_table(outer, window.size, window.out, window.parts(numbered(window.size), -1))
 
 
 def by_table(outer: Ints, size: Ints, out: Ints, positions: list[Array]) -> Any:
-    """The same, given the numbers of the elements at each position in the windows; -1 where they are padding."""
+    """Return a function that takes maxima and indices, given element numbers by window offset (-1 for padding)."""
     table = np.stack([part.ravel() for part in positions], 1)
     width, lines, shape = table.shape[1], prod(outer) * len(table), (*outer, *out)
     if (table.max(1) < 0).any() or lines * width > MOST:
@@ -65,7 +65,7 @@ def by_table(outer: Ints, size: Ints, out: Ints, positions: list[Array]) -> Any:
         at = elements.reshape(lines, width).argmax(1)
         at += starts
         values = elements.take(at)
-        if np.isnan(values.sum()):  # of which the last one counts
+        if np.isnan(values.sum()):  # the last NaN counts
             return None
         return values.reshape(shape), places.take(at).reshape(shape)
 
@@ -73,7 +73,7 @@ def by_table(outer: Ints, size: Ints, out: Ints, positions: list[Array]) -> Any:
 
 
 def maxima_of_regions(dims: int) -> Callable[..., Any]:
-    """A plan of the maxima of regions, as even as they can be."""
+    """Build a plan of maxima over regions as even as possible (adaptive pooling)."""
 
     def plan(shape: Ints, output_size: Ints) -> Any:
         size = shape[-dims:]
@@ -84,7 +84,7 @@ def maxima_of_regions(dims: int) -> Callable[..., Any]:
 
 
 def averaging(dims: int) -> Callable[..., Any]:
-    """What takes the means of small arrays of one shape."""
+    """Build a plan of means over windows of small arrays."""
 
     def plan(shape: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
              count_include_pad: bool = True, divisor_override: int | None = None) -> Callable[[Array], Array]:

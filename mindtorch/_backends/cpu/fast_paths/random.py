@@ -1,6 +1,6 @@
 """Fast paths of drawing a few random numbers.
 
-What is drawn must not be drawn a second time: an error is raised as it is.
+Errors are raised, not retried: a retry would draw again.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import FAST_PATHS, FEW, PLAIN, Row, ndarray
 
 
 def filling(sample: Callable[..., ndarray], *defaults: Any) -> Callable[[Row], Row]:
-    """An operator that draws a few numbers into a tensor; ``defaults`` are those of its parameters."""
+    """Build the fast path that fills a small tensor with random numbers; ``defaults`` are its parameters' defaults."""
     most = len(defaults)
 
     def make(general: Row) -> Row:
@@ -41,7 +41,7 @@ def filling(sample: Callable[..., ndarray], *defaults: Any) -> Callable[[Row], R
 
 
 def bernoulli(general: Row) -> Row:
-    """Zeros and ones, by a few probabilities."""
+    """Draw zeros and ones with a few probabilities."""
 
     def fast(self: Any, generator: Any = None) -> Any:
         array, dtype = self._array, self._dtype
@@ -58,12 +58,12 @@ def bernoulli(general: Row) -> Row:
 
 
 def positive(size: Ints) -> int:
-    """The number of elements; 0 if a size is none."""
+    """Return the number of elements, or 0 if a size is not positive."""
     return prod(size) if min(size, default=1) > 0 else 0
 
 
 def numbers(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:
-    """A few random numbers of two parameters, from the default generator."""
+    """Build the fast path that draws a few numbers with two parameters from the default generator."""
 
     def draw(size: Ints, dtype: Any = None, layout: Any = None, device: Any = None,
              pin_memory: Any = None) -> Tensor | None:
@@ -77,7 +77,7 @@ def numbers(sample: Callable[..., ndarray], first: float, second: float) -> Call
 
 
 def numbers_like(sample: Callable[..., ndarray], first: float, second: float) -> Callable[[Row], Row]:
-    """The same in the shape and dtype of a tensor."""
+    """Build the fast path that draws a few numbers in the shape and dtype of a tensor."""
 
     def draw(self: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
              memory_format: Any = None) -> Tensor | None:

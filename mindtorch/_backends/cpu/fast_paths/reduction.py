@@ -21,11 +21,11 @@ lowest, highest, add = np.minimum.reduce, np.maximum.reduce, np.add.reduce  # ty
 sqrt: Any = np.sqrt
 NUMBERS = {*PLAIN, int64}
 TESTED = {*NUMBERS, bool_}
-FEW = 16  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
+FEW = 16  #: up to this many elements, Python numbers beat several NumPy calls
 
 
 def whole(reduce: Callable[[ndarray], Any], dtypes: set[Any]) -> Callable[[Row], Row]:
-    """A reduction of all elements that keeps the dtype, which is one of these."""
+    """Build the fast path of a reduction of all elements that keeps its dtype, one of ``dtypes``."""
     def run(self: Any, dtype: Any = None) -> ndarray | None:
         held = self._dtype
         return np.asarray(reduce(self._array)) if held in dtypes and (dtype is None or dtype is held) else None
@@ -34,7 +34,7 @@ def whole(reduce: Callable[[ndarray], Any], dtypes: set[Any]) -> Callable[[Row],
 
 
 def total(x: ndarray) -> Any:
-    """The sum of all elements."""
+    """Return the sum of all elements."""
     if x.dtype.kind == "i":
         return add(x, None)
     if x.size <= reduction.FEW:
@@ -43,7 +43,7 @@ def total(x: ndarray) -> Any:
 
 
 def added(x: ndarray, dim: Any, keepdim: bool) -> Any:
-    """The sums over some dimensions."""
+    """Return the sums over some dimensions."""
     if x.dtype.kind == "i":
         return add(x, dim, keepdims=keepdim)
     if x.size <= reduction.SOME and len(dim) == 1 and not keepdim and -x.ndim <= dim[0] < x.ndim:
@@ -57,7 +57,7 @@ def added(x: ndarray, dim: Any, keepdim: bool) -> Any:
 
 @fast_path
 def sum_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
-    """``sum`` over some dimensions of a small tensor."""
+    """Sum a small tensor over some dimensions."""
     if dtype not in (None, self._dtype) or not dim or self._dtype not in NUMBERS or self._array.size > SMALL:
         return None
     return np.asarray(added(self._array, dim, keepdim))
@@ -65,7 +65,7 @@ def sum_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> nd
 
 @fast_path
 def mean_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
-    """``mean`` over some dimensions of a small tensor."""
+    """Average a small tensor over some dimensions."""
     array = self._array
     if dtype not in (None, self._dtype) or not dim or self._dtype not in PLAIN or not 0 < array.size <= SMALL:
         return None
@@ -74,7 +74,7 @@ def mean_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> n
 
 
 def axes(dim: Any, span: int) -> Any:
-    """The dimensions that a reduction goes over, in order; None if one is out of range or repeated."""
+    """Return the reduced dimensions in order; None if one is out of range or repeated."""
     if dim is None or dim == ():
         return tuple(range(span))
     dims = (dim,) if dim.__class__ is int else dim
@@ -83,7 +83,7 @@ def axes(dim: Any, span: int) -> Any:
 
 
 def within(array: ndarray, low: float, high: float) -> bool:
-    """Whether all elements are greater than a number and less than another."""
+    """Return True if all elements lie strictly between two bounds."""
     if array.size > FEW:
         return bool(lowest(array, None) > low and highest(array, None) < high)
     for value in array.ravel().tolist():  # noqa: SIM110 (a generator takes thrice as long)
@@ -93,7 +93,7 @@ def within(array: ndarray, low: float, high: float) -> bool:
 
 
 def spread(finish: Callable[[ndarray], Any], with_mean: bool = False) -> Callable[[Row], Row]:
-    """A function of the variance of few elements, computed as in ``reduction.variance``; with the mean, if asked for.
+    """Build the fast path of a function of few elements' variance (see ``reduction.variance``), perhaps with the mean.
     """
 
     def run(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
@@ -104,7 +104,7 @@ def spread(finish: Callable[[ndarray], Any], with_mean: bool = False) -> Callabl
         sums = add(x, over, None, None, True)
         count = x.size // sums.size
         freedom = count - (1 if correction is None else correction)
-        if not freedom > 0:  # of which a warning tells
+        if not freedom > 0:  # the general kernel warns
             return None
         middle = sums / number(count, x.dtype)
         away = x - middle
@@ -121,18 +121,18 @@ def spread(finish: Callable[[ndarray], Any], with_mean: bool = False) -> Callabl
 
 @fast_path
 def vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
-    """The Euclidean norm of few elements."""
+    """Return the Euclidean norm of few elements."""
     x = self._array
     fits = ord == 2 and dtype is None and self._dtype in PLAIN and x.size <= reduction.FEW
     over = axes(dim, x.ndim) if fits else None
     if not over:
         return None
     found = np.asarray(add(x * x, over, None, None, keepdim))
-    return np.asarray(sqrt(found)) if found.size < x.size else None  # of one element each, the absolute value
+    return np.asarray(sqrt(found)) if found.size < x.size else None  # else the absolute value
 
 
 def best(name: str, find: Callable[..., ndarray]) -> Callable[[Row], Row]:
-    """``max`` and ``min`` along a dimension of a small tensor, with the places."""
+    """Build the fast path of ``max`` or ``min`` along a dimension of a small tensor, with indices."""
     outputs = named_tuple(name, ("values", "indices"))
 
     def run(self: Any, dim: int, keepdim: bool = False) -> Any:
@@ -152,7 +152,7 @@ def best(name: str, find: Callable[..., ndarray]) -> Callable[[Row], Row]:
 
 
 def place(find: Callable[..., Any]) -> Callable[[Row], Row]:
-    """``argmax`` and ``argmin`` of all elements, or along a dimension."""
+    """Build the fast path of ``argmax`` or ``argmin``, of all elements or along a dimension."""
 
     def run(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         array = self._array
@@ -164,7 +164,7 @@ def place(find: Callable[..., Any]) -> Callable[[Row], Row]:
 
 
 def truth(reduce: Callable[..., Any]) -> Callable[[Row], Row]:
-    """``all`` and ``any``."""
+    """Build the fast path of ``all`` or ``any``."""
     return fast_path(lambda self: from_array(np.asarray(reduce(self._array, None)), bool_)
                      if self._dtype in TESTED and self._array.size <= SMALL else None)
 

@@ -1,4 +1,4 @@
-"""Fast paths of running maxima and minima. NaN, whose place takes more steps to say, is left to the general kernels."""
+"""Fast paths of running maxima and minima. The general kernels handle NaN, whose indices take more steps."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ add: Any = np.add.reduce
 
 
 def cumulative(name: str, accumulate: Callable[..., ndarray]) -> Callable[[Row], Row]:
-    """``cummax`` and ``cummin``: the last of equal elements is found."""
+    """Build the fast path of ``cummax`` or ``cummin``, which finds the last of equal elements."""
     outputs = named_tuple(name, ("values", "indices"))
 
     def run(self: Any, dim: int) -> Any:
@@ -34,7 +34,7 @@ def cumulative(name: str, accumulate: Callable[..., ndarray]) -> Callable[[Row],
 
 
 def running(accumulate: Callable[..., ndarray]) -> Callable[[Row], Row]:
-    """``cumsum`` and ``cumprod``, in double precision."""
+    """Build the fast path of ``cumsum`` or ``cumprod``, in double precision."""
 
     def run(self: Any, dim: int, dtype: Any = None) -> ndarray | None:
         array = self._array

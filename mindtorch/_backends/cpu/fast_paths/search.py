@@ -1,4 +1,4 @@
-"""Fast paths of finding elements in small tensors."""
+"""Fast paths of searches in small tensors."""
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
@@ -19,7 +19,7 @@ COMPARED = {*PLAIN, int64, bool_}
 
 def found(sequence: Any, values: Any, out_int32: bool = False, right: bool = False, side: str | None = None,
           sorter: Any = None) -> Tensor | None:
-    """``searchsorted`` in one line: Python's bisection takes ATen's steps, also in what is not sorted."""
+    """Run ``searchsorted`` in one sorted line. Python's bisection takes ATen's steps, even in an unsorted one."""
     line, wanted = sequence._array, values._array
     if (out_int32 or side is not None or sorter is not None or sequence._dtype not in PLAIN
             or values._dtype is not sequence._dtype or line.ndim != 1 or not 0 < wanted.size <= FEW
@@ -40,7 +40,7 @@ def bucketize(self: Any, boundaries: Any, out_int32: bool = False, right: bool =
 
 @fast_path
 def nonzero(self: Any) -> Tensor | None:
-    """One row per element, laid out column by column."""
+    """Return the indices of nonzero elements, one row each, in column-major order."""
     array = self._array
     if not 0 < array.size <= MOST or not array.ndim or array.dtype.kind == "V":
         return None
@@ -59,7 +59,7 @@ def nonzero(self: Any) -> Tensor | None:
 
 
 def equal(self: Any, other: Any) -> bool | None:
-    """Whether small tensors of one dtype have the same shape and elements."""
+    """Return True if small tensors of one dtype have the same shape and elements."""
     left, right = self._array, other._array
     if self._dtype not in COMPARED or other._dtype is not self._dtype or left.size > MOST:
         return None

@@ -1,4 +1,4 @@
-"""Fast paths of joining tensors, and of putting elements in other places."""
+"""Fast paths of joining tensors and of moving elements."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from .creation import as_before
 
 
 def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
-    """``cat`` and ``stack`` of tensors of one dtype."""
+    """Build the fast path of ``cat`` or ``stack`` of tensors of one dtype."""
 
     def run(tensors: Any, dim: int = 0) -> Any:
         dtype: Any = tensors[0]._dtype if tensors else None
@@ -38,7 +38,7 @@ def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
 
 
 def stack(arrays: list[ndarray], dim: int) -> ndarray:
-    """The kernel, which along the first dimension is to put one array behind the other."""
+    """Stack arrays; along the first dimension, that is concatenation."""
     shape = arrays[0].shape
     if dim or not shape or [array.shape for array in arrays].count(shape) < len(arrays):
         return stacked(arrays, dim)
@@ -51,7 +51,7 @@ def trace(self: Any) -> ndarray | None:
 
 
 def move(plan: Any, self: Any) -> Tensor | None:
-    """Put elements in other places, and zeros where none comes to stand."""
+    """Move elements to their new places, with zeros in the holes."""
     source, holes, layout = plan
     array, dtype = self._array, self._dtype
     if holes is not None and dtype.np.kind == "V":  # NumPy's own dtypes have a zero
@@ -69,20 +69,18 @@ def move(plan: Any, self: Any) -> Tensor | None:
     return out
 
 
-#: Which element comes where is learned from what the operator makes of their numbers.
+#: A plan records the permutation, learned by running the operator on element numbers.
 moving = by_plan(lambda general, self, *args: places(general(numbered(self._array.shape), *args)), move)
 
 
 def numbered(shape: Ints) -> Tensor:
-    """A tensor of the numbers of its elements, from 1 on."""
+    """Return a tensor of consecutive numbers from 1."""
     size = int(np.prod(shape))
     return from_array(np.arange(1, size + 1).reshape(shape), int64)
 
 
 def places(numbers: Tensor) -> Any:
-    """What to keep of numbers that were put in other places: which element stands where in memory, where none does, and
-    the shape and strides unless contiguous.
-    """
+    """Return a plan from moved element numbers: sources in memory, holes, and a layout unless contiguous."""
     array: Any = numbers._array
     storage, stride = numbers.untyped_storage(), numbers._strides()
     if not 0 < array.size <= MOST or not array.ndim or storage.nbytes() != array.nbytes or numbers._base is not None:
@@ -97,7 +95,7 @@ def places(numbers: Tensor) -> Any:
 
 
 def folding(shape: Ints, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
-    """A plan of ``col2im``: where each element of the columns is added, and last those that lie in the padding."""
+    """Return the plan of ``col2im``: the target of each column element, with padding sent to an extra last element."""
     batch, size, channels = shape[:-2], prod(output_size), shape[-2] // prod(kernel_size)
     wide = np.pad(np.arange(size).reshape(output_size), [(pad, pad) for pad in padding], constant_values=-1)
     out = tuple([(n - step * (length - 1) - 1) // far + 1

@@ -14,8 +14,7 @@ from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 
 def along(compute: Callable[..., None], of_few: Callable[[ndarray], ndarray | None]) -> Callable[[Row], Row]:
-    """Operators that compute along a dimension of a small tensor; ``of_few`` computes short lines of very small ones,
-    if it can.
+    """Build the fast path of an operator along a dimension; ``of_few`` may compute short lines of very small tensors.
     """
 
     def run(self: Any, dim: int, converts: Any) -> ndarray | None:
@@ -33,7 +32,7 @@ def along(compute: Callable[..., None], of_few: Callable[[ndarray], ndarray | No
 
 
 def along_both(compute: Callable[..., None]) -> Callable[[Row], Row]:
-    """The same of two tensors of one shape and dtype."""
+    """Build the fast path of an operator along a dimension of two small tensors of one shape and dtype."""
 
     def run(self: Any, other: Any, dim: int, dtype: Any) -> ndarray | None:
         source, second = self._array, other._array

@@ -1,6 +1,4 @@
-"""Fast paths of sorting and counting in small tensors. NaN, whose place takes more steps to say, is left to the general
-kernels.
-"""
+"""Fast paths of sorting and counting in small tensors. General kernels handle NaN, whose indices take more steps."""
 from __future__ import annotations
 
 from typing import Any
@@ -21,7 +19,7 @@ topk_outputs = named_tuple("topk", ("values", "indices"))
 
 @fast_path
 def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """Along the last dimension, whose first ``k`` in order are found by sorting all; of equals, the first ones."""
+    """Return the first ``k`` along the last dimension by a stable sort."""
     array, dtype = self._array, self._dtype
     if dtype not in PLAIN or not 0 < array.size <= MOST or not array.ndim or dim not in (-1, array.ndim - 1):
         return None
@@ -42,7 +40,7 @@ mode_outputs = named_tuple("mode", ("values", "indices"))
 
 @fast_path
 def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """Of one line: the last of the smallest of the most frequent numbers."""
+    """Find the mode of one line: the last occurrence of the smallest of the most frequent numbers."""
     array, dtype = self._array, self._dtype
     if dtype not in PLAIN or array.ndim != 1 or not 0 < array.size <= FEW or dim not in (-1, 0) or keepdim:
         return None

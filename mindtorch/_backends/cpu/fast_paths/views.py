@@ -1,4 +1,4 @@
-"""Views of CPU tensors, made by plan: the first view of a layout tells where the next one like it begins."""
+"""Views of CPU tensors by plan: the first view of a layout records shape, strides and offset for later ones like it."""
 from __future__ import annotations
 
 from contextlib import suppress
@@ -14,11 +14,11 @@ from ..plans import UNFIT, Plans
 from ..unwatched import unwatched
 from . import ANY_STRIDES, FAST_PATHS, Row
 
-#: How a view is made: the arguments of ``Tensor._view_by``.
+#: The arguments of ``Tensor._view_by`` for a view.
 Step = tuple[Ints, np.dtype, int, Ints, Ints | None, Layout]
-KEPT_PIECES = 1 << 7  #: how many views a plan of several holds at most
+KEPT_PIECES = 1 << 7  #: most views in one plan
 BOUNDS = {int, type(None)}
-_indexed = Plans()  #: how ``basic_view`` makes views, by the layout and the index
+_indexed = Plans()  #: plans of ``basic_view``, by layout and index
 
 
 def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
@@ -32,7 +32,7 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
         kind = item.__class__
         if kind is slice:
             key.append((item.start, item.stop, item.step))
-            if not BOUNDS.issuperset(map(type, key[-1])):  # an object whose number may change
+            if not BOUNDS.issuperset(map(type, key[-1])):  # an object whose ``__index__`` may change
                 step = basic_step(self, index)
                 return step and self._view_by(*step)
         elif kind is int or item is None or item is Ellipsis:
@@ -46,9 +46,7 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
 
 
 def basic_step(self: Tensor, index: tuple[Any, ...]) -> Step | None:
-    """Return how a view by a basic index is made: its strides are those that ``select``, ``slice`` and ``unsqueeze``
-    make one after the other.
-    """
+    """Return the plan of a view by a basic index; strides are as from ``select``, ``slice`` and ``unsqueeze``."""
     array: Any = self._array
     sizes, item_size = array.shape, array.itemsize
     steps = self._stride or contiguous_strides(sizes)
@@ -92,7 +90,7 @@ def basic_step(self: Tensor, index: tuple[Any, ...]) -> Step | None:
 
 
 def step_of(self: Tensor, view: Tensor) -> Step | None:
-    """Return how a view was made; None for a result that is not a view of the tensor's dtype, with elements."""
+    """Return the plan of a view; None for an empty result or one that is not a view of the tensor's dtype."""
     array: Any = view._array
     if (not array.size or view is self or view._base is None or view._dtype is not self._dtype
             or (view._keys ^ self._keys) & MATH_BITS):
@@ -102,19 +100,19 @@ def step_of(self: Tensor, view: Tensor) -> Step | None:
 
 
 def by_layout(general: Row) -> Row:
-    """Make views by plan, by the layout of the tensor and the arguments."""
+    """Cache plans of views by the tensor's layout and the arguments."""
     plans = Plans()
 
     def learn(self: Tensor, args: tuple[Any, ...]) -> Tensor:
         view = general(self, *args)
-        with suppress(TypeError):  # of a list among the arguments
+        with suppress(TypeError):  # a list among the arguments is not hashable
             plans.keep((self._layout_of_plans(), args), step_of(self, view))
         return view
 
     def view(self: Tensor, *args: Any) -> Tensor:
         try:
             step = plans.get((self._layout, args), UNFIT)
-        except TypeError:  # as above
+        except TypeError:  # a list among the arguments
             step = UNFIT
         if step:
             return self._view_by(*step)
@@ -124,13 +122,13 @@ def by_layout(general: Row) -> Row:
 
 
 def in_pieces(general: Row) -> Row:
-    """Make several views of one tensor by plan."""
+    """Cache plans of operators that return several views."""
     plans = Plans()
 
     def learn(self: Tensor, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
         pieces = general(self, *args)
         steps = [step_of(self, piece) for piece in pieces[: KEPT_PIECES + 1]]
-        with suppress(TypeError):  # as above
+        with suppress(TypeError):  # a list among the arguments
             plans.keep((self._layout_of_plans(), args), None if None in steps or len(steps) > KEPT_PIECES else steps)
         return pieces
 
@@ -147,7 +145,7 @@ def in_pieces(general: Row) -> Row:
 
 
 def composed(general: Row) -> Row:
-    """Make the view of a composite by plan, where nothing watches its operators."""
+    """Cache plans of a composite's view, for calls that nothing observes."""
     return unwatched(by_layout(general), general)
 
 

@@ -1,4 +1,4 @@
-"""The CPU kernels as functions of arrays, a module per family."""
+"""CPU kernels as functions of arrays, a module per family."""
 from __future__ import annotations
 
 from ...._dispatch.schemas import registry

@@ -23,11 +23,11 @@ ndtr = scipy_function("ndtr")
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by tanh
 
 
-FEW = 100  #: up to so many elements, one call of NumPy counts for more than what it does
+FEW = 100  #: up to this many elements, NumPy's call overhead dominates
 
 
 class _Number(dict[np.dtype, np.ndarray]):
-    """A number of each dtype as an array, which NumPy need not convert."""
+    """A number of each dtype as an array, so that NumPy need not convert it."""
 
     def __init__(self, number: float) -> None:
         self._number = number
@@ -38,13 +38,11 @@ class _Number(dict[np.dtype, np.ndarray]):
 
 
 ZEROS, INFINITIES = _Number(0), _Number(np.inf)
-SHORT = 1024  #: elements from which on the loop of ``clip`` repays its longer way
+SHORT = 1024  #: from this many elements on, the faster loop of ``clip`` repays its overhead
 
 
 def zeroed(values: Any, mask: Any) -> Any:
-    """The values, and 0 where the mask is set. By their bits: np.where branches on every element, which a processor
-    cannot predict, and takes four times as long.
-    """
+    """Return the values with 0 where the mask is set, by bitwise operations: ``np.where`` takes four times as long."""
     if mask.shape != values.shape or not values.ndim:
         return np.where(mask, values.dtype.type(0), values)
     if values.size <= FEW:
@@ -53,14 +51,14 @@ def zeroed(values: Any, mask: Any) -> Any:
         return out
     integer = INTEGERS[values.itemsize]
     kept = mask.view(np.int8)
-    kept -= 1  # all bits set where the mask is not
+    kept -= 1  # all bits set where the mask is not set
     out = allocate(values.shape, np.dtype(integer))
     out[...] = kept
     return np.bitwise_and(out, values.view(integer), out=out).view(values.dtype)
 
 
 def threshold_backward(grad: Any, x: Any, threshold: Any) -> Any:
-    """The gradient, and 0 where the element was not above the threshold."""
+    """Return the gradient, with 0 where the input did not exceed the threshold."""
     if x.shape == grad.shape and (loop := loops.threshold_backward.taking(x, grad)) is not None:
         out = allocate(x.shape, x.dtype)
         through, line, target, least = grad.reshape(-1), x.reshape(-1), out.reshape(-1), float(threshold)
@@ -73,7 +71,7 @@ def threshold_backward(grad: Any, x: Any, threshold: Any) -> Any:
 
 
 def relu(x: Any) -> Any:
-    """Of two zeros NumPy takes the second, which keeps -0."""
+    """Compute ReLU. ``np.maximum`` returns the second of two zeros, which keeps -0."""
     size, dtype = x.size, x.dtype
     if SHORT <= size < LARGE and dtype.kind == "f":
         return x.clip(ZEROS[dtype], INFINITIES[dtype])
@@ -81,7 +79,7 @@ def relu(x: Any) -> Any:
 
 
 def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-    if not isfinite(alpha):  # of which 0 would make NaN on the other side
+    if not isfinite(alpha):  # 0 times it would be NaN on the other side
         return np.where(x >= 0, x * scale, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)).astype(x.dtype)
     zero, factor = ZEROS[x.dtype], alpha * scale
     above, below = np.maximum(x, zero), np.minimum(x, zero)
@@ -92,12 +90,12 @@ def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
 
 
 def outside(values: Any, x: Any, lambd: Any) -> Any:
-    """The values where ``x`` is beyond ``lambd`` on either side of 0, which is rounded to the dtype; 0 elsewhere."""
+    """Return the values where ``|x|`` exceeds ``lambd``, rounded to the dtype; 0 elsewhere."""
     return zeroed(values, np.abs(x) <= x.dtype.type(lambd))
 
 
 def threshold(x: Any, threshold: Any, value: Any) -> Any:
-    """Negative numbers wrap around in an unsigned dtype, as in C."""
+    """Replace elements up to the threshold by a value. Negative numbers wrap around in an unsigned dtype, as in C."""
     threshold, value = (np.asarray(number).astype(x.dtype) for number in (threshold, value))
     return np.where(x <= threshold, value, x)
 
@@ -108,11 +106,9 @@ def elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result:
 
 
 def normal_cdf(x: Any, out: Any = None) -> Any:
-    """The area under the normal density left of x. For float32 it is computed by a fit, as exact as PyTorch's, which
-    takes a twentieth of SciPy's time.
-    """
+    """Return the normal distribution function. float32 uses a fit as exact as PyTorch's, 20 times as fast as SciPy."""
     if x.dtype != np.float32:
-        return np.asarray(ndtr(x, out=out))  # of a 0-d array it is a number
+        return np.asarray(ndtr(x, out=out))  # SciPy returns a number for a 0-d array
     square, out = allocate(x.shape, x.dtype), allocate(x.shape, x.dtype) if out is None else out
     np.multiply(x, x, out=square)
     np.multiply(square, ARTANH_ERF[0], out=out)
@@ -146,7 +142,7 @@ def gelu(x: Any, approximate: str = "none", out: Any = None) -> Any:
 
 
 def lose_infinity(x: Any, out: Any) -> None:
-    """Write NaN for infinity among several elements, as oneDNN does, which computes float32 for PyTorch."""
+    """Write NaN for infinity among several elements, as oneDNN does, which computes PyTorch's float32."""
     if x.size > 1 and not x.max() < np.inf:
         out[x == np.inf] = np.nan
 
@@ -177,13 +173,13 @@ def silu_backward(grad: Any, x: Any) -> Any:
 
 
 def up_to_six(x: Any) -> Any:
-    """``x + 3``, from 0 to 6."""
+    """Return ``x + 3``, clamped to [0, 6]."""
     dtype = x.dtype
     return np.minimum(np.maximum(x + number(3, dtype), ZEROS[dtype]), number(6, dtype))
 
 
 def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
-    if beta == 1:  # which changes nothing
+    if beta == 1:  # skip both factors
         return np.where(np.greater(x, threshold), x, np.log1p(np.exp(x)))
     scaled = x * beta
     return np.where(np.greater(scaled, threshold), x, np.log1p(np.exp(scaled)) / beta)
@@ -214,12 +210,12 @@ def log_sigmoid_backward(grad: Any, x: Any, buffer: Any) -> Any:
 
 
 def in_opmath(row: Callable[..., Any]) -> Callable[..., Any]:
-    """A row that computes what is of half precision in float32."""
+    """Wrap a row to compute half precision in float32."""
     return lambda *args: row(*(to_opmath(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
 
 
 def halves(x: Any, dim: int) -> tuple[Any, Any]:
-    """Both halves along a dimension."""
+    """Return both halves along a dimension."""
     before, length = (slice(None),) * (dim % x.ndim), x.shape[dim] // 2
     return x[(*before, slice(length))], x[(*before, slice(length, None))]
 
@@ -236,7 +232,7 @@ def glu_backward(grad: Any, x: Any, dim: int) -> Any:
 
 
 def within(grad: Any, x: Any, low: Any, high: Any) -> Any:
-    """The gradient where the input lies strictly between the bounds."""
+    """Return the gradient where the input lies strictly between the bounds, else 0."""
     return zeroed(grad, ~(np.greater(x, low) & np.less(x, high)))
 
 
@@ -255,7 +251,7 @@ def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:
 
 
 def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool = False, generator: Any = None) -> Any:
-    """In training, the slope of each element that is not positive is drawn, and kept in ``noise``."""
+    """Compute RReLU. In training, draw the slope of each element that is not positive and store it in ``noise``."""
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
     drawn = np.less_equal(x, 0)

@@ -1,7 +1,7 @@
-"""CPU kernels of attention: block by block, so that the scores of a block stay in the cache (FlashAttention).
+"""CPU kernels of attention, block by block, so that a block's scores stay in the cache (FlashAttention).
 
-What would be a pass over the scores of its own is a product, or a column of one: the sums of the weights are those with
-a column of ones, and with a column beside the queries, every row of scores is shifted.
+Passes over the scores are folded into matrix products: a vector of ones sums the weights, and an extra column beside
+the queries shifts each row of scores.
 """
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from . import CPU_KERNELS
 from .reduction import FEW, ONES, to_opmath
 
 Array = np.ndarray
-#: Rows at least that are computed at a time under the diagonal, where half as many scores are a block.
+#: Least rows computed at a time with a causal mask; half the scores make up a block there.
 ROWS = 32
-#: How often at least scores are gone over.
+#: Least number of passes over the scores.
 PASSES = 4
-#: No exponential of a number up to this one overflows in float32, and none of its negative is zero.
+#: Neither the exponential of this number nor of its negative overflows or underflows in float32.
 SAFE = 60.0
 
 
-#: Up to so many elements and scores, all are computed at once, and what looks at all elements costs next to nothing.
+#: Up to this many elements and scores, everything is computed at once, and checks of all elements are nearly free.
 SHORT = 1 << 10
 
 
 class Heads(NamedTuple):
-    """One call's arguments by heads of keys: queries (n, rows, width) of all heads that share the keys (n, columns,
-    width); the mask, if any, broadcast to (n, rows, columns).
+    """The arguments of a call by key heads: queries (n, rows, width) of all heads that share keys (n, columns, width),
+    and an optional mask broadcast to (n, rows, columns).
     """
 
     query: Array
@@ -43,7 +43,7 @@ class Heads(NamedTuple):
     scale: float
 
     def each_block(self, work: Callable[[Heads, slice], None]) -> None:
-        """Call ``work`` for some heads at a time, with which of all they are."""
+        """Call ``work`` with blocks of heads and their slice."""
         n, rows, columns = len(self.query), self.query.shape[1], self.key.shape[1]
 
         def of_heads(part: slice) -> None:
@@ -54,19 +54,19 @@ class Heads(NamedTuple):
         each_block(of_heads, n, max(size // max(self.height() * columns, 1), 1), n * rows * columns * PASSES)
 
     def height(self) -> int:
-        """How many rows are computed at a time: the fewer, the less is computed above the diagonal."""
+        """Return how many rows are computed at a time. Fewer rows waste less above a causal diagonal."""
         rows = self.query.shape[1]
         return min(rows, max(ROWS, rows // 8)) if self.causal else rows
 
     def rows(self) -> Iterator[tuple[slice, int]]:
-        """Some rows at a time, and how many columns they reach."""
+        """Yield slices of rows with the number of columns they attend to."""
         rows, columns, height = self.query.shape[1], self.key.shape[1], self.height()
         for top in range(0, rows, max(height, 1)):
             bottom = min(top + height, rows)
             yield slice(top, bottom), min(bottom, columns) if self.causal else columns
 
     def masked(self, scores: Array, rows: slice, columns: int) -> None:
-        """Add the mask to the scores of some rows; nothing follows a query that is causal."""
+        """Add the mask to the scores of some rows, and minus infinity above a causal diagonal."""
         if self.mask is not None:
             scores += self.mask[:, rows, :columns]
         if self.causal and columns > rows.start:
@@ -75,7 +75,7 @@ class Heads(NamedTuple):
 
 @lru_cache(16)
 def above_diagonal(rows: int, columns: int, dtype: np.dtype) -> Array:
-    """Minus infinity above the diagonal, else 0. Not to be written to."""
+    """Return minus infinity above the diagonal and 0 elsewhere, cached: not to be written to."""
     return np.triu(np.full((rows, columns), -np.inf, dtype), 1)
 
 
@@ -85,7 +85,7 @@ def by_heads(query: Array, key: Array, value: Array, causal: bool, mask: Any, sc
     each = heads // shared
     n, together = batch * shared, each * rows
     scale = 1 / sqrt(width or 1) if scale is None else scale
-    if causal and each > 1:  # the rows of several heads follow each other: they need a mask that says which are which
+    if causal and each > 1:  # rows of several heads follow each other, so the diagonal becomes a mask
         above = above_diagonal(rows, columns, to_opmath(query).dtype)
         mask, causal = above if mask is None else to_opmath(mask) + above, False
     if mask is not None:
@@ -100,7 +100,7 @@ def by_heads(query: Array, key: Array, value: Array, causal: bool, mask: Any, sc
 
 
 def beside(array: Array, column: Any, factor: float = 1) -> Array:
-    """An array times a factor, with one more column."""
+    """Return a scaled array with an extra column."""
     out = np.empty((*array.shape[:-1], array.shape[-1] + 1), array.dtype)
     np.multiply(array, array.dtype.type(factor), out=out[..., :-1])
     out[..., -1] = column
@@ -108,7 +108,7 @@ def beside(array: Array, column: Any, factor: float = 1) -> Array:
 
 
 def above(array: Array, row: Any) -> Array:
-    """Arrays transposed, with one more row: contiguous, since BLAS takes half the time for small matrices then."""
+    """Return transposed arrays with an extra row, contiguous: BLAS then takes half the time for small matrices."""
     out = np.empty((len(array), array.shape[2] + 1, array.shape[1]), array.dtype)
     out[:, :-1] = array.swapaxes(1, 2)
     out[:, -1] = row
@@ -116,33 +116,33 @@ def above(array: Array, row: Any) -> Array:
 
 
 def length(array: Array) -> Any:
-    """The length of the longest row."""
+    """Return the length of the longest row."""
     return np.sqrt(np.einsum("nij,nij->ni", array, array).max(initial=0))
 
 
 def all_squares(array: Array) -> Any:
-    """The sum of the squares of all elements."""
+    """Return the sum of squares of all elements."""
     line = array.reshape(-1)
     return line.dot(line)
 
 
 def is_safe(heads: Heads, queries: Array) -> bool:
-    """Whether the lengths of queries and keys rule out that the exponential of a score overflows."""
+    """Return True if the lengths of queries and keys rule out that the exponential of a score overflows."""
     mask = heads.mask
     if mask is None and queries.size <= SHORT and all_squares(queries) * all_squares(heads.key) <= SAFE**2:
-        return True  # if all rows were one
+        return True  # the bound for all rows as one
     largest = length(queries) * length(heads.key)
     if mask is None:
         return bool(largest <= SAFE)
-    largest = largest + np.maximum(mask, -SAFE).max(initial=0)  # what is masked out is minus infinity
+    largest = largest + np.maximum(mask, -SAFE).max(initial=0)  # a masked-out score is minus infinity
     return bool(largest <= SAFE) and not np.any((mask < -SAFE) & (mask > -np.inf))
 
 
 def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_causal: bool = False,
           attn_mask: Any = None, scale: float | None = None) -> tuple[Array, Array]:
-    """The attention, and the logarithm of the sum of exponentials for each query.
+    """Return the attention, and the log-sum-exp of each query's scores.
 
-    The largest score of a row is taken away only where an overflow is not ruled out.
+    The largest score of a row is subtracted only if an overflow is possible.
     """
     whole = by_heads(query, key, value, is_causal, attn_mask, scale)
     out = allocate(whole.query.shape, whole.query.dtype)
@@ -162,14 +162,14 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
                 scores -= largest[..., None]
             np.exp(scores, out=scores)
             ones = ONES[scores.dtype.char][columns] if columns <= FEW else np.ones(columns, scores.dtype)
-            np.matmul(scores, ones, out=weight[:, rows])  # sooner done than with a column
+            np.matmul(scores, ones, out=weight[:, rows])  # faster than an extra column
             np.matmul(scores, heads.value[:, :columns], out=found[:, rows])
-        empty = None if safe and heads.mask is None else weight == 0  # as no row is whose exponentials are not
+        empty = None if safe and heads.mask is None else weight == 0  # no row of safe, unmasked scores is empty
         if empty is not None:
             weight[empty] = 1
         if found.size <= SHORT:
             found *= (1 / weight)[..., None]
-        else:  # which takes NumPy less time for many than what is broadcast along lines
+        else:  # for many rows, faster than broadcasting along them
             found *= np.repeat(1 / weight, found.shape[2]).reshape(found.shape)
         np.log(weight, out=weight)
         if top is not None:
@@ -186,8 +186,8 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
 
 def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Array, logsumexp: Array, dropout_p: float,
                    is_causal: bool, attn_mask: Any = None, scale: float | None = None) -> tuple[Array, ...]:
-    """The weights are computed anew from the sums that were kept, and of their gradient the part along them is taken
-    away, both as a column of a product.
+    """Compute the gradients. Weights are recomputed from the saved log-sum-exp, and the softmax correction is
+    subtracted, both as an extra column of a product.
     """
     whole = by_heads(query, key, value, is_causal, attn_mask, scale)
     dtype, shape = whole.query.dtype, whole.query.shape
@@ -195,9 +195,9 @@ def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Arr
     of_query, of_key, of_value = (allocate(x.shape, dtype) for x in (whole.query, whole.key, whole.value))
 
     def work(heads: Heads, part: slice) -> None:
-        through = np.ascontiguousarray(to_opmath(grad[part]))  # BLAS takes nothing that is broadcast
+        through = np.ascontiguousarray(to_opmath(grad[part]))  # BLAS rejects broadcast arrays
         along, shift = np.einsum("nij,nij->ni", through, to_opmath(out[part])), -logsumexp[part]
-        exact = np.abs(shift).max(initial=0) < SAFE**2  # else the logarithms got lost in what was added to them
+        exact = np.abs(shift).max(initial=0) < SAFE**2  # otherwise a large shift has rounded the logarithm away
         queries = beside(heads.query, shift if exact else 0, heads.scale)
         keys, values, grads = above(heads.key, 1), above(heads.value, 1), beside(through, -along)
         of_key[part] = of_value[part] = 0
@@ -220,13 +220,13 @@ def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Arr
 
 
 def additive(mask: Any, query: Array) -> Any:
-    """A mask of what may be seen as what is added to scores."""
+    """Convert a boolean mask to one that is added to scores."""
     return mask if mask is None or mask.dtype != bool else np.where(mask, 0, -np.inf).astype(to_opmath(query).dtype)
 
 
 def fused(query: Array, key: Array, value: Array, attn_bias: Any = None, dropout_p: float = 0.0,
           is_causal: bool = False, return_debug_mask: bool = False, scale: float | None = None) -> tuple[Any, ...]:
-    """What a device refuses that has an operator for it: PyTorch has no kernel of it on the CPU."""
+    """Compute the operator that devices with fused attention use. PyTorch has no CPU kernel of it."""
     out, logsumexp = flash(query, key, value, 0.0, is_causal, additive(attn_bias, query), scale)
     return out, logsumexp, None, None, query.shape[2], key.shape[2], None, None, None
 

@@ -1,4 +1,4 @@
-"""CPU kernels of comparisons, tests, logic, bits, minimum and maximum, and choices."""
+"""CPU kernels of comparisons, tests, logic, bits, minimum and maximum, and selection."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from . import CPU_KERNELS
 
 
 def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
-    """Shift by bits; by a negative number, or by all bits, nothing is left but, to the right, the sign."""
+    """Shift by bits. A negative count, or one of all bits or more, leaves 0, or the sign for a right shift."""
     x = np.asarray(x)
     bits = x.dtype.itemsize * 8
     if isinstance(count, int) and 0 <= count < bits:
@@ -28,25 +28,25 @@ def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
 
 
 def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
-    """The bounds come first, as of two zeros NumPy takes the second: that of the input, as ATen."""
+    """Clamp between bounds. Of two zeros, NumPy returns the second operand's, here the input's, as ATen does."""
     if low is not None:
         x = np.maximum(low, x)
     return x if high is None else np.minimum(high, x)
 
 
-#: From how many elements on np.clip, whose call takes longer, is quicker than two ufuncs.
+#: From this many elements on, ``np.clip``, with its slower call, beats two ufuncs.
 MANY = 1 << 12
 
 
 def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
-    """The same with numbers: of a large array in one pass, if need be with bounds that no number is beyond."""
+    """Clamp between numbers; a large array in one pass, with infinite bounds if need be."""
     if x.size < MANY or (x.dtype.kind != "f" and (low is None or high is None)):
         return clamp(x, low, high)
     low, high = -inf if low is None else low, inf if high is None else high
     return compute(np.clip, allocate(x.shape, x.dtype), x, low, high)
 
 
-#: The integers of as many bytes as the numbers have whose bits they are.
+#: The integer type of each item size, to view numbers as bits.
 INTEGERS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
@@ -65,19 +65,19 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
 
 
 def filling(x: np.ndarray, value: Any) -> np.ndarray:
-    """The value in the dtype that it is to fill; that of a tensor is only known, and checked, here."""
+    """Return a fill value in the dtype of the target. The value of a tensor is only checked here."""
     dtype = from_numpy_dtype(x.dtype)
     if isinstance(value, np.ndarray):
         check_number(dtype, value.item())
     return part_for(np.asarray(value), dtype).astype(x.dtype)
 
 
-#: Elements of a block of a choice, which keeps bits beside its result in the cache.
+#: Elements of a block of a selection, so that its bits and its result stay in the cache.
 PART = 1 << 15
 
 
 def chosen(condition: Any, x: Any, y: Any) -> Any:
-    """``np.where``; of a large array by bits, since NumPy branches on every element, which no processor foresees."""
+    """Select as ``np.where`` does; large arrays by bitwise operations, since NumPy's branches are unpredictable."""
     if (condition.size < MANY or condition.dtype != bool or x.dtype != y.dtype or x.itemsize not in INTEGERS
             or not condition.flags.c_contiguous or any(
                 a.ndim and (a.shape != condition.shape or not a.flags.c_contiguous) for a in (x, y))):
@@ -92,7 +92,7 @@ def chosen(condition: Any, x: Any, y: Any) -> Any:
             part = slice(start, min(start + PART, at.stop))
             a, b, result = first if first.size == 1 else first[part], second if second.size == 1 else second[part], (
                 target[part])
-            np.copyto(result, np.negative(bits[part]))  # all bits of an element, or none
+            np.copyto(result, np.negative(bits[part]))  # all bits of a selected element, or none
             np.bitwise_and(result, a ^ b, result)
             np.bitwise_xor(result, b, result)
 
@@ -108,7 +108,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     return chosen(mask, filling(x, value), x)
 
 
-#: One row for tensors, one for a number on the left.
+#: Rows for a tensor, and for a number, on the left.
 BITS = {
     f"bitwise_{name}.{overload}": row
     for name, row in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor),

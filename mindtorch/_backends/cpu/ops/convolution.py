@@ -1,9 +1,9 @@
-"""CPU kernels of convolution: the windows as columns, and one matrix product for each group.
+"""CPU kernels of convolution: im2col, and one matrix product for each group.
 
-Convolution in any number of dimensions is three linear maps of ``large`` (N, C, ...), over which the window moves,
-``weight`` (O, C / groups, ...) and ``small`` (N, O, ...), which has an element for each place of the window: what the
-window makes of ``large``, the adjoint of that, and the gradient of the weight. The transposed convolution is the same
-with the roles of input and output exchanged.
+Convolution in any number of dimensions relates three arrays: ``large`` (N, C, ...), which the window slides over,
+``weight`` (O, C / groups, ...), and ``small`` (N, O, ...), with one element per window. There are three linear maps:
+the correlation from large to small, its adjoint, and the gradient of the weight. Transposed convolution exchanges the
+roles of input and output.
 """
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ..windows import Array, Columns, Ints, middle, room
 from . import CPU_KERNELS
 from .reduction import to_opmath
 
-#: How many bytes of columns are made at a time: they stay in the cache until they are multiplied.
+#: Bytes of columns made at a time: they stay in the cache until they are multiplied.
 BLOCK = 1 << 20
 
 
 class Correlation:
-    """The three maps, for arrays of certain sizes: ``size`` is that of ``large``, ``out`` that of ``small``."""
+    """The three maps for arrays of given sizes: ``size`` is of ``large``, ``out`` of ``small``."""
 
     def __init__(self, size: Ints, out: Ints, filters: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int):
         kernel = filters[2:]
@@ -36,30 +36,30 @@ class Correlation:
         self.columns = Columns(self.room, out, kernel, stride, dilation)
         self.stride = stride
         self.filters, self.dilation = filters, dilation
-        self.single = set(stride) <= {1}  # the window moves by single elements
+        self.single = set(stride) <= {1}  # a window stride of 1
         self.length = filters[1] * prod(kernel)  # of a column
 
     def matrices(self, weight: Array) -> Array:
-        """The filters as a matrix for each group."""
+        """Return the filters as a matrix for each group."""
         return weight.reshape(self.groups, self.filters[0] // self.groups, self.length)
 
     def each_block(self, work: Callable[[slice], None], samples: int, itemsize: int) -> None:
-        """Call ``work`` for some samples at a time."""
+        """Call ``work`` with slices of the batch."""
         column = max(self.groups * self.length * self.columns.count, 1)
         each_block(work, samples, max(1, BLOCK // (column * itemsize)), samples * column)
 
     def gathered(self, large: Array) -> Array:
-        """The windows of samples as a matrix for each group."""
+        """Return the im2col columns of samples as a matrix for each group."""
         windows = self.columns.gathered(large, self.padding)
         return windows.reshape(len(large), self.groups, self.length, self.columns.count)
 
     def spread(self, small: Array) -> Array:
-        """The places of samples, as the windows lie in columns: a matrix for each group."""
+        """Return ``small`` in the layout of the columns' places, as a matrix for each group."""
         return self.columns.rows(small).reshape(len(small), self.groups, self.filters[0] // self.groups,
                                                 self.columns.count)
 
     def forward(self, large: Array, weight: Array, bias: Array | None) -> Array:
-        """``small``: what the window makes of ``large``."""
+        """Compute ``small``, the correlation of ``large`` with the weight."""
         matrices = self.matrices(weight)
         result = allocate((len(large), self.filters[0], *self.out), large.dtype)
 
@@ -71,7 +71,7 @@ class Correlation:
         return result
 
     def adjoint(self, small: Array, weight: Array) -> Array:
-        """``large``: what each element of ``small`` gives to those of its window."""
+        """Compute ``large``, the adjoint: add each element of ``small`` times the filter to its window."""
         finite = np.isfinite(weight).all()
         if finite and (turned := self.turned()) is not None:
             kernel = tuple(range(2, weight.ndim))
@@ -95,8 +95,8 @@ class Correlation:
         return result
 
     def turned(self) -> Correlation | None:
-        """The map of the first kind that is the adjoint, of a window that moves by single elements over ``small`` with
-        the filters turned round; None if there is none, or its columns would be many more.
+        """Return the adjoint as a correlation with flipped filters; None if there is none, or its columns are many
+        more.
         """
         padding = tuple(d * (k - 1) - p for d, k, p in zip(self.dilation, self.filters[2:], self.padding, strict=True))
         if not self.single or self.groups > 1 or min(padding) < 0 or self.filters[0] > 2 * self.filters[1]:
@@ -105,7 +105,7 @@ class Correlation:
         return Correlation(self.out, self.size, filters, (1,) * len(padding), padding, self.dilation, 1)
 
     def weigh(self, large: Array, small: Array) -> Array:
-        """The gradient of the weight."""
+        """Compute the gradient of the weight."""
         sums: dict[int, Array] = {0: np.zeros(self.filters, large.dtype)}
 
         def work(at: slice) -> None:
@@ -119,7 +119,7 @@ class Correlation:
         return result
 
     def of_real_places(self) -> Correlation:
-        """Return the maps without the places between, where zeros are multiplied: with infinity that is NaN."""
+        """Return the maps without the places between rows, whose zeros times infinity would be NaN."""
         maps = copy(self)
         maps.columns = Columns(self.room, self.out, self.filters[2:], self.stride, self.dilation, joined=False)
         return maps
@@ -127,7 +127,7 @@ class Correlation:
 
 def maps_of(input: Ints, weight: Array, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
             output_padding: Ints, groups: int) -> Correlation:
-    """The maps of a convolution of an input of this shape."""
+    """Return the maps of a convolution of an input of this shape."""
     kernel, size = weight.shape[2:], input[2:]
     stride, padding, dilation, output_padding = (
         values * len(kernel) if len(values) == 1 else values for values in (stride, padding, dilation, output_padding))
@@ -140,7 +140,7 @@ def maps_of(input: Ints, weight: Array, stride: Ints, padding: Ints, dilation: I
 def convolution(input: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, dilation: Ints,
                 transposed: bool, output_padding: Ints, groups: int) -> Callable[..., Array]:
     maps = maps_of(input.shape, weight, stride, padding, dilation, transposed, output_padding, groups)
-    if not input.shape[1]:  # ATen makes no channels of none
+    if not input.shape[1]:  # ATen returns no channels for an input without channels
         return lambda x, *args: np.empty((len(x), 0, *(maps.size if transposed else maps.out)), to_opmath(x).dtype)
     if not transposed:
         return lambda x, weight, bias, *settings: maps.forward(*map(to_opmath, (x, weight, bias)))
@@ -156,7 +156,7 @@ def convolution(input: Array, weight: Array, bias: Array | None, stride: Ints, p
 def convolution_backward(grad_output: Array, input: Array, weight: Array, bias_sizes: Any, stride: Ints, padding: Ints,
                          dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
                          output_mask: Any) -> Callable[..., list[Array | None]]:
-    """The gradients of input, weight and bias, or those of them that ``output_mask`` says."""
+    """Compute the gradients of input, weight and bias that ``output_mask`` requests."""
     maps = maps_of(input.shape, weight, stride, padding, dilation, transposed, output_padding, groups)
     has_channels = input.shape[1]
 

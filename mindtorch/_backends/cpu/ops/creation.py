@@ -11,13 +11,15 @@ from ...common.shapes import length
 from ...random.numerics import affine
 from . import CPU_KERNELS
 
-BEYOND_FLOAT32, HALF = (1 << 29) - 1, 1 << 28  #: bits of a float64 that float32 does not have, and the first of them
+BEYOND_FLOAT32, HALF = (1 << 29) - 1, 1 << 28  #: bits of a float64 beyond float32, and the highest of them
 _REGISTER = 32  # bytes that ATen's kernel of arange fills at once
 
 
 def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None, *options: Any) -> np.ndarray:
-    """Integers are exact. Of floating point numbers ATen fills two registers at a time, and counts in each of them
-    from its first element, rounded to the dtype; the rest at the end is counted from ``start``.
+    """Count exactly for integers, and as ATen does for floating point numbers.
+
+    ATen fills two registers at a time and counts within each from its first element, rounded to the dtype. The
+    remainder is counted from ``start``.
     """
     if all(isinstance(v, int) for v in (start, end, step)):
         return np.arange(start, end, step, dtype=np.int64)
@@ -33,15 +35,15 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None, *opt
     return values
 
 
-EXACT = 1 << 23  #: integers that float32 holds, and whose products with its numbers float64 does
-LEAST = 2.0**-60  #: of steps between numbers that are zero or normal in float32, as far as they are not the ends
+EXACT = 1 << 23  #: integers that float32 holds, and whose products with float32 numbers are exact in float64
+LEAST = 2.0**-60  #: least step between numbers that are zero or normal in float32, apart from the ends
 
 
-FEW = 1 << 5  #: up to so many elements, Python's numbers are quicker than several calls of NumPy's
+FEW = 1 << 5  #: up to this many elements, Python numbers beat several NumPy calls
 
 
 def of_exact_sums(start: Any, end: Any, step: Any, steps: int, halfway: int) -> np.ndarray | None:
-    """What ``spaced`` makes of a few numbers of float32, if float64 holds all sums."""
+    """Compute ``spaced`` for a few float32 numbers; None unless float64 holds all sums exactly."""
     values, width = [], float(step)
     for counts, origin in ((range(halfway), float(start)), (range(halfway - steps + 1, 1), float(end))):
         for count in counts:
@@ -54,8 +56,9 @@ def of_exact_sums(start: Any, end: Any, step: Any, steps: int, halfway: int) -> 
 
 
 def rounded_once(start: Any, end: Any, step: Any, steps: int, halfway: int) -> np.ndarray | None:
-    """What ``spaced`` makes of float32, by way of float64, whose products are exact. None if a sum that is not comes to
-    lie halfway between two numbers of float32: only then it matters that it was rounded before.
+    """Compute ``spaced`` for float32 in float64, whose products are exact.
+
+    None if an inexact sum lies halfway between two float32 numbers: only then is the double rounding visible.
     """
     counts, shift = np.arange(steps), np.empty(steps)
     counts[halfway:] -= steps - 1
@@ -70,20 +73,20 @@ def rounded_once(start: Any, end: Any, step: Any, steps: int, halfway: int) -> n
 
 def spaced(start: Any, end: Any, step: Any, steps: int) -> np.ndarray:
     """Count from both ends towards the middle, as ATen does, so that the last element is exactly ``end``; a single one
-    is ``start``. Each element is rounded once; in half precision, after each operation.
+    is ``start``. Each element is rounded once, in half precision after each operation.
     """
     if steps == 1:
         return np.full(1, start)
     halfway = steps // 2
     values = of_both_ends(start, end, step, steps, halfway)
-    if not end:  # ATen subtracts from the end, which gives zeros another sign than an addition does
+    if not end:  # ATen subtracts from the end, which changes the sign of zeros
         latter = values[halfway:]
         latter[latter == 0] = end - step * 0
     return values
 
 
 def of_both_ends(start: Any, end: Any, step: Any, steps: int, halfway: int) -> np.ndarray:
-    """What ``spaced`` makes, but for the signs of zeros."""
+    """Compute ``spaced``, apart from the signs of zeros."""
     if step.dtype == np.float32 and steps <= EXACT and LEAST < abs(step) < np.inf:
         values = of_exact_sums(start, end, step, steps, halfway) if steps <= FEW else None
         values = rounded_once(start, end, step, steps, halfway) if values is None else values
@@ -118,7 +121,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType 
 
 
 def ends(start: Any, end: Any, dtype: DType) -> tuple[Any, Any]:
-    """The ends as the dtype has them; what is negative wraps around in an unsigned one."""
+    """Convert both ends to the dtype; negative numbers wrap around in an unsigned one."""
     if dtype.category < FLOATING:
         start, end = math.trunc(start), math.trunc(end)
     first, last = np.array([start, end]).astype(dtype.np)

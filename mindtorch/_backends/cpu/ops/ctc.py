@@ -1,8 +1,8 @@
 """CPU kernels of connectionist temporal classification (Graves et al., 2006).
 
-A sequence of labels is read as states: a blank, the first label, a blank, the second label, ..., a blank. In each step
-of time a path stays, goes to the next state, or skips a blank between two different labels. ``alpha`` holds the log
-probabilities of all paths from the start to a state, ``beta`` those from it to the end, for all sequences at once.
+A label sequence is expanded to states: a blank, the first label, a blank, the second label, ..., a blank. At each time
+step a path stays, advances to the next state, or skips a blank between two different labels. ``alpha`` holds the log
+probabilities of all paths from the start to a state, ``beta`` of all paths from it to the end, batched.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import CPU_KERNELS
 
 
 def states(targets: np.ndarray, lengths: Ints, blank: int, labels: int) -> np.ndarray:
-    """The label of each state, (batch, states). Raises RuntimeError for a label that there is not."""
+    """Return the label of each state, (batch, states). Raises RuntimeError for a label out of range."""
     batch, longest = len(lengths), max(lengths)
     within = np.arange(longest) < np.array(lengths)[:, None]
     found = np.full((batch, 2 * longest + 1), blank)
@@ -29,12 +29,12 @@ def states(targets: np.ndarray, lengths: Ints, blank: int, labels: int) -> np.nd
 
 
 def at_states(log_probs: np.ndarray, state: np.ndarray) -> np.ndarray:
-    """The log probabilities of the states' labels: (time, batch, states)."""
+    """Return the log probabilities of the states' labels, (time, batch, states)."""
     return np.take_along_axis(log_probs, state[None], -1)
 
 
 def arrived(before: np.ndarray, may_skip: np.ndarray) -> np.ndarray:
-    """The log probabilities of the paths that arrive at each state from the states of the step before."""
+    """Return the log probabilities of paths that reach each state from the previous step's states."""
     result = before.copy()
     result[:, 1:] = np.logaddexp(result[:, 1:], before[:, :-1])
     result[:, 2:] = np.where(may_skip, np.logaddexp(result[:, 2:], before[:, :-2]), result[:, 2:])
@@ -42,18 +42,18 @@ def arrived(before: np.ndarray, may_skip: np.ndarray) -> np.ndarray:
 
 
 def skips(state: np.ndarray, blank: int) -> np.ndarray:
-    """Whether a path may come to a state, from the third on, from the one before the last."""
+    """Return where a path may skip a blank, for each state from the third on."""
     return (state[:, 2:] != blank) & (state[:, 2:] != state[:, :-2])
 
 
 def ctc_loss(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Ints, target_lengths: Ints, blank: int = 0,
              zero_infinity: bool = False) -> tuple[Any, Any]:
-    """In double precision, as the logarithms of many factors add up."""
+    """Compute the forward pass, in double precision since logarithms of many factors accumulate."""
     log_probs = log_probs.astype(np.float64)
     times, batch, labels = log_probs.shape
     state = states(targets, target_lengths, blank, labels)
     probs, may_skip = at_states(log_probs, state), skips(state, blank)
-    alpha = np.full((batch, times + 1, state.shape[1] + 1), -np.inf, log_probs.dtype)  # and before all, a state apart
+    alpha = np.full((batch, times + 1, state.shape[1] + 1), -np.inf, log_probs.dtype)  # padded in time and state
     alpha[:, 0, 0] = 0
     first = np.full((batch, state.shape[1]), -np.inf, log_probs.dtype)
     first[:, :2] = 0
@@ -62,7 +62,7 @@ def ctc_loss(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Ints, ta
     rows, last = np.arange(batch), 2 * np.array(target_lengths)
     ends = alpha[rows, np.array(input_lengths)]
     likely = np.logaddexp(ends[rows, last + 1], np.where(last > 0, ends[rows, last], -np.inf))
-    nothing = np.where(last == 0, 0, -np.inf)  # of an input without time, only the empty sequence can be read
+    nothing = np.where(last == 0, 0, -np.inf)  # with an input of length 0, only an empty target has a path
     loss = -np.where(np.array(input_lengths) > 0, likely, nothing)
     return loss, alpha[:, 1:, 1:]
 

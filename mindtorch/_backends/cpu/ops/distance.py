@@ -11,7 +11,7 @@ from ...._base.layout import wrap_dims
 from . import CPU_KERNELS
 from .reduction import to_opmath, total, vector_norm
 
-#: Elements of the differences that a distance looks at together.
+#: Elements of the differences computed together.
 BLOCK = 1 << 20
 
 
@@ -25,7 +25,7 @@ def dist(x: np.ndarray, y: np.ndarray, p: Any = 2) -> Any:
 
 
 def differences(x1: np.ndarray, x2: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """The differences of all rows of ``x1`` from all rows of ``x2``, a few rows of ``x1`` at a time."""
+    """Yield the differences of all pairs of rows, a few rows of ``x1`` at a time."""
     rows = x1.shape[-2]
     step = max(BLOCK // max(x1[..., :1, :].size * x2.shape[-2], 1), 1)
     for start in range(0, rows, step):
@@ -43,7 +43,7 @@ def cdist(x1: np.ndarray, x2: np.ndarray, p: float, compute_mode: int | None = N
 
 
 def norm_grad(away: np.ndarray, p: float, norm: np.ndarray) -> Any:
-    """The gradient of the p-norm of differences; 0 where that or the difference is 0."""
+    """Return the gradient of the p-norm of differences; 0 where the norm or the difference is 0."""
     if p == 0:
         return np.zeros_like(away)
     if p == 1:
@@ -65,7 +65,7 @@ def cdist_backward(grad: np.ndarray, x1: np.ndarray, x2: np.ndarray, p: float, c
 
 
 def euclidean_dist(x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
-    """Compute by one matrix product, which is fast and less accurate for rows that are close."""
+    """Compute distances by one matrix product: fast, but less accurate for close rows."""
     first, second = (total(np.square(x), (x.ndim - 1,)) for x in (x1, x2))
     out = x1 @ np.swapaxes(-2 * x2, -1, -2)
     out += first[..., :, None]

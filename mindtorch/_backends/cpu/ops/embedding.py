@@ -27,7 +27,7 @@ def embedding_renorm_(weight: Array, indices: Array, max_norm: float, norm_type:
 
 
 def embedding_dense_backward(grad: Array, indices: Array, rows: int, padding: int, scale: bool) -> Array:
-    """Gradients added up row by row, none for ``padding``; with ``scale`` over how often the row was looked up."""
+    """Accumulate gradients by row, except for ``padding``; ``scale`` divides by the row's number of lookups."""
     at = indices.reshape(-1)
     return scattered(grad.reshape(at.size, grad.shape[-1]), at, rows, padding, scale)
 
@@ -45,7 +45,7 @@ def scattered(values: Array, at: Array, rows: int, padding: int, scale: bool) ->
 # -- bags --------------------------------------------------------------------------------------------------------------
 
 def bags_of(indices: Array, offsets: Array, include_last_offset: bool) -> Array:
-    """The bag that each index is in.
+    """Return the bag of each index.
 
     Raises:
         RuntimeError: if the first offset is not 0, or the last one beyond the indices.
@@ -71,7 +71,7 @@ def embedding_bag(weight: Array, indices: Array, offsets: Array, scale_grad_by_f
     if outside.any():
         at = int(np.argmax(outside))
         message = f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {indices[at]}"
-        if mode != MAX and padding_idx < 0 and weight.dtype != np.float64:  # where PyTorch runs FBGEMM's kernel
+        if mode != MAX and padding_idx < 0 and weight.dtype != np.float64:  # PyTorch runs FBGEMM's kernel here
             message = f"Index {at} of input takes value {indices[at]} which is not in the valid range [0, {count})"
         raise about(RuntimeError(message), "index", index=int(indices[at]), dim=0, size=count)
     kept = (indices != padding_idx) & (bag >= 0)
@@ -90,7 +90,7 @@ def embedding_bag(weight: Array, indices: Array, offsets: Array, scale_grad_by_f
 
 
 def maxima(values: Array, chosen: Array, bag: Array, sizes: Array) -> tuple[Array, Array]:
-    """The largest values of each bag, and which index each is of, the first of equal ones; zeros for empty bags."""
+    """Return each bag's largest values, and the indices of the first maximum; zeros for empty bags."""
     filled = np.flatnonzero(sizes)
     out = np.zeros((len(sizes), values.shape[1]), values.dtype)
     largest = np.zeros(out.shape, np.int64)

@@ -1,6 +1,4 @@
-"""CPU kernels of matrix factorizations: LAPACK, through NumPy where that takes batches and fails alike, else
-through SciPy.
-"""
+"""CPU kernels of matrix factorizations: LAPACK, by NumPy if it takes batches and fails alike, else by SciPy."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -20,20 +18,20 @@ Arrays = tuple[ndarray, ...]
 
 
 def missing() -> ndarray:
-    """What stands in the place of an output that was not asked for."""
+    """Return a placeholder for an output that was not requested."""
     return np.empty(0)
 
 
 @cache
 def lapack(routine: str, dtype: np.dtype) -> Callable[..., Any]:
-    """A routine of LAPACK for a dtype."""
+    """Return a LAPACK routine for a dtype."""
     from scipy.linalg import get_lapack_funcs
 
     return get_lapack_funcs(routine, dtype=dtype)
 
 
 def each(outputs: Arrays, function: Callable[..., Any], *inputs: ndarray) -> Arrays:
-    """Put ``function`` of each matrix of batches into the outputs; for empty matrices these stay as they are."""
+    """Apply a function to each matrix of batches and write its results into the outputs, unless matrices are empty."""
     if 0 not in [x.size for x in inputs]:
         batch = inputs[0].shape[:-2]
         for index in np.ndindex(batch) if batch else ((),):
@@ -43,14 +41,14 @@ def each(outputs: Arrays, function: Callable[..., Any], *inputs: ndarray) -> Arr
 
 
 def by_lapack(routine: str, call: Callable[..., Any], outputs: Arrays, *inputs: ndarray) -> Arrays:
-    """Put ``call(routine, *matrices)`` of each matrix of batches into the outputs; the routine is for their dtype."""
+    """Apply ``call(routine, *matrices)``, with the routine for their dtype, to each matrix of batches."""
     if all(batch.size for batch in inputs):
         each(outputs, partial(call, lapack(routine, inputs[0].dtype)), *inputs)
     return outputs
 
 
 def broadcast(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
-    """Two batches of matrices, their batch dimensions broadcast."""
+    """Broadcast the batch dimensions of two batches of matrices."""
     if a.shape[:-2] == b.shape[:-2]:
         return a, b
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -58,7 +56,7 @@ def broadcast(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def check_info(info: ndarray, function: str, message: str) -> None:
-    """Raise LinAlgError for a status that is not 0, naming the batch element; ``{}`` in the message is the status."""
+    """Raise LinAlgError for a nonzero status, naming the batch element; ``{}`` in the message is the status."""
     failure = first_failure(info)
     if failure is not None:
         raise LinAlgError(f"{function}: {failure[0]}{message.format(failure[1])}")
@@ -66,7 +64,7 @@ def check_info(info: ndarray, function: str, message: str) -> None:
 
 @contextmanager
 def converging(function: str, a: ndarray) -> Iterator[None]:
-    """NumPy's error of an iteration over a batch of matrices that does not converge, as PyTorch's."""
+    """Convert NumPy's convergence error for a batch of matrices to PyTorch's."""
     try:
         yield
     except np.linalg.LinAlgError as error:
@@ -79,7 +77,7 @@ def converging(function: str, a: ndarray) -> Iterator[None]:
 # -- LU ------------------------------------------------------------------------------------------------------
 
 def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> Arrays:
-    """LU, pivots counted from 1, and the status."""
+    """Compute LU, pivots counted from 1, and the status."""
     batch, k = a.shape[:-2], min(a.shape[-2:])
     outputs = np.empty_like(a), np.zeros((*batch, k), np.int32), np.zeros(batch, np.int32)
     if a.size:
@@ -93,14 +91,16 @@ def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> 
 
 
 def getrf_with_nan(a: ndarray) -> tuple[ndarray, ndarray, int]:
-    """What LAPACK's getrf is defined to do, step by step: OpenBLAS leaves out products with zero, of which NaN makes
-    NaN. Zeros and pivots beside a NaN would look as if the matrix were singular, or its inverse known.
+    """Run LAPACK's getrf step by step, for matrices with NaN.
+
+    OpenBLAS skips products with zero, even of NaN. The resulting zeros and pivots make a matrix seem singular or
+    regular.
     """
     lu, info = a.copy(), 0
     pivots = np.arange(min(a.shape), dtype=np.int32)
     for k in pivots.tolist():
         sizes = np.abs(lu[k:, k].real) + np.abs(lu[k:, k].imag)
-        if sizes[0] == sizes[0]:  # else nothing is greater
+        if sizes[0] == sizes[0]:  # a NaN stays the pivot: nothing compares greater
             pivots[k] += np.nanargmax(sizes)
         lu[[k, pivots[k]]] = lu[[pivots[k], k]]
         if lu[k, k] == 0:
@@ -112,7 +112,7 @@ def getrf_with_nan(a: ndarray) -> tuple[ndarray, ndarray, int]:
 
 
 def permutation(pivots: ndarray, n: int) -> ndarray:
-    """The row order that the interchanges of LAPACK's pivots lead to."""
+    """Return the row order that results from the interchanges of LAPACK's pivots."""
     order = np.broadcast_to(np.arange(n), (*pivots.shape[:-1], n)).copy()
     for index in np.ndindex(pivots.shape[:-1]):
         rows = order[index]
@@ -140,7 +140,7 @@ def linalg_lu(a: ndarray, pivot: bool = True) -> Arrays:
 
 
 def solve_factored(lu: ndarray, pivots: ndarray, b: ndarray, adjoint: bool = False) -> ndarray:
-    """X of ``A X = B``, or of ``A^H X = B``, from A's LU and pivots."""
+    """Solve ``A X = B``, or ``A^H X = B`` with ``adjoint``, given A's LU and pivots."""
     lu, b = broadcast(lu, b)
     rows = pivots[..., None] - 1
     if rows.shape[:-2] != lu.shape[:-2]:
@@ -151,13 +151,13 @@ def solve_factored(lu: ndarray, pivots: ndarray, b: ndarray, adjoint: bool = Fal
 
 def lu_solve(lu: ndarray, pivots: ndarray, b: ndarray, left: bool = True, adjoint: bool = False) -> ndarray:
     message = "Pivots given to lu_solve must all be {} or equal to {}. Did you properly pass the result of lu_factor?"
-    check(not (pivots < 1).any(), message.format("greater", 1))  # LAPACK would exchange rows outside of the matrix
+    check(not (pivots < 1).any(), message.format("greater", 1))  # LAPACK would exchange rows out of bounds
     check(not (pivots > lu.shape[-2]).any(), message.format("smaller", "LU.size(-2)"))
     return solve_with(lu, pivots, b, left, adjoint)
 
 
 def solve_with(lu: ndarray, pivots: ndarray, b: ndarray, left: bool = True, adjoint: bool = False) -> ndarray:
-    """X of ``A X = B`` or ``X A = B``, or with A^H in the place of A, from A's LU and pivots."""
+    """Solve ``A X = B`` or ``X A = B``, with ``adjoint`` for A^H, given A's LU and pivots."""
     if left:
         return solve_factored(lu, pivots, b, adjoint)
     transposed = b.conj().swapaxes(-1, -2)  # X A = B is A^H X^H = B^H
@@ -165,7 +165,7 @@ def solve_with(lu: ndarray, pivots: ndarray, b: ndarray, left: bool = True, adjo
 
 
 def factored(a: ndarray) -> Arrays:
-    """The diagonal of U, and the sign of the permutation; LU and pivots."""
+    """Return the diagonal of U, the sign of the permutation, LU and pivots."""
     lu, pivots, _ = lu_factor_ex(a)
     exchanges = np.count_nonzero(pivots != np.arange(1, pivots.shape[-1] + 1), axis=-1)
     return np.diagonal(lu, axis1=-2, axis2=-1), (1 - 2 * (exchanges % 2)).astype(a.dtype), lu, pivots
@@ -180,7 +180,7 @@ def linalg_slogdet(a: ndarray) -> Arrays:
     diagonal, sign, *factors = factored(a)
     signs = np.sign(diagonal)
     if not np.iscomplexobj(a):
-        signs[np.isnan(diagonal)] = 0  # as torch.sgn has it
+        signs[np.isnan(diagonal)] = 0  # as torch.sgn does
     return np.prod(signs, axis=-1) * sign, np.sum(np.log(np.abs(diagonal)), axis=-1), *factors
 
 
@@ -206,7 +206,7 @@ def linalg_inv_ex(a: ndarray, check_errors: bool = False) -> Arrays:
 
 def solve_triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, unitriangular: bool = False,
                      trans: int = 0) -> ndarray:
-    """X of ``op(A) X = B`` or ``X op(A) = B``, A a triangle; ``trans``: 0 as it is, 1 transposed, 2 conjugated too."""
+    """Solve ``op(A) X = B`` or ``X op(A) = B`` for a triangular A; ``trans``: 0 for A, 1 for A^T, 2 for A^H."""
     from scipy.linalg import get_blas_funcs
 
     a, b = broadcast(a, b)
@@ -226,7 +226,7 @@ def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
     outputs = by_lapack("potrf", lambda potrf, a: potrf(a, not upper),
                         (np.empty_like(a), np.zeros(a.shape[:-2], np.int32)), a)
     total = np.add.reduce(outputs[0], axis=None)
-    if total != total:  # OpenBLAS takes the root of what is not positive, since NaN is not negative
+    if total != total:  # OpenBLAS continues past a NaN pivot, which does not compare as negative
         broken = np.isnan(np.diagonal(outputs[0], axis1=-2, axis2=-1))
         np.copyto(outputs[1], broken.argmax(-1) + 1, "unsafe", where=broken.any(-1) & (outputs[1] == 0))
     if check_errors:
@@ -254,7 +254,7 @@ def cholesky_inverse(factor: ndarray, upper: bool = False) -> ndarray:
 
 
 def ldl_factor_ex(a: ndarray, hermitian: bool = False, check_errors: bool = False) -> Arrays:
-    """LD, pivots and status of LAPACK's Bunch-Kaufman factorization of the lower triangle."""
+    """Compute LD, pivots and status of LAPACK's Bunch-Kaufman factorization of the lower triangle."""
     outputs = np.empty_like(a), np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
     by_lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf",
               lambda factor, a: (np.tril((result := factor(a, 1))[0]), *result[1:]), outputs, a)
@@ -334,11 +334,12 @@ def linalg_eig(a: ndarray) -> Arrays:
 # -- least squares, exponential ------------------------------------------------------------------------------
 
 def lstsq(a: ndarray, b: ndarray, rcond: float | None = None, driver: str | None = None) -> Arrays:
-    """Solution, residuals where every matrix has full rank, rank and singular values, by LAPACK's gelsd. That takes a
-    tolerance of 1 or more for none; by gelss no singular value is above it.
+    """Return solution, residuals (if every matrix has full rank), rank and singular values, by LAPACK's gelsd.
+
+    gelsd ignores a tolerance of 1 or more; gelss then finds rank 0.
     """
     (n, m), driver = a.shape[-2:], driver or "gelsy"
-    strange = ~np.isfinite(a).all((-2, -1))  # with which LAPACK may never end
+    strange = ~np.isfinite(a).all((-2, -1))  # LAPACK may not terminate with these
     check_info(strange, "torch.linalg.lstsq", "The input matrix contains NaNs or infinite values.")
     vector = a.ndim - b.ndim == 1 and b.shape == a.shape[:-1]
     rank, values = np.zeros(a.shape[:-2], np.int64), np.zeros((*a.shape[:-2], min(n, m)), a.real.dtype)

@@ -8,8 +8,8 @@ import numpy as np
 from . import CPU_KERNELS
 
 ndarray = np.ndarray
-FORWARD: Any = ("backward", "ortho", "forward")  #: NumPy's name for a normalization of a forward transform
-INVERSE: Any = ("forward", "ortho", "backward")  #: and of an inverse one
+FORWARD: Any = ("backward", "ortho", "forward")  #: NumPy's normalization of a forward transform
+INVERSE: Any = ("forward", "ortho", "backward")  #: NumPy's normalization of an inverse transform
 
 
 def fft_r2c(x: ndarray, dim: tuple[int, ...], normalization: int, onesided: bool) -> ndarray:

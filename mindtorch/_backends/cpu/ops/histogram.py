@@ -1,4 +1,4 @@
-"""CPU kernels of counting."""
+"""CPU kernels of histograms and counts."""
 from __future__ import annotations
 
 from functools import reduce
@@ -13,7 +13,7 @@ from . import CPU_KERNELS
 from .creation import linspace
 from .reduction import to_opmath
 
-_LAST = 2**63 - 1  #: one count more cannot be counted: NumPy would make no place for it, and write before its array
+_LAST = 2**63 - 1  #: NumPy overflows for this value, and would write before its array
 
 
 def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
@@ -35,11 +35,11 @@ def check_finite(name: str, low: Any, high: Any) -> None:
 
 
 def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndarray:
-    """Bins of equal width; their places are computed, not searched for."""
+    """Count into bins of equal width; indices are computed, not searched."""
     x = to_opmath(x)
     low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
     check_finite("torch.histc:", low, high)
-    if low == high:  # in the middle of a range around it
+    if low == high:  # all fall into the middle bin
         return np.bincount(np.full(np.count_nonzero(x == low), bins // 2), minlength=bins)
     low, high = x.dtype.type(low), x.dtype.type(high)
     inside = x[(x >= low) & (x <= high)]
@@ -48,7 +48,7 @@ def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndar
 
 
 def equal_width(x: np.ndarray, bins: int, bounds: Any, dimension: int = 0) -> np.ndarray:
-    """The edges of bins of equal width over a range, by default that of the data."""
+    """Return the edges of bins of equal width over a range, by default the data's."""
     x = to_opmath(x)
     low, high = bounds if bounds is not None else (x.min(), x.max()) if x.size else (0, 1)
     check_finite(f"torch.histogramdd: dimension {dimension}'s", low, high)
@@ -58,7 +58,7 @@ def equal_width(x: np.ndarray, bins: int, bounds: Any, dimension: int = 0) -> np
 
 
 def counts(points: np.ndarray, bins: list[np.ndarray], weight: Any, density: bool) -> np.ndarray:
-    """How many points (rows) lie in each bin of a grid. A bin holds its left edge, the last one both."""
+    """Count the points (rows) in each bin of a grid. A bin includes its left edge, the last one both."""
     columns, bins = list(to_opmath(points).T), [to_opmath(edges) for edges in bins]
     inside = reduce(np.logical_and, [
         (x >= edges[0]) & (x <= edges[-1]) for x, edges in zip(columns, bins, strict=True)])

@@ -1,4 +1,4 @@
-"""CPU kernels of indexing. Those whose names end in ``_`` write into their first array."""
+"""CPU kernels of indexing. A name that ends in ``_`` marks a kernel that writes into its first array."""
 from __future__ import annotations
 
 import re
@@ -29,7 +29,7 @@ BEYOND = "index out of range in self"
 
 def bounded(index: Array, size: int, error: type[Exception], message: str, negative: bool = False,
             kind: str = "index", dim: int = 0) -> Array:
-    """Indices into ``size`` elements, of dimension ``dim``; the message may name the first that is none as ``{}``.
+    """Check indices into dimension ``dim`` of ``size`` elements; ``{}`` in the message is the first bad index.
 
     Raises:
         error: if one is out of bounds.
@@ -45,16 +45,16 @@ def bounded(index: Array, size: int, error: type[Exception], message: str, negat
 # -- index and index_put -----------------------------------------------------------------------------------------------
 
 def key_of(indices: Any) -> Key:
-    """NumPy's key for these indices: it broadcasts them, and places the result, as PyTorch does."""
+    """Return NumPy's index: NumPy broadcasts the indices, and places the result, as PyTorch does."""
     return tuple(slice(None) if index is None else index.astype(bool) if index.dtype == np.uint8 else index
                  for index in indices)
 
 
 def nothing_chosen(x: Array, key: Key, error: IndexError) -> Array:
-    """What indices out of bounds choose if they choose nothing, which is no error. Raises IndexError otherwise."""
+    """Return the empty result of out-of-bounds indices that select nothing. Raises IndexError if they select."""
     found = x[tuple(part if isinstance(part, slice) or part.dtype == bool else np.zeros_like(part) for part in key)]
     if found.size:
-        index, dim, size = map(int, re.findall(r"-?\d+", str(error)))  # NumPy's error says no more than its message
+        index, dim, size = map(int, re.findall(r"-?\d+", str(error)))  # NumPy's error has only its message
         raise about(IndexError(str(error).replace("axis", "dimension")),
                     "index", index=index, dim=dim, size=size) from None
     return found
@@ -69,7 +69,7 @@ def index(x: Array, indices: Any) -> Array:
 
 
 def update_at(ufunc: Any, x: Array, key: Key, values: Any) -> None:
-    """Combine values with the elements under a key, repeated indices included, as ``ufunc.at`` does."""
+    """Combine values with the elements at an index, repeated indices included, as ``ufunc.at`` does."""
     if len(key) == 1 and x.ndim == 1 < getattr(key[0], "ndim", 0):
         # NumPy reads past the end of a vector of values that broadcasts to an index of several dimensions
         key, values = (key[0].reshape(-1),), np.broadcast_to(values, key[0].shape).reshape(-1)
@@ -88,22 +88,21 @@ def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) 
 
 
 def rows_at(x: Array, at: Array) -> Array:
-    """The rows at indices, which are counted from the end as well; many elements in blocks. Raises IndexError if one
-    is out of bounds.
+    """Select rows at indices, negative ones from the end; large results in blocks. Raises IndexError if out of bounds.
     """
-    if x.size * at.size < LARGE:  # which is more than is taken
+    if x.size * at.size < LARGE:  # an upper bound of the result's size
         return x.take(at, 0)
     count, size = len(x), x.size * at.size // max(len(x), 1)
     if size < LARGE or not x.flags.c_contiguous or lowest(at, None) < -count or highest(at, None) >= count:
         return x.take(at, 0)
     out = allocate((*at.shape, *x.shape[1:]), x.dtype)
     places, rows = at.reshape(-1), out.reshape(at.size, *x.shape[1:])
-    each_block(lambda part: x.take(places[part], 0, rows[part], "wrap"),  # "raise" would copy once more
+    each_block(lambda part: x.take(places[part], 0, rows[part], "wrap"),  # "raise" would buffer the result
                at.size, max(LARGE * at.size // size, 1), size)
     return out
 
 
-#: Elements from which on a mask is cheaper to list than to branch by.
+#: From this many elements on, listing a mask's indices beats branching on it.
 LISTED = 1 << 12
 
 
@@ -112,7 +111,7 @@ def is_mask(index: Any) -> bool:
 
 
 def where_true(x: Array, mask: Array) -> Array:
-    """``x[mask]``. Raises IndexError if the mask has other sizes than the first dimensions."""
+    """Return ``x[mask]``. Raises IndexError if the mask does not match the first dimensions."""
     if (mask.ndim == x.ndim and x.size < LISTED) or x.shape[:mask.ndim] != mask.shape or not x.size or (
             not x.flags.c_contiguous):
         chosen: Array = x[mask]
@@ -123,7 +122,7 @@ def where_true(x: Array, mask: Array) -> Array:
 # -- one dimension by a vector of indices ------------------------------------------------------------------------------
 
 def front(x: Array, dim: int) -> Array:
-    """The array with ``dim`` first; an array without dimensions gets one. Shares memory."""
+    """Move ``dim`` to the front; give a 0-d array one dimension. Shares memory."""
     if not x.ndim:
         return x.reshape(1)
     return np.moveaxis(x, dim, 0) if dim else x
@@ -141,12 +140,12 @@ def index_select(x: Array, dim: int, at: Array) -> Array:
     return np.take(x, at, axis=dim) if dim % x.ndim else rows_at(x, at)
 
 
-#: From how many elements on a product with a sparse matrix is quicker than ``np.add.at``.
+#: From this many elements on, a product with a sparse matrix beats ``np.add.at``.
 MANY = 1 << 12
 
 
 def added_up(values: Array, at: Array, count: int) -> Array:
-    """A matrix of ``count`` rows, of which each is the sum of those ``values`` that belong there by ``at``."""
+    """Sum rows of ``values`` by their row index ``at`` into a matrix of ``count`` rows."""
     if values.size < MANY or values.dtype.kind not in "fc" or values.dtype.itemsize == 2:
         out = np.zeros((count, values.shape[1]), values.dtype)
         np.add.at(out, at, values)
@@ -196,13 +195,13 @@ def index_reduce_(x: Array, dim: int, at: Array, source: Array, reduce: str, inc
 
 
 def extreme(largest: bool, dtype: np.dtype) -> Any:
-    """The greatest number of a dtype, which any minimum replaces, or the least."""
+    """Return the greatest or least number of a dtype, the identity of a minimum or maximum."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).max if largest else np.iinfo(dtype).min
     return largest if dtype.kind == "b" else dtype.type(np.inf if largest else -np.inf)
 
 
-#: reduction: (how two values become one, the value to start from)
+#: reduction: (ufunc, its identity by dtype)
 REDUCTIONS: dict[str, tuple[Any, Callable[[np.dtype], Any]]] = {
     "sum": (np.add, lambda dtype: 0), "add": (np.add, lambda dtype: 0),
     "prod": (np.multiply, lambda dtype: 1), "multiply": (np.multiply, lambda dtype: 1),
@@ -212,7 +211,7 @@ REDUCTIONS: dict[str, tuple[Any, Callable[[np.dtype], Any]]] = {
 
 
 def reduce_at(x: Array, key: Key, values: Any, reduce: str, include_self: bool) -> None:
-    """Reduce values into the places that a key names, and what stands there unless not ``include_self``."""
+    """Reduce values into the elements at an index; with ``include_self``, together with their old values."""
     ufunc, start = REDUCTIONS[reduce]
     if not include_self:
         x[key] = start(x.dtype)
@@ -227,16 +226,14 @@ def reduce_at(x: Array, key: Key, values: Any, reduce: str, include_self: bool) 
 # -- gather and scatter ------------------------------------------------------------------------------------------------
 
 def in_bounds(x: Array, dim: int, at: Array) -> Array:
-    """Indices along a dimension. Raises RuntimeError if one is none."""
+    """Check indices along a dimension. Raises RuntimeError if one is out of bounds."""
     dim %= x.ndim
     size = x.shape[dim]
     return bounded(at, size, RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}", dim=dim)
 
 
 def flat_places(x: Array, dim: int, at: Array) -> Array | None:
-    """The flat places in a contiguous array of what few indices mean along a dimension; None if they do not fit, or one
-    is out of bounds.
-    """
+    """Return flat indices into a contiguous array for few indices along a dimension; None if they do not fit."""
     found = starts(x.shape, dim, at.shape)
     if found is None or not at.size or lowest(at, None) < 0 or highest(at, None) >= x.shape[dim]:
         return None
@@ -245,8 +242,9 @@ def flat_places(x: Array, dim: int, at: Array) -> Array | None:
 
 
 def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
-    """The array (with a dimension, if it has none; flat, if it is contiguous) and the key under which element ``i`` of
-    ``at`` is the element of the same position but for ``dim``, where it is ``at[i]``.
+    """Return the array and an index such that its elements are ``x`` at ``at`` along ``dim``.
+
+    A 0-d array becomes 1-d. For a contiguous array, both are flat.
     """
     x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
     dim %= x.ndim
@@ -258,7 +256,7 @@ def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
     key[dim] = at
     if not x.flags.c_contiguous:
         return x, tuple(key)
-    steps = [step // x.itemsize for step in x.strides]  # NumPy is quicker with one flat index
+    steps = [step // x.itemsize for step in x.strides]  # NumPy is faster with one flat index
     places = at if steps[dim] == 1 else at * steps[dim]
     for d, (index, step) in enumerate(zip(key, steps, strict=True)):
         if d != dim:
@@ -271,13 +269,13 @@ def are_contiguous(*arrays: Array) -> bool:
 
 
 def are_lines(x: Array, dim: int, at: Array) -> bool:
-    """Whether indices choose from the lines of an array along the last dimension, each from its own."""
+    """Return True if indices select along the last dimension, other sizes are equal, and both arrays are contiguous."""
     return x.ndim == at.ndim > 1 and dim % x.ndim == x.ndim - 1 and x.shape[:-1] == at.shape[:-1] and (
         are_contiguous(x, at))
 
 
 def are_boxes(x: Array, dim: int, at: Array) -> bool:
-    """Whether indices choose along another dimension, and the arrays have the same sizes but there."""
+    """Return True if indices select along another dimension, other sizes are equal, and both arrays are contiguous."""
     dim %= x.ndim
     return dim < x.ndim - 1 and x.ndim == at.ndim and x.shape[:dim] == at.shape[:dim] and (
         x.shape[dim + 1:] == at.shape[dim + 1:] and are_contiguous(x, at))
@@ -306,7 +304,7 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
         each_block(gathered, len(source), max(SMALL * len(source) // at.size, 1), at.size)
         return out
 
-    def work(part: slice) -> None:  # whose flat indices stay in the cache
+    def work(part: slice) -> None:  # its flat indices stay in the cache
         lines, key = grid(x[part], dim, at[part])
         out[part] = (lines.take(key[0]) if len(key) == 1 else lines[key]).reshape(at[part].shape)
 
@@ -315,7 +313,7 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
 
 
 def gathered_down(loop: Callable[..., None], x: Array, dim: int, at: Array) -> Array:
-    """What a loop gathers, of some boxes at a time, or of some rows of one."""
+    """Gather by a loop, several outer indices at a time, or several rows if there is only one."""
     out = allocate(at.shape, x.dtype)
     boxes = prod(at.shape[:dim % x.ndim])
     source, places, target = (array.reshape(boxes, array.shape[dim], -1)

@@ -1,4 +1,4 @@
-"""CPU kernels of products. NumPy hands matrices of any strides to BLAS."""
+"""CPU kernels of products. NumPy passes matrices of any strides to BLAS."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,14 +13,12 @@ from .shape import of_one_dtype
 ndarray = np.ndarray
 
 
-#: Multiplications from which on integers are multiplied by BLAS.
+#: From this many multiplications on, integers are multiplied by BLAS.
 MANY = 1 << 14
 
 
 def multiplied(left: ndarray, right: ndarray) -> Any:
-    """A product of matrices. Of integers it is BLAS's in float64, if all of its sums are integers that float64 holds:
-    NumPy multiplies them one after the other.
-    """
+    """Multiply matrices. Integers use BLAS in float64 if all sums are exact, since NumPy's integer product is slow."""
     if left.dtype.kind in "iu" and left.ndim > 1 and left.size * right.shape[-1] >= MANY and right.size:
         largest = [max(abs(int(x.max())), abs(int(x.min()))) for x in (left, right)]
         if largest[0] * largest[1] * left.shape[-1] <= 1 << 53:
@@ -29,33 +27,33 @@ def multiplied(left: ndarray, right: ndarray) -> Any:
 
 
 def widened(product: Callable[[ndarray, ndarray], Any]) -> Callable[[ndarray, ndarray], Any]:
-    """A product of two arrays that computes what is of half precision in float32."""
+    """Wrap a product of two arrays to compute half precision in float32."""
     return lambda self, other: product(to_opmath(self), to_opmath(other))
 
 
 def added(self: ndarray, product: ndarray, beta: Any, alpha: Any) -> ndarray:
-    """``beta * self + alpha * product``, written over the product."""
+    """Return ``beta * self + alpha * product``, overwriting the product."""
     if alpha != 1:
         product *= _scalar(alpha, product)
-    if beta == 0:  # what self holds does not matter then, not even NaN
+    if beta == 0:  # self is then ignored, even NaN
         return product
     product += self if beta == 1 else self * _scalar(beta, product)
     return product
 
 
 def _scalar(value: Any, array: ndarray) -> Any:
-    """A number in an array's dtype, as C converts it."""
+    """Convert a number to an array's dtype as C does."""
     return np.asarray(value).astype(array.dtype)[()]
 
 
 def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
-    """``self`` plus a product of matrices, of batches of them, or of a matrix and a vector."""
+    """Add ``self`` and a product of matrices, of batches of matrices, or of a matrix and a vector."""
     self, mat1, mat2 = map(to_opmath, (self, mat1, mat2))
     return added(self, multiplied(mat1, mat2), beta, alpha)
 
 
 def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
-    """Add one matrix after the other, each sum rounded to the dtype, as ATen does."""
+    """Add one product after the other, rounding each sum to the dtype, as ATen does."""
     for mat1, mat2 in zip(batch1, batch2, strict=True):
         self, beta = addmm(self, mat1, mat2, beta, alpha).astype(self.dtype), 1
     shape = batch1.shape[1], batch2.shape[2]
@@ -81,7 +79,7 @@ def cross(a: ndarray, b: ndarray, dim: int = -1) -> ndarray:
 
 def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
               unroll_dim: int = 1) -> ndarray:
-    """The sum over ``sumdim`` of the product of three arrays, each seen with the dimensions ``expand`` besides."""
+    """Sum the product of three arrays over ``sumdim``; ``expand`` lists the broadcast dimensions of each."""
     dims = range(i1.ndim + len(expand1))
     first, second, third = ([d for d in dims if d not in expand] for expand in (expand1, expand2, expand3))
     both = [d for d in dims if (d in first or d in second) and not (d in sumdim and d in expand3)]

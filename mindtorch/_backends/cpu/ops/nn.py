@@ -18,7 +18,7 @@ array = np.ndarray
 
 
 def reduced(values: array, reduction: int) -> Any:
-    """What a loss makes of its values by element."""
+    """Apply ``reduction`` to the values of a loss by element."""
     if reduction == NONE:
         return values
     total = np.add.reduce(to_opmath(values), axis=None)
@@ -26,7 +26,7 @@ def reduced(values: array, reduction: int) -> Any:
 
 
 def loss(by_element: Callable[..., array], at: int = 0, widen: bool = True) -> Callable[..., Any]:
-    """The kernel of a loss from its value by element; ``reduction`` is argument ``at`` after the tensors.
+    """Return the kernel of a loss from its value by element; ``reduction`` is argument ``at`` after the tensors.
 
     The value is computed in float32 for half-precision inputs, unless ATen composes it of operators.
     """
@@ -51,7 +51,7 @@ def huber(self: array, target: array, delta: float = 1.0) -> array:
 
 def binary_cross_entropy(self: array, target: array, weight: array | None = None) -> array:
     for name, values in (("input", self), ("target", target)):
-        if values.size and not (minimum(values, None) >= 0 and maximum(values, None) <= 1):  # so also for NaN
+        if values.size and not (minimum(values, None) >= 0 and maximum(values, None) <= 1):  # written so that NaN fails
             raise about(RuntimeError(f"all elements of {name} should be between 0 and 1"), "probabilities", name=name)
     value = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
     return value if weight is None else value * weight
@@ -74,10 +74,10 @@ def binary_cross_entropy_with_logits(self: array, target: array, weight: array |
 # -- negative log likelihood ---------------------------------------------------------------------------------
 
 def classes_of(self: array, target: array, ignore_index: int) -> tuple[array, array]:
-    """The target classes with those to ignore replaced by 0, and which are not to be ignored.
+    """Return the target classes, with ignored ones replaced by 0, and a mask of the others.
 
     Raises:
-        IndexError: if a class is none of those that ``self`` has along dimension 1.
+        IndexError: if a class is out of range for dimension 1 of ``self``.
     """
     kept = target != ignore_index
     chosen = np.where(kept, target, 0).astype(np.int64)
@@ -89,7 +89,7 @@ def classes_of(self: array, target: array, ignore_index: int) -> tuple[array, ar
 
 
 def loop_for(loop: loops.Loop, self: array, target: array, weight: array | None) -> Callable[..., bool] | None:
-    """The loop for rows of float32 without weights."""
+    """Return the compiled loop for float32 rows without weights, or None."""
     if weight is not None or self.ndim != 2 or target.dtype != np.int64 or not target.flags.c_contiguous:
         return None
     return loop.taking(self)
@@ -97,7 +97,7 @@ def loop_for(loop: loops.Loop, self: array, target: array, weight: array | None)
 
 def nll_loss_forward(self: array, target: array, weight: array | None, reduction: int,
                      ignore_index: int) -> tuple[Any, Any]:
-    """Both operators' kernel: classes along dimension 1, or along the only one."""
+    """Compute both operators' forward pass: classes along dimension 1, or along the only one."""
     loop = None if reduction == NONE else loop_for(loops.nll_loss, self, target, weight)
     if loop is not None:
         loss, count = np.empty((), np.float32), np.empty((), np.float32)
@@ -122,7 +122,7 @@ def nll_loss_backward(grad_output: array, self: array, target: array, weight: ar
     loop = None if reduction == NONE else loop_for(loops.nll_loss_backward, self, target, weight)
     if loop is not None:
         out, count = allocate(shape, self.dtype), total_weight.item() if reduction == MEAN else 1
-        if loop(-grad_output.item() / (count or 1), target, ignore_index, out):  # which no line takes if there is none
+        if loop(-grad_output.item() / (count or 1), target, ignore_index, out):  # count may be 0
             return out
     if self.ndim == 1:
         self, target, grad_output = self[None], target.reshape(1), grad_output.reshape(1)
@@ -138,10 +138,10 @@ def nll_loss_backward(grad_output: array, self: array, target: array, weight: ar
 # -- margins -------------------------------------------------------------------------------------------------
 
 def multi_margin(self: array, target: array, margin: Any, weight: array | None) -> tuple[array, array, array]:
-    """The distance to the margin by sample and class (0 for the target's), its power's factor, the targets.
+    """Return the distance to the margin by sample and class (0 for the target's), its power's factor, and the targets.
 
     Raises:
-        RuntimeError: if a target is no class.
+        RuntimeError: if a target is not a class.
     """
     x, chosen = self.reshape(-1, self.shape[-1] if self.ndim else 1), target.reshape(-1, 1)
     if ((chosen < 0) | (chosen >= x.shape[1])).any():
@@ -168,13 +168,13 @@ def multi_margin_loss_backward(grad_output: array, self: array, target: array, p
 
 
 def grad_by_sample(grad_output: array, samples: int, reduction: int) -> array:
-    """The gradient of each sample's loss, as a column."""
+    """Return the gradient of each sample's loss, as a column."""
     return grad_output.reshape(-1, 1) / (samples if reduction == MEAN else 1)
 
 
 def multilabel_margin(self: array, target: array) -> tuple[array, array]:
-    """The distance to the margin by sample, target class and other class, 0 where the pair does not count.
-    And which classes are targets: those before the first -1.
+    """Return the distance to the margin by sample, target class and other class (0 for pairs that do not count), and a
+    mask of the target classes, listed before the first -1.
 
     Raises:
         RuntimeError: if a target is neither a class nor -1.

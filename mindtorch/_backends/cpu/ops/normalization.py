@@ -1,4 +1,4 @@
-"""CPU kernels of normalisation. What is of half precision is computed in float32."""
+"""CPU kernels of normalisation. Half precision is computed in float32."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ Array = np.ndarray
 # -- any groups --------------------------------------------------------------------------------------------------------
 
 def seen(array: Any, shape: Any) -> Any:
-    """An array in the dtype that is computed in, in some shape; None stays None."""
+    """Return an array in the dtype of the computation, reshaped; None stays None."""
     return None if array is None else to_opmath(array).reshape(shape)
 
 
 def moments(x: Array, groups: Groups) -> tuple[Array, Array, Array]:
-    """The input less the means, the means, and the variances."""
+    """Return the centred input, the means, and the variances."""
     if 0 < x.size <= FEW and x.dtype.kind == "f":
         sums = add(x, groups.over, None, None, True)
         count = number(x.size // sums.size, x.dtype)
@@ -40,12 +40,12 @@ def moments(x: Array, groups: Groups) -> tuple[Array, Array, Array]:
 
 
 def reciprocal(spread: Array, eps: float) -> Array:
-    """The reciprocals of the standard deviations, from the variances."""
+    """Return the reciprocals of the standard deviations, from the variances."""
     return number(1, spread.dtype) / np.sqrt(spread + number(eps, spread.dtype))
 
 
 def affine(x: Array, weight: Any, bias: Any, groups: Groups) -> Array:
-    """Times the weight, plus the bias, in place."""
+    """Multiply by the weight and add the bias, in place."""
     if weight is None is bias:
         return x
     weight, bias = seen(weight, groups.affine), seen(bias, groups.affine)
@@ -57,7 +57,7 @@ def affine(x: Array, weight: Any, bias: Any, groups: Groups) -> Array:
 
 
 def normalised(x: Array, weight: Any, bias: Any, groups: Groups, eps: float) -> tuple[Array, Array, Array]:
-    """The normalisation, the means, and the reciprocals of the standard deviations."""
+    """Return the normalised input, the means, and the reciprocals of the standard deviations."""
     centred, middle, spread = moments(seen(x, groups.shape), groups)
     rstd = reciprocal(spread, eps)
     centred *= rstd
@@ -66,9 +66,7 @@ def normalised(x: Array, weight: Any, bias: Any, groups: Groups, eps: float) -> 
 
 def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, groups: Groups, mask: Any,
               fixed: bool = False) -> list[Any]:
-    """The gradients of input, weight and bias that are asked for; with ``fixed``, mean and standard deviation do not
-    depend on the input.
-    """
+    """Return the requested gradients of input, weight and bias; with ``fixed``, through constant moments."""
     shape = x.shape
     grad, x = seen(grad, groups.shape), seen(x, groups.shape)
     middle, rstd = seen(middle, groups.moments), seen(rstd, groups.moments)
@@ -93,7 +91,7 @@ def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, gr
 
 def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                       momentum: float, eps: float) -> tuple[Array, Array, Array]:
-    """In training the running moments are moved towards the batch's, of which the variance is the unbiased one."""
+    """Normalise by channel. Training also moves running moments towards the batch's, with unbiased variance."""
     groups = by_channel(x.shape)
     if not training:
         middle, spread = seen(running_mean, groups.moments), seen(running_var, groups.moments)
@@ -106,7 +104,7 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
         if running is not None:
             running[...] = (1 - momentum) * to_opmath(running) + momentum * batch.reshape(running.shape)
     rstd = reciprocal(spread, eps)
-    if x.dtype.itemsize == 2:  # what is saved is rounded, and PyTorch normalises by that
+    if x.dtype.itemsize == 2:  # saved moments are rounded, and PyTorch normalises by them
         saved = next((given.dtype for given in (weight, bias, running_mean, running_var) if given is not None), x.dtype)
         middle, rstd = middle.astype(saved), rstd.astype(saved)
         centred = seen(x, groups.shape) - to_opmath(middle)
@@ -130,28 +128,28 @@ def native_batch_norm_backward(grad: Array, x: Array, weight: Any, running_mean:
 
 
 # -- by row ------------------------------------------------------------------------------------------------------------
-# BLAS does here what NumPy does slowly with rows: sums along rows and columns are products of a matrix and a vector.
+# BLAS is faster than NumPy on rows: sums along rows and columns are matrix-vector products.
 
-#: Rows of fewer elements are not worth it.
+#: Shorter rows do not pay.
 SHORT = 8
-#: Columns from which on a sum by BLAS, one number after the other, loses more digits than half of those of float32.
+#: From this many columns on, a sequential sum by BLAS loses more than half of float32's digits.
 LONG = 1 << 16
 
 
 def each_rows(work: Callable[[slice], None], x: Array, size: int = BLOCK) -> None:
-    """Call ``work`` with some rows of a matrix at a time, of so many elements."""
+    """Call ``work`` with slices of rows of a matrix, of about ``size`` elements."""
     rows, columns = x.shape
     each_block(work, rows, max(size // max(columns, 1), 1), x.size)
 
 
 def in_line(values: Any, number: int, x: Array) -> Array:
-    """Weight or bias in memory that loops take; without them, this number for each column."""
+    """Return weight or bias as a contiguous array; without them, one filled with a number."""
     return np.full(x.shape[1], number, x.dtype) if values is None else np.ascontiguousarray(values)
 
 
 def pairs(first: Any, second: Any, block: Array) -> Array:
-    """Two numbers for each row of a block. The product with two rows is the sum of two outer products, which BLAS
-    writes in half the time that NumPy takes for one.
+    """Return two numbers per row as a matrix. Its product with two rows sums two outer products, which BLAS writes in
+    half the time that NumPy takes for one.
     """
     out = np.empty((len(block), 2), block.dtype)
     out[:, 0], out[:, 1] = first, second
@@ -159,7 +157,7 @@ def pairs(first: Any, second: Any, block: Array) -> Array:
 
 
 def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
-    """``normalised`` for rows of one kind of number that is computed in as it is."""
+    """Normalise rows of one dtype, float32 or float64, as ``normalised`` does."""
     rows, columns = x.shape
     out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
     if (loop := loops.layer_norm.taking(x)) is not None:
@@ -168,7 +166,7 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
         return out, middle, rstd
     part = x.dtype.type(1 / columns)
     parts = np.full(columns, part)
-    lines = None  # weight and bias, where they are finite: 0 times infinity would be NaN
+    lines = None  # weight and bias, if finite: 0 times infinity would be NaN
     if weight is not None or bias is not None:
         lines = np.array([np.ones_like(parts) if weight is None else weight,
                           np.zeros_like(parts) if bias is None else bias])
@@ -178,7 +176,7 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
         block, normal = x[at], out[at]
         middle[at] = mean = block @ parts
         spread = np.vecdot(block, block) * part - mean * mean
-        if (mean * mean > spread).any():  # the difference has lost digits
+        if (mean * mean > spread).any():  # cancellation has lost digits
             block, mean = block - mean[:, None], np.zeros_like(mean)
             spread = np.vecdot(block, block) * part
         rstd[at] = scale = 1 / np.sqrt(spread + x.dtype.type(eps))
@@ -199,18 +197,18 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
 
 
 def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, mask: Any) -> list[Any]:
-    """``gradients`` for such rows."""
+    """Compute ``gradients`` for rows as ``normalised_rows`` takes them."""
     columns = x.shape[1]
     if mask[0] and (loop := loops.layer_norm_backward.taking(x, middle, rstd)) is not None:
         return gradients_by_loop(loop, grad, x, middle, rstd, in_line(weight, 1, x), mask)
     part, factor = x.dtype.type(1 / columns), np.ones(columns, x.dtype) if weight is None else weight
     parts = factor * part
     of_input = allocate(x.shape, x.dtype) if mask[0] else None
-    sums: dict[int, list[Array]] = {}  # of each block: the gradients of weight and bias
+    sums: dict[int, list[Array]] = {}  # by block: the gradients of weight and bias
 
     def work(at: slice) -> None:
         block, shift, scale = centred(x[at], middle[at], rstd[at])
-        through = np.ascontiguousarray(grad[at])  # BLAS does not take what is broadcast
+        through = np.ascontiguousarray(grad[at])  # BLAS rejects broadcast arrays
         product = np.multiply(through, block, out=allocate(block.shape, x.dtype))
         if mask[1] or mask[2]:
             sums[at.start] = [scale @ product - shift @ through, np.ones_like(shift) @ through]
@@ -223,7 +221,7 @@ def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any
             out -= (along * scale - shift * back / scale)[:, None]
 
     def work_of_same(at: slice) -> None:
-        """The gradient is the same for all rows, as a sum hands it back: only the input is gone over."""
+        """Handle one gradient for all rows, as the backward pass of a sum returns it, reading only the input."""
         block, shift, scale = centred(x[at], middle[at], rstd[at])
         if mask[1] or mask[2]:
             sums[at.start] = [(scale @ block - shift.sum()) * row, row * x.dtype.type(len(block))]
@@ -245,10 +243,10 @@ def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any
 
 def gradients_by_loop(loop: Any, grad: Array, x: Array, middle: Array, rstd: Array, weight: Array,
                       mask: Any) -> list[Any]:
-    """``row_gradients`` by a loop."""
+    """Compute ``row_gradients`` by a compiled loop."""
     of_input = allocate(x.shape, x.dtype)
     sums: dict[int, list[Array]] = {}
-    grad = np.ascontiguousarray(grad if grad.strides[0] else grad[:1])  # one row where all are the same
+    grad = np.ascontiguousarray(grad if grad.strides[0] else grad[:1])  # a single row if all are the same
 
     def work(at: slice) -> None:
         sums[at.start] = [np.zeros_like(weight), np.zeros_like(weight)]
@@ -259,16 +257,14 @@ def gradients_by_loop(loop: Any, grad: Array, x: Array, middle: Array, rstd: Arr
 
 
 def wanted_of(mask: Any, of_input: Any, sums: dict[int, list[Array]]) -> list[Any]:
-    """The gradients that are asked for, those of weight and bias from their sums by block, in order."""
+    """Return the requested gradients; weight's and bias's are summed over blocks, in order."""
     totals = [reduce(np.add, parts) for parts in zip(*[sums[start] for start in sorted(sums)], strict=True)]
     return [found if wanted else None
             for found, wanted in zip((of_input, *(totals or (None, None))), mask, strict=True)]
 
 
 def centred(block: Array, mean: Array, scale: Array) -> tuple[Array, Array, Array]:
-    """Rows, the products of mean and scale, and the scale, such that ``rows * scale - products`` is the normalisation
-    without a loss of digits.
-    """
+    """Return rows, shift and scale such that ``rows * scale - shift`` is the normalisation, without cancellation."""
     shift = mean * scale
     if (np.abs(shift) > 1).any():
         block, shift = block - mean[:, None], np.zeros_like(shift)
@@ -276,7 +272,7 @@ def centred(block: Array, mean: Array, scale: Array) -> tuple[Array, Array, Arra
 
 
 def plain_rows(x: Array, weight: Any, *others: Any) -> bool:
-    """Whether rows are of one kind of number that BLAS computes in, and not short."""
+    """Return True if rows are long enough and of one dtype that BLAS has."""
     return x.size > 0 and x.shape[-1] >= SHORT and x.dtype.kind == "f" and x.dtype.itemsize >= 4 and all(
         given is None or given.dtype == x.dtype for given in (weight, *others))
 

@@ -1,4 +1,4 @@
-"""CPU kernels of optimizer steps: their rules on arrays in place, by blocks whose passes all hit the cache."""
+"""CPU kernels of optimizer steps: rules applied to arrays in place, in blocks that stay in the cache."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,12 +13,12 @@ from ...common.blocks import LARGE, each_block
 from . import CPU_KERNELS
 
 array = np.ndarray
-asarray = np.asarray  # a number as an array of the right dtype is what NumPy takes fastest
-BLOCK = 16384  #: elements; temporaries of this size stay below what malloc maps anew each time
+asarray = np.asarray  # NumPy is fastest with a number as an array of the right dtype
+BLOCK = 16384  #: elements; larger temporaries would be mapped anew by each malloc
 
 
 class Block:
-    """A part of a parameter, of its gradient or of its state, with the methods of tensors that rules call.
+    """A part of a parameter, its gradient or its state, with the tensor methods that rules call.
 
     They compute what the operators of these names do, to the last bit, so that a step may be carried out either way.
     """
@@ -45,7 +45,7 @@ class Block:
         return Block(np.add(self.array, change, change))
 
     def div(self, number: Any) -> Block:
-        """This, which the rule has made, is lost."""
+        """Divide in place: only the rule refers to this temporary."""
         np.divide(self.array, asarray(number, self.array.dtype), self.array)
         return self
 
@@ -88,7 +88,7 @@ class Block:
 
 
 def blocks(arrays: Sequence[array]) -> Iterable[list[Block]]:
-    """The arrays, which have one shape, in parts: views, so that writes reach the arrays."""
+    """Yield blocks of arrays of one shape, as views, so that writes reach the arrays."""
     size = arrays[0].size
     if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
         return (list(map(Block, arrays)),)
@@ -99,10 +99,10 @@ def blocks(arrays: Sequence[array]) -> Iterable[list[Block]]:
 def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array], settings: dict[str, Any],
           maximize: bool, weight_decay: float, decoupled: bool, grad_scale: array | None = None,
           found_inf: array | None = None) -> None:
-    """A step of all parameters, which are the first of the lists; the second are their gradients.
+    """Step all parameters, given lists of parameters, gradients and state.
 
-    Those are divided by their scale; if infinities were found in them, there is no step. Half precision is computed in
-    float32 and rounded at the end, as PyTorch's fused kernels do.
+    Gradients are divided by ``grad_scale``; if ``found_inf`` is set, no step is taken. Half precision is computed in
+    float32 and rounded at the end, as in PyTorch's fused kernels.
     """
     if found_inf is not None and found_inf.item():
         return
@@ -145,7 +145,7 @@ def of_sgd(given: Sequence[array], weight_decay: float, decoupled: bool, lr: flo
 
 def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: float, lr: float, beta1: float,
             beta2: float, eps: float) -> Looped | None:
-    """Without a peak, and with averages that stay nearer to what they were than to the gradient."""
+    """Return Adam's loop without amsgrad, if ``beta1`` is above 0.5 (for which ``lerp`` has one formula); else None."""
     if len(given) != 4 or beta1 <= 0.5:
         return None
     shrink, coupled = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
@@ -153,15 +153,15 @@ def of_adam(given: Sequence[array], weight_decay: float, decoupled: bool, step: 
                              -(lr / (1 - beta1**step)))
 
 
-#: By the rule: what makes of a parameter, with its gradient and state, and of settings the loop that carries out the
-#: step, how many passes of NumPy it replaces, and the loop's numbers; None if there is no loop for it.
+#: By rule: a function of a parameter's arrays and settings that returns the step's loop, the number of NumPy passes it
+#: replaces, and its numeric arguments; None without a loop.
 Looped = tuple[loops.Loop, int, tuple[Any, ...]]
 LOOPED: dict[Any, Callable[..., Looped | None]] = {optim.sgd: of_sgd, optim.adam: of_adam}
 
 
 def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], steps: Sequence[array],
             settings: dict[str, Any], weight_decay: float, decoupled: bool) -> bool:
-    """Have a loop carry out the step of all parameters, if it takes them, and say whether it does."""
+    """Step all parameters by a compiled loop, if there is one for them; return whether it did."""
     looped_of = LOOPED.get(rule)
     if looped_of is None or not everything:
         return False
@@ -174,7 +174,7 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
         lines.append(given if given[0].ndim == 1 else [a.reshape(-1) for a in given])
     counts = [step.item() for step in steps] or [None] * len(lines)
     numbers_of = {}
-    for count in {*counts}:  # most parameters have been through as many steps
+    for count in {*counts}:  # most parameters share a step count
         if steps:
             settings["step"] = count
         looped = looped_of(lines[0], weight_decay, decoupled, **settings)
@@ -195,7 +195,7 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
 
 
 def compute_parts(compiled: Callable[..., None], arrays: Sequence[array], work: int, numbers: tuple[Any, ...]) -> None:
-    """Have a loop compute several parts of a large parameter at a time, with so much work for all of it."""
+    """Run a loop on several parts of a large parameter in parallel; ``work`` is the cost of all of it."""
     each_block(lambda part: compiled(*[a[part] for a in arrays], *numbers), arrays[0].size, LARGE // 4, work)
 
 

@@ -19,7 +19,7 @@ from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
 
-#: The factors with which exponents become those of 2, by sign.
+#: The factors that turn exponents of e into exponents of 2, by sign.
 LOG2_E = {sign: np.asarray(sign * log2(e), np.float32) for sign in (1, -1)}
 
 
@@ -35,18 +35,14 @@ def _divisor(x: Any, y: Any) -> Any:
 
 
 def times(x: Any, factor: Any) -> Any:
-    """Multiply an array by ``alpha`` or ``value`` in the array's dtype: integers wrap around, and the infinities of
-    complex numbers become NaN even with the factor 1.
-    """
+    """Multiply by ``alpha`` in the array's dtype: integers wrap, and complex infinities become NaN even for 1."""
     if factor == 1 and (not np.iscomplexobj(x) or np.isfinite(x).all()):
         return x
     return x * np.asarray(factor).astype(x.dtype)
 
 
 def scaled(x: Any, factor: Any) -> Any:
-    """The first factor, or the dividend, of what is added, times ``value``: in this order, as in PyTorch. Raises
-    RuntimeError for a factor that the dtype cannot hold.
-    """
+    """Multiply the first factor or dividend by ``value``. Raises RuntimeError if the dtype cannot hold it."""
     if factor == 1:
         return x
     with np.errstate(over="ignore"):
@@ -56,7 +52,7 @@ def scaled(x: Any, factor: Any) -> Any:
 
 
 def divided_by(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
-    """A division whose divisor is looked at."""
+    """Return a division that rejects an integer divisor of 0."""
     return lambda x, y: ufunc(x, _divisor(x, y))
 
 
@@ -68,7 +64,7 @@ def trunc_divide(x: Any, y: Any) -> Any:
 
 
 def floor_divide(x: Any, y: Any) -> Any:
-    """Arrays of half precision are divided in steps that are rounded, as PyTorch's loops are."""
+    """Divide and round down. Half precision is rounded after each step, as in PyTorch's loops."""
     dtype = np.result_type(x, y)
     if dtype.itemsize > 2 or dtype.kind in "biu":
         return np.floor_divide(x, _divisor(x, y))
@@ -85,8 +81,8 @@ DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": flo
 
 
 def power(x: Any, y: Any) -> Any:
-    """Raise to a power: negative powers of integers are 0, except for those of 1 and -1; those of complex numbers are
-    ``exp(y * log(x))`` where NumPy's rules differ, at zeros and infinities.
+    """Raise to a power. Negative powers of integers are 0, except for 1 and -1. Powers of complex numbers are ``exp(y *
+    log(x))`` at zeros and infinities, where NumPy's rules differ.
     """
     if not _is_integer(x) or np.all(np.greater_equal(y, 0)):
         raised = np.power(x, y)
@@ -98,7 +94,7 @@ def power(x: Any, y: Any) -> Any:
     return np.where(y < 0, of_unit, np.power(x, np.maximum(y, 0)))
 
 
-#: Exponents whose powers are not rounded as ``exp(y * log(x))`` would be.
+#: Exponents whose powers round differently from ``exp(y * log(x))``.
 EXACT_POWERS: dict[Any, Callable[..., Any]] = {
     0.5: np.sqrt, 2: np.square, 3: lambda x, out: np.multiply(np.multiply(x, x, out), x, out),
     -0.5: lambda x, out: np.divide(1, np.sqrt(x, out), out), -1: lambda x, out: np.divide(1, x, out),
@@ -112,7 +108,7 @@ def power_of_number(x: Any, y: Any, out: Any = None) -> Any:
 
 
 def sign(x: Any) -> Any:
-    """The sign of NaN is 0."""
+    """Return the sign, which is 0 for NaN."""
     if x.dtype.kind == "f":
         return np.greater(x, 0) - np.less(x, 0).astype(x.dtype)
     return x.copy() if x.dtype.kind == "b" else np.sign(x)
@@ -125,7 +121,7 @@ def sgn(x: Any) -> Any:
 
 
 def ldexp(x: Any, exponent: Any) -> Any:
-    """Multiply by powers of two, which several exponents round to their own dtype; integers are added to exponents."""
+    """Multiply by powers of two: exactly for integer exponents of floats, else rounded to the exponents' dtype."""
     if exponent.dtype.kind in "iu" and x.dtype.kind == "f":
         return np.ldexp(x, exponent)
     if not exponent.ndim or exponent.dtype.kind in "biu":
@@ -140,13 +136,14 @@ def sinc(x: Any) -> Any:
 
 def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False, loop: loops.Loop | None = None,
               settings: tuple[Any, ...] = ()) -> Callable[..., Any]:
-    """A row of many steps, through which large arrays (the first ``count`` arguments) go in blocks that fit in cache.
-    ``writes`` says that the function takes an ``out``, into which it computes: a pass, and memory, less; as ``into`` of
-    the row, compiled kernels call it, too. A ``loop`` computes the same for arrays of float32, where there are no other
-    arguments than these ``settings``.
+    """Wrap a function of many passes to run on large arrays, its first ``count`` arguments, in blocks that fit the
+    cache.
+
+    With ``writes``, the function takes an ``out`` array, which saves a pass and memory; compiled kernels call the row's
+    ``into``. ``loop`` computes float32 arrays if the other arguments are absent or equal ``settings``.
     """
     def by_loop(args: Any, out: np.ndarray) -> bool:
-        """Have the loop compute, if it takes the arguments, and say whether it does."""
+        """Compute by the loop if it takes the arguments; return whether it did."""
         arrays = *args[:count], out
         if loop is None or args[count:] not in ((), settings) or any(
                 a.dtype != np.float32 or a.shape != out.shape or not a.flags.c_contiguous for a in arrays):
@@ -192,23 +189,23 @@ def in_blocks(function: Callable[..., Any], count: int = 1, writes: bool = False
 
 @cache
 def has_vectors(name: str) -> bool:
-    """Whether NumPy computes a function of float32 in this processor's vectors, as it does ``exp`` on most."""
+    """Return True if NumPy has a SIMD loop of a float32 function on this processor, as for ``exp`` on most."""
     return not opt_func_info(func_name=f"^{name}$", signature="float32")[name]["ff"]["current"].startswith("baseline")
 
 
 @lru_cache(256)
 def number(value: Any, dtype: np.dtype) -> np.ndarray:
-    """A number as an array without dimensions, which ufuncs take in half the time of a number. Not to be written to."""
+    """Return a number as a cached 0-d array, which ufuncs take in half the time. Not to be written to."""
     return np.asarray(value, dtype)
 
 
 def exp_of(x: Any, out: Any, sign: int = 1) -> Any:
-    """``exp(x)``, or with ``sign=-1`` ``exp(-x)``, into an array, which may be ``x``, or a new one.
+    """Compute ``exp(x)``, or ``exp(-x)`` with ``sign=-1``, into ``out``, which may be ``x``, or into a new array.
 
-    Where NumPy has ``exp2`` in vectors, it takes half of the time of ``exp``. That the product before it is rounded
-    changes the value by 7e-7 of it at most for ``x`` up to 22, and by 3e-6 at the ends of float32.
+    If NumPy vectorises ``exp2``, it takes half the time of ``exp``. Rounding the product before it costs a relative
+    error of at most 7e-7 for ``x`` up to 22, and 3e-6 at the ends of float32.
     """
-    if out is None and not x.ndim:  # where NumPy makes numbers
+    if out is None and not x.ndim:  # NumPy would return a number
         out = np.empty((), x.dtype)
     if x.dtype == np.float32 and has_vectors("exp2"):
         out = np.multiply(x, LOG2_E[sign], out)
@@ -236,10 +233,10 @@ def logaddexp(x: Any, y: Any) -> Any:
 
 
 def log1p(x: Any) -> Any:
-    """NumPy's, but for small complex numbers, whose absolute value plus 1 would round their real part away."""
+    """Compute ``log1p``. For small complex numbers, adding 1 first would round the real part away."""
     if x.dtype.kind != "c":
         return np.log1p(x)
-    square = x.real * (2 + x.real) + x.imag * x.imag  # of the absolute value of 1 + x, less 1
+    square = x.real * (2 + x.real) + x.imag * x.imag  # of |1 + x|, less 1
     result = np.asarray(np.log(1 + x))
     result.real = np.where(np.abs(x) < 0.5, np.log1p(square) / 2, result.real)
     return result
@@ -251,7 +248,7 @@ def round_to(x: Any, decimals: int) -> Any:
 
 
 def lerp(start: Any, end: Any, weight: Any) -> Any:
-    """Start from the nearer end, so that both are reached exactly."""
+    """Interpolate from the nearer end, so that both ends are reached exactly."""
     near, difference = abs(weight) < 0.5, end - start
     if near.__class__ is np.ndarray and near.ndim:
         return np.where(near, start + weight * difference, end - difference * (1 - weight))
@@ -261,7 +258,7 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
 
 
 def unless_integer(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A rounding, which copies integers."""
+    """Wrap a rounding to copy integers."""
     return wraps(function)(lambda x: x.copy() if x.dtype.kind in "iu" else function(x))
 
 
@@ -322,7 +319,7 @@ CPU_KERNELS.update({
     "lerp.Scalar": lerp,
     "addcmul": lambda x, first, second, value=1: x + scaled(first, value) * second,
     "addcdiv": lambda x, first, second, value=1: x + scaled(first, value) / second,
-    "_conj_physical": lambda x: np.conjugate(x),  # of bools, in another dtype
+    "_conj_physical": lambda x: np.conjugate(x),  # np.conjugate changes the dtype of bools
     "polar": lambda length, angle: complex_(length * np.cos(angle), length * np.sin(angle)),
     "complex": complex_,
 })

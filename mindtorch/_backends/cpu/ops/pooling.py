@@ -1,8 +1,7 @@
 """CPU kernels of pooling, in two and three dimensions.
 
-Maxima are taken of all elements of the windows at once: an array for each position in the window. The place of a
-maximum is counted in the last dimensions as if they were one; the first of equal elements counts, and NaN is greater
-than all. Means are sums along one dimension after the other.
+Maxima compare all windows at once: one array for each window offset. The index of a maximum is flat over the last
+dimensions; the first of equal elements counts, and NaN is greatest. Means are sums along one dimension after the other.
 """
 from __future__ import annotations
 
@@ -25,9 +24,7 @@ from .reduction import to_opmath
 
 
 class Window(NamedTuple):
-    """A window that moves over arrays of one size, and the places that it takes, with a number for each dimension;
-    ``wide`` is the size of an array with room for all places.
-    """
+    """A window that slides over arrays of one size; ``wide`` is the size of an array that holds all windows."""
 
     size: Ints
     out: Ints
@@ -40,7 +37,7 @@ class Window(NamedTuple):
     @classmethod
     def over(cls, size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
              dilation: Ints = (1,)) -> Window:
-        """The window of an operator's settings, which have a number for all dimensions, or one for each."""
+        """Return the window of an operator's settings, which hold one number for all dimensions, or one for each."""
         dims = len(size)
         kernel, padding, dilation = (tuple(v) * dims if len(v) == 1 else tuple(v) for v in (kernel, padding, dilation))
         stride = (tuple(stride) * dims if len(stride) == 1 else tuple(stride)) if stride else kernel
@@ -49,15 +46,15 @@ class Window(NamedTuple):
         return cls(size, out, kernel, stride, padding, dilation, room(size, padding, out, kernel, stride, dilation))
 
     def padded(self, x: Array, value: Any = 0) -> Array:
-        """A contiguous array with room for all places; ``x`` itself where that is one."""
+        """Return a contiguous array that holds all windows; ``x`` itself if it does."""
         return padded(x, self.padding, self.wide, value)
 
     def keys(self) -> list[Any]:
-        """The keys of the elements at each position in the window, in an array with room for all places."""
+        """Return an index for each window offset, in an array that holds all windows."""
         return keys_of_positions(self.out, self.kernel, self.stride, self.dilation)
 
     def parts(self, x: Array, value: Any = 0) -> list[Array]:
-        """The elements at each position in the window; ``value`` where they are padding."""
+        """Return the elements at each window offset; ``value`` in the padding."""
         wide = self.padded(x, value)
         return [wide[key] for key in self.keys()]
 
@@ -65,8 +62,8 @@ class Window(NamedTuple):
 # -- maxima ------------------------------------------------------------------------------------------------------------
 
 def greatest(parts: Sequence[Array], numbers: Sequence[Array]) -> tuple[Array, Array]:
-    """The greatest of the elements at each place, and its number. ``numbers`` are those of the elements of ``parts``,
-    in the last dimensions; one of -1 does not take part.
+    """Return the maximum over ``parts``, and its element number. ``numbers`` are the numbers of each part's elements in
+    the last dimensions; -1 excludes an element.
     """
     table, shape = np.stack(numbers), parts[0].shape
     values, best = allocate((len(parts), *shape), parts[0].dtype), allocate(shape, parts[0].dtype)
@@ -76,13 +73,13 @@ def greatest(parts: Sequence[Array], numbers: Sequence[Array]) -> tuple[Array, A
     if not best.size:
         return best, np.zeros(best.shape, np.int64)
     small = np.uint8 if len(parts) < 256 else np.intp
-    first = (table >= 0).argmax(0).astype(small)  # of the positions that take part
+    first = (table >= 0).argmax(0).astype(small)  # the first offset that takes part
     chosen = np.broadcast_to(first.reshape(first.shape if first.ndim < best.ndim else best.shape), best.shape).copy()
     for k in range(1, len(parts)):
         better = (values[k] > best).view(np.uint8)
         np.maximum(chosen, better * small(k), out=chosen)
         np.maximum(best, values[k], out=best)
-    if best.dtype.kind not in "iu" and np.isnan(best.sum()):  # the last of those that are NaN
+    if best.dtype.kind not in "iu" and np.isnan(best.sum()):  # the last NaN counts
         for k, part in enumerate(values):
             np.copyto(chosen, k, where=np.isnan(part))
     table = table.reshape(len(parts), -1)
@@ -103,7 +100,7 @@ def max_pool(dims: int) -> Callable[..., Any]:
         x, size = to_opmath(self), self.shape[-dims:]
         window = Window.over(size, kernel_size, stride, padding, ceil_mode, dilation)
         planes, numbers = x.reshape(prod(x.shape[:-dims]), *size), window.parts(numbered(size), -1)
-        found: dict[int, tuple[Array, Array]] = {}  # by where a block begins
+        found: dict[int, tuple[Array, Array]] = {}  # by start of a block
 
         def work(some: slice) -> None:
             found[some.start] = greatest(window.parts(planes[some], extreme(False, x.dtype)), numbers)
@@ -123,15 +120,15 @@ def max_pool(dims: int) -> Callable[..., Any]:
 def adaptive_max_pool(dims: int) -> Callable[..., Any]:
     def row(self: Array, output_size: Ints) -> tuple[Array, Array]:
         x, size = to_opmath(self), self.shape[-dims:]
-        tables = [region_places(n, o)[0].T for n, o in zip(size, output_size, strict=True)]  # a short region's last
-        keys = [(..., *np.ix_(*at)) for at in product(*tables)]                              # element counts twice
+        tables = [region_places(n, o)[0].T for n, o in zip(size, output_size, strict=True)]  # a short region repeats
+        keys = [(..., *np.ix_(*at)) for at in product(*tables)]  # its last element
         return greatest([x[key] for key in keys], [numbered(size)[key] for key in keys])
 
     return row
 
 
 def fractional_starts(size: int, kernel: int, out: int, samples: Array) -> Array:
-    """Where the windows begin along a dimension, for each of the samples: (samples, out)."""
+    """Return where the windows begin along a dimension, for each sample: (samples, out)."""
     if out < 2:
         return np.full((len(samples), out), size - kernel)
     dtype = samples.dtype.type
@@ -148,7 +145,7 @@ def fractional_max_pool(dims: int) -> Callable[..., Any]:
         channels = self.shape[-dims - 1]
         samples = samples[:batch, :channels].reshape(batch * channels, dims)
         steps = [prod(size[d + 1:]) for d in range(dims)]
-        order = (1, 0) if dims == 2 else (0, 1, 2)  # of the samples: ATen's, which differs
+        order = (1, 0) if dims == 2 else (0, 1, 2)  # ATen's order of the samples
         starts = [fractional_starts(n, k, o, samples[:, order[d]])
                   for d, (n, k, o) in enumerate(zip(size, kernel_size, output_size, strict=True))]
         corners: Any = 0
@@ -167,18 +164,18 @@ def fractional_max_pool(dims: int) -> Callable[..., Any]:
 
 
 def flat_places(indices: Array, size: Ints, dims: int) -> Array:
-    """Places in the last dimensions as places in the whole array."""
+    """Convert indices in the last dimensions to flat indices of the whole array."""
     planes = indices.reshape(prod(indices.shape[:-dims]), prod(indices.shape[-dims:]))
     return planes + np.arange(len(planes))[:, None] * prod(size)
 
 
 def max_pool_backward(dims: int) -> Callable[..., Array]:
-    """The gradient of every pooling with maxima: it goes to the elements that were greatest."""
+    """Return the backward kernel of all max pooling: the gradient is added to the maxima."""
 
     def row(grad_output: Array, self: Array, *settings: Any) -> Array:
         size, indices = self.shape[-dims:], settings[-1]
         total = np.zeros((prod(self.shape[:-dims]), prod(size)), grad_output.dtype)
-        if total.itemsize == 2:  # which ATen adds up as it is
+        if total.itemsize == 2:  # ATen accumulates half precision unwidened
             np.add.at(total.reshape(-1), flat_places(indices, size, dims).reshape(-1), grad_output.reshape(-1))
         else:
             lines = len(total), prod(indices.shape[-dims:])
@@ -207,7 +204,7 @@ def max_unpool(dims: int) -> Callable[..., Array]:
 # -- means -------------------------------------------------------------------------------------------------------------
 
 def divisors(window: Window, include_pad: bool, override: int | None) -> Any:
-    """By what the sum of each window is divided: how many elements it has, with those of the padding or without."""
+    """Return the divisor of each window's sum: its number of elements, with or without padding."""
     if override is not None:
         return np.array(override)
     total = np.ones((1,) * len(window.size), np.int64)
@@ -220,7 +217,7 @@ def divisors(window: Window, include_pad: bool, override: int | None) -> Any:
 
 
 def quotient(total: Array, divisor: Any) -> Array:
-    """A quotient; of integers, as C divides them."""
+    """Divide; integers as C does."""
     if total.dtype.kind == "i":
         return np.sign(total) * (np.abs(total) // np.abs(divisor)) * np.sign(divisor)
     return total / divisor.astype(total.dtype)
@@ -242,7 +239,7 @@ def avg_pool(dims: int) -> Callable[..., Array]:
 
 
 def along(x: Array, axis: int, out: int, kernel: int, stride: int) -> list[Array]:
-    """The elements at each position in a window that moves along one dimension. They share memory."""
+    """Return the elements at each offset of a window along one dimension. They share memory."""
     x = np.moveaxis(x, axis, -1)
     return [np.moveaxis(x[..., k:k + (out - 1) * stride + 1:stride], -1, axis) for k in range(kernel)]
 
@@ -253,7 +250,7 @@ def avg_pool_backward(dims: int) -> Callable[..., Array]:
         window = Window.over(self.shape[-dims:], kernel_size, stride, padding, ceil_mode)
         share = quotient(grad_output, divisors(window, count_include_pad, divisor_override))
         total = np.zeros((*self.shape[:-dims], *window.wide), share.dtype)
-        for key in reversed(window.keys()):  # in the order of the places, in which half precision is added up
+        for key in reversed(window.keys()):  # in the order of the windows, which matters for half precision
             part = total[key]
             np.add(part, share, out=part)
         return middle(total, window.padding, window.size)

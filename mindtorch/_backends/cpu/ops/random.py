@@ -1,4 +1,4 @@
-"""CPU kernels of random numbers: the samplers' flat sequences, put into outputs in memory order."""
+"""CPU kernels of random numbers: flat samples, written to outputs in memory order."""
 from __future__ import annotations
 
 import math
@@ -26,11 +26,11 @@ def put(out: np.ndarray, generator: Generator | None, sample: Sampler, *paramete
 
 def _is_complex(array: np.ndarray) -> bool:
     kind = array.dtype.kind
-    return kind == "c" or (kind not in "fiub" and array.dtype.name == "complex32")  # whose kind ml_dtypes may choose
+    return kind == "c" or (kind not in "fiub" and array.dtype.name == "complex32")  # ml_dtypes chooses its kind
 
 
 def drawn(sample: Sampler, *defaults: Any) -> Callable[..., Any]:
-    """A row that fills an array with what ``sample`` draws; ``defaults`` are those of its parameters."""
+    """Return a row that fills an array with samples; ``defaults`` are the sampler's parameters' defaults."""
 
     def row(out: np.ndarray, *given: Any) -> np.ndarray:
         *parameters, generator = (*given, *(*defaults, None)[len(given):])
@@ -40,7 +40,7 @@ def drawn(sample: Sampler, *defaults: Any) -> Callable[..., Any]:
 
 
 def normal_(out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> None:
-    if _is_complex(out):  # the variance is that of both parts together
+    if _is_complex(out):  # both parts share the variance
         std /= math.sqrt(2)
     put(out, generator, sampling.normal, mean, std, out.flags.c_contiguous)
 

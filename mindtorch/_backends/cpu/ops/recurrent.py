@@ -1,9 +1,8 @@
-"""CPU kernels of long short-term memory: one direction of one layer, over all of its steps.
+"""CPU kernels of long short-term memory: one direction of one layer, over all steps.
 
-What does not depend on the hidden state is multiplied for all steps at once. The workspace holds five planes (steps,
-batch, size), in which a step is contiguous: the input gate, the forget gate, the output gate, the candidate and the
-cell state; in PyTorch's weights the candidate comes before the output gate. A step takes one tanh for all gates:
-``sigmoid(x)`` is ``tanh(x / 2) / 2 + 1 / 2``.
+Input products are computed for all steps at once. The workspace holds five planes (steps, batch, size), contiguous for
+each step: input gate, forget gate, output gate, candidate and cell state. (In PyTorch's weights the candidate comes
+before the output gate.) A step takes one tanh for all gates: ``sigmoid(x)`` is ``tanh(x / 2) / 2 + 1 / 2``.
 """
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ array = np.ndarray
 
 
 def swapped(weight: array) -> array:
-    """A weight (4 * size, ...) by gate, (4, size, ...), with the last two gates swapped."""
+    """Return a weight (4 * size, ...) by gate, (4, size, ...), with the last two gates swapped."""
     return weight.reshape(4, -1, *weight.shape[1:])[[0, 1, 3, 2]]
 
 
@@ -25,7 +24,7 @@ def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: 
                      reverse: bool, *options: Any) -> tuple[array, ...]:
     steps, batch, features = input.shape
     size, dtype = hx.shape[1], input.dtype
-    half = np.array([0.5, 0.5, 0.5, 1], dtype)[:, None, None]  # of the candidate, the tanh itself is wanted
+    half = np.array([0.5, 0.5, 0.5, 1], dtype)[:, None, None]  # the candidate needs the tanh itself
     of_input, of_hidden = (np.ascontiguousarray((swapped(weight) * half).swapaxes(1, 2)) for weight in (w_ih, w_hh))
     bias = swapped(b_ih + b_hh)[:, None] * half
     workspace, output = np.empty((5, steps, batch, size), dtype), np.empty((steps, batch, size), dtype)
@@ -52,7 +51,7 @@ def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: 
 
 
 def shifted(states: array, first: array, reverse: bool) -> array:
-    """The states that each step begins with: those of the step before it, and the first ones."""
+    """Return the state before each step: the previous step's, or the initial one."""
     before = np.empty_like(states)
     if reverse:
         before[:-1], before[-1:] = states[1:], first
@@ -62,15 +61,16 @@ def shifted(states: array, first: array, reverse: bool) -> array:
 
 
 def slopes_of(workspace: array, before: array) -> tuple[array, array]:
-    """What the steps' gradients are multiplied by, for all steps at once, in planes: that of the output gate and, for
-    the others, that of the cell state, to get those of the sums that go into the gates; and that of the hidden state,
-    to get that of the cell state.
+    """Return the local derivatives of all steps at once.
+
+    The first planes turn gradients of the cell state (of the hidden state for the output gate) into gradients of the
+    gates' inputs. The last result turns gradients of the hidden state into gradients of the cell state.
     """
     entering, _, leaving, candidate, memory = workspace
     slopes, of_memory = np.empty_like(workspace[:4]), np.tanh(memory)
     np.subtract(1, workspace[:3], out=slopes[:3])  # the derivative of a sigmoid y is y (1 - y)
     slopes[:3] *= workspace[:3]
-    np.multiply(candidate, candidate, out=slopes[3])  # that of a tanh is 1 - y ** 2
+    np.multiply(candidate, candidate, out=slopes[3])  # the derivative of a tanh y is 1 - y ** 2
     np.subtract(1, slopes[3], out=slopes[3])
     for slope, other in zip(slopes, (candidate, before, of_memory, entering), strict=True):
         slope *= other
@@ -87,7 +87,7 @@ def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: arra
     steps, batch, features = input.shape
     size, dtype = hx.shape[1], input.dtype
     of_input, of_hidden = (swapped(weight).reshape(4 * size, -1) for weight in (w_ih, w_hh))
-    gates = np.empty((steps, batch, 4, size), dtype)  # the gradients of the sums that go into the gates
+    gates = np.empty((steps, batch, 4, size), dtype)  # the gradients of the gates' inputs
     before_hidden = shifted(output, hx, reverse)
     slopes, of_memory = slopes_of(workspace, shifted(workspace[4], cx, reverse))
     fresh = np.empty((batch, size), dtype)

@@ -1,7 +1,7 @@
 """CPU kernels of reductions.
 
-Each is a function of an array, a tuple of axes and ``keepdims``, as NumPy's; ``reduced`` makes rows of them.
-Half precision is reduced in float32, as PyTorch does, and rounded once at the end.
+Each is a function of an array, a tuple of axes and ``keepdims``, like NumPy's; ``reduced`` turns it into a row. Half
+precision is reduced in float32, as PyTorch does, and rounded once at the end.
 """
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ...common.half import converted as as_dtype
 from ..along import taken_along
 from . import CPU_KERNELS
 
-#: Elements up to which rows are added up one after the other, however many, and if they are not many; sums of more have
-#: PyTorch's cascade, of so many levels.
+#: FEW, SOME: most elements that are summed row by row, for any number of rows and for few rows. LEVELS: levels of
+#: PyTorch's cascade, for larger sums.
 FEW, SOME, LEVELS = 512, 1 << 13, 4
-#: Rows up to which they are added up one after the other.
+#: Most rows that are summed one after the other.
 SHORT = 128
-#: So many ones, by the letter of the dtype and the number.
+#: Vectors of ones, by dtype letter and length.
 ONES = {kind: [np.ones(FEW, kind)[:count] for count in range(FEW + 1)] for kind in "fd"}
-#: Elements from which on lines that are not shorter are added up in vectors, in pieces of this length.
+#: MANY: elements from which on lines of at least LINE elements are summed by SIMD, in pieces of PIECE.
 MANY, LINE, PIECE = 1 << 15, 64, 1 << 11
-#: Variances of float32 that are smaller, or infinite, may be those of squares that float32 cannot hold.
+#: float32 variances that are smaller, or infinite, are recomputed: their squares may exceed float32's range.
 TINY = 1e-30
 Reduce = Callable[[np.ndarray, Ints, bool], Any]
 add: Any = np.add.reduce
@@ -40,21 +40,20 @@ exclusive_or: Any = np.bitwise_xor.reduce
 
 
 def to_opmath(x: Any) -> Any:
-    """The array, or None, in the dtype that PyTorch computes in (ATen's ``opmath_t``): float32 for half precision."""
+    """Return an array (or None) in the dtype of the computation (ATen's ``opmath_t``): float32 for half precision."""
     wide = x is not None and x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
     return as_dtype(x, np.dtype(np.float32)) if wide else x
 
 
 def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
-    """The array in the dtype that was asked for, if any; of complex numbers, the real part."""
+    """Return an array in the requested dtype, if any; the real part of complex numbers for a real dtype."""
     if dtype is None:
         return x
     return (x.real if x.dtype.kind == "c" and not dtype.is_complex else x).astype(dtype.np, copy=False)
 
 
 def reduced(function: Reduce, loop: loops.Loop | None = None) -> Callable[..., Any]:
-    """A row for ``op(self, dim, keepdim, dtype)``, which cuts large arrays in parts; not those of which the function
-    has a loop reduce the lines.
+    """Return a row for ``op(self, dim, keepdim, dtype)`` that cuts large arrays, unless ``loop`` reduces their lines.
     """
 
     def row(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -62,36 +61,36 @@ def reduced(function: Reduce, loop: loops.Loop | None = None) -> Callable[..., A
         if x.size < LARGE or 0 in axis or not x.ndim or (
                 loop and along_lines(x, axis) and by_loop(loop, x)):
             return function(x, axis, keepdim)
-        return by_parts(lambda part: function(part, axis, keepdim), x)  # of which each has some of the results
+        return by_parts(lambda part: function(part, axis, keepdim), x)  # each part yields some of the results
 
     return row
 
 
 def whole(row: Callable[..., Any]) -> Callable[..., Any]:
-    """The same over all dimensions, for ``op(self, dtype)``."""
+    """Return a row for ``op(self, dtype)`` over all dimensions."""
     return lambda x, dtype=None: row(x, None, False, dtype)
 
 
 def listed(row: Callable[..., Any]) -> Callable[..., Any]:
-    """The same where an empty list of dimensions reduces none."""
+    """Return a row for which an empty list of dimensions reduces none."""
     return lambda x, dim=None, keepdim=False: x.astype(bool) if dim == () else row(x, dim, keepdim)
 
 
 def along_lines(x: np.ndarray, axis: Ints) -> bool:
-    """Whether the elements that go into one result are a line of memory that is not short."""
+    """Return True if each result reduces a long contiguous line."""
     return axis == (x.ndim - 1,) and x.shape[-1] >= LINE and x.flags.c_contiguous
 
 
 def count(x: np.ndarray, axis: Ints) -> int:
-    """How many elements go into one result."""
+    """Return how many elements each result reduces."""
     return prod([x.shape[a] for a in axis])
 
 
 # -- sums ----------------------------------------------------------------------------------------------------
 
 def by_ones(x: np.ndarray, axis: int) -> Any:
-    """The sums along an axis of few numbers of float32 or float64 as a product with ones, which takes BLAS a quarter of
-    the time of NumPy's reductions: along the last axis, or the first of a matrix; None along any other.
+    """Sum few float32 or float64 numbers along an axis by a product with ones, in a quarter of NumPy's time. Handles
+    the last axis, or the first of a matrix; returns None for others.
     """
     count, last = x.shape[axis], x.ndim - 1
     if axis == last and count <= FEW:
@@ -101,7 +100,7 @@ def by_ones(x: np.ndarray, axis: int) -> Any:
 
 
 def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
-    """The sum. NumPy adds in pairs along the innermost axis only; long other axes are summed in PyTorch's cascade."""
+    """Sum. NumPy adds pairwise along the innermost axis only; other long axes use PyTorch's cascade."""
     if x.size <= FEW and x.dtype.kind == "f":
         return add(x, axis, None, None, keepdims)
     if x.dtype.kind in "biu":
@@ -120,8 +119,8 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
 
 
 def cascade(x: np.ndarray, a: int) -> np.ndarray:
-    """The sum along an axis, which stays with length 1, in the order of PyTorch's ``cascade_sum``: of 16 rows each, of
-    16 of these sums each, and so on, and at last of what was over at each level.
+    """Sum along an axis, which stays with length 1, in the order of PyTorch's ``cascade_sum``: blocks of ``step`` rows,
+    then blocks of these sums, and so on, and last the remainder of each level.
     """
     before, levels = (slice(None),) * a, LEVELS - 1
     over: list[np.ndarray] = []
@@ -142,13 +141,13 @@ def cascade(x: np.ndarray, a: int) -> np.ndarray:
 
 
 def loop_of_rows(x: np.ndarray) -> Callable[..., None] | None:
-    """The loop that adds up rows of a large array, if they are long enough."""
+    """Return the loop that sums rows of a large array, or None if they are short."""
     return loops.sum_rows.taking(x) if x.size >= LINE * len(x) else None
 
 
 def by_rows(loop: Callable[..., None], x: np.ndarray, step: int) -> tuple[np.ndarray, list[np.ndarray], int]:
-    """The first levels of the cascade along the first axis: the sums, what was over at each, and how many levels they
-    are: two, where that leaves some sums for each thread.
+    """Compute the first levels of the cascade along the first axis: the sums, the remainder of each level, and the
+    number of levels. That is two if it leaves enough sums for all threads.
     """
     rows, done = (step * step, 2) if len(x) >= 4 * step * step else (step, 1)
     matrix = x.reshape(len(x), -1)
@@ -160,9 +159,7 @@ def by_rows(loop: Callable[..., None], x: np.ndarray, step: int) -> tuple[np.nda
 
 
 def by_loop(loop: loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.ndarray], np.ndarray] | None:
-    """A loop over the lines of a matrix of float32 as a function of an array, which it reduces along the last axis, in
-    blocks; None if an array like this one is left to NumPy.
-    """
+    """Return a function that reduces the last axis by a loop over float32 lines, in blocks; None if there is none."""
     compiled = loop.compiled(x.size) if x.dtype == np.float32 else None
     if compiled is None:
         return None
@@ -178,30 +175,30 @@ def by_loop(loop: loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.nda
 
 
 def by_pieces(of_lines: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
-    """Of a contiguous array what is made of pieces, as if they were lines, and the elements that are left over."""
+    """Apply a function of lines to pieces of a contiguous array, and append the remainder."""
     whole = x.size - x.size % PIECE
     x = x.reshape(-1)
     return np.concatenate([of_lines(x[:whole].reshape(-1, PIECE)), x[whole:]])
 
 
 def in_vectors(x: np.ndarray) -> np.ndarray:
-    """The sums along the last axis, which ``einsum`` adds up in the processor's vectors."""
+    """Sum along the last axis by ``einsum``, which uses SIMD."""
     return np.asarray(np.einsum("...i->...", x))
 
 
 def sum_of_all(x: np.ndarray) -> Any:
-    """The sum of a contiguous array of many floating-point numbers."""
+    """Sum a large contiguous floating point array."""
     sums = by_loop(loops.sum_lines, x)
     return add(by_pieces(sums, x)) if sums else of_lines(x.reshape(-1))
 
 
 def squares_by_blas(x: np.ndarray) -> np.ndarray:
-    """The sums of squares along the last axis."""
+    """Sum squares along the last axis."""
     return np.asarray(np.vecdot(x, x))
 
 
 def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray] = in_vectors) -> np.ndarray:
-    """The sums along the last axis; of long lines by pieces, so that rounding errors stay small."""
+    """Sum along the last axis; long lines in pieces, to keep rounding errors small."""
     length = x.shape[-1]
     if length <= 2 * PIECE:
         return sums(x)
@@ -211,7 +208,7 @@ def of_lines(x: np.ndarray, sums: Callable[[np.ndarray], np.ndarray] = in_vector
 
 
 def nansum(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The sum in another dtype, which may have no NaN."""
+    """Sum without NaN, converted last: the dtype may have no NaN."""
     if x.dtype.kind == "f" or x.dtype.name == "bfloat16":
         x = np.where(np.isnan(x), x.dtype.type(0), x)
     return summed(x, dim, keepdim, dtype)
@@ -226,7 +223,7 @@ def product(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
 
 
 def variance(x: np.ndarray, axis: Ints, freedom: Any, keepdims: bool) -> tuple[Any, Any]:
-    """Variance and mean, in two passes: the mean first. Complex numbers vary in two directions."""
+    """Compute variance and mean in two passes, the mean first. Complex variance adds both parts'."""
     if x.dtype.kind == "c":
         (first, real), (second, imag) = (variance(part, axis, freedom, keepdims) for part in (x.real, x.imag))
         return first + second, real + 1j * imag
@@ -238,19 +235,19 @@ def variance(x: np.ndarray, axis: Ints, freedom: Any, keepdims: bool) -> tuple[A
 
 
 def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Callable[..., Any]:
-    """A row for ``op(self, dim, correction, keepdim)``: a function of the variance, and the mean."""
+    """Return a row for ``op(self, dim, correction, keepdim)``: a function of the variance, and the mean."""
 
     def row(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
-        freedom = freedom if freedom > 0 else 0  # also for NaN, as ``std::max`` has it
+        freedom = freedom if freedom > 0 else 0  # also for NaN, as ``std::max`` does
         spread, middle = variance(to_opmath(x), axis, freedom, keepdim)
         if freedom <= 0 and np.size(spread):
             warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
                           "the reduction factor (input numel divided by output numel).", stacklevel=6)
         if x.dtype.kind != "c" and spread.dtype == np.float32 and not np.all((spread > TINY) & (spread < np.inf)):
             wide = variance(x.astype(np.float64), axis, freedom, keepdim)[0]
-            spread = finish(wide).astype(np.float32)  # PyTorch always computes so
+            spread = finish(wide).astype(np.float32)  # PyTorch always computes in float64
         else:
             spread = finish(spread)
         if middle.dtype.kind == "f" and np.isinf(middle).any():  # a running mean is NaN after an infinity
@@ -269,7 +266,7 @@ def truth(reduce: Any) -> Reduce:
 
 
 def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
-    """The extremum, where NaN wins. Without a loop, NumPy finds the place of that of a line faster than its value."""
+    """Return a reduction to the extremum, where NaN wins. NumPy finds a line's index faster than its value."""
     lowest = reduce is minimum
 
     def found(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
@@ -294,12 +291,12 @@ def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
 
 
 def lines(x: np.ndarray, dim: int) -> tuple[np.ndarray, int]:
-    """The array with at least one axis, and the axis that a dimension means; a 0-d tensor is one line."""
+    """Return the array, with a 0-d one as a line, and the normalised axis."""
     return (x, dim % x.ndim) if x.ndim else (x.reshape(1), 0)
 
 
 def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., Any]:
-    """A row for ``op(self, dim, keepdim)`` from a function that gives an index for each line."""
+    """Return a row for ``op(self, dim, keepdim)`` from a function that returns an index for each line."""
 
     def row(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Any:
         return at(x, dim, choose(*lines(to_opmath(x), dim)), keepdim)
@@ -308,7 +305,7 @@ def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., A
 
 
 def at(x: np.ndarray, dim: int, index: np.ndarray, keepdim: bool) -> tuple[Any, Any]:
-    """The values at one index per line, and the index, with or without that dimension."""
+    """Return the values at one index per line, and the index, with or without that dimension."""
     along, axis = lines(x, dim)
     if x.size <= SOME and x.ndim:
         first, step = line_starts(x.shape, axis)
@@ -321,15 +318,13 @@ def at(x: np.ndarray, dim: int, index: np.ndarray, keepdim: bool) -> tuple[Any, 
 
 @lru_cache(64)
 def line_starts(shape: Ints, axis: int) -> tuple[np.ndarray, int]:
-    """Where the lines along an axis of a contiguous array begin, and the step from one element of a line to the next.
-    Not to be written to.
-    """
+    """Return the cached starts of a contiguous array's lines and the step within them. Not to be written to."""
     places = np.arange(prod(shape)).reshape(shape)
     return np.asarray(places.take(0, axis)), prod(shape[axis + 1:])
 
 
 def argument(find: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel of ``argmax`` and ``argmin``: the first of equal elements is found, and NaN wins."""
+    """Return the kernel of ``argmax`` or ``argmin``: the first of equal elements is found, and NaN wins."""
 
     def row(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Any:
         x = to_opmath(x)
@@ -371,7 +366,7 @@ def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
 
 
 def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> Any:
-    """The p-norm; 0 counts what is not zero, the infinities give the extrema."""
+    """Compute the p-norm: for 0 the number of nonzero elements, for infinities the extrema."""
     if p == 0:
         return total(x != 0, axis, keepdims)
     if count(x, axis) == 1:
@@ -390,7 +385,7 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
 
 def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     if x.dtype.kind not in "fiub" and x.dtype.name == "complex32":
-        x = x.astype(np.complex64)  # NumPy does not know the parts of the others
+        x = x.astype(np.complex64)  # NumPy has no parts of complex32
     return reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims))(x, dim, keepdim, dtype)
 
 

@@ -1,7 +1,7 @@
-"""CPU kernels of the derivatives of random numbers in the parameters of their distribution.
+"""CPU kernels of the derivatives of random numbers with respect to their distribution's parameters.
 
-A gamma or beta number x of parameter a is seen as the function of a that keeps the probability of smaller numbers, so
-that its derivative is -(d cdf / da) / density. It is approximated piece by piece, with PyTorch's pieces and constants.
+A gamma or beta sample x of parameter a is the function of a that keeps its cdf constant, so its derivative is -(d cdf /
+da) / density. It is approximated piecewise, with PyTorch's pieces and constants.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .special import psi
 
 
 def horner(x: Any, coefficients: Any) -> Any:
-    """The polynomial whose coefficients come by increasing power."""
+    """Evaluate a polynomial, with coefficients by increasing power."""
     total = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
         total = coefficient + x * total
@@ -32,7 +32,7 @@ GAMMA = np.array([[[0.16009398, -0.094634809, 0.025146376, -0.0030648343], [1, 0
 
 
 def gamma_of_small_x(a: Any, x: Any) -> Any:
-    """Five terms of the Taylor series of the cdf and of its derivative."""
+    """Use five terms of the Taylor series of the cdf and of its derivative."""
     term, place = np.ones_like(x), a
     series, slopes = 1 / a, 1 / (a * a)
     for i in range(1, 6):
@@ -44,13 +44,13 @@ def gamma_of_small_x(a: Any, x: Any) -> Any:
 
 
 def gamma_near_mean(a: Any, x: Any) -> Any:
-    """A series of Rice's saddle point approximation around its singularity at x = a."""
+    """Use a series of Rice's saddle point approximation around its singularity at x = a."""
     polynomial = 1440 * a * a + 6 * x * (53 - 120 * x) - 65 * x * x / a + a * (107 + 3600 * x)
     return (1 + 24 * a * (1 + 12 * a)) * polynomial / (1244160 * a**4)
 
 
 def gamma_of_large_a(a: Any, x: Any) -> Any:
-    """Rice's saddle point approximation."""
+    """Use Rice's saddle point approximation."""
     width, ratio = np.sqrt(8 * a), np.log(x / a)
     tail = (x - a - a * ratio) ** -1.5
     bracket = ratio * (width / (a - x) + np.where(x < a, -tail, tail)) - np.sqrt(2 / a) * (a + x) / (a - x) ** 2
@@ -59,7 +59,7 @@ def gamma_of_large_a(a: Any, x: Any) -> Any:
 
 
 def gamma_between(a: Any, x: Any) -> Any:
-    """The exponential of a rational function of the logarithms of x / a and a."""
+    """Use the exponential of a rational function of the logarithms of x / a and a."""
     u, v = np.log(x / a), np.log(a)
     p, q = (horner(v, [horner(u, GAMMA[:, part, power]) for power in range(4)]) for part in (0, 1))
     return np.exp(p / q)
@@ -100,7 +100,7 @@ BETA = np.array([
 
 
 def beta_of_small_x(x: Any, a: Any, b: Any) -> Any:
-    """Ten terms of a Taylor series, of the derivative in a."""
+    """Use ten terms of a Taylor series of the derivative in a."""
     factor = psi(a) - psi(a + b) - np.log(x)
     term, series = np.ones_like(x), (factor + 1 / a) / a
     for i in range(1, 11):
@@ -110,7 +110,7 @@ def beta_of_small_x(x: Any, a: Any, b: Any) -> Any:
 
 
 def beta_of_small_x_in_b(x: Any, a: Any, b: Any) -> Any:
-    """Eight terms of a Taylor series, of the derivative in b."""
+    """Use eight terms of a Taylor series of the derivative in b."""
     factor = psi(a + b) - psi(b)
     term, product, slope, series = np.ones_like(x), np.ones_like(x), np.zeros_like(x), factor / a
     for i in range(1, 9):
@@ -121,7 +121,7 @@ def beta_of_small_x_in_b(x: Any, a: Any, b: Any) -> Any:
 
 
 def beta_near_mean(x: Any, a: Any, b: Any) -> Any:
-    """A series of Rice's saddle point approximation around its singularity at the mean."""
+    """Use a series of Rice's saddle point approximation around its singularity at the mean."""
     total = a + b
     polynomial = horner(a, (47 * x * b**4, (43 + 20 * (16 + 27 * b) * x) * b**3, 3 * (59 + 180 * b - 90 * x) * b * b,
                             (453 + 1620 * b * (1 - x) - 455 * x) * b, 8 * (1 - x) * (135 * b - 11)))
@@ -134,7 +134,7 @@ def stirling(a: Any) -> Any:
 
 
 def beta_of_large_parameters(x: Any, a: Any, b: Any) -> Any:
-    """Rice's saddle point approximation."""
+    """Use Rice's saddle point approximation."""
     total = a + b
     distance = a * (x - 1) + b * x
     first = ((2 * a * a * (x - 1) + a * b * (x - 1) - x * b * b)
@@ -146,7 +146,7 @@ def beta_of_large_parameters(x: Any, a: Any, b: Any) -> Any:
 
 
 def beta_between(x: Any, a: Any, total: Any) -> Any:
-    """An analytic approximation, corrected by a rational function of logarithms."""
+    """Use an analytic approximation, corrected by a rational function of logarithms."""
     u = np.log(x)
     v = np.log(a) - u
     w = np.log(total) - v

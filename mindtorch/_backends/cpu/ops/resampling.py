@@ -13,17 +13,17 @@ from ..windows import Ints
 from . import CPU_KERNELS
 from .reduction import to_opmath
 
-# -- where the elements of the output lie in the input, and what they are made of --------------------------------------
+# -- sample positions in the input, and weights ------------------------------------------------------------------------
 
 def step(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -> Any:
-    """How many elements of the input lie between two of the output."""
+    """Return the step between output elements, in elements of the input."""
     if corners:
         return dtype(size - 1) / dtype(out - 1) if out > 1 else dtype(0)
     return dtype(1 / scale) if scale is not None and scale > 0 else dtype(size) / dtype(out)
 
 
 def source(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -> Array:
-    """The place of each element of the output, counted in elements of the input."""
+    """Return the position of each output element in the input."""
     number, width = np.arange(out, dtype=dtype), step(size, out, scale, corners, dtype)
     return width * number if corners else width * (number + dtype(0.5)) - dtype(0.5)
 
@@ -48,7 +48,7 @@ def linear(size: int, out: int, scale: float | None, corners: bool, dtype: Any) 
 
 
 def cubic_filter(x: Array, a: float) -> Array:
-    """Keys' cubic convolution at these distances."""
+    """Evaluate Keys' cubic convolution at these distances."""
     x = np.abs(x)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = (((x - 5) * x + 8) * x - 4) * a
@@ -63,7 +63,7 @@ def cubic(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -
     return Taps(np.clip(first.astype(np.intp)[:, None] + offsets, 0, size - 1), weight, size)
 
 
-#: By name: how far the filter reaches, and its values.
+#: By name: the filter's radius, and its function.
 FILTERS: dict[str, tuple[float, Callable[[Array], Array]]] = {
     "linear": (1, lambda x: np.maximum(1 - np.abs(x), 0)),
     "cubic": (2, lambda x: cubic_filter(x, -0.5)),
@@ -72,7 +72,7 @@ FILTERS: dict[str, tuple[float, Callable[[Array], Array]]] = {
 
 
 def antialiased(name: str) -> Callable[..., Taps]:
-    """The filter as wide as an element of the output, where that is wider than one of the input."""
+    """Return a maker of antialiasing taps, which widen the filter when downsampling."""
     reach, values = FILTERS[name]
 
     def taps(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -> Taps:
@@ -100,12 +100,12 @@ MAKERS: dict[str, Callable[..., Taps]] = {
 
 @lru_cache(256)
 def taps_of(kind: str, size: int, out: int, scale: float | None, corners: bool, wide: bool) -> Taps:
-    """The map along one dimension, computed in float64 if ``wide``, else in float32, as PyTorch does."""
+    """Return the cached map along one dimension, computed in float64 if ``wide``, else in float32, as in PyTorch."""
     return MAKERS[kind](size, out, scale, corners, np.float64 if wide else np.float32)
 
 
 def maps(name: str, size: Ints, out: Ints, settings: Any, wide: bool) -> list[Taps]:
-    """The maps along the last dimensions."""
+    """Return the maps along the last dimensions."""
     dims, kind, has_corners = RESAMPLING[name]
     corners, scales = (settings[0], settings[1:]) if has_corners else (False, settings)
     scales = (*scales, *[None] * (dims - len(scales)))
@@ -115,15 +115,13 @@ def maps(name: str, size: Ints, out: Ints, settings: Any, wide: bool) -> list[Ta
 # -- the operators -----------------------------------------------------------------------------------------------------
 
 def bytes_along(x: Array, taps: Taps, axis: int) -> Array:
-    """A map along one dimension of bytes as PyTorch computes it: with weights that are 16-bit integers, as precise as
-    they can be, and a result rounded to bytes.
-    """
+    """Map bytes along one dimension as PyTorch does: by the most precise 16-bit weights, rounded to bytes."""
     weight = taps.matrix.astype(np.float64)
     largest, precision = max(weight.max(), 0), 0
     while precision < 22 and int(0.5 + largest * (1 << (precision + 1))) < 1 << 15:
         precision += 1
     weight = np.trunc(weight * (1 << precision) + np.where(weight < 0, -0.5, 0.5))
-    total = np.moveaxis(np.tensordot(x.astype(np.float64), weight, (axis, 1)), -1, axis)  # exact: of integers
+    total = np.moveaxis(np.tensordot(x.astype(np.float64), weight, (axis, 1)), -1, axis)  # exact for integers
     rounded = (total.astype(np.int64) + (1 << precision >> 1)) >> precision
     return np.clip(rounded, 0, 255).astype(np.uint8)
 

@@ -1,4 +1,4 @@
-"""CPU kernels of scans. PyTorch keeps the running value in double precision, and so do these."""
+"""CPU kernels of scans. Running values are kept in double precision, as in PyTorch."""
 from __future__ import annotations
 
 import cmath
@@ -17,19 +17,19 @@ from . import CPU_KERNELS
 from .pointwise import logaddexp
 from .reduction import converted, lines, to_opmath
 
-#: Elements of a block, and of a piece of a line; lines that are worth a call of NumPy's for each of their steps.
+#: BLOCK: elements of a block. PIECE: elements of a piece of a line. WIDE: lines that repay a NumPy call for each step.
 BLOCK, PIECE, WIDE = 1 << 17, 16, 1 << 10
-#: What makes sums up to each element of a piece, and two numbers beside.
+#: The matrix that turns a piece, and two numbers, into running sums.
 TRIANGLE = np.concatenate([np.triu(np.ones((PIECE, PIECE), np.float32)), np.ones((2, PIECE), np.float32)])
 
 
 def running(x: np.ndarray) -> np.dtype:
-    """The dtype of the running value."""
+    """Return the dtype of the running value."""
     return np.dtype({"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64))
 
 
 def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
-    """A row for ``op(self, dim, dtype)``."""
+    """Return a row for ``op(self, dim, dtype)``."""
 
     def row(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
         x, axis = lines(to_opmath(converted(x, dtype)), dim)
@@ -61,13 +61,13 @@ def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def one_by_one(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray) -> None:
-    """Accumulate along lines: NumPy waits for each value before it computes the next."""
+    """Accumulate along lines, element by element, as NumPy does."""
     block = x.astype(running(x))
     out[...] = ufunc.accumulate(block, 1, out=block)
 
 
 def step_by_step(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray, wide: np.dtype) -> None:
-    """Accumulate along the first dimension of many lines, all of them at once."""
+    """Accumulate along the first dimension, all lines at once."""
 
     def work(part: slice) -> None:
         value = x[0, part].astype(wide)
@@ -80,9 +80,11 @@ def step_by_step(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray, wide: np.dtype
 
 
 def sums_by_products(x: np.ndarray, out: np.ndarray) -> None:
-    """Accumulate sums along lines of float32: of pieces by a product with a triangle of ones, to which BLAS adds what
-    comes before the piece, in two parts that together are as precise as float64. Where that is not finite, zeros of the
-    triangle would make NaN of what comes before.
+    """Accumulate sums along float32 lines by matrix products.
+
+    Each piece is multiplied by a triangle of ones. BLAS also adds the sum before the piece, in two float32 parts that
+    together are as precise as float64. If a product is not finite, all lines are summed element by element instead:
+    zeros of the triangle times infinity would be NaN.
     """
     count, length = x.shape
     pieces = length // PIECE
@@ -106,7 +108,7 @@ def sums_by_products(x: np.ndarray, out: np.ndarray) -> None:
 
 
 def scalar_back(row: Callable[..., Any]) -> Callable[..., Any]:
-    """A row that treats a 0-d array as a line of one element, and gives 0-d results for it."""
+    """Wrap a row to treat a 0-d array as a line of one element, with 0-d results."""
 
     def call(x: np.ndarray, *args: Any) -> Any:
         result = row(x, *args)
@@ -118,7 +120,7 @@ def scalar_back(row: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def extremum(ufunc: np.ufunc) -> Callable[..., Any]:
-    """The kernel of ``cummax`` and ``cummin``: the last of equal elements is found, and NaN, once met, stays."""
+    """Return the kernel of ``cummax`` or ``cummin``: the last of equal elements is found, and NaN persists."""
 
     def row(x: np.ndarray, dim: int) -> tuple[Any, Any]:
         if not x.size:
@@ -134,31 +136,32 @@ def extremum(ufunc: np.ufunc) -> Callable[..., Any]:
     return scalar_back(row)
 
 
-FEW = 32  #: of so many lines and more, a step of NumPy's is faster than Python's numbers
+FEW = 32  #: from this many lines on, a NumPy step beats Python numbers
 
 
 def logaddexp_of_numbers(x: complex, y: complex) -> complex:
-    """``logaddexp`` of two complex numbers: of arrays, it takes thirty times as long for a single pair."""
+    """Compute ``logaddexp`` of two complex numbers, thirty times as fast as NumPy on a single pair."""
     larger, smaller = (y, x) if y.real >= x.real else (x, y)
     ratio = cmath.exp(smaller - larger) if cmath.isfinite(larger) and cmath.isfinite(smaller) else -1
-    if ratio == -1:  # and where a number is not finite
-        return complex(logaddexp(np.asarray(y), np.asarray(x)))  # which of two zeros' logarithms is the second one
+    if ratio == -1:  # or a number is not finite
+        return complex(logaddexp(np.asarray(y), np.asarray(x)))  # the second of two zeros decides the result
     if abs(ratio) >= 0.5:
         return larger + cmath.log(1 + ratio)
     real = math.log1p(ratio.real * (2 + ratio.real) + ratio.imag * ratio.imag) / 2
     return larger + complex(real, math.atan2(ratio.imag, 1 + ratio.real))
 
 
-SPREAD = 600.0  #: how far apart logarithms may be of which double precision still has the exponentials
+SPREAD = 600.0  #: largest spread of logarithms whose exponentials double precision holds
 
 
 def by_sums(x: np.ndarray) -> bool:
-    """``logcumsumexp`` of complex numbers along the first dimension, in place, as logarithms of sums of exponentials,
-    from which the largest is taken before: in few passes, and each sum as precise as its parts. Returns False, without
-    a change, if the numbers are too far apart, or parts cancel each other, or there are infinities.
+    """Compute ``logcumsumexp`` of complex numbers along the first dimension, in place.
 
-    A logarithm is known up to whole turns. A step of ``logaddexp`` ends within a quarter turn of the larger of the two,
-    so that the turns are counted from the last element that was as large as all before it together.
+    Takes logarithms of sums of exponentials, shifted by the largest: few passes, and sums as precise as their parts.
+    Returns False, without a change, if the numbers are too far apart, if parts cancel, or for infinities.
+
+    A logarithm is unique up to whole turns. A step of ``logaddexp`` ends within a quarter turn of the larger operand.
+    So turns are counted from the last element that is as large as the sum before it.
     """
     top = x.real.max(0)
     if not (np.isfinite(x).all() and (top - x.real.min(0) < SPREAD).all()):
@@ -191,11 +194,11 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
         return x
     if x.dtype.kind == "f":
         return np.logaddexp.accumulate(x, axis, np.float64)
-    out = np.array(np.moveaxis(x, axis, 0), np.complex128, order="C")  # of which lines are views
+    out = np.array(np.moveaxis(x, axis, 0), np.complex128, order="C")  # a copy, whose lines are views
     if by_sums(out):
         return np.moveaxis(out, 0, axis)
     first = out[:1]
-    first[...] = logaddexp(first, np.asarray(complex(-math.inf)))  # it is added to nothing: zero has no phase
+    first[...] = logaddexp(first, np.asarray(complex(-math.inf)))  # plus zero, which has no phase
     if out[:1].size < FEW:
         for line in np.moveaxis(out.reshape(len(out), -1), 0, 1):
             line[:] = list(itertools.accumulate(line.tolist(), logaddexp_of_numbers))

@@ -1,4 +1,4 @@
-"""CPU kernels of finding."""
+"""CPU kernels of search."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from .reduction import to_opmath
 # -- unique elements -----------------------------------------------------------------------------------------
 
 def deduplicated(items: np.ndarray, order: np.ndarray | None = None) -> tuple[Any, Any, Any]:
-    """The first of each run of equal items, taken in an order; the run of each item; the runs' lengths."""
+    """Return the first of each run of equal items, taken in ``order``; the run of each item; and the runs' lengths."""
     ordered = items if order is None else items[order]
     starts = np.ones(len(items), bool)
     differ = ordered[1:] != ordered[:-1]
@@ -25,11 +25,11 @@ def deduplicated(items: np.ndarray, order: np.ndarray | None = None) -> tuple[An
 
 
 def counted(flat: np.ndarray, return_inverse: bool) -> tuple[Any, Any, Any]:
-    """The unique elements in order, the place of each item among them if it is asked for, and their counts. Integers
-    that lie close together are counted, without sorting.
+    """Return the sorted unique elements, the index of each item among them if requested, and their counts. Integers in
+    a narrow range are counted instead of sorted.
     """
     if flat.dtype.kind in "iu" and flat.size and (span := int(flat.max()) - (low := int(flat.min()))) < 2 * flat.size:
-        differences = np.subtract(flat, flat.dtype.type(low), dtype=flat.dtype)  # which may wrap around
+        differences = np.subtract(flat, flat.dtype.type(low), dtype=flat.dtype)  # may wrap around
         places = differences.view(f"u{flat.dtype.itemsize}").astype(np.int64)
         counts = np.bincount(places, minlength=span + 1)
         present = np.flatnonzero(counts)
@@ -40,7 +40,7 @@ def counted(flat: np.ndarray, return_inverse: bool) -> tuple[Any, Any, Any]:
 
 
 def of_elements(find: Callable[[np.ndarray, bool], tuple[Any, Any, Any]]) -> Callable[..., Any]:
-    """A row over all elements; what was not asked for is empty."""
+    """Return a row over all elements; outputs that were not requested are empty."""
 
     def row(x: np.ndarray, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
         flat = x.reshape(-1)
@@ -52,7 +52,7 @@ def of_elements(find: Callable[[np.ndarray, bool], tuple[Any, Any, Any]]) -> Cal
 
 
 def of_slices(order: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
-    """A row over the slices along a dimension."""
+    """Return a row over the slices along a dimension."""
 
     def row(x: np.ndarray, dim: int) -> tuple[Any, Any, Any]:
         front = np.moveaxis(x, dim, 0)
@@ -76,11 +76,11 @@ def unique_consecutive(x: np.ndarray, return_inverse: bool = False, return_count
     return consecutive_slices(x, dim)
 
 
-# -- places --------------------------------------------------------------------------------------------------
+# -- positions ----------------------------------------------------------------------------------------------
 
 def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: np.ndarray | None = None) -> np.ndarray:
-    """A binary search for all values at once, in ATen's steps: they decide where NaN ends up."""
+    """Search all values at once by bisection, in ATen's steps: they decide where NaN ends up."""
     values = np.asarray(values)
     if sorter is not None:
         check(not sorter.size or (sorter.min() >= 0 and sorter.max() < sequence.shape[-1]),
@@ -111,7 +111,7 @@ def nonzero_static(x: np.ndarray, size: int, fill_value: int = -1) -> np.ndarray
     return out
 
 
-FEW = 1 << 10  #: pairs that are sooner compared than sorted
+FEW = 1 << 10  #: most pairs for which comparing beats sorting
 
 
 def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:

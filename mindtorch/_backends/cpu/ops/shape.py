@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 def of_one_dtype(arrays: list[Array]) -> list[Array]:
-    """Arrays in the dtype that they promote to."""
+    """Convert arrays to the dtype that they promote to."""
     if len({array.dtype for array in arrays}) == 1:
         return arrays
     dtype = reduce(promote_types, (from_numpy_dtype(array.dtype) for array in arrays)).np
@@ -33,7 +33,7 @@ def stack(arrays: list[Array], dim: int = 0) -> Array:
 
 
 def stacked(arrays: list[Array], dim: int) -> Array:
-    """``np.stack`` of arrays of one dtype; many elements in blocks, but for those that come one behind the other."""
+    """Stack arrays of one dtype; large ones in blocks, unless stacked along the first dimension."""
     first, size = arrays[0], arrays[0].size * len(arrays)
     if size < LARGE or any(array.shape != first.shape for array in arrays) or (
             not -first.ndim - 1 <= dim <= first.ndim or not dim % (first.ndim + 1)):
@@ -51,13 +51,13 @@ def tril_indices(row: int, col: int, offset: int = 0, *options: Any) -> Array:
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *options: Any) -> Array:
-    rows = np.arange(min(row, max(0, col - offset)))  # those further down have none
+    rows = np.arange(min(row, max(0, col - offset)))  # rows further down are empty
     start = np.clip(rows + offset, 0, col)
     return _indices(rows, start, col - start)
 
 
 def _indices(rows: Array, start: Array, counts: Array) -> Array:
-    """The indices of ``counts`` elements in each row, from a column on."""
+    """Return the indices of ``counts`` consecutive elements in each row, beginning at ``start``."""
     shift = np.repeat(start - np.cumsum(counts) + counts, counts)
     return np.stack([np.repeat(rows, counts), shift + np.arange(len(shift))])
 
@@ -65,7 +65,7 @@ def _indices(rows: Array, start: Array, counts: Array) -> Array:
 def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
     if (repeats < 0).any():
         raise RuntimeError("repeats can not be negative")
-    if repeats.sum(dtype=np.float64) >= 2**62:  # whose sum NumPy would let wrap around, and write behind its array
+    if repeats.sum(dtype=np.float64) >= 2**62:  # NumPy's sum would wrap around, and it would write out of bounds
         raise out_of_host_memory((sum(repeats.tolist()),), repeats.dtype)
     total = int(repeats.sum())
     if output_size is not None and output_size != total and len(repeats):
@@ -74,12 +74,12 @@ def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
     return np.repeat(np.arange(len(repeats)), repeats)
 
 
-#: Rows at least of which a triangle is cut at a time, where there are many: beside it all is kept, or nothing.
+#: Least rows cut at a time: beside the band, whole rows are kept or zeroed.
 BAND = 128
 
 
 def triangle(cut: Callable[[Array, int], Array]) -> Callable[..., Array]:
-    """The kernel of ``tril`` or ``triu`` from NumPy's function, which compares the places of all elements."""
+    """Return the kernel of ``tril`` or ``triu`` from NumPy's function, which compares the positions of all elements."""
     lower = cut is np.tril
 
     def row(x: Array, diagonal: int = 0) -> Array:

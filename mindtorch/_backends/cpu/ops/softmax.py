@@ -1,4 +1,4 @@
-"""CPU kernels of softmax. Large arrays are worked on in blocks that stay in the cache, and in place."""
+"""CPU kernels of softmax. Large arrays are computed in place, in blocks that stay in the cache."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,25 +14,25 @@ from . import CPU_KERNELS
 from .pointwise import exp_of
 from .reduction import MANY, SOME, by_ones, lines, maximum, to_opmath, total
 
-#: Elements of an array that is computed as a whole; columns at least that are computed at a time.
+#: FEW: most elements computed as a whole. WIDE: least columns computed at a time.
 FEW, WIDE = 1 << 16, 256
 
 
 def exp(x: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Exponentials into an array: of few elements, in one call of NumPy's."""
+    """Write exponentials into an array; few elements in one NumPy call."""
     return exp_of(x, out) if x.size >= MANY else np.exp(x, out)
 
 
-#: Numbers in a line up to which BLAS adds it up once for each of them, in the product with a matrix of ones.
+#: Most elements of a line for a product with a matrix of ones, which repeats the line's sum for each element.
 SHORT = 16
 SQUARES = {kind: [np.ones((n, n), kind) for n in range(SHORT + 1)] for kind in "fd"}
-#: Below such a sum of squares no exponential is too large or too small for the sum of all, and below the other the
-#: logarithm of that sum is known to a millionth: there is no need to subtract the largest number first.
+#: Below the first sum of squares, no exponential overflows or underflows beside the sum; below the second, the sum's
+#: logarithm is exact to a millionth. The largest number need not be subtracted then.
 FOR_SUMS, FOR_LOGARITHMS = 6400.0, 1024.0
 
 
 def softmax_of_few(x: np.ndarray) -> np.ndarray | None:
-    """Softmax of short lines of moderate numbers, contiguous, of float32 or float64; None of others."""
+    """Compute softmax of short contiguous lines of moderate float32 or float64 numbers; None for others."""
     flat, count = x.ravel(), x.shape[-1]
     if count > SHORT or not flat.dot(flat) < FOR_SUMS:
         return None
@@ -41,7 +41,7 @@ def softmax_of_few(x: np.ndarray) -> np.ndarray | None:
 
 
 def log_softmax_of_few(x: np.ndarray) -> np.ndarray | None:
-    """The logarithm of that."""
+    """Compute log-softmax of short contiguous lines of moderate float32 or float64 numbers; None for others."""
     flat, count = x.ravel(), x.shape[-1]
     if count > SHORT or not flat.dot(flat) < FOR_LOGARITHMS:
         return None
@@ -50,14 +50,14 @@ def log_softmax_of_few(x: np.ndarray) -> np.ndarray | None:
 
 
 def largest(x: np.ndarray, axis: int) -> np.ndarray:
-    """The largest elements along an axis, which stays. NumPy is slow at each line of a matrix that is short."""
+    """Return the largest elements along an axis, which stays. Short lines are transposed, since NumPy is slow there."""
     if x.ndim == 2 and axis and x.shape[1] <= SHORT:
         return maximum(x.T.copy())[:, None]
     return maximum(x, axis, None, None, True)
 
 
 def sums(x: np.ndarray, axis: int) -> np.ndarray:
-    """The sums along an axis, as they broadcast with what was added; by a product where there are few numbers."""
+    """Return the sums along an axis, with a shape that broadcasts; few numbers by a product with ones."""
     found = by_ones(x, axis) if x.size <= SOME else None
     if found is None:
         return total(x, (axis,), True)
@@ -89,9 +89,10 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
 
 
 def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: loops.Loop) -> Callable[..., Any]:
-    """A row from a function that computes along an axis of ``count`` arrays into an output: it is called for
-    slices along the first axis, if that is another one. Of contiguous arrays of float32 the loops compute lines, and
-    columns.
+    """Return a row from a function that computes along an axis of ``count`` arrays into an output.
+
+    The function receives slices along the first axis, if that is not the axis of the computation. Contiguous float32
+    arrays use the loops: ``along`` for lines, ``down`` for columns.
     """
 
     def row(*args: Any) -> np.ndarray:
@@ -113,7 +114,7 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
 
 
 def by_numpy(compute: Callable[..., None], arrays: list[np.ndarray], out: np.ndarray, axis: int) -> None:
-    """Compute all at once along the first axis, and along another one some slices of the first at a time."""
+    """Compute everything at once along the first axis; along another axis, slices of the first."""
     if axis == 0 and out.size:
         compute(*arrays, out, axis)
     elif out.size:
@@ -122,7 +123,7 @@ def by_numpy(compute: Callable[..., None], arrays: list[np.ndarray], out: np.nda
 
 
 def down_columns(loop: Callable[..., None], boxes: list[np.ndarray]) -> None:
-    """Run a loop on some of the matrices at a time, or on some columns of one."""
+    """Run a loop on several matrices at a time, or on several columns of one."""
     count, rows, width = boxes[0].shape
     if count > 1:
         each_block(lambda part: loop(*[box[part] for box in boxes], 0, width), count,

@@ -1,4 +1,4 @@
-"""CPU kernels of sorting and selection by order. NaN is larger than all numbers; equals keep their order."""
+"""CPU kernels of sorting and selection by order. NaN is larger than all numbers; equal elements keep their order."""
 from __future__ import annotations
 
 from typing import Any
@@ -12,7 +12,7 @@ from .reduction import add, lines, selected, to_opmath
 
 
 def order(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
-    """The indices that sort stably along an axis. Descending is the order of the reversed array, reversed."""
+    """Return the indices that sort stably along an axis; for a descending order, by reversing before and after."""
     if not descending:
         if axis % x.ndim and x.size >= LARGE:
             return by_parts(lambda part: part.argsort(axis, "stable"), x)
@@ -28,7 +28,7 @@ def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[Any, A
 
 
 def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
-    if not x.ndim:  # however many are asked for
+    if not x.ndim:  # whatever k is
         return x, np.zeros((), np.int64)
     along, axis = lines(x, dim)
     wide = to_opmath(along).swapaxes(axis, -1)
@@ -42,14 +42,14 @@ def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
-    """The indices, in order, of the k largest or smallest along the last axis; of equals, the first ones."""
+    """Return the indices, in order, of the k largest or smallest along the last axis; ties by lowest index."""
     length = x.shape[-1]
     rank = length - k if largest else k - 1
     bound = np.partition(x, rank, -1)[..., rank, None]
     places = np.flatnonzero(x >= bound if largest else x <= bound)
     if places.size * length == x.size * k:
         line, index = np.divmod(places.reshape(-1, k), length)
-        if (line == np.arange(len(line))[:, None]).all():  # no line has equals at the bound, nor NaN
+        if (line == np.arange(len(line))[:, None]).all():  # no line has ties at the bound, or NaN
             return index.reshape(*x.shape[:-1], k)
     beyond, equal = x > bound if largest else x < bound, x == bound
     if x.dtype.kind == "f":
@@ -62,7 +62,7 @@ def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 
 
 def at_rank(x: np.ndarray, axis: int, rank: Any) -> np.ndarray:
-    """For each line, the index of the element of a rank (one rank for all lines, or one per line)."""
+    """Return, for each line, the index of the element of a rank: one rank for all lines, or one per line."""
     found = order(x, axis)
     if isinstance(rank, int):
         return found.take(rank, axis)
@@ -74,7 +74,7 @@ def kthvalue(x: np.ndarray, k: int, dim: int = -1, keepdim: bool = False) -> tup
 
 
 def median(x: np.ndarray, axis: int) -> np.ndarray:
-    """The lower one of two; the first NaN where there is one."""
+    """Find the lower median of each line, or its first NaN."""
     index = at_rank(x, axis, (x.shape[axis] - 1) // 2)
     if x.dtype.kind != "f" or (total := add(x, None)) == total:
         return index
@@ -87,7 +87,7 @@ def nanmedian(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def median_of_all(x: np.ndarray, ignore_nan: bool = False) -> Any:
-    """NaN, or what C makes of it, where there is nothing."""
+    """Return the lower median of all elements; for none, NaN as C converts it."""
     flat = to_opmath(x).reshape(-1)
     nan = flat.dtype.kind == "f" and (total := add(flat)) != total
     numbers = flat[~np.isnan(flat)] if nan else flat.copy()
@@ -99,7 +99,7 @@ def median_of_all(x: np.ndarray, ignore_nan: bool = False) -> Any:
 
 
 def mode(x: np.ndarray, axis: int) -> np.ndarray:
-    """The last element of the first longest run of equals in sorted order."""
+    """Find the mode of each line: the last element of the first longest run in sorted order."""
     index = order(x, axis)
     run = taken_along(x, index, axis)
     run = run if axis == x.ndim - 1 else np.moveaxis(run, axis, -1)

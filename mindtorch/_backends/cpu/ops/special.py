@@ -1,4 +1,4 @@
-"""CPU kernels of special functions: mostly SciPy's, which is imported when the first of them runs."""
+"""CPU kernels of special functions: mostly SciPy's, imported on first use."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from . import CPU_KERNELS
 
 
 def scipy_function(name: str) -> Callable[..., Any]:
-    """The function of that name of ``scipy.special``."""
+    """Return a function of ``scipy.special``, imported on first use."""
 
     @cache
     def load() -> Any:
@@ -30,12 +30,12 @@ airy, erfinv_within, gammaln, psi, zeta = map(scipy_function, ("airy", "erfinv",
 
 
 def erfinv(x: Any) -> Any:
-    """SciPy's throws, inside, for each number beyond -1 and 1, which takes longer than a thousand others."""
+    """Compute the inverse of erf. SciPy raises an internal error beyond -1 and 1, as slow as a thousand numbers."""
     return erfinv_within(np.where(np.abs(x) > 1, x.dtype.type(np.nan), x))
 
 
 def logit(x: Any, eps: float | None = None) -> Any:
-    """Half precision is rounded after each step, as ATen does, and so is ``1 - eps``."""
+    """Compute the logit. Half precision, and ``1 - eps``, are rounded after each step, as in ATen."""
     if eps is not None:
         low = np.asarray(eps).astype(x.dtype)
         x = np.where(x < low, low, np.minimum(x, 1 - low))
@@ -43,25 +43,25 @@ def logit(x: Any, eps: float | None = None) -> Any:
 
 
 def lgamma(x: Any) -> Any:
-    """SciPy's is infinite where numbers are not normal, and the logarithm of the reciprocal is exact."""
+    """Compute log|gamma|. SciPy's is infinite for subnormal numbers, where the logarithm of the reciprocal is exact."""
     size = np.abs(x)
     return np.where(size < np.finfo(np.float64).tiny, -np.log(size), np.where(x == -np.inf, np.inf, gammaln(x)))
 
 
 def airy_ai(x: Any) -> Any:
-    """Far from zero, where SciPy gives up, the first term of the asymptotic series; nan at infinity, as in PyTorch."""
+    """Compute the Airy function Ai, by the asymptotic series' first term far from 0; NaN at infinity, as in PyTorch."""
     far = np.minimum(x, -1)
     wave = np.sin(2 / 3 * -far * np.sqrt(-far) + pi / 4) / np.sqrt(pi * np.sqrt(-far))
     return np.where(np.abs(x) < 1e4, airy(x)[0], np.where(np.isposinf(x), np.nan, np.where(x > 0, 0, wave)))
 
 
 def digamma(x: Any) -> Any:
-    """The function is infinite at zero, with the sign opposite to zero's."""
+    """Compute digamma, which is infinite at zero, with the sign opposite to zero's."""
     return np.where(np.equal(x, 0), np.copysign(np.inf, -np.asarray(x)), psi(x))
 
 
 def trigamma(x: Any) -> Any:
-    """Compute by reflection and a series in the given precision, whose errors near the poles are PyTorch's."""
+    """Compute trigamma by reflection and a series in the given precision, with PyTorch's errors near the poles."""
     pi_ = x.dtype.type(pi)
     reflected = x < 0.5
     y = np.where(reflected, 1 - x, x)
@@ -86,7 +86,7 @@ def mvlgamma(x: Any, p: int) -> Any:
 
 
 def times_log(log: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """``x * log(y)``, but 0 where x is 0 unless y is nan."""
+    """Return a row for ``x * log(y)``, which is 0 where x is 0 unless y is NaN."""
 
     def row(x: Any, y: Any) -> Any:
         product = x * log(y)
@@ -102,10 +102,10 @@ def spherical_bessel_j0(x: Any) -> Any:
 def recurrence(first: Callable[[Any], Any], step: Callable[[int, Any, Any, Any], Any],
                argument: Callable[[Any], Any] = lambda x: x, closed: Callable[[Any, Any], Any] | None = None,
                closed_from: int = 0, within: float = np.inf) -> Callable[[Any, Any], Any]:
-    """Polynomials p(0) = 1, p(1) = ``first(x)``, p(k + 1) = ``step(k, x, p(k), p(k - 1))``; 0 for a negative degree.
+    """Return a row for polynomials p(0) = 1, p(1) = ``first(x)``, p(k + 1) = ``step(k, x, p(k), p(k - 1))``; 0 for n <
+    0.
 
-    For degrees from ``closed_from`` on, and arguments no further than ``within`` from 0, ``closed(x, n)`` takes the
-    place of that many steps.
+    For degrees from ``closed_from`` on and |x| up to ``within``, ``closed(x, n)`` replaces the steps.
     """
 
     def row(x: Any, n: Any) -> Any:
@@ -137,7 +137,7 @@ def _signs(n: Any) -> Any:
 
 
 def _quotient(upper: Any, shift: float, lower: Any, part: float, ends: Callable[[Any], Any]) -> Callable[..., Any]:
-    """``upper((n + shift) t) / lower(part t)`` for the angle t of which x is the cosine; ``ends(n)`` at -1 and 1."""
+    """Return ``upper((n + shift) t) / lower(part t)`` of the angle t = arccos(x), with ``ends(n)`` at -1 and 1."""
 
     def closed(x: Any, n: Any) -> Any:
         t, (left, right) = np.arccos(x), ends(n)
@@ -146,7 +146,7 @@ def _quotient(upper: Any, shift: float, lower: Any, part: float, ends: Callable[
     return closed
 
 
-#: The second polynomial of each kind, its closed form, and the degree from which on PyTorch uses that.
+#: The second polynomial of each kind, its closed form, and the degree from which on PyTorch uses it.
 CHEBYSHEV: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any], int]] = {
     "t": (lambda x: x, _quotient(np.cos, 0, np.ones_like, 1, lambda n: (_signs(n), 1)), 7),
     "u": (lambda x: 2 * x, _quotient(np.sin, 1, np.sin, 1, lambda n: (_signs(n) * (n + 1), n + 1)), 9),
@@ -156,7 +156,7 @@ CHEBYSHEV: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any], int]
 
 
 def _in_c(name: str) -> Callable[[Any, Any], Any]:
-    """A polynomial of SciPy's, which takes the same steps in C."""
+    """Return a polynomial of SciPy's, which takes the same steps in C."""
     function = scipy_function(name)
 
     def closed(x: Any, n: Any) -> Any:
