@@ -67,7 +67,7 @@ def repeats(target: Tensor, inputs: Any) -> None:
 
 
 def deprecated_on(name: str, index: str = "mask") -> Callable[..., None]:
-    """Return the policy of ``name``: only warn of an expanded target, as PyTorch does; check some inputs for overlap."""
+    """Return the policy of ``name``: only warn of an expanded target, as PyTorch does; check some inputs."""
 
     def policy(target: Tensor, inputs: Any) -> None:
         if target._keys & NONCONTIGUOUS and overlaps_itself(target.shape, target._strides()):
