@@ -135,13 +135,39 @@ def keys_of(args: tuple[Any, ...]) -> int:
 #: ATen's argument types that never hold a tensor once bound.
 OF_NO_TENSOR = {"int", "float", "bool", "Scalar", "str", "ScalarType", "Layout", "Device", "MemoryFormat", "Generator"}
 
+Entry = Callable[..., Any]
+Offer = Callable[..., Any] | None
 
-def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callable[..., Any]:
+
+def make_entry(op: Operator, offer: Offer = None) -> Entry:
     """Return the function that dispatches calls of ``op``, specialised by its leading Tensor arguments.
 
     An error records the call as it propagates; a ``try`` that does not raise is free. ``offer`` wraps the resolved
     function in one that asks ``__torch_function__`` first, for calls by users.
     """
+    written = op.text[op.text.index("(") + 1:].split(") ->")[0]
+    if "Tensor" not in written and "Device? device" in written and not op.is_out:
+        return _of_factory(op, offer)
+    kinds = [part.split()[0] for part in written.split(", ")[:3] if part]
+    tensors = 0 if op.is_out else written.count("Tensor")
+    if tensors == 1 and kinds[0].startswith("Tensor") and kinds[0][-1] not in "]?":
+        if ", " not in written:  # fixed arity is cheaper than ``*args``
+            return _of_one_alone(op, offer)
+        settled = written.count(", ") > 1 or "=" in written or "*" in written
+        return _of_one(op, offer) if settled else _of_one_and_setting(op, offer)
+    if tensors == 1 and kinds[0] == "Tensor[]":
+        return _of_list(op, offer)
+    if tensors == 2 and kinds[:2] == ["Tensor", "Tensor"]:
+        return _of_two(op, offer)
+    if (tensors == 3 and "wrapped numbers" not in op.flags
+            and kinds in (["Tensor", "Tensor", "Tensor"], ["Tensor", "Tensor", "Tensor?"])):
+        return _of_three(op, offer)
+    lists = next((i for i, p in enumerate(op.schema.parameters) if not (p.is_tensor and p.is_list) or p.inner_optional
+                  or p.optional), 0)
+    return _of_lists(op, offer, lists) if lists > 1 and not op.is_out else _of_any(op, offer)
+
+
+def _of_one_alone(op: Operator, offer: Offer) -> Entry:
     table = op.table
 
     def call_alone(self: Any) -> Any:
@@ -152,6 +178,12 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             note(error, op, (self,), site=call_site())
             raise
 
+    return call_alone
+
+
+def _of_one_and_setting(op: Operator, offer: Offer) -> Entry:
+    table = op.table
+
     def call_with(self: Any, setting: Any) -> Any:
         keys = self._keys | mode
         try:
@@ -160,6 +192,12 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             note(error, op, (self, setting), site=call_site())
             raise
 
+    return call_with
+
+
+def _of_one(op: Operator, offer: Offer) -> Entry:
+    table = op.table
+
     def call_one(self: Any, *args: Any) -> Any:
         keys = self._keys | mode
         try:
@@ -167,6 +205,12 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
         except Exception as error:
             note(error, op, (self, *args), site=call_site())
             raise
+
+    return call_one
+
+
+def _of_two(op: Operator, offer: Offer) -> Entry:
+    table = op.table
 
     def call_two(self: Any, other: Any, *args: Any) -> Any:
         keys = self._keys | mode
@@ -178,6 +222,12 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             note(error, op, (self, other, *args), site=call_site())
             raise
 
+    return call_two
+
+
+def _of_three(op: Operator, offer: Offer) -> Entry:
+    table = op.table
+
     def call_three(self: Any, second: Any, third: Any = None, *args: Any) -> Any:
         keys = self._keys | second._keys | mode
         if third is not None:
@@ -188,6 +238,12 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             note(error, op, (self, second, third, *args), site=call_site())
             raise
 
+    return call_three
+
+
+def _of_list(op: Operator, offer: Offer) -> Entry:
+    table = op.table
+
     def call_list(tensors: Any, *args: Any) -> Any:
         keys = mode
         for tensor in tensors:
@@ -197,6 +253,12 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
         except Exception as error:
             note(error, op, (tensors, *args), site=call_site())
             raise
+
+    return call_list
+
+
+def _of_lists(op: Operator, offer: Offer, lists: int) -> Entry:
+    table = op.table
 
     def call_lists(*args: Any) -> Any:
         keys = mode
@@ -212,6 +274,13 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             note(error, op, args, site=call_site())
             raise
 
+    return call_lists
+
+
+def _of_any(op: Operator, offer: Offer) -> Entry:
+    table = op.table
+    may_be_tensors = [*(parameter.base not in OF_NO_TENSOR for parameter in op.schema.parameters), op.is_out]
+
     def call_any(*args: Any) -> Any:
         keys = mode
         for arg in compress(args, may_be_tensors):
@@ -225,6 +294,13 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             note(error, op, args, site=call_site())
             raise
 
+    return call_any
+
+
+def _of_factory(op: Operator, offer: Offer) -> Entry:
+    table = op.table
+    place = op.schema.positions["device"]
+
     def call_factory(*args: Any) -> Any:
         device = args[place] if len(args) > place else None
         keys = (CPU if device is HOST else BACKEND_OF_DEVICE[resolve_device(device).type]) | mode
@@ -234,29 +310,7 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             note(error, op, args, site=call_site())
             raise
 
-    written = op.text[op.text.index("(") + 1:].split(") ->")[0]
-    if "Tensor" not in written and "Device? device" in written and not op.is_out:
-        place = op.schema.positions["device"]
-        return call_factory
-    may_be_tensors = [*(parameter.base not in OF_NO_TENSOR for parameter in op.schema.parameters), op.is_out]
-    lists = next((i for i, p in enumerate(op.schema.parameters) if not (p.is_tensor and p.is_list) or p.inner_optional
-                  or p.optional), 0)
-    kinds = [part.split()[0] for part in written.split(", ")[:3] if part]
-    tensors = 0 if op.is_out else written.count("Tensor")
-    if tensors == 1 and kinds[0].startswith("Tensor") and kinds[0][-1] not in "]?":
-        if ", " not in written:  # fixed arity is cheaper than ``*args``
-            return call_alone
-        return call_one if written.count(", ") > 1 or "=" in written or "*" in written else call_with
-    if tensors == 1 and kinds[0] == "Tensor[]":
-        return call_list
-    if tensors == 2 and kinds[:2] == ["Tensor", "Tensor"]:
-        return call_two
-    if (tensors == 3 and "wrapped numbers" not in op.flags
-            and kinds in (["Tensor", "Tensor", "Tensor"], ["Tensor", "Tensor", "Tensor?"])):
-        return call_three
-    if lists > 1 and not op.is_out:
-        return call_lists
-    return call_any
+    return call_factory
 
 
 registry.make_entry = make_entry

@@ -162,17 +162,24 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
 
     The wrappers for one and two operands are written out: one call less saves a tenth of ``a + b``.
     """
-    count, unpromoted = meta.count, meta.unpromoted
+    if not meta.fast:
+        return None
     #: The result's dtype by the operands' dtype; None for the general kernel.
     results = {**dict.fromkeys((*DTYPES.values(), *RARE.values())),
                **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
     function = row.ufunc if isinstance(row, PreparedUfunc) else row
+    leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
+    if meta.count > 2 or not leading or meta.unpromoted:
+        return fast_path(_of_several(meta, function, results))(general)
+    with_rest = refuse if isinstance(function, np.ufunc) or (meta.check is not None and meta.count == 2) else function
+    return (_of_one if meta.count == 1 else _of_two)(meta, function, with_rest, results, general)
+
+
+Results = dict[DType, DType | None]
+
+
+def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, general: Rows) -> Rows:
     is_ufunc = isinstance(function, np.ufunc)  # its results need no check, and it takes no further arguments
-    with_rest = refuse if is_ufunc or (meta.check is not None and count == 2) else function
-    compares = meta.kind == "bool"  # NumPy accepts numbers that the dtype cannot hold
-    if not meta.fast:
-        return None
-    promoted = [i not in unpromoted for i in range(count)]
 
     def unary(self: Any, *rest: Any) -> Any:
         result = results[self._dtype]
@@ -195,6 +202,13 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
                     out._array, out._dtype, out._keys = array, result, CPU
                     return out
         return general(self, *rest)
+
+    return unary
+
+
+def _of_two(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, general: Rows) -> Rows:
+    is_ufunc = isinstance(function, np.ufunc)  # as above
+    compares = meta.kind == "bool"  # NumPy accepts numbers that the dtype cannot hold
 
     def binary(self: Any, other: Any, *rest: Any) -> Any:
         dtype = self._dtype
@@ -228,6 +242,13 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
                     return out
         return general(self, other, *rest)
 
+    return binary
+
+
+def _of_several(meta: Pointwise, function: Rows, results: Results) -> Rows:
+    count = meta.count
+    promoted = [i not in meta.unpromoted for i in range(count)]
+
     def several(*args: Any) -> Any:
         arrays: list[Any] = []
         dtype, number = None, BOOL  # the category of the numbers
@@ -258,10 +279,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
         own = array.dtype is result.np and array.size and is_own(array, arrays)
         return from_array(array, result) if own else None
 
-    leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
-    if count > 2 or not leading or unpromoted:
-        return fast_path(several)(general)
-    return unary if count == 1 else binary
+    return several
 
 
 def with_zero_strides(general: Rows, fast: Rows) -> Rows:
