@@ -204,25 +204,35 @@ def differences(name: str) -> Iterator[str]:
             yield f"{' '.join(function)}: not {', '.join(missing)}"
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_instruments_see_what_runs_without_them(name: str) -> None:
-    """In a process of its own, in which nothing else has run."""
-    program = f"from tests.test_what_runs import differences\nprint(*differences({name!r}), sep='\\n')"
+def alone(program: str) -> str:
+    """Return what a program prints in a process of its own, in which nothing else has run."""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
                           cwd=LIBRARY.parent)
     assert done.returncode == 0, done.stderr
-    assert not done.stdout.strip(), done.stdout
+    return done.stdout.strip()
 
 
-def test_a_path_that_an_instrument_turns_off_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = nn.Linear.forward
+COMPARED = "from tests.test_what_runs import *\nprint(*differences({name!r}), sep='\\n')"
+#: A path that runs only where nothing is traced or profiled.
+PLANTED = """
+import sys
+from mindtorch import nn
+right = nn.Linear.forward
 
-    def forward(self: nn.Linear, x: torch.Tensor) -> torch.Tensor:
-        return right(self, x) if sys.getprofile() is None and sys.gettrace() is None else torch.addmm(
-            self.bias, x, self.weight.t())
+def forward(self, x):
+    return right(self, x) if sys.getprofile() is None and sys.gettrace() is None else torch.addmm(
+        self.bias, x, self.weight.t())
 
-    monkeypatch.setattr(nn.Linear, "forward", forward)
-    try:
-        assert any("linear" in line or "addmm" in line for line in differences("MLP"))
-    finally:
-        gc.enable()
+nn.Linear.forward = forward
+"""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_instruments_see_what_runs_without_them(name: str) -> None:
+    found = alone(COMPARED.format(name=name))
+    assert not found, found
+
+
+def test_a_path_that_an_instrument_turns_off_is_noticed() -> None:
+    found = alone(f"import mindtorch as torch\n{PLANTED}\n{COMPARED.format(name='MLP')}")
+    assert "linear" in found or "addmm" in found
