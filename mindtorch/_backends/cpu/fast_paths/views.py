@@ -89,24 +89,36 @@ def basic_step(self: Tensor, index: tuple[Any, ...]) -> Step | None:
             intern_layout(size, stride, self._dtype))
 
 
+def laid_out(self: Tensor, shape: Ints, strides: Ints, offset: int) -> Step | None:
+    """Return the plan of a view of this layout; None if it has no elements."""
+    if 0 in shape:
+        return None
+    array: Any = self._array
+    item_size, stride = array.itemsize, None if strides == contiguous_strides(shape) else strides
+    return (shape, array.dtype, offset - self._offset, tuple([item_size * step for step in strides]), stride,
+            intern_layout(shape, stride, self._dtype))
+
+
 def step_of(self: Tensor, view: Tensor) -> Step | None:
     """Return the plan of a view; None for an empty result or one that is not a view of the tensor's dtype."""
-    array: Any = view._array
-    if (not array.size or view is self or view._base is None or view._dtype is not self._dtype
+    if (view is self or view._base is None or view._dtype is not self._dtype
             or (view._keys ^ self._keys) & MATH_BITS):
         return None
-    layout = view._layout_of_plans()
-    return layout.shape, array.dtype, view._offset - self._offset, array.strides, layout.stride, layout
+    return laid_out(self, tuple(view.shape), view._strides(), view._offset)
 
 
 def by_layout(general: Row) -> Row:
     """Cache plans of views by the tensor's layout and the arguments."""
-    plans = Plans()
+    plans, layout = Plans(), getattr(general, "__wrapped__", None)
 
     def learn(self: Tensor, args: tuple[Any, ...]) -> Tensor:
-        view = general(self, *args)
+        if layout is not None and (step := laid_out(self, *layout(self, *args))) is not None:
+            view = self._view_by(*step)
+        else:
+            view = general(self, *args)
+            step = step_of(self, view)
         with suppress(TypeError):  # a list among the arguments is not hashable
-            plans.keep((self._layout_of_plans(), args), step_of(self, view))
+            plans.keep((self._layout or self._layout_of_plans(), args), step)
         return view
 
     def view(self: Tensor, *args: Any) -> Tensor:
