@@ -50,9 +50,8 @@ LEAF = HOST | AUTOGRAD  #: the keys of a contiguous leaf on the CPU
 
 def grad_accumulator(tensor: Any) -> AccumulateGrad:
     """Return the node that accumulates a leaf's gradient, always the same object while a graph refers to it."""
-    node = tensor._accumulator
-    if node is not None:
-        node = node()
+    kept = tensor._accumulator
+    node: AccumulateGrad | None = kept and kept()
     if node is None:
         node = new(AccumulateGrad)
         node.variable = tensor
@@ -112,7 +111,7 @@ def _has_strides_for(gradient: Any, variable: Any) -> bool:
     ``obeys_layout_contract``). In dimensions of size 1, all strides but 0 are allowed.
     """
     if not variable._is_dense():
-        return gradient.is_contiguous()
+        return bool(gradient.is_contiguous())
     return all(step == wanted if size != 1 else step != 0 for size, step, wanted in
                zip(gradient.shape, gradient._strides(), variable._strides(), strict=True))
 

@@ -86,7 +86,7 @@ def callable_of(formula: Formula) -> tuple[Formula, Sequence[str]]:
 
 def is_of_library(formula: Formula) -> bool:
     """Return True if a formula belongs to this library, so that it does not store gradients."""
-    return isinstance(formula, Operator) or formula.__module__.startswith(f"{__name__.partition('.')[0]}.")
+    return isinstance(formula, Operator) or (formula.__module__ or "").startswith(f"{__name__.partition('.')[0]}.")
 
 
 def node_name(op: Operator) -> str:
@@ -426,12 +426,10 @@ class OperatorNode(Node):
         """Return a saved tensor, or the i-th of a list, as a ``Saved``, which accepts hooks."""
         if self.saved is None:
             raise freed(self)
-        if i is not None:
-            return self.saved[at][i]
-        value = self.saved[at]
-        if value.__class__ in TENSOR_TYPES:
-            value = self.saved[at] = unwritten(value)
-        return value
+        found: Saved | None = self.saved[at] if i is None else self.saved[at][i]
+        if found.__class__ in TENSOR_TYPES:
+            found = self.saved[at] = unwritten(found)
+        return found
 
     def _kept_names(self) -> list[str]:
         """Return the names of all values that a node of this operator may save."""

@@ -165,7 +165,8 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     outer, before = local.task, local.grad_enabled
     local.task, local.grad_enabled = task, create_graph
     try:
-        return run(task, [*gradients], create_graph)
+        found: list[Any] = run(task, [*gradients], create_graph)
+        return found
     except Exception as error:
         failed = task.node
         if failed is not None:

@@ -259,7 +259,7 @@ def is_ours(op: Operator) -> bool:
         return False
     found = derivative_of(op)
     formulas = () if found is None or found.row is None else found.row.formulas.values()
-    return all(isinstance(formula, Operator) or formula.__module__.startswith(registry.derivatives.package)
+    return all(isinstance(formula, Operator) or (formula.__module__ or "").startswith(registry.derivatives.package)
                for formula in formulas)
 
 

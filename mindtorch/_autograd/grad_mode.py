@@ -193,7 +193,8 @@ class inference_mode(_Mode):
 
     def clone(self) -> _Mode:
         """Return another context manager of the same mode (``torch.inference_mode.clone``)."""
-        return type(self)(self.mode)
+        made: _Mode = type(self)(self.mode)
+        return made
 
 
 def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
@@ -245,7 +246,8 @@ def with_local_state(op: Operator, keys: int) -> Callable[..., Any]:
     elif local.autocast is not None and (call := casting(op)) is not None:
         return call
     if local.pipeline is not None:
-        return local.pipeline.recorder(op, keys)
+        record: Callable[..., Any] = local.pipeline.recorder(op, keys)
+        return record
     if local.dispatch_modes:
         keys |= PYTHON
     return _in_inference_mode(op, keys) if local.inference else op.table.get(keys) or resolve(op, keys)

@@ -6,12 +6,17 @@ import re
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._device import CPU
 from .hooks import HookDict, NodeHooks, RemovableHandle
 
-new: Callable[..., Any] = object.__new__
+if TYPE_CHECKING:
+    Made = TypeVar("Made")
+
+    def new(kind: type[Made], /) -> Made: ...
+else:
+    new = object.__new__
 next_sequence_nr = itertools.count().__next__
 Edge = tuple["Node", int]
 

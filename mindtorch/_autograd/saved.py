@@ -14,8 +14,8 @@ from .._dispatch.keys import AUTOGRAD, DUAL, INFERENCE
 from .._dispatch.local import local
 from .anomaly import AnomalyMode
 from .grad_mode import no_grad
+from .node import new
 
-new: Callable[..., Any] = object.__new__
 FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
          "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
          "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
@@ -163,7 +163,8 @@ def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
     saved.output_nr = output_nr
     saved.packed = None
     if local.saved_tensor_hooks:
-        saved.pack(*local.saved_tensor_hooks[-1], node)
+        pack, unpack = local.saved_tensor_hooks[-1]
+        saved.pack(pack, unpack, node)
     return saved
 
 

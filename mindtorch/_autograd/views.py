@@ -58,8 +58,9 @@ def replayed(view: Any) -> Callable[[Any], Any]:
     """Return a function that rebuilds a view from its base, or the identity for a tensor that is not a view."""
     if view._base is None:
         return lambda base: base
-    if view._view_func is not None:
-        return view._view_func
+    replay: Callable[[Any], Any] | None = view._view_func
+    if replay is not None:
+        return replay
     layout = (view.shape, view._strides(), view._offset)
     return lambda base: as_strided(base, *layout)
 

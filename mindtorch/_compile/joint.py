@@ -16,7 +16,7 @@ from .._base.call_site import call_site
 from .._base.interrupts import leaving
 from .._base.layout import Spec, contiguous_strides
 from .._dispatch import pipeline
-from .._dispatch.dispatcher import TENSOR_TYPES, registry
+from .._dispatch.dispatcher import TENSOR_TYPES, registry, set_local
 from .._dispatch.keys import CPU, NONCONTIGUOUS, PIPELINE
 from .._dispatch.local import local
 from .._tensor import empty_tensor
@@ -77,7 +77,7 @@ class Tracing(Recording):
 
     @leaving(pipeline.Pipeline._leaving)
     def __exit__(self, *exc: object) -> None:
-        pipeline.set_local("pipeline", self._outer)
+        set_local("pipeline", self._outer)
 
     def _alias(self, tensor: Any, base: Value) -> Value:
         for key, other in self.kept.items():

@@ -7,10 +7,10 @@ from typing import Any
 
 from .._base.errors import check
 from .._dtype import DType, float32, float64
-from .dispatcher import TENSOR_TYPES, registry, set_local
+from .dispatcher import TENSOR_TYPES, set_local
 from .keys import AUTOGRAD
 from .local import local
-from .registry import Operator
+from .registry import Operator, registry
 
 LOWER, FLOAT32, PROMOTE = "lower", "float32", "promote"
 

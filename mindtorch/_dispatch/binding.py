@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from inspect import Signature
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from .._base.size import Size
 from .._device import CPU, device
 from .._dtype import PYTHON_DTYPES, DType
 from . import dispatcher, return_types as return_types
-from .dispatcher import TENSOR_TYPES, registry
+from .dispatcher import TENSOR_TYPES
 from .keys import AUTOGRAD, BATCHED, DUAL, FUNCTION
-from .registry import Operator
+from .registry import Operator, registry
 from .schema import REQUIRED, Parameter
 from .signature import annotations_of, document, merged, returned
 from .torch_function import PLAIN, asked, handle, overridable, overriding, remembered
@@ -450,7 +450,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     made.__doc__ = document(name, registry.packets[name], method)
     made.__signature__ = LazySignature(name, method)
     made.__annotations__ = annotations_of(registry.packets[name])
-    return made
+    return cast(Callable[..., Any], made)
 
 
 def make_namespace(module: str, packets: dict[str, str]) -> dict[str, Callable[..., Any]]:

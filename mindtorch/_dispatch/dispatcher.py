@@ -21,7 +21,7 @@ from .keys import (
     NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, PIPELINE, PYTHON, REDIRECTING, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
 )
 from .local import local
-from .registry import Operator, registry
+from .registry import Operator, registry as registry
 
 #: Keys that hold for every call: ``THREAD_STATE`` while some thread has a pipeline or is in inference mode,
 #: ``OBSERVED`` while there is an observer, ``FUNCTION`` while some thread has a ``TorchFunctionMode``, ``ADDED`` while
@@ -410,7 +410,8 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
     if keys & AUTOGRAD:
         inner = op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
         if kernel is None or keys & PYTHON or not kernel.composite:
-            return key_handlers[AUTOGRAD](op, 0)(inner)
+            recorded: Entry = key_handlers[AUTOGRAD](op, 0)(inner)
+            return recorded
         recording = key_handlers[AUTOGRAD](op, 0)(outside_graph(inner))
         return lambda *args: (recording if local.grad_enabled else inner)(*args)
     if keys & MATH_BITS:

@@ -20,10 +20,10 @@ from .._base.call_site import call_site
 from .._base.durations import time_text
 from .._base.interrupts import contextmanager, uninterrupted
 from .._device import device as Device
-from .dispatcher import TENSOR_TYPES, registry, resolve, set_mode, tensors_of
+from .dispatcher import TENSOR_TYPES, resolve, set_mode, tensors_of
 from .keys import ADDED, AUTOGRAD, BACKENDS, CPU, META, OBSERVED, ONE_BY_ONE, THREAD_STATE, DispatchKeySet
 from .local import local
-from .registry import Operator
+from .registry import Operator, registry
 from .sites import kernel_site
 
 numbered = itertools.count().__next__  #: returns the next call's number, across all threads

@@ -19,10 +19,10 @@ from .._base.about import about, kind_of, note, place, sketch_operator, tell
 from .._base.backend import by_key
 from .._base.call_site import call_site, place_of
 from .._base.interrupts import Undo, leaving
-from .dispatcher import TENSOR_TYPES, key_handlers, keys_of, registry, resolve, set_local, tensors_of
+from .dispatcher import TENSOR_TYPES, key_handlers, keys_of, resolve, set_local, tensors_of
 from .keys import AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, MATH_BITS, META, NONCONTIGUOUS, PIPELINE
 from .local import local
-from .registry import Kernel, Operator
+from .registry import Kernel, Operator, registry
 
 
 @dataclass(eq=False)

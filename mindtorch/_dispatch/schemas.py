@@ -23,8 +23,7 @@ from __future__ import annotations
 import re
 import warnings
 
-from .dispatcher import registry
-from .registry import OPERATORS, rows_of
+from .registry import OPERATORS, registry, rows_of
 
 TABLE = re.compile(r'^schemas\("""\n(.*?)^"""\)', re.MULTILINE | re.DOTALL)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .dispatcher import TENSOR_TYPES, registry, resolve, switched, tensors_of
+from .dispatcher import TENSOR_TYPES, resolve, switched, tensors_of
 from .keys import BACKENDS, CPU, PYTHON
 from .local import local
 from .overloads import overload_of, shown_arguments
-from .registry import Operator
+from .registry import Operator, registry
 from .torch_function import insert, refused
 
 #: Marks a tensor as a view of another; set by ``_wiring``.

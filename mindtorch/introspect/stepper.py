@@ -12,9 +12,10 @@ from heapq import heappop, heappush
 from typing import Any
 
 from .._autograd.accumulate import AccumulateGrad
-from .._autograd.engine import Task, _roots, add, fit, run_watched
+from .._autograd.engine import Task, _roots, fit, run_watched
 from .._autograd.node import Node, new
 from .._base.interrupts import contextmanager
+from .._dispatch.aten import add_Tensor as add
 from .._dispatch.dispatcher import set_local
 from .._dispatch.local import local
 from .._tensor import Tensor
