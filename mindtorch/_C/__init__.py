@@ -48,15 +48,15 @@ class DispatchKeySet:
         return key in self._keys
 
     def add(self, key: Any) -> DispatchKeySet:
-        """The set with one key more."""
+        """Return the set with another key."""
         return DispatchKeySet(self._keys | {key})
 
     def remove(self, key: Any) -> DispatchKeySet:
-        """The set without a key."""
+        """Return the set without a key."""
         return DispatchKeySet(self._keys - {key})
 
     def highestPriorityTypeId(self) -> Any:
-        """The key that is looked at first."""
+        """Return the key whose kernel runs first."""
         return max(self._keys, default=DispatchKey(0))
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
@@ -85,7 +85,7 @@ _SUFFIX = {"cpu": "CPU", "meta": "Meta", "npu": "PrivateUse1"}
 
 
 def _dispatch_keys(tensor: TensorBase) -> DispatchKeySet:
-    """The dispatch keys that a tensor has in PyTorch, which puts autograd and autocast into every set."""
+    """Return a tensor's dispatch keys as in PyTorch, which puts autograd and autocast into every set."""
     backend, has = _SUFFIX[tensor._device.type], tensor._keys
     names = [backend] if backend == "Meta" else [backend, f"Autocast{backend}"]
     if not has & INFERENCE:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def gather_traceback(python: bool = True, script: bool = False, cpp: bool = False) -> list[Any]:
-    """The frames of the caller, the innermost first, if those of ``python`` are wanted: there are no others."""
+    """Return the caller's frames, the innermost first, if ``python`` is set: there are no others."""
     return [*traceback.walk_stack(sys._getframe(1))] if python else []
 
 

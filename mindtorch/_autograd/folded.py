@@ -2,9 +2,9 @@
 
 ``linear`` calls two operators, ``t`` and ``addmm``, and PyTorch's graph has a node for each. A training step does not
 inspect them, so both are recorded as one node, whose ``compute`` performs both backward steps. Reading ``grad_fn`` or
-``next_functions``, registering a hook, asking for the gradients of some inputs only, recording or observing the
-backward pass: all these unfold the node. ``unfold`` turns it, in place, into the last operator's node, with the other
-operators' nodes behind it.
+``next_functions``, registering a hook, asking for the gradients of some inputs only, recording the backward pass: all
+these unfold the node. ``unfold`` turns it, in place, into the last operator's node, with the other operators' nodes
+behind it. Observing does not unfold it: observers are told of the operators that the node computes at once.
 """
 from __future__ import annotations
 

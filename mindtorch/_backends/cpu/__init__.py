@@ -4,8 +4,8 @@ A row of ``ops.CPU_KERNELS`` is a function of arrays that returns arrays. ``kern
 the meta kernel describes the outputs, and ``rows`` adjusts dtype and layout. ``pointwise`` has the kernels of pointwise
 operators. ``plans`` keeps plans of calls for later calls like them.
 
-``fast_paths`` serve calls that need no general checks: ``unwatched`` wraps fast paths of composites, ``forms`` has fast
-paths of in-place and ``out=`` forms. ``windows`` and ``taps`` are shared by several families of rows.
+``fast_paths`` serve calls that need no general checks: ``at_once`` wraps the fast paths of composites, ``forms`` has
+those of in-place and ``out=`` forms. ``windows`` and ``taps`` are shared by several families of rows.
 """
 from __future__ import annotations
 

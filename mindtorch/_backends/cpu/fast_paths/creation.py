@@ -9,8 +9,8 @@ from ...._device import CPU
 from ...._dispatch.keys import CPU as KEY
 from ...._dtype import get_default_dtype, int64
 from ...._tensor import Tensor, from_array
+from ..at_once import at_once, computing
 from ..plans import MOST, Plans, key_of
-from ..unwatched import computing, unwatched
 from . import FAST_PATHS, Row
 
 ON_HOST = None, CPU
@@ -33,7 +33,7 @@ def as_before(general: Row) -> Row:
             plans.keep(key, (made._array.copy(), made._dtype))
         return made
 
-    return unwatched(fast, general)
+    return at_once(fast, general)
 
 
 def arange(start: Any, end: Any, dtype: Any = None, layout: Any = None, device: Any = None,

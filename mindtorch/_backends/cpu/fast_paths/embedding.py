@@ -7,8 +7,8 @@ import numpy as np
 
 from ...._dtype import int64
 from ...._tensor import Tensor, from_array
+from ..at_once import computing
 from ..ops.indexing import rows_at
-from ..unwatched import computing
 from . import FAST_PATHS, FEW, fast_path, ndarray
 
 lowest: Any = np.minimum.reduce

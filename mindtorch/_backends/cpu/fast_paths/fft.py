@@ -8,7 +8,7 @@ import numpy as np
 
 from ...._dtype import FLOATING
 from ...._tensor import Tensor, from_array
-from ..unwatched import computing
+from ..at_once import computing
 from . import FAST_PATHS, PLAIN, Row, ndarray
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..unwatched import computing
+from ..at_once import computing
 from . import ANY_STRIDES, FAST_PATHS, PLAIN, Row, fast_path, ndarray
 
 matmul: Any = np.matmul

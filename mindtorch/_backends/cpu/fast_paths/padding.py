@@ -8,8 +8,8 @@ import numpy as np
 
 from ...._base.layout import Ints
 from ...._tensor import from_array
+from ..at_once import at_once
 from ..plans import MOST, UNFIT, Plans
-from ..unwatched import unwatched
 from . import FAST_PATHS, LARGEST, PLAIN, Row
 
 
@@ -36,7 +36,7 @@ def padding(general: Row) -> Row:
         out[place] = array
         return from_array(out, dtype)
 
-    return unwatched(fast, general)
+    return at_once(fast, general)
 
 
 def middle(shape: Ints, pad: Ints) -> tuple[Any, ...]:

@@ -14,9 +14,9 @@ from ...._dtype import get_default_dtype, int64
 from ...._tensor import Tensor, from_array
 from ...random import integers, sampling
 from ...random.default import default_generator
+from ..at_once import drawing
 from ..ops import reduction
 from ..plans import MOST
-from ..unwatched import drawing
 from . import FAST_PATHS, FEW, PLAIN, Row, ndarray
 
 

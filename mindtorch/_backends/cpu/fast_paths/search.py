@@ -10,8 +10,8 @@ from ...._dispatch.keys import CPU, NONCONTIGUOUS
 from ...._dtype import bool_, int64
 from ...._storage import storage_of_array
 from ...._tensor import Tensor, from_array, new
+from ..at_once import computing
 from ..plans import MOST
-from ..unwatched import computing
 from . import FAST_PATHS, FEW, PLAIN, fast_path, ndarray
 
 COMPARED = {*PLAIN, int64, bool_}

@@ -12,10 +12,10 @@ from ...._dispatch.keys import CPU, NONCONTIGUOUS
 from ...._dtype import int64
 from ...._storage import storage_of_array
 from ...._tensor import Tensor, from_array, new
+from ..at_once import computing
 from ..ops import CPU_KERNELS
 from ..ops.shape import stacked
 from ..plans import MOST, UNFIT, by_plan, planned
-from ..unwatched import computing
 from ..windows import keys_of_positions
 from . import FAST_PATHS, PLAIN, Row, fast_path, ndarray
 from .creation import as_before

@@ -10,8 +10,8 @@ from ...._autograd.views import mark_multiple
 from ...._base.layout import Ints, Layout, contiguous_strides, intern_layout
 from ...._dispatch.keys import MATH_BITS
 from ...._tensor import Tensor
+from ..at_once import at_once
 from ..plans import UNFIT, Plans
-from ..unwatched import unwatched
 from . import ANY_STRIDES, FAST_PATHS, Row
 
 #: The arguments of ``Tensor._view_by`` for a view.
@@ -158,7 +158,7 @@ def in_pieces(general: Row) -> Row:
 
 def composed(general: Row) -> Row:
     """Cache plans of a composite's view, for calls that nothing observes."""
-    return unwatched(by_layout(general), general)
+    return at_once(by_layout(general), general)
 
 
 FAST_PATHS.update(dict.fromkeys(

@@ -1,7 +1,8 @@
-"""Wrappers of composites' fast paths, for unobserved calls only.
+"""Fast paths of composites, which compute at once what several operators do.
 
-Observers, modes, pipelines and gradients see the operators that a composite calls. A fast path may skip them only for
-contiguous CPU tensors without other keys, and with no dispatcher mode on.
+Modes, pipelines and gradients act on the operators that a composite calls. A fast path may skip them only for
+contiguous CPU tensors without other keys, and with no mode on that redirects calls. Observers change nothing: they
+are told of the operators as parts of the call.
 """
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from ..._tensor import Tensor
 from .fast_paths import Row, fast_path
 
 
-def unwatched(fast: Row, general: Row) -> Row:
-    """Return a composite's kernel that uses the fast path if no mode or observer is active."""
+def at_once(fast: Row, general: Row) -> Row:
+    """Return a composite's kernel that uses the fast path unless a mode redirects calls."""
 
     def call(*args: Any) -> Any:
         return general(*args) if dispatcher.mode & REDIRECTING else fast(*args)
@@ -25,7 +26,7 @@ def unwatched(fast: Row, general: Row) -> Row:
 
 def computing(compute: Row) -> Callable[[Row], Row]:
     """Build a composite's fast path from a function as ``fast_path`` takes it."""
-    return lambda general: unwatched(fast_path(compute)(general), general)
+    return lambda general: at_once(fast_path(compute)(general), general)
 
 
 def drawing(draw: Callable[..., Tensor | None]) -> Callable[[Row], Row]:
@@ -36,6 +37,6 @@ def drawing(draw: Callable[..., Tensor | None]) -> Callable[[Row], Row]:
             drawn = draw(*args)
             return general(*args) if drawn is None else drawn
 
-        return unwatched(fast, general)
+        return at_once(fast, general)
 
     return make
