@@ -200,7 +200,7 @@ def run(task: Task, results: list[Any], create_graph: bool) -> Any:
                 continue  # the hooks of a single root always run
             gradient, mine = results[position], False
             if gradient is not None:
-                if node._makes_gradients and node._hooks is None:
+                if node._makes_gradients and (node._hooks is None or not node._hooks.post):
                     mine = ((gradient._version_counter is None and len(results) == 1 and gradient is not arrived[0])
                             or is_own(gradient, results, arrived, own))
                 array = gradient._array

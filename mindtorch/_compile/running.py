@@ -12,7 +12,7 @@ from .._backends.cpu.rows import fit, shares_memory
 from .._base.layout import Spec, contiguous_strides
 from .._dispatch import dispatcher
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
-from .._dispatch.keys import CPU, NONCONTIGUOUS, REDIRECTING
+from .._dispatch.keys import CPU, NONCONTIGUOUS
 from .._dtype import DTYPES, RARE, DType
 from .._tensor import Tensor, from_array
 from .graph import Step
@@ -72,7 +72,7 @@ class Extern:
         self.op, self.specs, self.row = step.op, specs_of(step), row_of(step)
 
     def __call__(self, *args: Any) -> Any:
-        if self.row is None or dispatcher.mode & REDIRECTING:
+        if self.row is None or dispatcher.mode:
             return self.dispatched(args)
         try:
             made = self.row(*args)

@@ -300,7 +300,7 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         finally:
             duration = perf_counter_ns() - start
             if path[-1] and error is None and local.events == events and effective & CPU and not local.pipeline:
-                tell_parts(_composed(op), args, result, start)
+                tell_parts(_composed(op), args, result, start, duration, inside=True)
             local.depth = depth
             _tell(_event(op, path, sequence, inputs, result, called, start, duration, error), args, result)
 
@@ -363,8 +363,8 @@ def _composed(op: Operator) -> Callable[..., Any]:
     return composed
 
 
-def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any, start: int = 0,
-               duration: int = 0) -> None:
+def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any, start: int = 0, duration: int = 0,
+               inside: bool = False) -> None:
     """Report the operators that ``composed`` calls to observers: run it on meta tensors that stand in for the
     arguments. Report nothing if its operators depend on values.
     """
@@ -390,7 +390,9 @@ def tell_parts(composed: Callable[..., Any], args: tuple[Any, ...], result: Any,
 
     last = len(parts) - 1
     for number, (event, given, made) in enumerate(parts):
-        event.part, event.called, event.start, event.duration = True, start, start, duration if number == last else 0
+        alone = number == last and not (inside and last)  # of several parts of a call, none has its time
+        event.part, event.start, event.duration = True, start, duration if alone else 0
+        event.called = perf_counter_ns() - event.duration if inside else start
         event.inputs, event.outputs = shown(event.inputs), shown(event.outputs)
         _tell(event, given, result if number == last else made)
 

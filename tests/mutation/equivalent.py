@@ -19,14 +19,6 @@ class Equivalent(NamedTuple):
 
 
 EQUIVALENT = [Equivalent(*row) for row in (
-    ("_backends/cpu/fast_paths/views.py",
-     "if 0 in array.shape or min(dims, default=0) < 0:  # type: ignore[union-attr]",
-     "if 0 in array.shape or min(dims, default=0) < 1:  # type: ignore[union-attr]",
-     "what the fast path leaves, the general kernel makes: the same view, only slower"),
-    ("_backends/cpu/fast_paths/views.py",
-     "if 0 in array.shape or min(dims, default=0) < 0:  # type: ignore[union-attr]",
-     "if 0 in array.shape or (min(dims, default=0) > 0):  # type: ignore[union-attr]",
-     "NumPy counts negative dimensions from the last, too, and what it refuses goes to the general kernel"),
     ("_backends/common/view/memory.py", "return self", "return None",
      "of an operator in place the dispatcher returns the tensor itself, whatever its kernel returns"),
 )]

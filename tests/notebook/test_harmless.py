@@ -23,7 +23,8 @@ FRAGMENTS = [
 HOSTILE = st.text(min_size=1, max_size=30) | st.sampled_from(FRAGMENTS)
 ALLOWED = {
     "style", "div", "span", "b", "i", "table", "caption", "thead", "tbody", "tr", "td", "th", "dl", "dt", "dd",
-    "code", "details", "summary", "svg", "defs", "marker", "path", "g", "rect", "line", "text", "title", "wbr",
+    "code", "details", "summary", "svg", "defs", "marker", "path", "polygon", "g", "rect", "line", "text", "title",
+    "wbr",
 }
 RENDERERS = ("card", "storage", "tensors", "graph", "deep graph", "dispatch", "module", "pending", "failed")
 

@@ -9,6 +9,7 @@ import pytest
 
 import mindtorch
 from mindtorch import introspect, viz
+from mindtorch._dispatch.observers import one_at_a_time
 from mindtorch.viz.palette import storage_letter
 
 from .programs import PROGRAMS
@@ -194,9 +195,9 @@ same_programs = pytest.mark.parametrize("program", [p for p in PROGRAMS if p.__n
 
 
 def watched(torch, program, watch):
-    """The facts of a program, run while it is watched."""
+    """The facts of a program, run while it is watched: PyTorch's operators one by one."""
     torch.manual_seed(0)
-    with watch() as facts:
+    with one_at_a_time(lambda event: None), watch() as facts:
         program(torch)
     return facts
 
