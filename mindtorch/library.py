@@ -470,6 +470,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     if func is None:
         return lambda function: register_vmap(op, function)
     found = _operator(op)
+    registry.batching.get(found.name)  # load its family first, whose row would replace this one
     registry.batching[found.name] = batching.registered(func)
     registry.forget_resolved(found)
     return func

@@ -290,6 +290,7 @@ class OpRegistry:
     def register_derivative(self, name: str, derivative: Any) -> None:
         """Set an operator's derivative, replacing any other."""
         op = self[name]
+        self.derivatives.get(op.name)  # load its family first, whose row would replace this one
         self.derivatives[op.name] = derivative
         self.forget_resolved(op)
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 NAME = "course.json"
 NAMES = ("predictions", "tries", "hints", "passed", "sealed")
@@ -48,14 +55,38 @@ class Record:
         return {name: value for name, value in found.items() if name in NAMES}
 
     def write(self) -> None:
-        """Write the file, whole or not at all."""
+        """Add to the file, whole or not at all: another notebook of the folder may have written to it meanwhile."""
         facts = {name: getattr(self, name) for name in NAMES}
-        beside = self.path.with_suffix(".new")
+        beside = self.path.with_suffix(f".{os.getpid()}")
         try:
-            beside.write_text(json.dumps(facts, indent=1), "utf-8")
-            os.replace(beside, self.path)
+            with _one_at_a_time(self.path.parent):
+                found = self._read()
+                facts = {name: _merged(found.get(name), value) for name, value in facts.items()}
+                beside.write_text(json.dumps(facts, indent=1), "utf-8")
+                os.replace(beside, self.path)
         except OSError as error:
             if self.path not in _unwritten:
                 warnings.warn(f"progress is kept until the kernel ends: {self.path.name} cannot be written "
                               f"({error.strerror})", stacklevel=3)
             _unwritten[self.path] = facts
+
+
+def _merged(found: Any, own: Any) -> Any:
+    """Return what a file and a record hold under one name; of the same key, what the record holds."""
+    if type(found) is not type(own):
+        return own
+    return {**found, **own} if isinstance(own, dict) else [*dict.fromkeys([*found, *own])]
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Let one process at a time into a block for this folder, where the system has such locks."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -252,3 +252,15 @@ def test_a_part_that_writes_into_what_it_is_given_is_told_so_and_harms_no_later_
         course.check("derivatives.relu", writes)
     with pytest.raises(course.NotYet, match="where 0 is right"):
         course.check("derivatives.relu", lambda grad, result: grad)
+
+
+def test_notebooks_of_one_folder_keep_each_others_predictions(tmp_path):
+    first, second = Record(tmp_path), Record(tmp_path)
+    first.predictions["a"], second.predictions["b"] = 1, 2
+    second.passed.append("lab")
+    first.write()
+    second.write()
+    first.predictions["c"] = 3
+    first.write()
+    found = Record(tmp_path)
+    assert found.predictions == {"a": 1, "b": 2, "c": 3} and found.passed == ["lab"]

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import subprocess
+import sys
 import typing
 
 import pytest
@@ -280,3 +282,14 @@ def test_an_inferred_schema_names_dtypes_shortly_and_refuses_to_write_what_is_no
     assert infer(function, mutates_args=()) == "(Tensor x, ScalarType dtype=float32) -> Tensor"
     with pytest.raises(ValueError, match="mutates_args were not found in the custom op's signature"):
         infer(function, mutates_args={"y"})
+
+
+def test_a_derivative_that_is_given_before_the_operators_family_is_loaded_stays():
+    program = ("import mindtorch as torch\n"
+               "torch.library.derivative('relu', self=lambda grad, result: grad * 7)\n"
+               "torch.nn.functional.gelu(torch.ones(1))\n"
+               "x = torch.ones(2, requires_grad=True)\n"
+               "x.relu().sum().backward()\n"
+               "print(x.grad.tolist())")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "[7.0, 7.0]", done.stderr
