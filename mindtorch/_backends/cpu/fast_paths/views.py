@@ -101,10 +101,12 @@ def laid_out(self: Tensor, shape: Ints, strides: Ints, offset: int) -> Step | No
 
 def step_of(self: Tensor, view: Tensor) -> Step | None:
     """Return the plan of a view; None for an empty result or one that is not a view of the tensor's dtype."""
-    if (view is self or view._base is None or view._dtype is not self._dtype
+    array: Any = view._array
+    if (not array.size or view is self or view._base is None or view._dtype is not self._dtype
             or (view._keys ^ self._keys) & MATH_BITS):
         return None
-    return laid_out(self, tuple(view.shape), view._strides(), view._offset)
+    layout = view._layout_of_plans()
+    return layout.shape, array.dtype, view._offset - self._offset, array.strides, layout.stride, layout
 
 
 def by_layout(general: Row) -> Row:
@@ -112,9 +114,11 @@ def by_layout(general: Row) -> Row:
     plans, layout = Plans(), getattr(general, "__wrapped__", None)
 
     def learn(self: Tensor, args: tuple[Any, ...]) -> Tensor:
+        view = step = None
         if layout is not None and (step := laid_out(self, *layout(self, *args))) is not None:
-            view = self._view_by(*step)
-        else:
+            with suppress(ValueError, OverflowError):  # NumPy has no such array: the general kernel explains it
+                view = self._view_by(*step)
+        if view is None:
             view = general(self, *args)
             step = step_of(self, view)
         with suppress(TypeError):  # a list among the arguments is not hashable
