@@ -130,7 +130,8 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
             refuse_what_cannot_be(plan.specs)
             raise
         layout, specs = plan.layout, plan.specs
-        if layout is not None and results.base is None and results is not arrays[0]:  # a row may return its input
+        if (layout is not None and results.__class__ is ndarray and results.base is None
+                and all([results is not array for array in arrays])):  # noqa: C419 (a generator is slower)
             out = new(Tensor)
             out._array, out._dtype, out._keys, out._layout = results, layout.dtype, CPU, layout
             return out
