@@ -65,9 +65,7 @@ class DType:
 
     def to_complex(self) -> DType:
         """Return the complex dtype of the same precision, ``complex64`` for ``float32`` (``torch.dtype.to_complex``).
-
-        Raises:
-            RuntimeError: for integers and bool.
+        Raises RuntimeError for integers and bool.
         """
         if self.category < FLOATING:
             raise RuntimeError(f"Unknown Complex ScalarType for {self.name}")
@@ -131,9 +129,7 @@ GROUPS = {"integral": "uint8|int8|int16|int32|int64", "reduced": "float16|bfloat
 
 @cache
 def dtypes(words: str) -> frozenset[DType]:
-    """Return the dtypes that words such as ``bool|integral|float32`` stand for: groups, and names of dtypes. Raises
-    ValueError if a word is neither.
-    """
+    """Return the dtypes of words such as ``bool|integral|float32``, groups or names; ValueError for others."""
     found: set[DType] = set()
     for word in words.split("|"):
         if word not in GROUPS and word not in DTYPES and word not in RARE:
@@ -143,9 +139,7 @@ def dtypes(words: str) -> frozenset[DType]:
 
 
 def from_numpy_dtype(dtype: np.dtype) -> DType:
-    """Return the dtype that holds a NumPy dtype's elements. Raises TypeError for dtypes that no tensor can hold
-    (objects, strings, ...).
-    """
+    """Return the dtype of a NumPy dtype's elements; TypeError if no tensor can hold them (objects, strings)."""
     found = _FROM_NUMPY.get(dtype)
     if found is not None:
         return found
@@ -161,11 +155,8 @@ def from_numpy_dtype(dtype: np.dtype) -> DType:
 
 
 def promote_types(a: DType, b: DType) -> DType:
-    """Return the smallest dtype that both can be promoted to (``torch.promote_types``).
-
-    Raises:
-        TypeError: for anything but a dtype.
-        RuntimeError: for uint16, uint32 and uint64 beside other integers or complex numbers.
+    """Return the smallest dtype that both can be promoted to (``torch.promote_types``). Raises TypeError for anything
+    but a dtype, and RuntimeError for uint16, uint32 and uint64 beside other integers or complex numbers.
     """
     if a is b and a.__class__ is DType:
         return a
@@ -204,10 +195,8 @@ PYTHON_DTYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64, comp
 
 
 def as_dtype(function: str, dtype: Any) -> Any:
-    """Convert a ``dtype`` argument (None, a dtype, or one of Python's number types) to a dtype.
-
-    Raises:
-        TypeError: for anything else.
+    """Convert a ``dtype`` argument (None, a dtype, or one of Python's number types) to a dtype. Raises TypeError for
+    anything else.
     """
     if dtype is None or dtype.__class__ is DType:
         return dtype
@@ -217,11 +206,8 @@ def as_dtype(function: str, dtype: Any) -> Any:
 
 
 def dtype_of_number(value: Any) -> DType:
-    """Return the dtype that a Python number has as an operand (default dtypes for float and complex).
-
-    Raises:
-        OverflowError: for an int that neither int64 nor uint64 holds.
-        TypeError: if it is not a number.
+    """Return the dtype that a Python number has as an operand (default dtypes for float and complex). Raises
+    OverflowError for an int that neither int64 nor uint64 holds, and TypeError if it is not a number.
     """
     kind = type(value)
     if kind is bool or kind is np.bool_:
@@ -246,10 +232,8 @@ def _check_dtypes(function: str, **given: Any) -> None:
 
 
 def can_cast(from_: DType, to: DType) -> bool:
-    """Return True if PyTorch's casting rules allow a conversion: never to a lower category (``torch.can_cast``).
-
-    Raises:
-        TypeError: for anything but dtypes.
+    """Return True if PyTorch's casting rules allow a conversion: never to a lower category (``torch.can_cast``). Raises
+    TypeError for anything but dtypes.
     """
     _check_dtypes("can_cast", from_=from_, to=to)
     return from_.category <= to.category
@@ -264,10 +248,8 @@ def get_default_dtype() -> DType:
 
 
 def set_default_dtype(d: DType) -> None:
-    """Set the dtype that Python floats get (``torch.set_default_dtype``).
-
-    Raises:
-        TypeError: if ``d`` is not a floating point dtype.
+    """Set the dtype that Python floats get (``torch.set_default_dtype``). Raises TypeError if ``d`` is not a floating
+    point dtype.
     """
     global _default
     if not isinstance(d, DType) or not d.is_floating_point:

@@ -46,23 +46,15 @@ loading = _Loading()
 
 
 def _rebuild_tensor(storage: TypedStorage, storage_offset: int, size: Any, stride: Any) -> Tensor:
-    """Return a tensor on a storage.
-
-    Raises:
-        TypeError: if that is none.
-        RuntimeError: if the layout leaves the storage.
-    """
+    """Return a tensor on a storage; TypeError if that is none; RuntimeError if the layout leaves the storage."""
     if not isinstance(storage, TypedStorage):
         raise TypeError(f"a tensor needs a storage, but got {type(storage).__name__}")
     return _on(storage.untyped(), storage.dtype, storage_offset, size, stride)
 
 
 def _on(storage: UntypedStorage, dtype: DType, offset: int, size: Any, stride: Any, cls: Any = Tensor) -> Any:
-    """Make a tensor without operators, which a pipeline would put off.
-
-    Raises:
-        TypeError: for sizes and strides that are not ints.
-        RuntimeError: for a layout that leaves the storage.
+    """Make a tensor without operators, which a pipeline would put off. Raises TypeError for sizes and strides that are
+    not ints, and RuntimeError for a layout that leaves the storage.
     """
     if not isinstance(dtype, DType):
         raise TypeError(f"expected a dtype, but got {type(dtype).__name__}")
@@ -92,9 +84,7 @@ def _finished(tensor: Tensor, requires_grad: bool, hooks: Any, metadata: Any) ->
 
 
 def _mapped(tensor: Tensor, what: Any, function: Callable[[Tensor], Tensor]) -> Tensor:
-    """Make a tensor of this layout on a storage whose elements are mapped. It needs the memory of the storage, however
-    large the tensor was expanded, once in a load.
-    """
+    """Make a tensor on a storage with mapped elements, once a load, needing only the storage's memory."""
     storage, known = tensor.untyped_storage(), {} if loading.resolved is None else loading.resolved
     key = (storage, tensor._dtype, what)
     if key not in known:
@@ -137,10 +127,8 @@ def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: DType, device: An
 
 
 def restore_device(device: Any) -> Any:
-    """Return the device that ``map_location`` gives a tensor in place of the one that it was saved from.
-
-    Raises:
-        RuntimeError: if ``map_location`` is a function, which maps storages only.
+    """Return the device that ``map_location`` gives a tensor in place of the one that it was saved from. Raises
+    RuntimeError if ``map_location`` is a function, which maps storages only.
     """
     mapped = loading.map_location
     if isinstance(mapped, dict):
@@ -163,10 +151,8 @@ def _rebuild_from_type_v2(func: Callable[..., Tensor], new_type: Any, args: Any,
 
 
 def _set_obj_state(obj: Any, state: Any) -> Any:
-    """Set a tensor's attributes from a state: a dictionary, or two, the second for slots.
-
-    Raises:
-        RuntimeError: if the state is neither, or would change an attribute that every tensor has.
+    """Set a tensor's attributes from a state: a dictionary, or two, the second for slots. Raises RuntimeError if the
+    state is neither, or would change an attribute that every tensor has.
     """
     parts = state if isinstance(state, tuple) else (state,)
     if len(parts) > 2 or not all(part is None or isinstance(part, dict) for part in parts):
@@ -234,11 +220,8 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
 
 
 def set_within(self: Tensor, source: Any, offset: int, size: Any, stride: Any) -> None:
-    """Apply ``set_`` to a layout from a file.
-
-    Raises:
-        RuntimeError: for a layout that leaves its storage, which ``set_`` would grow.
-        TypeError: if there is no storage.
+    """Apply ``set_`` to a layout from a file. Raises RuntimeError for a layout that leaves its storage, which ``set_``
+    would grow, and TypeError if there is no storage.
     """
     if not isinstance(source, (TypedStorage, UntypedStorage)):
         raise TypeError(f"a tensor needs a storage, but got {type(source).__name__}")
@@ -248,11 +231,7 @@ def set_within(self: Tensor, source: Any, offset: int, size: Any, stride: Any) -
 
 @tensor_method("__setstate__")
 def _setstate(self: Tensor, state: Any) -> None:
-    """Set the state of a tensor in PyTorch's old files.
-
-    Raises:
-        RuntimeError: if the tensor is not a leaf.
-    """
+    """Set the state of a tensor in PyTorch's old files; RuntimeError if the tensor is not a leaf."""
     if not self.is_leaf:
         raise RuntimeError("__setstate__ can be only called on leaf Tensors")
     if len(state) == 4:
@@ -267,9 +246,7 @@ def _setstate(self: Tensor, state: Any) -> None:
 @tensor_method("__deepcopy__")
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """Return a leaf with a storage of its own; tensors that share a storage still do after being copied together.
-
-    Raises:
-        RuntimeError: for a tensor with history.
+    Raises RuntimeError for a tensor with history.
     """
     if id(self) in memo:
         return memo[id(self)]
@@ -293,11 +270,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _copied_wrapper(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """Copy a subclass without elements by its ``clone``.
-
-    Raises:
-        RuntimeError: if the clone is of another class.
-    """
+    """Copy a subclass without elements by its ``clone``; RuntimeError if the clone is of another class."""
     with no_grad():
         out = memo[id(self)] = self.clone()
     if type(out) is not type(self):

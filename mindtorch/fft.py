@@ -32,20 +32,16 @@ def _frequencies(function: str, n: int, d: float, positive: bool, dtype: DType |
 
 @options_of(arange)
 def fftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: Any) -> Tensor:
-    """Return the frequencies of ``fft`` of ``n`` points that are ``d`` apart (``torch.fft.fftfreq``).
-
-    Raises:
-        RuntimeError: for a dtype that is neither floating point nor complex.
+    """Return the frequencies of ``fft`` of ``n`` points that are ``d`` apart (``torch.fft.fftfreq``). Raises
+    RuntimeError for a dtype that is neither floating point nor complex.
     """
     return _frequencies("fftfreq", n, d, False, dtype, options)
 
 
 @options_of(arange)
 def rfftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: Any) -> Tensor:
-    """Return the frequencies of ``rfft`` of ``n`` points that are ``d`` apart (``torch.fft.rfftfreq``).
-
-    Raises:
-        RuntimeError: for a dtype that is neither floating point nor complex.
+    """Return the frequencies of ``rfft`` of ``n`` points that are ``d`` apart (``torch.fft.rfftfreq``). Raises
+    RuntimeError for a dtype that is neither floating point nor complex.
     """
     return _frequencies("rfftfreq", n, d, True, dtype, options)
 

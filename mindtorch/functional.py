@@ -28,11 +28,7 @@ __dir__ = __all__.copy
 
 
 def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
-    """Return tensors given one by one, or in one list, as a list.
-
-    Raises:
-        TypeError: if a value is not a tensor.
-    """
+    """Return tensors given one by one, or in one list, as a list; TypeError if a value is not a tensor."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
     for i, tensor in enumerate(tensors):
@@ -43,19 +39,15 @@ def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Return the tensors expanded to their common shape (``torch.broadcast_tensors``).
-
-    Raises:
-        RuntimeError: if they have no common shape.
+    """Return the tensors expanded to their common shape (``torch.broadcast_tensors``). Raises RuntimeError if they have
+    no common shape.
     """
     return _broadcast_tensors(_listed(tensors))
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
-    """Return the common shape of several shapes, each a tuple or a number (``torch.broadcast_shapes``).
-
-    Raises:
-        RuntimeError: if they have no common shape.
+    """Return the common shape of several shapes, each a tuple or a number (``torch.broadcast_shapes``). Raises
+    RuntimeError if they have no common shape.
     """
     sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     result = [1] * max((len(shape) for shape in sizes), default=0)
@@ -73,10 +65,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Expand vectors (n1,), (n2,), ... over their grid (n1, n2, ...); ``indexing='xy'`` swaps the first two
-    (``torch.meshgrid``).
-
-    Raises:
-        RuntimeError: if a tensor has more than one dimension, or dtypes or devices differ.
+    (``torch.meshgrid``). Raises RuntimeError if a tensor has more than one dimension, or dtypes or devices differ.
     """
     if indexing is None:
         warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
@@ -123,10 +112,8 @@ def split(tensor: Tensor, split_size_or_sections: int | Ints, dim: int = 0) -> t
 
 def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
     """Convert flat positions in a tensor of a shape to one tensor of indices per dimension (``torch.unravel_index``).
-
-    Raises:
-        TypeError: unless the positions are integers and the shape is made of ints.
-        ValueError: for a negative size.
+    Raises TypeError unless the positions are integers and the shape is made of ints, and ValueError for a negative
+    size.
     """
     if indices._dtype.category >= FLOATING or indices._dtype is bool_:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
@@ -163,11 +150,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 def einsum(equation: Any = "", *operands: Any) -> Tensor:
     """Sum products over labelled dimensions: ``einsum("ij,jk->ik", a, b)`` or ``einsum(a, [0, 1], b, [1, 2], [0, 2])``
-    (``torch.einsum``).
-
-    Raises:
-        ValueError: if there is no operand.
-        RuntimeError: if the equation does not fit the operands.
+    (``torch.einsum``). Raises ValueError if there is no operand, and RuntimeError if the equation does not fit the
+    operands.
     """
     if len(operands) == 1 and isinstance(equation, str) and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
@@ -196,10 +180,7 @@ def _subscripts(labels: Any) -> str:
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """Sum products over the last ``dims`` dimensions of ``a`` and the first of ``b``, or over those in a pair of lists
-    (``torch.tensordot``).
-
-    Raises:
-        RuntimeError: if the dimensions do not match.
+    (``torch.tensordot``). Raises RuntimeError if the dimensions do not match.
     """
     if isinstance(dims, Tensor):
         dims = dims.tolist()

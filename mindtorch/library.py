@@ -236,11 +236,7 @@ _TYPES: dict[Any, str] = {Tensor: "Tensor", int: "SymInt", float: "float", bool:
 
 
 def _type_of(annotation: Any) -> str:
-    """Return ATen's type of an annotation.
-
-    Raises:
-        ValueError: if there is none.
-    """
+    """Return ATen's type of an annotation; ValueError if there is none."""
     if annotation in _TYPES:
         return _TYPES[annotation]
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)

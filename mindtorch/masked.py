@@ -104,10 +104,8 @@ def _count(input: Any, dim: Dims, keepdim: bool, mask: Any) -> Any:
 
 
 def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """Return the mean of the elements that the mask keeps, NaN where it keeps none (``torch.masked.mean``).
-
-    Raises:
-        ValueError: if the output's dtype is neither floating point nor complex.
+    """Return the mean of the elements that the mask keeps, NaN where it keeps none (``torch.masked.mean``). Raises
+    ValueError if the output's dtype is neither floating point nor complex.
     """
     out = dtype or input.dtype
     if out.category < FLOATING:
@@ -117,10 +115,8 @@ def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
 
 
 def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """Return the lower median along one dimension, NaN where the mask keeps nothing (``torch.masked.median``).
-
-    Raises:
-        ValueError: if the mask keeps nothing somewhere and the dtype has no NaN.
+    """Return the lower median along one dimension, NaN where the mask keeps nothing (``torch.masked.median``). Raises
+    ValueError if the mask keeps nothing somewhere and the dtype has no NaN.
     """
     floating = input.dtype.category == FLOATING
     kept = _kept(input if floating else input.to(float32), mask, nan)

@@ -46,9 +46,7 @@ def has_torch_function_variadic(*args: Any) -> bool:
 def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any,
                           **kwargs: Any) -> Any:
     """Have the mode, or the first of these values that wants it, do a call (``torch.overrides.handle_torch_function``).
-
-    Raises:
-        TypeError: if all return ``NotImplemented``.
+    Raises TypeError if all return ``NotImplemented``.
     """
     return handle(public_api, overriding(relevant_args), args, kwargs)
 

@@ -128,11 +128,7 @@ class profile:
         self._continue()
 
     def events(self) -> EventList:
-        """Return the events of the last record.
-
-        Raises:
-            RuntimeError: if nothing was recorded yet.
-        """
+        """Return the events of the last record; RuntimeError if nothing was recorded yet."""
         if self._last is None:
             raise RuntimeError("Profiler didn't finish running: nothing was recorded")
         return self._last.function_events

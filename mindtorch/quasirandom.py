@@ -74,10 +74,8 @@ class SobolEngine:
         return points if out is None else out.resize_as_(points).copy_(points)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: DType | None = None) -> Tensor:
-        """Return the next 2 to the power of ``m`` points (``torch.quasirandom.SobolEngine.draw_base2``).
-
-        Raises:
-            ValueError: if the number of all points drawn is then not a power of 2.
+        """Return the next 2 to the power of ``m`` points (``torch.quasirandom.SobolEngine.draw_base2``). Raises
+        ValueError if the number of all points drawn is then not a power of 2.
         """
         total = self.num_generated + 2**m
         if total & (total - 1):

@@ -20,9 +20,7 @@ class Determinism:
 
 def alert_not_deterministic(function: str) -> None:
     """Report that a function may differ between calls, if determinism is asked for (``alertNotDeterministic`` of ATen).
-
-    Raises:
-        RuntimeError: unless a warning is enough.
+    Raises RuntimeError unless a warning is enough.
     """
     if not Determinism.enabled:
         return
@@ -38,9 +36,7 @@ def alert_not_deterministic(function: str) -> None:
 
 
 def filled(tensor: Any, start: int = 0) -> Any:
-    """Fill the new storage of a tensor, from its element ``start`` on, with NaN, True or the largest integer if
-    determinism is asked for; return the tensor.
-    """
+    """Fill new storage from element ``start`` with NaN, True or the largest integer if determinism is asked for."""
     if Determinism.enabled and Determinism.fill_uninitialized and not tensor.is_meta:
         dtype, new = tensor._dtype, tensor.data
         new._set_layout(None, (tensor.untyped_storage().nbytes() // dtype.itemsize - start,), (1,), start)

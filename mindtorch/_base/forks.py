@@ -70,9 +70,7 @@ def _before_fork() -> None:
 
 
 def _take(locks: list[Any], end: float) -> list[Any]:
-    """Acquire all locks, or those that are free by ``end``. Wait for one lock at a time and hold no other meanwhile,
-    since its holder may need the others.
-    """
+    """Acquire all locks, or those free by ``end``, one at a time: their holders may need the others."""
     first: list[Any] = []  # the lock that was waited for
     while True:
         taken = first + [each for each in locks if each not in first and each.acquire(False)]

@@ -43,9 +43,7 @@ def by_channel(shape: Ints) -> Groups:
 
 @lru_cache(KEPT)
 def by_row(shape: Ints, dims: int) -> Groups:
-    """Group for layer normalisation: each run of the last ``dims`` dimensions has its moments, each position its
-    weight.
-    """
+    """Group for layer normalisation: runs of the last ``dims`` dimensions share moments, positions weights."""
     outer, inner = prod(shape[:len(shape) - dims]), prod(shape[len(shape) - dims:])
     return Groups((outer, inner), (1,), (1, inner), (0,))
 

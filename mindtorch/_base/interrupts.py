@@ -74,9 +74,7 @@ def forget_blocks() -> None:
 
 
 class uninterrupted(AbstractContextManager[None]):
-    """A block that defers interrupts to its end. Even its first and last instructions are protected, because the
-    handlers are exchanged before and after. An inner block does nothing.
-    """
+    """Defer interrupts to the end of a block; exchanging handlers before and after protects its ends, too."""
 
     __slots__ = ("numbers", "outermost")
 

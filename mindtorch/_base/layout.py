@@ -17,9 +17,7 @@ CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
 
 
 class Spec(NamedTuple):
-    """A meta kernel's description of an output. ``stride`` is None for contiguous; ``shape`` is None if it depends on
-    data, and ``stride`` is then a function of the shape.
-    """
+    """A meta kernel's output; ``stride`` None is contiguous, ``shape`` None data-dependent (stride a function)."""
 
     shape: Ints | None
     dtype: DType
@@ -27,9 +25,7 @@ class Spec(NamedTuple):
 
 
 class Layout:
-    """The shape, strides and dtype of a tensor. Equal layouts are one object (``intern_layout``), so that a cache key
-    made of them is hashed and compared by identity. ``stride`` None means contiguous.
-    """
+    """A tensor's shape, strides (None: contiguous) and dtype; interned, so cache keys compare by identity."""
 
     __slots__ = ("dtype", "shape", "stride")
 
@@ -76,9 +72,7 @@ def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def is_channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Return True if images (N, C, H, W) or volumes lie in channels-last order without gaps. As in PyTorch, the strides
-    are checked even if there are no elements.
-    """
+    """Return True if images or volumes are dense in channels-last order; PyTorch checks empty ones, too."""
     order = CHANNELS_LAST.get(len(shape))
     return order is not None and _follow(shape, stride, order)
 
@@ -134,9 +128,7 @@ def storage_size(shape: Sequence[int], stride: Sequence[int], offset: int = 0) -
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """Return a dimension as a non-negative index; a 0-d tensor has the dimensions -1 and 0. Raises IndexError if the
-    dimension is out of range.
-    """
+    """Return a dimension as a non-negative index (0-d tensors have -1 and 0); IndexError if out of range."""
     span = ndim or 1
     if not -span <= dim < span:
         raise about(IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got "
@@ -145,11 +137,8 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
-    """Return the dimensions of a reduction, in order; all of them for None or an empty sequence.
-
-    Raises:
-        IndexError: if a dimension is out of range.
-        RuntimeError: if a dimension appears twice.
+    """Return the dimensions of a reduction, in order; all of them for None or an empty sequence. Raises IndexError if a
+    dimension is out of range, and RuntimeError if a dimension appears twice.
     """
     return _wrapped(dims if dims is None or isinstance(dims, int) else tuple(dims), ndim)
 
@@ -169,9 +158,7 @@ def _wrapped(dims: Ints | int | None, ndim: int) -> Ints:
 
 @remembered
 def broadcast_shapes(*shapes: Ints) -> Ints:
-    """Return the common shape of all. Raises RuntimeError with PyTorch's message, which names the two sizes and the
-    dimension that do not match.
-    """
+    """Return the common shape; RuntimeError with PyTorch's message if sizes do not match."""
     ndim = max((len(shape) for shape in shapes), default=0)
     result = [1] * ndim
     for shape in shapes:
@@ -193,9 +180,7 @@ def expand_strides(shape: Sequence[int], stride: Sequence[int], to: Sequence[int
 
 
 def stride_order(shape: Ints, layouts: Sequence[Ints]) -> list[int]:
-    """Return the dimensions from the innermost out by the operands' strides; earlier operands win, ties keep their
-    order (ATen's ``reorder_dimensions``).
-    """
+    """Return the dimensions innermost first by the operands' strides (ATen's ``reorder_dimensions``)."""
     order = list(range(len(shape)))[::-1]
 
     def swaps(inner: int, outer: int) -> int:
@@ -306,10 +291,8 @@ def view_strides(shape: Ints, stride: Ints, new_shape: Ints) -> Ints | None:
 
 
 def check_sizes(shape: Sequence[int], itemsize: int = 1) -> Ints:
-    """Return the shape of a new tensor as a tuple.
-
-    Raises:
-        RuntimeError: for a negative size, or if its bytes (elements, without ``itemsize``) exceed 63 bits.
+    """Return the shape of a new tensor as a tuple. Raises RuntimeError for a negative size, or if its bytes (elements,
+    without ``itemsize``) exceed 63 bits.
     """
     for size in shape:
         if size < 0:
@@ -329,9 +312,7 @@ def ordered_strides(shape: Sequence[int], order: Sequence[int]) -> Ints:
 
 
 def channels_last_strides(shape: Sequence[int]) -> Ints:
-    """Return the strides of new images or volumes in channels-last order. Unlike row-major strides, PyTorch's are 0
-    outside a dimension without elements.
-    """
+    """Return channels-last strides; as PyTorch's, 0 outside a dimension without elements."""
     strides, step = [0] * len(shape), 1
     for dim in reversed(CHANNELS_LAST[len(shape)]):
         strides[dim] = step

@@ -7,8 +7,7 @@ import numpy as np
 
 
 class _LinAlgError(RuntimeError):
-    """A matrix is singular or not positive definite, or an iteration did not converge (``torch.linalg.LinAlgError``).
-    """
+    """A singular or not positive definite matrix, or no convergence (``torch.linalg.LinAlgError``)."""
 
 
 LinAlgError = _LinAlgError

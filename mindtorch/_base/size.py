@@ -64,11 +64,7 @@ class Stride(tuple[int, ...]):
     __slots__ = ()
 
     def __call__(self, dim: int | None = None) -> Any:
-        """Return all strides, or the one of ``dim``.
-
-        Raises:
-            IndexError: if ``dim`` is out of range.
-        """
+        """Return all strides, or the one of ``dim``; IndexError if ``dim`` is out of range."""
         if dim is None:
             return tuple(self)
         span = len(self)

@@ -78,9 +78,7 @@ class Stream(metaclass=_OfAnyDevice):
 
     def record_event(self, event: Any = None) -> Any:
         """Record an event, by default a new one, after the stream's present work (``torch.Stream.record_event``).
-
-        Raises:
-            RuntimeError: if the device has no events.
+        Raises RuntimeError if the device has no events.
         """
         raise _no_events(self._kind)
 
@@ -89,9 +87,7 @@ class Stream(metaclass=_OfAnyDevice):
 
     def wait_stream(self, stream: Any) -> None:
         """Make the stream's later work wait for the present work of another stream (``torch.Stream.wait_stream``).
-
-        Raises:
-            RuntimeError: if the device has no events.
+        Raises RuntimeError if the device has no events.
         """
         raise _no_events(self._kind)
 
@@ -144,10 +140,8 @@ class Event(metaclass=_OfAnyDevice):
         return Device(self._kind)
 
     def record(self, stream: Any = None) -> None:
-        """Mark the present work of a stream, by default the current one (``torch.Event.record``).
-
-        Raises:
-            RuntimeError: if the device has no events.
+        """Mark the present work of a stream, by default the current one (``torch.Event.record``). Raises RuntimeError
+        if the device has no events.
         """
         raise _no_events(self._kind)
 
@@ -162,10 +156,8 @@ class Event(metaclass=_OfAnyDevice):
         """Wait until the event is passed (``torch.Event.synchronize``)."""
 
     def elapsed_time(self, end_event: Any) -> float:
-        """Return the milliseconds between this event and a later one (``torch.Event.elapsed_time``).
-
-        Raises:
-            ValueError: if either was not made with ``enable_timing``, or not recorded.
+        """Return the milliseconds between this event and a later one (``torch.Event.elapsed_time``). Raises ValueError
+        if either was not made with ``enable_timing``, or not recorded.
         """
         if not self.enable_timing or not end_event.enable_timing:
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")

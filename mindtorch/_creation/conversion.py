@@ -27,10 +27,8 @@ CONVERSIONS = {"bool": bool_, "byte": uint8, "char": int8, "bfloat16": bfloat16}
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, Any]:
-    """Return the device, dtype, ``non_blocking``, ``copy`` and memory format that the arguments of ``to`` mean.
-
-    Raises:
-        TypeError: if they are none of ``to(dtype)``, ``to(device, dtype)``, ``to(other)`` with their options.
+    """Return the device, dtype, ``non_blocking``, ``copy`` and memory format that the arguments of ``to`` mean. Raises
+    TypeError if they are none of ``to(dtype)``, ``to(device, dtype)``, ``to(other)`` with their options.
     """
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
     flags = {"non_blocking": kwargs.pop("non_blocking", False), "copy": kwargs.pop("copy", False)}
@@ -108,10 +106,7 @@ def _to_dtype(name: str, dtype: DType) -> Callable[..., Tensor]:
 @tensor_method("type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of the legacy type, or the tensor converted to a dtype or to a type of that name
-    (``torch.Tensor.type``).
-
-    Raises:
-        ValueError: if there is no type of that name.
+    (``torch.Tensor.type``). Raises ValueError if there is no type of that name.
     """
     if dtype is None:
         name = f"{NAMES[self._dtype.name]}Tensor"
@@ -135,9 +130,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 @tensor_method("to_dense")
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """Return this dense tensor, converted to ``dtype`` if given (``torch.Tensor.to_dense``). ``masked_grad`` is for
-    sparse tensors.
-    """
+    """Return this dense tensor in ``dtype``; ``masked_grad`` is for sparse ones (``torch.Tensor.to_dense``)."""
     return self if dtype is None else self.to(dtype)
 
 
@@ -178,9 +171,7 @@ def storage_type(self: Tensor) -> Any:
 @tensor_method("pin_memory")
 def pin_memory(self: Tensor, device: Any = "npu") -> Tensor:
     """Return a copy in page-locked host memory, or the tensor itself if it is there (``torch.Tensor.pin_memory``).
-
-    Raises:
-        RuntimeError: if it is not a CPU tensor.
+    Raises RuntimeError if it is not a CPU tensor.
     """
     return backends[_device.device(device or "npu").type].pin_memory(self)
 

@@ -29,10 +29,8 @@ _SEQUENCES = (list, tuple, range)
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
-    """Return the shape of nested sequences, from their first elements, among which a tensor counts as a number.
-
-    Raises:
-        ValueError: if they are nested too deep (or contain themselves), or begin with a string.
+    """Return the shape of nested sequences, from their first elements, among which a tensor counts as a number. Raises
+    ValueError if they are nested too deep (or contain themselves), or begin with a string.
     """
     shape: list[int] = []
     while isinstance(data, _SEQUENCES) or (isinstance(data, np.ndarray) and data.ndim):
@@ -51,11 +49,8 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 
 def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim: int = 0) -> None:
-    """Append the numbers of nested sequences, which are part of ``whole``, in order.
-
-    Raises:
-        ValueError: if they are ragged.
-        TypeError: for anything but a number.
+    """Append the numbers of nested sequences, which are part of ``whole``, in order. Raises ValueError if they are
+    ragged, and TypeError for anything but a number.
     """
     if dim == len(shape):
         if isinstance(data, Tensor):
@@ -167,9 +162,7 @@ def _type_of_all(data: Any) -> type | None:
 
 
 def _array_of_one_type(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType] | None:
-    """Convert numbers of one type, or nested lists of them, to a fresh array; return None for others, or if it is
-    refused.
-    """
+    """Convert (nested lists of) numbers of one type to a fresh array; None for others, or if refused."""
     kind: Any = _type_of_all(data)
     if kind not in _TAKES:
         return None
@@ -232,12 +225,9 @@ def _to_integer(value: Any, dtype: DType) -> int:
 def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
     """Return a new tensor from numbers, nested sequences, an array or a tensor, whose data it copies
-    (``torch.tensor``).
-
-    Raises:
-        ValueError: if sequences are ragged or nested without end, or NaN is to become an integer.
-        TypeError: for text, and for complex numbers that are to become real.
-        RuntimeError: if a number does not fit the dtype, or a value is not a number.
+    (``torch.tensor``). Raises ValueError if sequences are ragged or nested without end, or NaN is to become an integer,
+    and TypeError for text, and for complex numbers that are to become real, and RuntimeError if a number does not fit
+    the dtype, or a value is not a number.
     """
     dtype = as_dtype("tensor", dtype)
     if data.__class__ in _QUICK:

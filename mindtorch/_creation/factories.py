@@ -26,10 +26,8 @@ from .._tensor import Method, Tensor, tensor_method
 
 
 def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
-    """Return the size arguments of a factory: ``zeros(2, 3)``, ``zeros((2, 3))`` or ``zeros(size=(2, 3))``.
-
-    Raises:
-        TypeError: if there is no size, or one is not an integer, or more than 64 bits hold.
+    """Return the size arguments of a factory: ``zeros(2, 3)``, ``zeros((2, 3))`` or ``zeros(size=(2, 3))``. Raises
+    TypeError if there is no size, or one is not an integer, or more than 64 bits hold.
     """
     if named is not None:
         if size:
@@ -67,11 +65,8 @@ def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any 
 
 
 def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType | None:
-    """Return the dtype that a factory computes in, given ``dtype=`` and ``out=``.
-
-    Raises:
-        RuntimeError: if the two differ.
-        TypeError: if ``dtype`` is not a dtype.
+    """Return the dtype that a factory computes in, given ``dtype=`` and ``out=``. Raises RuntimeError if the two
+    differ, and TypeError if ``dtype`` is not a dtype.
     """
     dtype = as_dtype(function, dtype)
     if out is None:
@@ -85,10 +80,8 @@ def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType |
 def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
           memory_format: Any = None) -> Tensor:
-    """Return an uninitialised tensor, of the default dtype unless given (``torch.empty``).
-
-    Raises:
-        RuntimeError: if a size is negative.
+    """Return an uninitialised tensor, of the default dtype unless given (``torch.empty``). Raises RuntimeError if a
+    size is negative.
     """
     made = _empty(sizes_of("empty", sizes, size), dtype_for("empty", dtype, out), layout,
                   _device.resolve_device(device), pin_memory, memory_format)
@@ -238,9 +231,7 @@ def new_ones(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None = 
 @tensor_method("new_full")
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """Return a tensor filled with a number, with this tensor's dtype and device unless given
-    (``torch.Tensor.new_full``).
-    """
+    """Return a filled tensor, by default of this one's dtype and device (``torch.Tensor.new_full``)."""
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     made = _new_full(self, sizes_of("new_full", (size,)), fill_value,

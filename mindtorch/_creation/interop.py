@@ -20,11 +20,8 @@ from .data import tensor
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """Return a tensor over a NumPy array's memory (``torch.from_numpy``).
-
-    Raises:
-        TypeError: if it is not an array, or of a dtype that no tensor has.
-        ValueError: for negative strides, or strides that are not whole numbers of elements.
+    """Return a tensor over a NumPy array's memory (``torch.from_numpy``). Raises TypeError if it is not an array, or of
+    a dtype that no tensor has, and ValueError for negative strides, or strides that are not whole numbers of elements.
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
@@ -114,9 +111,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """Return a 1-d tensor over a buffer's memory; ``count`` is in elements, ``offset`` in bytes (``torch.frombuffer``).
-
-    Raises:
-        ValueError: if the buffer is too short, or its length is not a multiple of the element size.
+    Raises ValueError if the buffer is too short, or its length is not a multiple of the element size.
     """
     try:
         length = memoryview(buffer).nbytes
@@ -143,9 +138,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
 def from_file(filename: str, shared: bool | None = None, size: int | None = 0, *, dtype: DType | None = None,
               layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """Return a vector of the first ``size`` elements of a file, which writes go to if ``shared`` (``torch.from_file``).
-
-    Raises:
-        RuntimeError: if the file is shorter and not ``shared``.
+    Raises RuntimeError if the file is shorter and not ``shared``.
     """
     dtype = dtype or get_default_dtype()
     storage = UntypedStorage.from_file(filename, bool(shared), (size or 0) * dtype.itemsize)
@@ -201,9 +194,7 @@ class _Exported:
 
 
 def _code_of(capsule: Any) -> Any:
-    """Return the code of a capsule's dtype, to be read and written in place: NumPy does not support DLPack's bfloat16,
-    and is given integers instead.
-    """
+    """Return a capsule's dtype code, which can be written: NumPy is given bfloat16 as integers."""
     python = ctypes.pythonapi
     python.PyCapsule_GetPointer.restype = ctypes.c_void_p
     python.PyCapsule_GetPointer.argtypes = python.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -228,11 +219,8 @@ def _capsule_of(exporter: Any, copy: bool | None) -> Any:
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """Return a tensor over the memory of another library's array, or of a DLPack capsule (``torch.from_dlpack``).
-    ``copy`` True makes a copy, False forbids one.
-
-    Raises:
-        RuntimeError: if it is neither, or the capsule was used before.
-        ValueError: if a device other than the array's is asked for, and ``copy`` is False.
+    ``copy`` True makes a copy, False forbids one. Raises RuntimeError if it is neither, or the capsule was used before,
+    and ValueError if a device other than the array's is asked for, and ``copy`` is False.
     """
     capsule = _capsule_of(ext_tensor, copy) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
     code, silent = _code_of(capsule), "versioned" not in repr(capsule)
@@ -259,11 +247,8 @@ def to_dlpack(tensor: Tensor) -> Any:
 @tensor_method("__dlpack__")
 def _dlpack(self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None,
             copy: bool | None = None) -> Any:
-    """Export this tensor's memory to other libraries by DLPack.
-
-    Raises:
-        BufferError: if the tensor requires grad, or has no host memory.
-        TypeError: if ``stream`` is not a number.
+    """Export this tensor's memory to other libraries by DLPack. Raises BufferError if the tensor requires grad, or has
+    no host memory, and TypeError if ``stream`` is not a number.
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
@@ -289,8 +274,7 @@ def _dlpack(self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_devic
 
 @tensor_method("__dlpack_device__")
 def _dlpack_device(self: Tensor) -> tuple[int, int]:
-    """Return the kind and the number of the device by DLPack's numbering: 1 is the CPU, 12 any other, such as an NPU.
-    """
+    """Return the device's kind and number in DLPack's numbering: 1 is the CPU, 12 an NPU."""
     if self.is_meta:
         raise ValueError(f"Unknown device type {self._device.type} for Dlpack")
     return (DLDeviceType.kDLCPU, 0) if self._device.type == "cpu" else (DLDeviceType.kDLExtDev, self._device.index or 0)

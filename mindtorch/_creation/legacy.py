@@ -58,10 +58,8 @@ def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_off
                            dispatch_sizes_strides_policy: str | None = None, dispatch_device: bool = False,
                            dispatch_layout: bool = False, **unknown: Any) -> Any:
     """Make a tensor of a subclass that has a shape, strides, a dtype and a device, but no elements: the class's
-    ``__torch_dispatch__`` runs its operators (``torch.Tensor._make_wrapper_subclass``).
-
-    Raises:
-        RuntimeError: if the class has no ``__torch_dispatch__``, or it is to require grad and cannot.
+    ``__torch_dispatch__`` runs its operators (``torch.Tensor._make_wrapper_subclass``). Raises RuntimeError if the
+    class has no ``__torch_dispatch__``, or it is to require grad and cannot.
     """
     if unknown:
         raise TypeError(f"_make_wrapper_subclass() got an unexpected keyword argument '{next(iter(unknown))}'")

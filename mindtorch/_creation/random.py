@@ -36,11 +36,8 @@ def _drawn(function: str, operator: Operator, operator_generator: Operator, *val
            fill: tuple[Any, ...], generator: Generator | None, out: Tensor | None, dtype: DType | None, layout: Any,
            device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
     """Call a factory, which has an overload for a generator, or fill ``out``, brought to the size, by the operator and
-    the parameters ``fill``.
-
-    Raises:
-        TypeError: if ``generator`` is none.
-        RuntimeError: if ``out`` requires grad, or is of another dtype than asked for.
+    the parameters ``fill``. Raises TypeError if ``generator`` is none, and RuntimeError if ``out`` requires grad, or is
+    of another dtype than asked for.
     """
     if generator is not None and not isinstance(generator, Generator):
         raise TypeError(f"{function}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
@@ -74,10 +71,8 @@ def _integer(function: str, name: str, value: Any) -> int:
 def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
          dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
          pin_memory: bool = False) -> Tensor:
-    """Draw uniform numbers in [0, 1), of the default dtype unless given (``torch.rand``).
-
-    Raises:
-        NotImplementedError: for a dtype that is neither floating point nor complex.
+    """Draw uniform numbers in [0, 1), of the default dtype unless given (``torch.rand``). Raises NotImplementedError
+    for a dtype that is neither floating point nor complex.
     """
     return _drawn("rand", _rand, _rand_generator, sizes_of("rand", sizes, size), fill=(_uniform_, 0.0, 1.0),
                   generator=generator, out=out, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad,
@@ -87,10 +82,8 @@ def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, out:
 def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
           dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
           pin_memory: bool = False) -> Tensor:
-    """Draw normal numbers of mean 0 and variance 1, of the default dtype unless given (``torch.randn``).
-
-    Raises:
-        NotImplementedError: for a dtype that is neither floating point nor complex.
+    """Draw normal numbers of mean 0 and variance 1, of the default dtype unless given (``torch.randn``). Raises
+    NotImplementedError for a dtype that is neither floating point nor complex.
     """
     return _drawn("randn", _randn, _randn_generator, sizes_of("randn", sizes, size), fill=(_normal_, 0.0, 1.0),
                   generator=generator, out=out, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad,
@@ -101,10 +94,7 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
             out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
             requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Draw integers in [low, high), int64 unless given, by ``randint(high, size)`` or ``randint(low, high, size)``
-    (``torch.randint``).
-
-    Raises:
-        RuntimeError: if the range is empty, or the dtype does not hold it.
+    (``torch.randint``). Raises RuntimeError if the range is empty, or the dtype does not hold it.
     """
     if size is None and isinstance(high, (tuple, list)):
         high, size = None, high
@@ -122,10 +112,8 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
 
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """Return the integers from 0 to ``n - 1`` in random order, of dtype int64 unless given (``torch.randperm``).
-
-    Raises:
-        RuntimeError: if ``n`` is negative, or more than the dtype counts to.
+    """Return the integers from 0 to ``n - 1`` in random order, of dtype int64 unless given (``torch.randperm``). Raises
+    RuntimeError if ``n`` is negative, or more than the dtype counts to.
     """
     n = _integer("randperm", "n", n)
     options = dtype or (None if out is None else out.dtype), layout, _device.resolve_device(device), pin_memory
@@ -136,10 +124,8 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
            out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
            requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """Draw normal numbers of given means and deviations: tensors, or two numbers and a size (``torch.normal``).
-
-    Raises:
-        RuntimeError: for a negative or complex deviation.
+    """Draw normal numbers of given means and deviations: tensors, or two numbers and a size (``torch.normal``). Raises
+    RuntimeError for a negative or complex deviation.
     """
     if size is None:
         more = {} if out is None else {"out": out}

@@ -32,10 +32,7 @@ def _number(value: Any) -> Any:
 def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
            requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Return the values in [start, end) in steps of ``step``, int64 if all are ints: ``arange(end)``, ``arange(start,
-    end, step)`` (``torch.arange``).
-
-    Raises:
-        RuntimeError: if the step is zero or leads away from the end.
+    end, step)`` (``torch.arange``). Raises RuntimeError if the step is zero or leads away from the end.
     """
     values = [_number(b) for b in bounds]
     start = named.pop("start", None)

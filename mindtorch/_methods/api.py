@@ -47,15 +47,12 @@ def _number(value: Any) -> Any:
 
 
 def asking(name: str, operator: str) -> Callable[..., Any]:
-    """Return the entry of an operator whose calls are calls of ``Tensor.name``, which ask ``__torch_function__`` first.
-    """
+    """Return an operator's entry that asks ``__torch_function__`` first, as ``Tensor.name`` does."""
     return make_entry(registry[operator], offered(name, lambda: getattr(Tensor, name)))
 
 
 def beside_other(name: str, self: Any, other: Any) -> Any:
-    """Call the ``__torch_function__`` of an operand that is neither a tensor nor a number. If it has none, tensors are
-    asked only for methods that PyTorch has in Python: its bindings refuse the call earlier.
-    """
+    """Call a foreign operand's ``__torch_function__``; without one, ask tensors if PyTorch's method is Python."""
     found = asked((self, other), {})
     if found is None or not (name.startswith("__") or overrides(other.__class__)):
         return NotImplemented
@@ -211,10 +208,8 @@ for _name, (_operator, _what) in VIEWS.items():
 
 
 def result_type(tensor1: Any, tensor2: Any) -> DType:
-    """Return the dtype of an operation on two tensors or numbers (``torch.result_type``).
-
-    Raises:
-        TypeError: if an operand is neither.
+    """Return the dtype of an operation on two tensors or numbers (``torch.result_type``). Raises TypeError if an
+    operand is neither.
     """
     for operand in (tensor1, tensor2):
         if operand.__class__ not in TENSOR_TYPES and _number(operand) is None:

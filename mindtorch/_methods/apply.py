@@ -14,11 +14,8 @@ from .._tensor import Tensor, tensor_method
 
 
 def _write_each(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable[..., Any]) -> Tensor:
-    """Write ``function(element, ...)`` in the place of each element.
-
-    Raises:
-        RuntimeError: if a tensor requires grad, or is not on the CPU.
-        TypeError: if another tensor is of another type, or a result is not a number.
+    """Write ``function(element, ...)`` in the place of each element. Raises RuntimeError if a tensor requires grad, or
+    is not on the CPU, and TypeError if another tensor is of another type, or a result is not a number.
     """
     if any(tensor._keys & AUTOGRAD for tensor in (self, *others)):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
@@ -45,9 +42,7 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
 
 @tensor_method("map_")
 def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
-    """Write ``callable(element, other)`` in the place of each element, with those of another tensor, which is
-    broadcast (``torch.Tensor.map_``).
-    """
+    """Write ``callable(element, other)`` over each element; ``other`` is broadcast (``torch.Tensor.map_``)."""
     return _write_each("map_", self, (tensor,), callable)
 
 

@@ -13,9 +13,7 @@ Message = Callable[[], Any] | None
 
 def _check_with(error_type: type[Exception], cond: bool, message: Message) -> None:
     """Raise an error of this type with the text of ``message()``, unless ``cond`` is True (``torch._check_with``).
-
-    Raises:
-        TypeError: if ``cond`` is not a bool, or ``message`` cannot be called.
+    Raises TypeError if ``cond`` is not a bool, or ``message`` cannot be called.
     """
     if isinstance(cond, Tensor):
         raise TypeError("cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() "
@@ -53,9 +51,7 @@ def _check_type(cond: bool, message: Message = None) -> None:
 
 
 def _check_not_implemented(cond: bool, message: Message = None) -> None:
-    """Raise NotImplementedError with the text of ``message()``, unless ``cond`` is True
-    (``torch._check_not_implemented``).
-    """
+    """Raise NotImplementedError(message()) unless ``cond`` (``torch._check_not_implemented``)."""
     _check_with(NotImplementedError, cond, message)
 
 
@@ -68,9 +64,7 @@ def _check_is_size(i: int, message: Message = None, *, max: int | None = None) -
 
 def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Message = None) -> None:
     """Raise an error of this type unless all elements of a tensor of bools are True (``torch._check_tensor_all_with``).
-
-    Raises:
-        TypeError: if ``cond`` is not a tensor, or not one of bools.
+    Raises TypeError if ``cond`` is not a tensor, or not one of bools.
     """
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")

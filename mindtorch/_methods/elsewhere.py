@@ -51,9 +51,7 @@ NEEDS_A_DEVICE = (
 
 
 def namespace_of(kind: str) -> dict[str, Any]:
-    """Return the names of ``torch.cuda`` or ``torch.xpu`` in a PyTorch without it: no device, no memory in use, seeding
-    does nothing, everything else raises.
-    """
+    """Return the names of a ``torch.cuda`` or ``torch.xpu`` without devices: seeding passes, most calls raise."""
 
     def is_available() -> bool:
         """Return False: there is no such device."""

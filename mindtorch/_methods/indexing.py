@@ -37,11 +37,8 @@ PLAIN = CPU | NONCONTIGUOUS
 @tensor_method("__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
     """Compute ``self[index]``: a view for ints, slices, None and ``...``; a copy as soon as a tensor, list or array
-    indexes.
-
-    Raises:
-        IndexError: if an index is out of range, there are too many, or an object cannot index.
-        ValueError: for a slice with a negative step.
+    indexes. Raises IndexError if an index is out of range, there are too many, or an object cannot index, and
+    ValueError for a slice with a negative step.
     """
     try:
         kind = index.__class__
@@ -168,11 +165,7 @@ def set_general(self: Tensor, index: Any, value: Any) -> None:
 
 
 def as_value(self: Tensor, value: Any) -> Any:
-    """Convert an assigned tensor or number to a tensor, as autograd sees it.
-
-    Raises:
-        TypeError: for any other value.
-    """
+    """Convert an assigned tensor or number to a tensor, as autograd sees it; TypeError for any other value."""
     if value.__class__ in TENSOR_TYPES:
         return value
     if isinstance(value, (bool, int, float, complex, np.integer)):
@@ -226,9 +219,7 @@ def is_int(index: Any) -> bool:
 
 
 def as_tuple(index: Any) -> tuple[Any, ...]:
-    """Return an index as one item per dimension. A list of tensors, sequences, slices, None or ``...`` counts as a
-    tuple.
-    """
+    """Return an index as one item a dimension; a list of tensors, sequences, slices or None is a tuple."""
     if isinstance(index, tuple):
         return index
     if index.__class__ in TENSOR_TYPES or isinstance(index, np.ndarray) or not isinstance(index, Sequence):
@@ -253,8 +244,7 @@ def dims_of(item: Any) -> int:
 
 
 def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
-    """Return the view that ints, slices, None and ``...`` make, and the tensors still to index it, one per dimension.
-    """
+    """Return the view by ints, slices, None and ``...``, and the tensors left to index it, by dimension."""
     if all(item.__class__ in TENSOR_TYPES and item._dtype is int64 and item.ndim for item in items) and (
             len(items) <= self.ndim):
         return self, list(items)
@@ -293,12 +283,7 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
 
 
 def index_of(self: Tensor, item: Any) -> Tensor:
-    """Convert any other index to a tensor.
-
-    Raises:
-        IndexError: if it cannot index.
-        TypeError: for complex numbers.
-    """
+    """Convert any other index to a tensor; IndexError if it cannot index; TypeError for complex numbers."""
     if item.__class__ in TENSOR_TYPES:
         return item
     if isinstance(item, bool):

@@ -19,8 +19,7 @@ def get_approximate_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = 
 
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2,
                 M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return U (..., m, q), S (..., q) and V (..., n, q) that approximate ``A - M`` in rank q (``torch.svd_lowrank``).
-    """
+    """Return U (..., m, q), S (..., q), V (..., n, q) that approximate ``A - M`` (``torch.svd_lowrank``)."""
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     wide = A.shape[-2] < A.shape[-1]
     if M is not None:
@@ -34,10 +33,8 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2,
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """Apply ``svd_lowrank`` to a matrix whose columns are centered first (``torch.pca_lowrank``).
-
-    Raises:
-        ValueError: if q is not in [0, min(m, n)], or niter is negative.
+    """Apply ``svd_lowrank`` to a matrix whose columns are centered first (``torch.pca_lowrank``). Raises ValueError if
+    q is not in [0, min(m, n)], or niter is negative.
     """
     m, n = A.shape[-2:]
     q = min(6, m, n) if q is None else q

@@ -56,10 +56,8 @@ def is_inference(input: Tensor) -> bool:
 
 @tensor_method("is_nonzero")
 def is_nonzero(input: Tensor) -> bool:
-    """Return True if the only element is not zero (``torch.is_nonzero``).
-
-    Raises:
-        RuntimeError: if the number of elements is not 1.
+    """Return True if the only element is not zero (``torch.is_nonzero``). Raises RuntimeError if the number of elements
+    is not 1.
     """
     return bool(_asked("is_nonzero", input))
 
@@ -73,11 +71,8 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 @tensor_method("dim_order")
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """Return the dimensions from that with the largest stride to that with the smallest (``torch.Tensor.dim_order``).
-
-    Raises:
-        RuntimeError: where ``ambiguity_check`` asks for it, if the strides fit other orders as well, and not just one
-            of the memory formats that it lists.
-        TypeError: if it is neither a bool nor such a list.
+    Raises RuntimeError where ``ambiguity_check`` asks for it, if the strides fit other orders as well, and not just one
+    of the memory formats that it lists, and TypeError if it is neither a bool nor such a list.
     """
     if not isinstance(ambiguity_check, bool) and not (isinstance(ambiguity_check, list) and all(
             isinstance(item, memory_format) for item in ambiguity_check)):
@@ -103,9 +98,7 @@ def get_device(input: Tensor) -> int:
 
 
 def typename(obj: Any) -> str:
-    """Return the name of a tensor's legacy type, or of an object's type, a class or a function with its module
-    (``torch.typename``).
-    """
+    """Return a tensor's legacy type, or the full name of an object's type or of a function (``torch.typename``)."""
     if isinstance(obj, Tensor):
         return obj.type()
     named = obj if hasattr(obj, "__qualname__") else type(obj)

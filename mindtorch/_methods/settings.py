@@ -30,10 +30,7 @@ def get_num_threads() -> int:
 
 def set_num_threads(num: int) -> None:
     """Set the number of threads that operators use on the CPU, for large arrays and matrix products
-    (``torch.set_num_threads``).
-
-    Raises:
-        RuntimeError: if ``num`` is not a positive int.
+    (``torch.set_num_threads``). Raises RuntimeError if ``num`` is not a positive int.
     """
     threads().set_count(_positive("set_num_threads", num))
 
@@ -45,10 +42,7 @@ def get_num_interop_threads() -> int:
 
 def set_num_interop_threads(num: int) -> None:
     """Store the number of threads that may run operators beside each other; there are none
-    (``torch.set_num_interop_threads``).
-
-    Raises:
-        RuntimeError: if ``num`` is not a positive int, or was set before.
+    (``torch.set_num_interop_threads``). Raises RuntimeError if ``num`` is not a positive int, or was set before.
     """
     _positive("set_num_interop_threads", num)
     if _State.interop_threads:
@@ -95,11 +89,8 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Set deterministic algorithms by name or number (``torch.set_deterministic_debug_mode``).
-
-    Raises:
-        TypeError: if it is neither.
-        RuntimeError: if there is no such mode.
+    """Set deterministic algorithms by name or number (``torch.set_deterministic_debug_mode``). Raises TypeError if it
+    is neither, and RuntimeError if there is no such mode.
     """
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
@@ -133,9 +124,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Ask that the smallest numbers be taken as zero. Returns whether that can be done: no, since NumPy computes
-    (``torch.set_flush_denormal``).
-    """
+    """Return False: NumPy cannot take the smallest numbers as zero (``torch.set_flush_denormal``)."""
     return False
 
 
@@ -150,10 +139,8 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype, by a legacy type or its name (``torch.set_default_tensor_type``).
-
-    Raises:
-        TypeError: if it is not a floating point type.
+    """Set the default dtype, by a legacy type or its name (``torch.set_default_tensor_type``). Raises TypeError if it
+    is not a floating point type.
     """
     warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() "
               "and torch.set_default_device() as alternatives.")

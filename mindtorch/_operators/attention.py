@@ -43,10 +43,8 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
 
 def kernel_for(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
                scale: float | None = None, enable_gqa: bool = False) -> int:
-    """Return the number of the kernel.
-
-    Raises:
-        RuntimeError: if the tensors do not go together, or no kernel that may be chosen takes them.
+    """Return the number of the kernel. Raises RuntimeError if the tensors do not go together, or no kernel that may be
+    chosen takes them.
     """
     check_inputs(query, key, value, attn_mask)
     check(enabled, "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off "
@@ -110,9 +108,7 @@ def additive(mask: Any, query: Any) -> Any:
 
 def math(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
          dropout_mask: Any = None, scale: float | None = None, enable_gqa: bool = False) -> tuple[Any, Any]:
-    """Return the attention and its weights. Queries and keys are scaled before they are multiplied, against an
-    overflow; half precision is computed in float32.
-    """
+    """Return the attention and its weights; queries and keys are scaled first, half precision is float32 inside."""
     dtype = query._dtype
     if dtype.category == FLOATING and dtype.itemsize == 2:
         query, key, value = query.to(float32), key.to(float32), value.to(float32)

@@ -32,10 +32,8 @@ function:
 
 
 def batched(name: str, dims: int, input: Any, run: Callable[[Any], Any]) -> Any:
-    """Call ``run`` on an input (N, C, ...), or on (C, ...) with a batch of one.
-
-    Raises:
-        RuntimeError: for another number of dimensions.
+    """Call ``run`` on an input (N, C, ...), or on (C, ...) with a batch of one. Raises RuntimeError for another number
+    of dimensions.
     """
     check(input.dim() in (dims + 1, dims + 2),
           lambda: f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
@@ -156,9 +154,7 @@ def check_dtypes(input: Any, weight: Any, bias: Any, transposed: bool) -> None:
 
 
 def in_channels_last(shape: Ints, *tensors: Any) -> Ints | None:
-    """Return the strides of an output: channels-last if the input or the weight is, except where ATen's kernels for
-    three dimensions lack that format.
-    """
+    """Return an output's strides: channels-last like an operand, save where ATen's 3d kernels lack it."""
     if len(shape) == 5 and tensors[0]._dtype not in (float32, bfloat16, float16):
         return None
     orders = (suggested_order(tuple(t.shape), t._strides()) for t in tensors)
@@ -201,10 +197,8 @@ def meta_convolution_backward(grad_output: Any, input: Any, weight: Any, bias_si
 
 def _convolution_mode(input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints,
                       groups: int) -> Any:
-    """Convolve without padding ('valid'), or with the padding that keeps the size ('same').
-
-    Raises:
-        RuntimeError: for another padding, or a stride with 'same'.
+    """Convolve without padding ('valid'), or with the padding that keeps the size ('same'). Raises RuntimeError for
+    another padding, or a stride with 'same'.
     """
     dims = weight.dim() - 2
     check(padding in ("same", "valid"), lambda: f"Invalid padding string: '{padding}'")
@@ -234,9 +228,7 @@ def _convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints
 def _convolution_double_backward(ggI: Any, ggW: Any, ggb: Any, gO: Any, weight: Any, self: Any, stride: Ints,
                                  padding: Ints, dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
                                  output_mask: Ints) -> tuple[Any, ...]:
-    """Return the derivative of ``convolution_backward`` as an operator; it ignores ``output_mask``, as PyTorch's
-    does.
-    """
+    """Return the derivative of ``convolution_backward``; as PyTorch's, it ignores ``output_mask``."""
     return double_grads((ggI, ggW, ggb), gO, self, weight, stride, padding, dilation, transposed, output_padding,
                         groups)
 
@@ -258,9 +250,7 @@ def total(terms: list[Any]) -> Any:
 
 def double_grads(grads: Any, grad_output: Any, input: Any, weight: Any, stride: Any, padding: Any, dilation: Any,
                  transposed: bool, output_padding: Any, groups: int) -> tuple[Any, ...]:
-    """Return the gradients of ``convolution_backward``: each of its outputs is linear in two of its inputs. All are
-    computed, since ``output_mask`` is the operator's own, of its outputs.
-    """
+    """Return the gradients of ``convolution_backward``, each of whose outputs is linear in two inputs."""
     of_input, of_weight, of_bias = grads
     settings = stride, padding, dilation, transposed, output_padding, groups
     of_grad, to_input, to_weight = [], None, None
@@ -322,10 +312,8 @@ function:
 
 
 def conv_tbc(self: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
-    """``torch.conv_tbc``: (time, batch, channels) with (time, channels in, channels out).
-
-    Raises:
-        RuntimeError: if the numbers of dimensions or the channels do not fit together.
+    """``torch.conv_tbc``: (time, batch, channels) with (time, channels in, channels out). Raises RuntimeError if the
+    numbers of dimensions or the channels do not fit together.
     """
     check(self.dim() == 3, "Input must have 3 dims: time, batch, in_channel")
     check(weight.dim() == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")

@@ -236,9 +236,7 @@ class Matrices(NamedTuple):
 
 
 class Product(NamedTuple):
-    """How two operands are multiplied if each has every label at most once, and none is summed over in one alone: by
-    the same product and the same views as in ``_product``, without those in between that change nothing.
-    """
+    """How two operands of plain labels are multiplied: as ``_product`` does, without views that change nothing."""
 
     swapped: bool
     left: Matrices

@@ -98,10 +98,8 @@ def embedding_bag_backward(grad: Any, indices: Any, offsets: Any, offset2bag: An
 def embedding_bag(weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0,
                   sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
                   padding_idx: int | None = None) -> Any:
-    """ATen's ``embedding_bag``, whose result says which elements were taken if it has a gradient.
-
-    Raises:
-        RuntimeError: if ``padding_idx`` is no row of the weight.
+    """ATen's ``embedding_bag``, whose result says which elements were taken if it has a gradient. Raises RuntimeError
+    if ``padding_idx`` is no row of the weight.
     """
     rows = weight.shape[0]
     check(padding_idx is None or -rows <= padding_idx < rows,
@@ -193,10 +191,8 @@ def per_sample_weights_backward(grad: Any, weight: Any, indices: Any, *rest: Any
 
 
 def one_hot(self: Any, num_classes: int = -1) -> Any:
-    """``nn.functional.one_hot``: class numbers as rows of zeros with a one.
-
-    Raises:
-        RuntimeError: unless the tensor is int64, and its values are classes.
+    """``nn.functional.one_hot``: class numbers as rows of zeros with a one. Raises RuntimeError unless the tensor is
+    int64, and its values are classes.
     """
     check(self._dtype is int64, "one_hot is only applicable to index tensor of type LongTensor.", kind="index dtype")
     shape = tuple(self.shape)

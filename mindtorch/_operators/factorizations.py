@@ -557,9 +557,7 @@ def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
 
 
 def householder_product_grad(grad: Any, input: Any, tau: Any) -> Pair:
-    """Return the gradient of Q = H1 H2 ... Hk with reflections H = I - tau v v^H. From the right come the partial
-    products; from the left, the gradient that arrives at each reflection.
-    """
+    """Return the gradient of Q = H1 ... Hk with H = I - tau v v^H, from partial products."""
     k = tau.shape[-1]
     if not input.numel() or not tau.numel():
         return None, None

@@ -53,9 +53,7 @@ def _dim(self: Any, dim: int) -> int:
 
 
 def arguments(self: Any, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
-    """Return the dimensions to transform and their sizes. Raises RuntimeError if they do not fit each other or the
-    input.
-    """
+    """Return the dimensions to transform and their sizes; RuntimeError if they do not fit."""
     ndim = self.ndim
     if dim is not None:
         dim = dims = tuple(_dim(self, d) for d in dim)

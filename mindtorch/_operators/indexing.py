@@ -94,10 +94,8 @@ function, method, in-place:
 
 def entries_of(self: Any, indices: Any) -> list[Any]:
     """For each dimension that ``indices`` speaks of the (shape, stride) of its index, or None for all of it; a mask
-    speaks of as many dimensions as it has, and is counted.
-
-    Raises:
-        IndexError: for a dtype that cannot index, a mask of the wrong shape, too many indices.
+    speaks of as many dimensions as it has, and is counted. Raises IndexError for a dtype that cannot index, a mask of
+    the wrong shape, too many indices.
     """
     entries: list[Any] = []
     for index in indices:
@@ -140,9 +138,7 @@ def common_shape(entries: list[Any]) -> Ints:
 
 
 def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
-    """Return the shape of ``self[indices]`` and the layouts that its strides come from: the indices, and ``self`` with
-    stride 0 where it is indexed. Indexed dimensions that are not adjacent move to the front.
-    """
+    """Return the shape of ``self[indices]`` and the layouts of its strides; separated indices move to the front."""
     entries = entries_of(self, indices)
     found = common_shape(entries)
     shape, stride = list(self.shape), list(self._strides())
@@ -220,10 +216,7 @@ def from_start(index: Any, self: Any) -> Any:
 
 
 class Places:
-    """The indices of ``x[i, :, j]``, each with its elements in front, and one that counts the elements.
-
-    So the dimensions of the indices lie in front of the result, behind the batch's.
-    """
+    """The indices of ``x[i, :, j]``, each with the batch's elements in front, led by one that counts those."""
 
     def __init__(self, tensor: Any, indices: Any, frame: Frame):
         self.named: list[tuple[int, Any]] = []
@@ -501,9 +494,7 @@ def meta_take(self: Any, index: Any) -> Spec:
 
 
 def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
-    """``torch.take_along_dim``: ``gather``, broadcast but for ``dim``. Along a dimension it raises RuntimeError
-    unless indices are int64.
-    """
+    """``torch.take_along_dim``: ``gather``, broadcast but for ``dim``; RuntimeError unless indices are int64."""
     if dim is None:
         return gather(self.view(-1) if self.is_contiguous() else self.reshape(-1), 0, indices.view(-1))
     check(indices._dtype is int64,
@@ -559,10 +550,8 @@ def masked_select_grad(grad: Any, self: Any, mask: Any) -> Any:
 
 
 def masked_select_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``masked_select`` by one mask for all elements.
-
-    Raises:
-        RuntimeError: for masks of their own, which may select more from one element than from another.
+    """``masked_select`` by one mask for all elements. Raises RuntimeError for masks of their own, which may select more
+    from one element than from another.
     """
     self, mask = args
     if is_batched(mask, frame):
@@ -712,9 +701,7 @@ def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: An
 
 
 def prod_grads(along: Along, grad: Any, self: Any, src: Any, include_self: bool, result: Any) -> tuple[Any, Any]:
-    """Return the gradients of a product. Where one factor is zero, only that factor has a gradient: the product of the
-    others.
-    """
+    """Return the gradients of a product; a single zero factor alone has one, the product of the others."""
     nonzero_self = self.masked_fill(self == 0, 1)
     of_self = grad * along.multiply(nonzero_self, src, include_self) / nonzero_self
     is_zero = src == 0

@@ -555,9 +555,7 @@ def matmul(self: Any, other: Any) -> Any:
 
 
 def _folds(self: Any, other: Any) -> bool:
-    """Whether a batch times one matrix or vector is computed as one product of matrices: if it needs no
-    copy, or saves the gradient of the one matrix from being made for the whole batch first.
-    """
+    """Return True if matmul should fold the batch into rows: to avoid a copy, or a batched gradient."""
     swapped = other.ndim > self.ndim
     many, one = (other, self) if swapped else (self, other)
     if many.ndim < 3 or one.ndim > 2:

@@ -30,9 +30,7 @@ Meta = Callable[..., Any]
 
 
 def loss(by_element: Meta, at: int = 0) -> Meta:
-    """Return the meta kernel of a loss from ``by_element``, which describes it without its reduction: argument ``at``
-    after ``self`` and ``target``.
-    """
+    """Return a loss's meta kernel from ``by_element``, its form without reduction, the argument at ``at``."""
 
     def meta(self: Any, target: Any, *rest: Any) -> Spec:
         spec = by_element(self, target, *rest)

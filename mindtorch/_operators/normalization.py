@@ -123,9 +123,7 @@ out:
 
 
 def parameter_dtype(kernel: str, input: Any, *parameters: Any) -> DType:
-    """Return the dtype of moments and parameters: the first parameter's, which is the input's, or float32 for an input
-    of half precision (ATen's ``mixed_data_type``).
-    """
+    """Return the dtype of moments and parameters, maybe float32 beside half precision (``mixed_data_type``)."""
     wanted: DType = input._dtype
     given = [parameter._dtype for parameter in parameters if parameter is not None]
     if given and given[0] is not wanted:
@@ -397,10 +395,8 @@ def decomposed_group_norm_backward(grad: Any, input: Any, mean: Any, rstd: Any, 
 
 
 def batch_norm_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Normalise the channels of all elements as channels alike.
-
-    Raises:
-        RuntimeError: if running averages are to be written that all elements share.
+    """Normalise the channels of all elements as channels alike. Raises RuntimeError if running averages are to be
+    written that all elements share.
     """
     input, weight, bias, mean, var, training, momentum, eps = args
     if training and mean is not None and is_batched(input, frame) and not is_batched(mean, frame):

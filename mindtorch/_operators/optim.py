@@ -33,9 +33,7 @@ def same_shapes(self: list[Any], *lists: list[Any]) -> None:
 
 
 def fused(lists: int, optional: int = 0, steps: int = 1) -> Callable[..., None]:
-    """Return the check of an operator whose first arguments are this many lists; the one at ``optional`` may be empty.
-    The last ``steps`` lists hold numbers of steps, the others tensors with the parameters' shapes.
-    """
+    """Return the check of an operator on lists, ``optional`` maybe empty, the last ``steps`` of step counts."""
 
     def check_lists(*args: Any) -> None:
         same_lengths(*(tensors for i, tensors in enumerate(args[:lists]) if tensors or i != optional))

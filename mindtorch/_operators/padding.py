@@ -30,11 +30,9 @@ def padded_dims(pad: Ints, ndim: int) -> list[tuple[int, int, int]]:
 
 
 def pad(self: Any, pad: Ints, mode: str = "constant", value: float | None = None) -> Any:
-    """``nn.functional.pad``: constant, reflect, replicate or circular.
-
-    Raises:
-        NotImplementedError: for another mode, or numbers of dimensions and paddings that no mode knows.
-        RuntimeError: for an odd or too long padding, or a value with a mode that takes none.
+    """``nn.functional.pad``: constant, reflect, replicate or circular. Raises NotImplementedError for another mode, or
+    numbers of dimensions and paddings that no mode knows, and RuntimeError for an odd or too long padding, or a value
+    with a mode that takes none.
     """
     check(len(pad) % 2 == 0, "Padding length must be divisible by 2")
     check(len(pad) <= 2 * self.dim(), lambda: "Padding length should be less than or equal to two times the input "
@@ -235,11 +233,9 @@ def check_windows(kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
 
 
 def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
-    """``nn.functional.unfold``: the windows of images as columns: ``(N, C, H, W)`` to ``(N, C kh kw, L)``.
-
-    Raises:
-        IndexError: if there are fewer than three dimensions.
-        RuntimeError: if the sizes are not positive, or no window fits.
+    """``nn.functional.unfold``: the windows of images as columns: ``(N, C, H, W)`` to ``(N, C kh kw, L)``. Raises
+    IndexError if there are fewer than three dimensions, and RuntimeError if the sizes are not positive, or no window
+    fits.
     """
     check_windows(kernel_size, dilation, padding, stride)
     for dim in (1, 2):
@@ -316,11 +312,8 @@ def check_images(function: str, self: Any, name: str, factor: int) -> None:
 
 
 def composite_pixel_shuffle(self: Any, upscale_factor: int) -> Any:
-    """``torch.pixel_shuffle``: channels to pixels: ``(*, C r^2, H, W)`` to ``(*, C, H r, W r)``.
-
-    Raises:
-        RuntimeError: if the channels are no multiple of the square of the factor.
-        ValueError: if that square is no number of 64 bits.
+    """``torch.pixel_shuffle``: channels to pixels: ``(*, C r^2, H, W)`` to ``(*, C, H r, W r)``. Raises RuntimeError if
+    the channels are no multiple of the square of the factor, and ValueError if that square is no number of 64 bits.
     """
     r = upscale_factor
     check(r * r < 2**63, lambda: f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}",
@@ -335,10 +328,8 @@ def composite_pixel_shuffle(self: Any, upscale_factor: int) -> Any:
 
 
 def composite_pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
-    """``torch.pixel_unshuffle``: pixels to channels: ``(*, C, H r, W r)`` to ``(*, C r^2, H, W)``.
-
-    Raises:
-        RuntimeError: if height or width are no multiples of the factor.
+    """``torch.pixel_unshuffle``: pixels to channels: ``(*, C, H r, W r)`` to ``(*, C r^2, H, W)``. Raises RuntimeError
+    if height or width are no multiples of the factor.
     """
     r = downscale_factor
     check_images("pixel_unshuffle", self, "downscale_factor", r)

@@ -144,9 +144,7 @@ function:
 
 
 class RoundedDivision(Pointwise):
-    """A division whose quotient is rounded to an integer: in half precision each of its steps is rounded, unless a
-    single number divides.
-    """
+    """A division with an integral quotient; half precision rounds each step unless a number divides."""
 
     def widens(self, args: tuple[Any, ...]) -> bool:
         return args[1].__class__ not in TENSOR_TYPES or not args[1].ndim

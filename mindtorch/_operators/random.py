@@ -35,9 +35,7 @@ Options = Any  # what all factories take, and the memory format of a tensor like
 
 
 def drawn(fill: Callable[..., Any], first: float, second: float) -> dict[str, Callable[..., Any]]:
-    """Return the four forms of a factory that fills new memory by an operator with two parameters: of a size or like a
-    tensor, from the default generator or a given one.
-    """
+    """Return a factory's four forms: of a size or like a tensor, from the default or a given generator."""
 
     def by(make: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return (lambda like, *options: fresh(fill(make(like, *options), first, second)),

@@ -37,9 +37,7 @@ def reduced_shape(shape: Ints, dims: Ints, keepdim: bool) -> Ints:
 
 
 def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
-    """Return the meta kernel of ``op(self, dim, keepdim, dtype)``; ``no_identity`` names an operator without a result
-    for empty inputs.
-    """
+    """Return the meta kernel of ``op(self, dim, keepdim, dtype)``; ``no_identity`` operators refuse no elements."""
 
     def meta(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
         if no_identity:  # PyTorch then looks at the dimensions before it looks at the dtype
@@ -52,11 +50,8 @@ def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
 
 
 def check_elements(name: str, self: Any, dim: Any, error: type[Exception] = RuntimeError) -> None:
-    """Refuse to reduce over nothing (ATen's ``zero_numel_check_dims``).
-
-    Raises:
-        error: if all of no elements are to be reduced.
-        IndexError: if one of the dimensions has size 0.
+    """Refuse to reduce over nothing (ATen's ``zero_numel_check_dims``). Raises error if all of no elements are to be
+    reduced, and IndexError if one of the dimensions has size 0.
     """
     if dim is None or dim == ():
         check(self.numel(),
@@ -330,9 +325,7 @@ def moments_grad(first: Any, grad: Any, shape: Any, dim: Any, keepdim: bool) -> 
 
 
 def prod_grad(grad: Any, self: Any, dim: int) -> Any:
-    """Return the gradient times the product of all others: of the elements before times the elements behind, which
-    zeros do not disturb.
-    """
+    """Return the gradient times the products of elements before and behind, which zeros do not disturb."""
     if not self.ndim:
         return grad.clone()
     size = self.shape[dim]
@@ -386,9 +379,7 @@ function, method, out, exact dtype:
 
 
 def in_range_first(meta: Callable[..., Spec]) -> Callable[..., Spec]:
-    """Return the meta kernel of ``reduction`` that checks the range of all dimensions before it looks for repeated
-    ones, as PyTorch's does.
-    """
+    """Return ``reduction``'s meta kernel, checking the range of all dims before repetition, as PyTorch."""
 
     def checked(self: Any, dim: Any = None, keepdim: bool = False) -> Spec:
         for d in (dim,) if isinstance(dim, int) else dim or ():

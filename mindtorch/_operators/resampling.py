@@ -86,9 +86,7 @@ def by_factors(name: str) -> Callable[..., Any]:
 
 
 def of_input(name: str) -> Any:
-    """Return the formula for the input. Formulas are called by the names of what they need, and ATen's scales have
-    other names in each number of dimensions.
-    """
+    """Return the input's formula, named by its parameters: ATen's scales have other names in each rank."""
     back = registry[f"{name}_backward"]
     names = ",".join(parameter.name for parameter in registry[name].schema.parameters[2:])
     return {
@@ -171,9 +169,7 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 
 
 class Tap(NamedTuple):
-    """One of the elements along a dimension that samples are made of, for each sample: which, its weight, and how fast
-    that grows with the coordinate of the grid (None: not at all). Outside of the input both are zero.
-    """
+    """One source element a sample: index, weight, and the weight's slope (None: constant); 0 outside the input."""
 
     index: Any
     weight: Any
@@ -202,9 +198,7 @@ def inside(x: Any, slope: Any, size: int, padding_mode: int, corners: bool) -> t
 
 
 def cubic_weights(t: Any) -> list[tuple[Any, Any]]:
-    """Return the weights of the four elements around places that lie ``t`` behind the second, and their slopes: Keys'
-    cubic convolution.
-    """
+    """Return the weights of four elements around ``t`` behind the second, and slopes (Keys' convolution)."""
     a = -0.75
 
     def near(x: Any) -> tuple[Any, Any]:
@@ -245,9 +239,7 @@ def limited(place: Any, weight: Any, slope: Any, size: int) -> Tap:
 
 
 def each_element(input: Any, grid: Any, mode: int, padding_mode: int, corners: bool) -> Any:
-    """For each of the elements that a sample is made of: where they lie (N, 1, places) in the input as if it had one
-    spatial dimension, and the taps of the dimensions, the outermost first.
-    """
+    """Yield each element of a sample: its flat place (N, 1, places) and the dimensions' taps, outermost first."""
     size, batch = tuple(input.shape[2:]), input.shape[0]
     dims, count = len(size), prod(grid.shape[1:-1])
     along = [taps_of(grid.select(-1, dims - 1 - d).reshape((batch, 1, count)), size[d], mode, padding_mode, corners)
@@ -290,10 +282,8 @@ def check_grid(input: Any, grid: Any, interpolation_mode: int) -> None:
 
 
 def grid_sample(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    """``grid_sampler_2d`` and ``grid_sampler_3d``.
-
-    Raises:
-        RuntimeError: if the shapes, dtypes or devices do not fit together, or a volume is to be sampled cubically.
+    """``grid_sampler_2d`` and ``grid_sampler_3d``. Raises RuntimeError if the shapes, dtypes or devices do not fit
+    together, or a volume is to be sampled cubically.
     """
     check_grid(input, grid, interpolation_mode)
     flat, total = input.flatten(2), None
@@ -357,9 +347,7 @@ function:
 
 
 def base_grid(theta: Any, size: Ints, align_corners: bool) -> Any:
-    """Return the coordinates of the elements of an image or a volume, with a one at the end: (elements, dimensions +
-    1).
-    """
+    """Return the coordinates of an image's or volume's elements and a one: (elements, dimensions + 1)."""
     spatial = size[2:]
     columns = []
     for d in reversed(range(len(spatial))):
@@ -371,11 +359,7 @@ def base_grid(theta: Any, size: Ints, align_corners: bool) -> Any:
 
 
 def composite_affine_grid_generator(theta: Any, size: Ints, align_corners: bool) -> Any:
-    """``nn.functional.affine_grid``.
-
-    Raises:
-        RuntimeError: for a size that is neither one of images nor of volumes.
-    """
+    """``nn.functional.affine_grid``; RuntimeError for a size that is neither one of images nor of volumes."""
     check(len(size) in (4, 5), "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
     base = base_grid(theta, size, align_corners)
     grid = base.unsqueeze(0).expand((size[0], *base.shape)).bmm(theta.transpose(1, 2))

@@ -61,9 +61,7 @@ def exclusive_cumprod(x: Any, dim: int) -> Any:
 
 
 def cumprod_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    """Element k is a factor of result k and all behind it: their sum over element k, or if there are zeros,
-    without dividing, from the last to the first.
-    """
+    """Return the sum of results from element k on over element k; with zeros, without dividing."""
     if not self.ndim or not self.numel():
         return grad
     dim = wrap_dim(dim, self.ndim)
@@ -238,9 +236,7 @@ function:
 
 
 def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
-    """``torch.gradient``: the derivative along each dimension from central differences, and one-sided ones at
-    the edges. ``spacing`` is a distance for all dimensions, or for each a distance or the coordinates.
-    """
+    """``torch.gradient``: central differences, one-sided at the edges; ``spacing`` of all, each, or coordinates."""
     if dim is not None and not all(type(d) is int for d in (dim if isinstance(dim, list | tuple) else (dim,))):
         raise TypeError(f"gradient(): argument 'dim' must be int or tuple of ints, not {dim!r}")
     check(self._dtype is not uint8, "torch.gradient does not support uint8 input.")

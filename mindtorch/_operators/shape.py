@@ -46,10 +46,7 @@ Layout = tuple[Ints, Ints]
 
 def joined(layouts: list[Layout], dim: int, dtype: DType) -> Spec:
     """Return the specification of ``cat`` for tensors of these shapes and strides; an empty vector joins with any
-    shape.
-
-    Raises:
-        RuntimeError: if one has no dimensions, or the shapes differ in more than ``dim``.
+    shape. Raises RuntimeError if one has no dimensions, or the shapes differ in more than ``dim``.
     """
     for i, (shape, _) in enumerate(layouts):
         if not shape:
@@ -241,10 +238,8 @@ function:
 
 
 def meshgrid(tensors: list[Any], indexing: str = "ij") -> tuple[Any, ...]:
-    """``torch.meshgrid``: each vector expanded over the grid of all.
-
-    Raises:
-        RuntimeError: if one has more than one dimension, dtypes or devices differ, or for another indexing.
+    """``torch.meshgrid``: each vector expanded over the grid of all. Raises RuntimeError if one has more than one
+    dimension, dtypes or devices differ, or for another indexing.
     """
     check(tensors, "meshgrid expects a non-empty TensorList")
     for t in tensors:
@@ -515,11 +510,8 @@ method:
 
 
 def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
-    """``Tensor.resize_``: another shape, contiguous, in the same storage, which grows if it has to.
-
-    Raises:
-        RuntimeError: for a tensor that requires grad, a storage whose memory belongs to another library, or a shape
-            that cannot be.
+    """``Tensor.resize_``: another shape, contiguous, in the same storage, which grows if it has to. Raises RuntimeError
+    for a tensor that requires grad, a storage whose memory belongs to another library, or a shape that cannot be.
     """
     check(local.inference or not self._keys & AUTOGRAD, "cannot resize variables that require grad")
     size = tuple(size)
@@ -581,9 +573,7 @@ def repeat(self: Any, repeats: Ints) -> Any:
 
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     """``Tensor.fill_diagonal_``: a number on the main diagonal; with ``wrap`` that of a high matrix begins again.
-
-    Raises:
-        RuntimeError: for less than two dimensions, or more of different sizes.
+    Raises RuntimeError for less than two dimensions, or more of different sizes.
     """
     check(self.dim() >= 2, "dimensions must larger than 1")
     height, width = self.shape[:2]

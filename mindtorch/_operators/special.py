@@ -111,9 +111,7 @@ def polygamma_(self: Any, n: int) -> Any:
 
 
 def log_times(function: Any, zero: Any) -> Any:
-    """Return the derivative of ``x * log(y)`` with respect to x: 0 where x is 0 and y has no logarithm, infinite at y =
-    ``zero``.
-    """
+    """Return d(x log y)/dx: 0 where x is 0 and y has no logarithm, infinite at y = ``zero``."""
 
     def formula(grad: Any, self: Any, other: Any) -> Any:
         if other.__class__ not in TENSOR_TYPES:

@@ -93,9 +93,7 @@ def stft(self: Any, n_fft: int, hop_length: int | None = None, win_length: int |
 def istft(self: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,
           center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
           return_complex: bool = False) -> Any:
-    """``torch.istft``: from (batch?, frequency, frame) to (batch?, time). Frames are added where they overlap, and
-    divided by the sum of the squared windows there.
-    """
+    """``torch.istft``: (batch?, frequency, frame) to (batch?, time), overlap-add over the squared windows' sum."""
     hop, size = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     check(self.is_complex(), "istft requires a complex-valued input tensor matching the output from stft with "
           "return_complex=True.")

@@ -48,9 +48,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _Installed:
-    """The first object sent to a new process: unpickling it installs mindtorch there, too, before the main module is
-    imported.
-    """
+    """The first object sent to a new process: unpickling it installs mindtorch before the main module."""
 
     def __reduce__(self) -> Any:
         return install_as_torch, ()
@@ -67,10 +65,7 @@ _plain_preparation_data = spawn.get_preparation_data
 
 def install_as_torch() -> None:
     """Make ``import torch``, and the names below it, mean mindtorch from now on, in this process and in those that it
-    starts by ``multiprocessing``.
-
-    Raises:
-        RuntimeError: if PyTorch itself has been imported already.
+    starts by ``multiprocessing``. Raises RuntimeError if PyTorch itself has been imported already.
     """
     loaded = sys.modules.get("torch")
     if loaded is not None and loaded.__name__ != "mindtorch":

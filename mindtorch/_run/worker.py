@@ -44,9 +44,7 @@ def leave(status: int) -> None:
 
 
 def stand_before_mpiexec(rank: int) -> None:
-    """Continue in a child with a session of its own, while this process waits for it. ``mpiexec`` kills its ranks at
-    once when one has failed, before they could report; here the launcher ends them.
-    """
+    """Continue in a child's own session, since ``mpiexec`` kills ranks before they can report a failure."""
     if child := os.fork():
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # by which mpiexec tells MPI of a process that has gone
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -36,9 +36,7 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def out_of_host_memory(shape: tuple[int, ...], dtype: np.dtype) -> RuntimeError:
-    """Return PyTorch's error of an array that the host has no memory for, or whose bytes cannot be counted; or NumPy's
-    limit for too many dimensions.
-    """
+    """Return PyTorch's error for an array beyond the host's memory, or NumPy's limit of dimensions."""
     if len(shape) > MAX_DIMS:
         return RuntimeError(f"a tensor of {len(shape)} dimensions: NumPy has at most {MAX_DIMS}")
     size = prod(shape) * dtype.itemsize

@@ -92,9 +92,7 @@ class TypedStorage(StorageBase):
         return "torch.storage.TypedStorage"
 
     def pickle_storage_type(self) -> str:
-        """Return the name under which PyTorch's files know storages of this dtype
-        (``torch.TypedStorage.pickle_storage_type``).
-        """
+        """Return this dtype's storage name in files (``torch.TypedStorage.pickle_storage_type``)."""
         return NAMES[self.dtype]
 
     def resize_(self, size: int) -> TypedStorage:
@@ -119,10 +117,8 @@ class TypedStorage(StorageBase):
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> TypedStorage:
-        """Return a storage over the first ``size`` elements of a file, as ``torch.FloatStorage.from_file``.
-
-        Raises:
-            RuntimeError: for ``TypedStorage`` itself, which has no dtype.
+        """Return a storage over the first ``size`` elements of a file, as ``torch.FloatStorage.from_file``. Raises
+        RuntimeError for ``TypedStorage`` itself, which has no dtype.
         """
         if not hasattr(cls, "dtype"):
             raise RuntimeError("from_file can only be called on derived classes")
@@ -132,10 +128,8 @@ class TypedStorage(StorageBase):
     def from_buffer(cls, buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0, *,
                     dtype: DType | None = None) -> TypedStorage:
         """Return a storage with a copy of the elements in a buffer from byte ``offset`` on, whose bytes are in
-        ``byte_order`` 'little', 'big' or 'native' (``torch.FloatStorage.from_buffer``).
-
-        Raises:
-            ValueError: for another byte order, and for a buffer that is too short.
+        ``byte_order`` 'little', 'big' or 'native' (``torch.FloatStorage.from_buffer``). Raises ValueError for another
+        byte order, and for a buffer that is too short.
         """
         if byte_order not in ("native", "little", "big"):
             raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
@@ -180,11 +174,7 @@ def _warn_of_removal() -> None:
 
 
 def _made(data: Any, dtype: DType, device: Any) -> UntypedStorage:
-    """Make an untyped storage of a number of elements, or with these elements.
-
-    Raises:
-        TypeError: if ``data`` is neither.
-    """
+    """Make an untyped storage of a number of elements, or with these elements; TypeError if ``data`` is neither."""
     if isinstance(data, (int, np.integer)):
         return UntypedStorage(int(data) * dtype.itemsize, device="cpu" if device is None else device)
     if not isinstance(data, Sequence):

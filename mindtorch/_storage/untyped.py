@@ -39,10 +39,8 @@ class StorageBase:
         raise NotImplementedError
 
     def _elements(self) -> np.ndarray:
-        """Return the elements of a CPU storage as a flat array over the same memory.
-
-        Raises:
-            NotImplementedError: for a storage on another device.
+        """Return the elements of a CPU storage as a flat array over the same memory. Raises NotImplementedError for a
+        storage on another device.
         """
         raise NotImplementedError
 
@@ -202,10 +200,8 @@ class UntypedStorage(StorageBase):
     __len__ = nbytes
 
     def data_ptr(self) -> int:
-        """Return the address of the first byte, 0 if there is no memory (``torch.UntypedStorage.data_ptr``).
-
-        Raises:
-            RuntimeError: for the storage of a wrapper subclass.
+        """Return the address of the first byte, 0 if there is no memory (``torch.UntypedStorage.data_ptr``). Raises
+        RuntimeError for the storage of a wrapper subclass.
         """
         if self._memory is not None:
             return self._memory.address
@@ -233,11 +229,9 @@ class UntypedStorage(StorageBase):
             self._rebind(other._host_bytes())
 
     def resize_(self, size: int) -> UntypedStorage:
-        """Change the size in bytes, and keep the bytes that fit (``torch.UntypedStorage.resize_``).
-
-        Raises:
-            RuntimeError: if the memory belongs to another library (a NumPy array), or a tensor sees bytes that would go
-                (PyTorch lets it read whatever comes to lie there).
+        """Change the size in bytes, and keep the bytes that fit (``torch.UntypedStorage.resize_``). Raises RuntimeError
+        if the memory belongs to another library (a NumPy array), or a tensor sees bytes that would go (PyTorch lets it
+        read whatever comes to lie there).
         """
         if not self._resizable:
             raise RuntimeError("Trying to resize storage that is not resizable")
@@ -262,11 +256,8 @@ class UntypedStorage(StorageBase):
         return self
 
     def copy_(self, source: StorageBase, non_blocking: bool | None = None) -> UntypedStorage:
-        """Copy another storage's bytes into this one, which has the same size (``torch.UntypedStorage.copy_``).
-
-        Raises:
-            RuntimeError: if the sizes differ.
-            NotImplementedError: if one of the two is on the meta device.
+        """Copy another storage's bytes into this one, which has the same size (``torch.UntypedStorage.copy_``). Raises
+        RuntimeError if the sizes differ, and NotImplementedError if one of the two is on the meta device.
         """
         source = source.untyped()
         if "meta" in (self.device.type, source.device.type):
@@ -293,9 +284,7 @@ class UntypedStorage(StorageBase):
         return "torch.storage.UntypedStorage"
 
     def byteswap(self, dtype: DType) -> None:
-        """Reverse the order of the bytes in each element of a dtype, in the real and imaginary part of a complex one
-        (``torch.UntypedStorage.byteswap``).
-        """
+        """Reverse each element's bytes, by real and imaginary part (``torch.UntypedStorage.byteswap``)."""
         size = dtype.to_real().itemsize
         bytes_ = self._host_bytes()
         bytes_[:] = bytes_.reshape(-1, size)[:, ::-1].reshape(-1)
@@ -309,9 +298,7 @@ class UntypedStorage(StorageBase):
         return self._bytes
 
     def share_memory_(self) -> UntypedStorage:
-        """Move the bytes to shared memory, which forked processes see, and others by its descriptor
-        (``torch.UntypedStorage.share_memory_``).
-        """
+        """Move the bytes to shared memory, open to forks (``torch.UntypedStorage.share_memory_``)."""
         if self._shared_file is None and self._nbytes:
             file = _nameless_file()
             file.truncate(self._nbytes)
@@ -339,10 +326,8 @@ class UntypedStorage(StorageBase):
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """Map the first bytes of a file as a storage, read on first access (``torch.UntypedStorage.from_file``). With
-        ``shared``, writes go to the file, which is made or grown as needed.
-
-        Raises:
-            RuntimeError: if the file is shorter than ``nbytes`` and not ``shared``.
+        ``shared``, writes go to the file, which is made or grown as needed. Raises RuntimeError if the file is shorter
+        than ``nbytes`` and not ``shared``.
         """
         with open(filename, "a+b" if shared else "rb") as file:
             size = file.seek(0, 2)

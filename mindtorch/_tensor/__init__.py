@@ -57,9 +57,7 @@ else:
 
 
 class _TensorType(type):
-    """The type of tensor classes. Instances are made by the legacy constructor, ``Tensor.__new__``, only if users call
-    the class.
-    """
+    """The type of tensor classes; ``Tensor.__new__``, the legacy constructor, is only for users' calls."""
 
     def mro(cls) -> list[type]:
         """Return the order of the bases: a subclass with a ``__torch_function__`` has ``Overridable`` in it."""
@@ -136,9 +134,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     @classmethod
     def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call a function with an argument of a subclass, and convert its results to that class
-        (``torch.Tensor.__torch_function__``).
-        """
+        """Call a function for a subclass and convert its results (``torch.Tensor.__torch_function__``)."""
         if not all(issubclass(cls, kind) for kind in types):
             return NotImplemented
         with DisableTorchFunctionSubclass():
@@ -193,10 +189,8 @@ class Tensor(Methods, metaclass=_TensorType):
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        """Return the shape, or the size of one dimension (``torch.Tensor.size``).
-
-        Raises:
-            IndexError: if ``dim`` is out of range.
+        """Return the shape, or the size of one dimension (``torch.Tensor.size``). Raises IndexError if ``dim`` is out
+        of range.
         """
         shape = self.shape
         if dim is None:
@@ -234,9 +228,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return self.numel() * self._dtype.itemsize
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Return True if the elements lie without gaps in row-major order, or a format's
-        (``torch.Tensor.is_contiguous``).
-        """
+        """Return True if dense in row-major order, or a format's (``torch.Tensor.is_contiguous``)."""
         if memory_format is not None and memory_format.name in ("channels_last", "channels_last_3d"):
             ndim = 4 if memory_format.name == "channels_last" else 5
             return self.dim() == ndim and is_channels_last(self.shape, self._strides())
@@ -258,8 +250,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return self._dtype.is_signed
 
     def is_conj(self) -> bool:
-        """Return True if the elements are the conjugates of the memory's, as after ``conj`` (``torch.Tensor.is_conj``).
-        """
+        """Return True if elements are the memory's conjugates, as after ``conj`` (``torch.Tensor.is_conj``)."""
         return bool(self._keys & CONJUGATE)
 
     def is_neg(self) -> bool:
@@ -335,8 +326,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return pointer + self._offset * self._dtype.itemsize if pointer and self.numel() else 0
 
     def is_set_to(self, tensor: Tensor) -> bool:
-        """Return True if another tensor has the same storage, shape, strides and offset (``torch.Tensor.is_set_to``).
-        """
+        """Return True if another tensor has the same storage, layout and offset (``torch.Tensor.is_set_to``)."""
         return (self.untyped_storage() is tensor.untyped_storage() and self._offset == tensor._offset
                 and self.shape == tensor.shape and self._strides() == tensor._strides()
                 and not (self._keys ^ tensor._keys) & MATH_BITS)
@@ -362,10 +352,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def record_stream(self, stream: Any) -> None:
         """Keep this tensor's memory, once freed, from reuse until the present work of ``stream`` is done
-        (``torch.Tensor.record_stream``).
-
-        Raises:
-            RuntimeError: if the tensor is not on an NPU.
+        (``torch.Tensor.record_stream``). Raises RuntimeError if the tensor is not on an NPU.
         """
         memory: Any = self.untyped_storage()._memory
         if memory is None:
@@ -448,9 +435,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _view_by(self, shape: Ints, dtype: np.dtype, further: int, strides: Ints, stride: Ints | None,
                  layout: Layout | None = None) -> Tensor:
-        """Return a view of this CPU tensor that begins ``further`` elements behind it, with ``strides`` in bytes, which
-        are ``stride`` in elements, or None where the view is contiguous.
-        """
+        """Return a CPU view ``further`` elements on, with ``strides`` in bytes; ``stride`` None is contiguous."""
         storage, cell, base = self._storage, self._version_counter, self._base
         if storage is None:
             storage = self.untyped_storage()
@@ -508,9 +493,7 @@ class Tensor(Methods, metaclass=_TensorType):
         return out
 
     def _product(self, other: Tensor, turned: bool, other_turned: bool, result_turned: bool) -> Tensor:
-        """Return the product of two CPU matrices of one dtype, for formulas. Each of the operands, and so the result,
-        is transposed if it is ``turned``.
-        """
+        """Return the product of two CPU matrices of one dtype, each transposed, with the result, if ``turned``."""
         left: Any = self._array
         right: Any = other._array
         out = new(Tensor)
@@ -606,10 +589,8 @@ class Tensor(Methods, metaclass=_TensorType):
         raise RuntimeError("requires_grad of a tensor cannot be deleted")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set whether autograd records operators on this leaf (``torch.Tensor.requires_grad_``).
-
-        Raises:
-            RuntimeError: for integers and bools, and for switching it off on a non-leaf.
+        """Set whether autograd records operators on this leaf (``torch.Tensor.requires_grad_``). Raises RuntimeError
+        for integers and bools, and for switching it off on a non-leaf.
         """
         if requires_grad and self._dtype.category < FLOATING:
             raise about(RuntimeError("only Tensors of floating point and complex dtype can require gradients"),
@@ -674,10 +655,8 @@ class Tensor(Methods, metaclass=_TensorType):
         return self._retains_grad
 
     def retain_grad(self) -> None:
-        """Have backward keep this non-leaf's gradient in ``grad`` (``torch.Tensor.retain_grad``).
-
-        Raises:
-            RuntimeError: if the tensor does not require grad.
+        """Have backward keep this non-leaf's gradient in ``grad`` (``torch.Tensor.retain_grad``). Raises RuntimeError
+        if the tensor does not require grad.
         """
         if not self.requires_grad:
             raise about(RuntimeError("can't retain_grad on Tensor that has requires_grad=False"),
@@ -688,19 +667,14 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
                  inputs: Any = None) -> None:
-        """Accumulate the gradients of this tensor into the leaves below it (``torch.Tensor.backward``).
-
-        Raises:
-            RuntimeError: if no graph leads here, the graph was freed, or a gradient is needed and not given.
+        """Accumulate the gradients of this tensor into the leaves below it (``torch.Tensor.backward``). Raises
+        RuntimeError if no graph leads here, the graph was freed, or a gradient is needed and not given.
         """
         engine.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` with this tensor's gradient in backward; its result, if any, replaces the gradient
-        (``torch.Tensor.register_hook``).
-
-        Raises:
-            RuntimeError: if the tensor does not require grad.
+        (``torch.Tensor.register_hook``). Raises RuntimeError if the tensor does not require grad.
         """
         if not self.requires_grad:
             raise about(RuntimeError("cannot register a hook on a tensor that doesn't require gradient"),
@@ -713,10 +687,8 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(tensor)`` after backward has accumulated into ``grad`` of this leaf
-        (``torch.Tensor.register_post_accumulate_grad_hook``).
-
-        Raises:
-            RuntimeError: if the tensor does not require grad, or is not a leaf.
+        (``torch.Tensor.register_post_accumulate_grad_hook``). Raises RuntimeError if the tensor does not require grad,
+        or is not a leaf.
         """
         if not self.requires_grad:
             raise about(RuntimeError("cannot register a hook on a tensor that doesn't require gradient"),

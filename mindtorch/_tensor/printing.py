@@ -141,10 +141,7 @@ def _cells(values: np.ndarray, dtype: DType) -> tuple[list[str], int]:
 
 
 def _float_cells(values: np.ndarray) -> tuple[list[str], int]:
-    """Return the text of each element in one common format, and the width of the widest.
-
-    Only finite, non-zero elements decide the format and the width, so that a NaN or -0.0 may stand out of its column.
-    """
+    """Return each element's text in one format, set by finite non-zero elements, and the widest's width."""
     with np.errstate(invalid="ignore"):  # uninitialised memory may hold signalling NaNs
         values = values.astype(np.float64)
     decisive = np.isfinite(values) & (values != 0)

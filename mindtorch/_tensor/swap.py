@@ -61,10 +61,8 @@ def _aliases(tensor: Tensor) -> list[tuple[list[weakref.ref[Tensor]], int]]:
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     """Exchange class, values, metadata and attributes of two tensors, which keep their identity
-    (``torch.utils.swap_tensors``). A graph that would accumulate into one of them cannot run backward any more.
-
-    Raises:
-        RuntimeError: if there is a weak reference to one of them, or if their classes have different slots.
+    (``torch.utils.swap_tensors``). A graph that would accumulate into one of them cannot run backward any more. Raises
+    RuntimeError if there is a weak reference to one of them, or if their classes have different slots.
     """
     for name, given in (("t1", t1), ("t2", t2)):
         if weakref.getweakrefcount(given) > len(_aliases(given)):

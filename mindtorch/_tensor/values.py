@@ -20,10 +20,8 @@ ON_CPU = CPU | AUTOGRAD | NONCONTIGUOUS  #: the keys of a tensor whose values ar
 
 @tensor_method("item")
 def item(self: Tensor) -> Any:
-    """Return the only element as a Python number (``torch.Tensor.item``).
-
-    Raises:
-        RuntimeError: if the number of elements is not 1.
+    """Return the only element as a Python number (``torch.Tensor.item``). Raises RuntimeError if the number of elements
+    is not 1.
     """
     array = self._array
     if self._keys | AUTOGRAD | NONCONTIGUOUS == ON_CPU and not dispatcher.mode & REDIRECTING and array.size == 1:  # type: ignore[union-attr]
@@ -42,11 +40,9 @@ def tolist(self: Tensor) -> Any:
 
 @tensor_method("numpy")
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """Return the elements as an array over the same memory, or by ``force`` as a copy (``torch.Tensor.numpy``).
-
-    Raises:
-        RuntimeError: if the tensor requires grad, derivatives are recorded and ``force`` is not set.
-        TypeError: if the tensor is not on the CPU and ``force`` is not set.
+    """Return the elements as an array over the same memory, or by ``force`` as a copy (``torch.Tensor.numpy``). Raises
+    RuntimeError if the tensor requires grad, derivatives are recorded and ``force`` is not set, and TypeError if the
+    tensor is not on the CPU and ``force`` is not set.
     """
     if not force:
         if self._keys & AUTOGRAD and local.grad_enabled:

@@ -15,11 +15,7 @@ Argnums = int | tuple[int, ...]
 
 
 def chosen(args: tuple[Any, ...], argnums: Argnums) -> list[int]:
-    """Return the positions that ``argnums`` means.
-
-    Raises:
-        RuntimeError: in PyTorch's words, for invalid ones.
-    """
+    """Return the positions that ``argnums`` means; RuntimeError in PyTorch's words, for invalid ones."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     numbers = (argnums,) if isinstance(argnums, int) else argnums
@@ -81,11 +77,7 @@ def called(api: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: di
 
 
 def without_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
-    """Split a function's result from its auxiliary output.
-
-    Raises:
-        RuntimeError: if ``has_aux`` and the result is not a pair.
-    """
+    """Split a function's result from its auxiliary output; RuntimeError if ``has_aux`` and the result is not a pair."""
     if not has_aux:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:

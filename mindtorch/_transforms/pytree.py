@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 
 
 class TreeSpec(NamedTuple):
-    """The structure of a nested value: its type, the keys of a dict, and the specs of its items; the type of a leaf is
-    None.
-    """
+    """The structure of a nested value: type, a dict's keys, and items' specs; a leaf's type is None."""
 
     type: Any
     keys: Any
@@ -85,9 +83,7 @@ def tree_map(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def broadcast_to(value: Any, spec: TreeSpec) -> list[Any] | None:
-    """Return the leaves of a value whose tree is a prefix of ``spec``, each repeated for the leaves at its place; None
-    if it is not a prefix.
-    """
+    """Return a prefix tree's leaves, each repeated for ``spec``'s leaves below it; None if not a prefix."""
     found = _items(value)
     if found is None:
         return [value] * spec.num_leaves

@@ -73,9 +73,7 @@ class Recording:
             leaf.is_private = True
 
     def gradients(self, vectors: list[Any] | None, retain_graph: bool, create_graph: bool = True) -> Any:
-        """Return the gradients of the outputs, weighted by ``vectors``, with respect to the inputs; zeros where nothing
-        depends on them.
-        """
+        """Return the gradients of the outputs, weighted by ``vectors``; zeros where independent."""
         given = ([ones_like(y) for y in self.outputs] if vectors is None else
                  [lowered_all(v, self._frames) for v in vectors])
         pairs = [(y, v) for y, v in zip(self.outputs, given, strict=True) if y._keys & AUTOGRAD]

@@ -15,9 +15,7 @@ Case = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a check: the number of cases, and for the first that failed the call, the difference and the
-    mistake.
-    """
+    """The result of a check: the number of cases; the first failing call, the difference and the mistake."""
 
     task: str
     cases: int
@@ -98,9 +96,7 @@ def _is_empty(function: Callable[..., Any]) -> bool:
 
 
 def _mistake(task: str, outcomes: Sequence[Outcome]) -> str:
-    """Return the hint of the mistake whose outcomes agree up to and including the first case that is wrong; of several
-    the one that agrees in most other cases, since a reader may have made two mistakes.
-    """
+    """Return the hint of the mistake with the same outcomes so far, by most agreement: readers may make two."""
     known = recorded(task)
     wrong = next((i for i, (outcome, right) in enumerate(zip(outcomes, known.right, strict=False))
                   if outcome.failure or difference(right, outcome.value) is not None), None)

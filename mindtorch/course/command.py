@@ -39,9 +39,7 @@ def command(options: Any) -> int:
 
 
 def grade_class(masters: Path, submissions: Path, options: Any) -> int:
-    """Grade a class. The grades are in the table as soon as a notebook is graded. A page for each student comes at the
-    end, and a summary of the class beside the table.
-    """
+    """Grade a class: a table that grows by notebook, a page for each student, and a summary at the end."""
     isolated = is_isolated()
     if not isolated:
         print(WARNING, file=sys.stderr)
@@ -60,8 +58,6 @@ def grade_class(masters: Path, submissions: Path, options: Any) -> int:
 
 
 def nbgrader(arguments: list[str]) -> int:
-    """Run nbgrader with this Python's programs on the path, since it calls ``alembic`` by name, even if the environment
-    is not activated.
-    """
+    """Run nbgrader with this Python's programs on the path, since it calls ``alembic`` by name."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     return subprocess.call([sys.executable, "-m", "nbgrader", *arguments], env={**os.environ, "PATH": path})

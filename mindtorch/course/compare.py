@@ -26,9 +26,7 @@ class Difference:
 
 
 def difference(expected: Any, got: Any) -> Difference | None:
-    """Return how ``got`` differs from ``expected``, or None if it does not. Lists equal tuples, and NumPy's numbers
-    Python's; tensors must agree in shape and dtype, and in values up to rounding.
-    """
+    """Return how ``got`` differs or None; lists equal tuples, tensors need shape, dtype and close values."""
     if got is None and expected is not None:
         return Difference(f"it returned nothing, where {shown(expected)} is right")
     if isinstance(got, np.bool_):

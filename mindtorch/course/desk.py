@@ -38,10 +38,8 @@ def _display(html: Markup) -> None:
 
 
 def predict(task: str, answer: Any = ...) -> Page:
-    """Commit the answer to a question. The first answer stays; ``explain`` shows the right one.
-
-    Raises:
-        NotYet: if there is no answer yet, or not of the kind that is asked for.
+    """Commit the answer to a question. The first answer stays; ``explain`` shows the right one. Raises NotYet if there
+    is no answer yet, or not of the kind that is asked for.
     """
     asked = find(task, Prediction)
     record = Record()
@@ -59,11 +57,7 @@ def predict(task: str, answer: Any = ...) -> Page:
 
 
 def explain(task: str) -> Page:
-    """Show the committed answer to a question, the right one, and the reason.
-
-    Raises:
-        NotYet: if no answer is committed.
-    """
+    """Show the committed answer to a question, the right one, and the reason; NotYet if no answer is committed."""
     asked = find(task, Prediction)
     given = Record().predictions.get(task, ...)
     if given is ...:
@@ -92,10 +86,8 @@ def _kind(answer: Any) -> str:
 
 def check(task: str, mine: Any, hidden: bool = False) -> Page:
     """Run a part on the lab's cases, and return one line if it is right. ``hidden`` adds the cases that graders run,
-    which only a teacher's repository has.
-
-    Raises:
-        NotYet: if it is not right; the message names the first difference, and the mistake if it is a usual one.
+    which only a teacher's repository has. Raises NotYet if it is not right; the message names the first difference, and
+    the mistake if it is a usual one.
     """
     lab = find(task, Lab)
     verdict = judge(task, lab, mine, masters.hidden(task) if hidden else ())

@@ -51,9 +51,7 @@ def write_feedback(grades: Sequence[Grade], folder: Path) -> None:
 
 
 def class_page(grades: Sequence[Grade], predicted: dict[str, list[Any]]) -> str:
-    """Return the summary of a class as Markdown: points, for each lab who passed and which mistakes are how frequent,
-    for each question how many were right and the most frequent wrong answers.
-    """
+    """Return a class's summary in Markdown: points, labs passed, frequent mistakes and wrong answers."""
     lines = ["# The class", "", "| student | points |", "|---|---|"]
     lines += [f"| {student} | {points(own)} |" for student, own in by_student(grades).items()]
     for lesson in all_lessons():
@@ -85,9 +83,7 @@ def _questions(asked: Iterable[tuple[Prediction, list[Any]]]) -> list[str]:
 
 
 def predictions(submissions: Path) -> dict[str, list[Any]]:
-    """Return the answers that students have written, by question. They are read, not run: an answer that is not a
-    literal is left out.
-    """
+    """Return students' literal answers by question; they are parsed, not run."""
     found: dict[str, list[Any]] = {}
     for folder in students(submissions):
         for lesson in all_lessons():

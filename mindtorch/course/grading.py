@@ -28,9 +28,7 @@ CHECK = re.compile(r'^course\.check\("([\w.]+)", \w+\)', re.MULTILINE)
 
 @dataclass(frozen=True)
 class Grade:
-    """The points of a student for one test of a lesson, out of ``of``; what the check said, and the hint that names the
-    mistake, where there are none.
-    """
+    """A student's points for a test, out of ``of``; the check's result, and the hint if there are none."""
 
     student: str
     notebook: str
@@ -51,10 +49,8 @@ class Test:
 
 
 def tests_of(master: Path) -> list[Test]:
-    """Return the tests of a master, in order.
-
-    Raises:
-        ValueError: if one is anything but the check of a lab, which alone can be graded from outside the submission.
+    """Return the tests of a master, in order. Raises ValueError if one is anything but the check of a lab, which alone
+    can be graded from outside the submission.
     """
     found = []
     for name, cell in graded_cells(json.loads(master.read_text("utf-8"))).items():
@@ -107,11 +103,8 @@ def _means(lesson: str, master: Path) -> bool:
 
 
 def read(submission: Path) -> dict[str, Any]:
-    """Return a submitted notebook as JSON.
-
-    Raises:
-        FileNotFoundError: if it is missing.
-        ValueError: if it is not a notebook, is too large, or is a link, which may lead to another student's.
+    """Return a submitted notebook as JSON. Raises FileNotFoundError if it is missing, and ValueError if it is not a
+    notebook, is too large, or is a link, which may lead to another student's.
     """
     try:
         if submission.is_symlink() or submission.stat().st_size > SIZE:
@@ -127,9 +120,7 @@ def read(submission: Path) -> dict[str, Any]:
 
 
 def steps(tests: Sequence[Test], submission: dict[str, Any]) -> Iterator[str | Test]:
-    """Yield a submission's cells, with the master's tests in place of its own: each once, and missing ones at the end.
-    Nothing follows the last test.
-    """
+    """Yield a submission's cells with the master's tests in place, each once, up to the last test."""
     left = {test.name: test for test in tests}
     for cell in submission["cells"]:
         if not left:

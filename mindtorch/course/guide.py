@@ -55,10 +55,7 @@ negative or repeated values: the check shows the call that fails.
 
 def guide(masters: Path) -> str:
     """Return the guide as Markdown: how to hold a session, and for each lesson its parts with minutes, predictions,
-    labs, usual mistakes, and the answer.
-
-    Raises:
-        FileNotFoundError: if a lesson's notebook is not in the folder.
+    labs, usual mistakes, and the answer. Raises FileNotFoundError if a lesson's notebook is not in the folder.
     """
     lessons = all_lessons()
     minutes = [lesson.minutes for lesson in lessons]

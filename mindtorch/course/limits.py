@@ -24,10 +24,7 @@ class TimeIsUp(BaseException):
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Interrupt a block after so many seconds, between two instructions of Python, and again if it catches the
-    interruption. A function in C is not interrupted.
-
-    Raises:
-        TimeIsUp: in the block, when its time is up.
+    interruption. A function in C is not interrupted. Raises TimeIsUp in the block, when its time is up.
     """
     thread, ended, lock = ctypes.c_ulong(threading.get_ident()), threading.Event(), threading.Lock()
     was_interrupted = False

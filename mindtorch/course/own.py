@@ -13,10 +13,7 @@ from .tasks import Lab, all_lessons, find
 
 def part(task: str) -> Callable[..., Any] | None:
     """Return the part that the reader has written for a lab, from the lesson's notebook in this folder; None if there
-    is none that passes. It prints which.
-
-    Raises:
-        NotYet: if there is no such lab.
+    is none that passes. It prints which. Raises NotYet if there is no such lab.
     """
     lab = find(task, Lab)
     lesson = next(lesson for lesson in all_lessons() if lab in lesson.labs)

@@ -76,9 +76,7 @@ _seams: dict[Any, Seam] = {}
 @contextmanager
 def _layered(place: Any, own: Callable[[], Callable[..., Any]], put: Callable[[Seam], Callable[[], None]],
              run: Callable[..., Any], function: Callable[..., Any]) -> Iterator[None]:
-    """Add a function at a place, for a block. The first one has the seam ``put`` into the library; the last one calls
-    the function that ``put`` returned, which takes it out.
-    """
+    """Add a function at a place for a block; the first installs the seam ``put``, the last removes it."""
     layer = Layer(run, function)
     with _lock:
         seam = _seams.get(place)
@@ -182,9 +180,7 @@ def _replaceable(op: Operator, key: int, what: str) -> Kernel:
 
 
 def _expected(op: Operator, key: int, own: Kernel, args: tuple[Any, ...]) -> list[Any]:
-    """Return the outputs that the meta kernel describes: for a kernel, the one in force; for a meta kernel, the one
-    below. The library's own is called without the dispatcher, so that observers do not see it.
-    """
+    """Return the outputs that the meta kernel in force describes (the one below for a meta kernel)."""
     meta = own if key == META else op.kernel(META)
     if meta is None:
         raise Refused(f"{op.name} has no meta kernel to describe its outputs: replace that first")
@@ -423,10 +419,8 @@ def _hold(step: int) -> None:
 
 @contextmanager
 def excluded(name: str) -> Iterator[None]:
-    """Skip a key in calls of this thread, for a block (PyTorch's ``ExcludeDispatchKeyGuard``).
-
-    Raises:
-        Refused: if no key of that name was added.
+    """Skip a key in calls of this thread, for a block (PyTorch's ``ExcludeDispatchKeyGuard``). Raises Refused if no key
+    of that name was added.
     """
     before = local.added
     if not any(key.name == name for key in before):

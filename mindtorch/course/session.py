@@ -81,8 +81,7 @@ class Session:
                 "error": str(answer.get("error", ""))}
 
     def observe(self, task: str, case: Case) -> Outcome:
-        """Run the submission's part for a lab on a case, and return the outcome as the process claims it. Raise Ended.
-        """
+        """Run the submission's part on a case and return the outcome that the process claims, or raise Ended."""
         answer = self._ask({"task": task, "case": encode(case)})
         if "unwritten" in answer:
             return Outcome(failure=str(answer["unwritten"])[:200])

@@ -95,9 +95,7 @@ def all_lessons() -> tuple[Lesson, ...]:
 
 
 def find(task: str, kind: type) -> Any:
-    """Return the prediction or the lab of a name such as 'strides.position'. Raise NotYet, with a suggestion, if there
-    is none.
-    """
+    """Return a prediction or lab by a name such as 'strides.position'; NotYet, with a suggestion, if unknown."""
     found = {f"{lesson.name}.{row.name}": row for lesson in all_lessons()
              for row in (lesson.predictions if kind is Prediction else lesson.labs)}
     if not isinstance(task, str):

@@ -23,12 +23,10 @@ ANSWER = "answer = ..."
 
 
 def release(masters: Path, target: Path, key: str = "") -> list[Path]:
-    """Write the students' notebooks, without solutions, hidden tests and outputs, and the pages that they link to.
-    With a teacher's ``key`` the record beside them has the solutions, sealed: ``course.solution(task, key)`` opens one.
-
-    Raises:
-        ImportError: if nbgrader is not installed (``pip install nbgrader``).
-        ValueError: if the target is the masters' folder, or there is no master.
+    """Write the students' notebooks, without solutions, hidden tests and outputs, and the pages that they link to. With
+    a teacher's ``key`` the record beside them has the solutions, sealed: ``course.solution(task, key)`` opens one.
+    Raises ImportError if nbgrader is not installed (``pip install nbgrader``), and ValueError if the target is the
+    masters' folder, or there is no master.
     """
     import nbformat
     from nbgrader.preprocessors import CheckCellMetadata, ClearHiddenTests, ClearOutput, ClearSolutions, LockCells

@@ -60,11 +60,7 @@ def _encode_tensor(tensor: Any) -> dict[str, Any]:
 
 
 def decode(value: Any, depth: int = DEPTH) -> Any:
-    """Return the value that was encoded.
-
-    Raises:
-        ValueError: if it is not what ``encode`` writes.
-    """
+    """Return the value that was encoded; ValueError if it is not what ``encode`` writes."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if not depth:

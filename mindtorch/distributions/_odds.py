@@ -8,11 +8,7 @@ from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logit
 
 
 def one_of(probs: Any, logits: Any) -> str:
-    """Return the name of the parameter that is given.
-
-    Raises:
-        ValueError: if neither or both are given.
-    """
+    """Return the name of the parameter that is given; ValueError if neither or both are given."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return "logits" if probs is None else "probs"

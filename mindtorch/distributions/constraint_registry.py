@@ -38,11 +38,7 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: Any) -> Any:
-        """Return a transform for a constraint.
-
-        Raises:
-            NotImplementedError: if there is none for its class.
-        """
+        """Return a transform for a constraint; NotImplementedError if there is none for its class."""
         factory = self._registry.get(type(constraint))
         if factory is None:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")

@@ -10,10 +10,7 @@ from ..functional import broadcast_tensors
 
 @dataclass(frozen=True)
 class Dimension:
-    """One dimension, counted from the right (-1 is the last): its size in each shape, None where a shape has none.
-
-    ``result`` is the common size, None if there is none; ``stretched`` says which shapes are repeated along it.
-    """
+    """A dimension from the right: each shape's size or None, the common size, and which are ``stretched``."""
 
     number: int
     sizes: tuple[int | None, ...]
@@ -32,11 +29,7 @@ class BroadcastFacts:
 
 
 def broadcast_facts(*shapes: Sequence[int]) -> BroadcastFacts:
-    """Describe how these shapes broadcast.
-
-    Raises:
-        ValueError: if there is no shape, or a size is negative.
-    """
+    """Describe how these shapes broadcast; ValueError if there is no shape, or a size is negative."""
     given = tuple(tuple(shape) for shape in shapes)
     if not given:
         raise ValueError("broadcasting needs at least one shape")
@@ -62,10 +55,8 @@ def _dimension(number: int, shapes: Sequence[tuple[int, ...]]) -> Dimension:
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
-    """Read a shape as a user types it, such as ``2, 3``, ``(2, 3)``, ``[4]`` or ``()``.
-
-    Raises:
-        ValueError: if the text is no shape.
+    """Read a shape as a user types it, such as ``2, 3``, ``(2, 3)``, ``[4]`` or ``()``. Raises ValueError if the text
+    is no shape.
     """
     inner = text.strip().removeprefix("torch.Size").strip().strip("()[]").strip()
     sizes = []

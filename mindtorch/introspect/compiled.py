@@ -59,9 +59,7 @@ def watch_compile() -> Iterator[CompileFacts]:
 
 
 def compile_facts(function: Callable[[], Any], timed: bool = True, facts: CompileFacts | None = None) -> CompileFacts:
-    """Compile a function without arguments, run it, and time it beside itself; ``facts`` are filled as far as that
-    comes.
-    """
+    """Compile and run a function, and time it beside itself; ``facts`` are filled as far as that comes."""
     compiled, facts = CompiledFunction(function), CompileFacts() if facts is None else facts
     facts.is_reached = True
     try:

@@ -38,9 +38,7 @@ def is_node(value: Any) -> bool:
 
 @contextmanager
 def watching(observer: Observer, activities: ActivityObserver | None = None) -> Iterator[None]:
-    """Report a block's dispatched operators to an observer, and the devices' activities to another. Libraries that are
-    imported inside the block are not observed.
-    """
+    """Report a block's operators and activities to observers; libraries imported inside are not observed."""
     with ExitStack() as stack:
         for library in libraries():
             stack.enter_context(library.observing(observer, activities))

@@ -187,10 +187,8 @@ class Library(Protocol):
         """Return the values if they can be read now. They may be the tensor's memory: neither write nor keep them."""
 
     def sample(self, tensor: Any) -> np.ndarray | None:
-        """Return the values for statistics: all of them, or an even sample where they are not on the host.
-
-        Raises:
-            RuntimeError: if the device refuses to have its memory read.
+        """Return the values for statistics: all of them, or an even sample where they are not on the host. Raises
+        RuntimeError if the device refuses to have its memory read.
         """
 
     def elements(self, tensor: Any, indices: Sequence[tuple[int, ...]]) -> list[Any] | None:
@@ -206,9 +204,7 @@ class Library(Protocol):
         """Describe a node."""
 
     def counted(self, tensor: Any) -> Any:
-        """Equal for tensors whose writes are counted together, since they see the same memory; None if that cannot be
-        told.
-        """
+        """Return a key equal for tensors whose writes are counted together; None if that is unknown."""
 
     def place(self, tensor: Any) -> Any:
         """Equal for tensors with the same elements of the same memory, such as the twins of outputs that nodes keep."""
@@ -220,9 +216,7 @@ class Library(Protocol):
         """Return the storages among live objects and under the tensors among them."""
 
     def training(self, observer: TrainingObserver) -> AbstractContextManager[Any]:
-        """Report a block's training to an observer: operators (this library, then a ``ValueObserver``'s arguments),
-        calls of modules, steps of optimizers. Nodes created in the block know their lines.
-        """
+        """Report operators, calls of modules and optimizer steps of a block; nodes made in it know their lines."""
 
     def backward_pass(self) -> BackwardPass | None:
         """Return the backward pass that this thread runs, or None."""
@@ -234,8 +228,7 @@ class Library(Protocol):
         """Return True if an operator that was just run drops elements at random, as dropout does."""
 
     def observing(self, observer: Observer, activities: ActivityObserver | None) -> AbstractContextManager[Any]:
-        """Report every dispatched operator of a block to ``observer``, and known device activities to ``activities``.
-        """
+        """Report a block's dispatched operators to ``observer``, and device activities to ``activities``."""
 
     def watching_writes(self, observer: WriteObserver) -> AbstractContextManager[Any]:
         """Report every write in place of a block to an observer."""

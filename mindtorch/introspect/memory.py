@@ -115,9 +115,7 @@ def memory_facts(names: Mapping[int, str] | None = None) -> tuple[MemoryFacts, .
 
 
 def _storages(names: Mapping[int, str]) -> list[StorageUse]:
-    """All live storages that have memory, the largest first. What a pipeline or a compiled program has recorded, but
-    not run, has none.
-    """
+    """Return all live storages that have memory, the largest first; recorded, unrun operators have none."""
     uses = [_use(storage, names) for library in libraries() for storage in _live(library)]
     present = (use for use in uses if use.bytes and use.address and use.device != "meta")
     return sorted(present, key=lambda use: (-use.bytes, use.address))

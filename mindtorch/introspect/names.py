@@ -72,17 +72,13 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the first items of a container with names. Mappings other than ``dict`` are skipped: they may have to fetch
-    items.
-    """
+    """Yield the first items of a container with names; mappings other than ``dict`` may have to fetch theirs."""
     inside = None if isinstance(value, Mapping) and not isinstance(value, dict) else items(value)
     return ((f"{name}{label}", item) for label, item in islice(inside or (), MAX_ITEMS))
 
 
 def items(value: Any) -> Iterator[tuple[str, Any]] | None:
-    """Yield the items of a built-in container with their access paths, ``[0]``, ``['k']``, ``.field``; None if the
-    value is not a container.
-    """
+    """Yield a built-in container's items with access paths, ``[0]``, ``['k']``, ``.field``; None for others."""
     if isinstance(value, Mapping):
         return ((f"[{_key(key)}]", item) for key, item in list(value.items()))
     if isinstance(value, tuple) and (names := getattr(value, "__match_args__", ())):  # of C code's named tuples, too

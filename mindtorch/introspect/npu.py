@@ -22,9 +22,7 @@ PARTS, PART = 256, 400  #: of a large tensor that its statistics are made of, an
 
 
 def start_npu() -> None:
-    """Start the present NPU if none was started, and load what its operators need, so that nobody who looks at times
-    takes this for theirs. It happens once a process. Without an NPU it does nothing.
-    """
+    """Start an NPU that is present and load its operators once, so that timings do not include that."""
     if not runtimes() and is_available():
         (ones(1, device="npu") + 1).cpu()
 
@@ -37,9 +35,7 @@ class NpuSource(Source):
     """
 
     def pending(self, tensor: Any) -> Pending | None:
-        """Return the operator that writes the tensor's memory and those before it in its stream, or None once it has
-        run.
-        """
+        """Return the operator that writes the tensor's memory and those queued before it, or None."""
         memory = _memory(tensor)
         if memory is None or memory.writer is None:
             return None
@@ -52,10 +48,8 @@ class NpuSource(Source):
         return Pending(names[-1], "", 0, tuple(names[:-1]), queue=f"on {stream_name(queue)}")
 
     def values(self, tensor: Any) -> np.ndarray | None:
-        """Return a copy of the elements, taken past all streams; None while a write is pending.
-
-        Raises:
-            AclError: if the device refuses the copy.
+        """Return a copy of the elements, taken past all streams; None while a write is pending. Raises AclError if the
+        device refuses the copy.
         """
         memory = _idle_memory(tensor)
         if memory is None:
@@ -63,9 +57,7 @@ class NpuSource(Source):
         return _copied(memory, tensor, tensor._offset, tuple(tensor.shape), tensor._strides())
 
     def sample(self, tensor: Any) -> np.ndarray | None:
-        """Return the values or, if they span more than ``WHOLE`` bytes, ``PARTS`` runs of them along the shortest
-        stride.
-        """
+        """Return the values, or ``PARTS`` runs along the shortest stride if they span more than ``WHOLE``."""
         memory = _idle_memory(tensor)
         layout = zip(tensor._strides(), tensor.shape, strict=True)
         dims = sorted(((step, n) for step, n in layout if step and n > 1), reverse=True)

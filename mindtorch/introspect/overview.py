@@ -36,10 +36,7 @@ class Overview(NamedTuple):
 
 
 def tensor_overview(tensor: Any, is_finite: bool = False) -> Overview | None:
-    """Average a tensor's first matrix over blocks; None if the values are not there, or are costly to fetch.
-
-    If the tensor ``is_finite``, no NaN is searched for in what the blocks' samples leave out.
-    """
+    """Average a tensor's first matrix by blocks; None without cheap values. ``is_finite`` skips the NaN scan."""
     values = _values(tensor)
     if values is None or not values.size:
         return None

@@ -93,9 +93,7 @@ class _Sums:
 
 @dataclass
 class _Level:
-    """What has ended at a depth since the enclosing call began: the calls' time, the time of observing them, and for
-    each operator the time already counted, so that one inside itself is counted once.
-    """
+    """The ended calls at one depth: time, observers' time, and time by operator, so that recursion counts once."""
 
     calls: int
     observing: int

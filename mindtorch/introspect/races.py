@@ -102,9 +102,7 @@ def _queue(handle: int | None) -> Queue | None:
 
 
 def _at(device: str, address: int, namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the named tensors over the memory at an address. Searching for unnamed ones would delay the program being
-    timed.
-    """
+    """Return the named tensors over the memory at an address; a search for others would delay the program."""
     named = dict(named_tensors(namespace))
     storages = [storage for library in libraries() for storage in library.storages(named.values())]
     seen_by = [id(tensor) for storage in storages for tensor in storage.tensors

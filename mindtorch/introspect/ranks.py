@@ -109,9 +109,7 @@ def _lines(spans: Iterable[Span]) -> Iterator[Span]:
 
 
 def clock_offset(group: ProcessGroup, clock: Callable[[], int] = perf_counter_ns) -> tuple[int, int]:
-    """By how much this rank's clock is ahead of that of the group's rank 0, and how far off that may be, in
-    nanoseconds; all ranks make this call.
-    """
+    """Return by how many ns this clock is ahead of rank 0's, and the error; all ranks make this call."""
     here, device = group.rank(), _device(group)
     table = zeros(group.size(), 2, dtype=int64, device=device)
     with no_grad():

@@ -33,9 +33,7 @@ class ScheduleFacts:
 
 
 def schedule_facts(schedule: Any, name: str = "") -> ScheduleFacts:
-    """Describe a schedule of PyTorch's or of mindtorch's. The rates to come are those of a copy that takes the steps,
-    with an optimizer that has no parameters; functions that the schedule was given are called for them.
-    """
+    """Describe a schedule; a copy with an optimizer without parameters takes the steps to come."""
     groups = schedule.optimizer.param_groups
     to_come, end = _to_come(schedule)
     inner = getattr(schedule, "_schedulers", ())

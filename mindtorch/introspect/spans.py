@@ -150,9 +150,7 @@ def timeline(namespace: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
 
 def _arrange(found: Timeline, calls: list[DispatchEvent], activities: list[ActivityEvent], finished: int,
              races: RaceWatch) -> None:
-    """Fill a timeline. Of the lanes this thread's comes first, other threads' as they appear, then the streams' by
-    device and number.
-    """
+    """Fill a timeline: this thread's lane, other threads' as they appear, streams' by device and number."""
     threads = _thread_lanes(calls, activities)
     spans = [_of_call(event, threads[event.thread]) for event in calls]
     streams: dict[tuple[str, int], str] = {}

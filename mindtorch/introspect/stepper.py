@@ -97,10 +97,8 @@ class BackwardSteps:
         return self._run is None
 
     def step(self) -> StepFacts | None:
-        """Run the next node, and return what it did, or None if all have run.
-
-        Raises:
-            RuntimeError: if the node raises one; nothing runs after that.
+        """Run the next node, and return what it did, or None if all have run. Raises RuntimeError if the node raises
+        one; nothing runs after that.
         """
         if self._run is None:
             return None

@@ -68,9 +68,7 @@ class StorageFacts:
 
 def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments: int = SEGMENTS,
                   limit: int = SHARERS, values: bool = True) -> StorageFacts:
-    """Describe the storage under a tensor, and ``limit`` tensors that see it; ``names`` are by the tensors' ``id``.
-    Without ``values`` the elements are not looked at: all of them are None.
-    """
+    """Describe a tensor's storage and ``limit`` tensors on it, named by ``id``; elements only with ``values``."""
     names, library = names or {}, library_of(tensor)
     look = library.layout(tensor)
     seen_by = [other for other in library.aliases(tensor, names) if other is not tensor]

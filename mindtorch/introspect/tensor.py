@@ -132,10 +132,7 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
 
 
 def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:
-    """Describe every tensor that the namespace names; those that share a storage stand next to each other.
-
-    The tensors' elements are not looked at, so there are no statistics.
-    """
+    """Describe every named tensor without reading elements; those that share a storage are neighbours."""
     found = dict(named_tensors(namespace))
     names = {id(tensor): name for name, tensor in found.items()}
     facts = [tensor_facts(tensor, names, values=False) for tensor in found.values()]
@@ -180,9 +177,7 @@ def _sample_or_reason(tensor: Any) -> tuple[np.ndarray | None, str]:
 
 
 def statistics(array: np.ndarray, dtype: DType, total: int | None = None, seconds: float = BUDGET) -> Statistics:
-    """Compute statistics of values, or of an even sample of ``total`` of them. Extremes, NaN and infinities are those
-    of the whole array, as far as ``seconds`` suffice to scan it.
-    """
+    """Compute statistics of an even sample; extremes, NaN and infinities of all, as ``seconds`` suffice."""
     total = array.size if total is None else total
     values = array[sampling(array.shape)].ravel()
     with np.errstate(all="ignore"):

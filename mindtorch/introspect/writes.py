@@ -79,9 +79,7 @@ def writes_to(counter: Any, after: int, now: int) -> list[Write]:
 
 
 def suspected_writes(names: Iterable[str], codes: Iterable[CodeType]) -> list[Write]:
-    """Lines of functions, and, if one is of a notebook, of its cells, that write in place to one of these names. What
-    they meant when the lines ran is not known.
-    """
+    """Return lines of functions, and of their notebook cells, that write in place to one of these names."""
     ours = set(names)
     spans = {code.co_filename: _span(code) for code in codes}
     if any(map(is_cell, spans)):

@@ -107,10 +107,8 @@ GRACE = 1.0  #: seconds in which processes may end by themselves once the call t
 def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True,
                     daemon: bool = False, start_method: str = "spawn") -> ProcessContext | None:
     """Run ``fn(number, *args)`` in each of ``nprocs`` processes and wait for them, or with ``join=False`` return a
-    ``ProcessContext`` (``torch.multiprocessing.start_processes``).
-
-    Raises:
-        ProcessException: if one fails; the others are ended, as all are where the call is interrupted.
+    ``ProcessContext`` (``torch.multiprocessing.start_processes``). Raises ProcessException if one fails; the others are
+    ended, as all are where the call is interrupted.
     """
     context: Any = multiprocessing.get_context(start_method)
     started = ProcessContext((), ())

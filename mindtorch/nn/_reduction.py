@@ -7,11 +7,7 @@ _ENUM = {"none": 0, "mean": 1, "sum": 2}
 
 
 def get_enum(reduction: str) -> int:
-    """Return the number by which the operators know a reduction.
-
-    Raises:
-        ValueError: if there is no reduction of that name.
-    """
+    """Return the number by which the operators know a reduction; ValueError if there is no reduction of that name."""
     if reduction == "elementwise_mean":
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
         return 1

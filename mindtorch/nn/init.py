@@ -124,11 +124,7 @@ def _rejected_uniform(tensor: Any, mean: float, std: float, a: float, b: float, 
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Make a matrix the identity (``torch.nn.init.eye_``).
-
-    Raises:
-        ValueError: if the tensor is not a matrix.
-    """
+    """Make a matrix the identity (``torch.nn.init.eye_``); ValueError if the tensor is not a matrix."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(_eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))

@@ -386,11 +386,7 @@ class Module(HookedCall, State):
         return self
 
     def train(self, mode: bool = True) -> Any:
-        """Set training mode, here and below (``torch.nn.Module.train``).
-
-        Raises:
-            ValueError: if ``mode`` is not a bool.
-        """
+        """Set training mode, here and below (``torch.nn.Module.train``); ValueError if ``mode`` is not a bool."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode

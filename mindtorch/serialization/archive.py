@@ -204,11 +204,7 @@ class Reader:
         return f"{self.name}/{name}" in self._entries
 
     def size(self, name: str) -> int:
-        """Return the size of a record in bytes.
-
-        Raises:
-            RuntimeError: if there is none of this name.
-        """
+        """Return the size of a record in bytes; RuntimeError if there is none of this name."""
         return self._entry(name).file_size
 
     def _entry(self, name: str) -> zipfile.ZipInfo:
@@ -260,11 +256,7 @@ class Reader:
 
 
 def read_bytes(file: Any, size: int) -> np.ndarray:
-    """Read the next ``size`` bytes of a file into a fresh array.
-
-    Raises:
-        EOFError: if the file ends before.
-    """
+    """Read the next ``size`` bytes of a file into a fresh array; EOFError if the file ends before."""
     data = np.empty(size, np.uint8)
     view, done = memoryview(data), 0  # type: ignore[arg-type]
     readinto = getattr(file, "readinto", None)

@@ -27,11 +27,7 @@ def register_package(priority: int, tagger: Callable[[Any], str | None],
 
 
 def location_tag(storage: Any) -> str:
-    """Return the tag of a storage's place (``torch.serialization.location_tag``).
-
-    Raises:
-        RuntimeError: if nothing knows it.
-    """
+    """Return the tag of a storage's place (``torch.serialization.location_tag``); RuntimeError if nothing knows it."""
     for _, tagger, _ in _packages:
         location = tagger(storage)
         if location:

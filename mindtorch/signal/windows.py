@@ -46,9 +46,7 @@ def _length(M: int, sym: bool) -> int:
 @options_of(empty)
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
     """Return exp(-|n - center| / tau); the center is the middle unless given (``torch.signal.windows.exponential``).
-
-    Raises:
-        ValueError: if tau is not positive, or a symmetric window is given a center.
+    Raises ValueError if tau is not positive, or a symmetric window is given a center.
     """
     _check("exponential", M, options)
     if tau <= 0:
@@ -70,10 +68,8 @@ def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 @options_of(empty)
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """Return exp(-½ (n / std)²), with n counted from the middle (``torch.signal.windows.gaussian``).
-
-    Raises:
-        ValueError: if the standard deviation is not positive.
+    """Return exp(-½ (n / std)²), with n counted from the middle (``torch.signal.windows.gaussian``). Raises ValueError
+    if the standard deviation is not positive.
     """
     _check("gaussian", M, options)
     if std <= 0:
@@ -85,10 +81,8 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
 
 @options_of(empty)
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
-    """Return I₀(beta √(1 - x²)) / I₀(beta) for x from -1 to 1 (``torch.signal.windows.kaiser``).
-
-    Raises:
-        ValueError: if beta is negative.
+    """Return I₀(beta √(1 - x²)) / I₀(beta) for x from -1 to 1 (``torch.signal.windows.kaiser``). Raises ValueError if
+    beta is negative.
     """
     _check("kaiser", M, options)
     if beta < 0:
@@ -115,11 +109,8 @@ def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 @options_of(empty)
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
     """Return the sum of (-1)ⁱ aᵢ cos(2π i n / (M - 1)) over the coefficients ``a``
-    (``torch.signal.windows.general_cosine``).
-
-    Raises:
-        TypeError: if the coefficients are not iterable.
-        ValueError: if there are none.
+    (``torch.signal.windows.general_cosine``). Raises TypeError if the coefficients are not iterable, and ValueError if
+    there are none.
     """
     _check("general_cosine", M, options)
     if M <= 1:

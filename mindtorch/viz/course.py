@@ -61,9 +61,7 @@ def solution_page(task: str, source: str) -> Markup:
 
 
 def progress_page(lessons: Sequence[tuple[int, str, int, int, int, Sequence[tuple[str, bool, int]]]]) -> Markup:
-    """Draw the progress: for each lesson its number, its question, how many predictions were right, made and possible,
-    and for each lab the name, whether it passed, and the number of tries.
-    """
+    """Draw each lesson's number, question and right, made and possible predictions, and its labs' tries."""
     rows = [row(number, _code(question), ", ".join([f"{right} of {made} right"] * bool(made)
                                                    + [f"{total - made} to make"] * (made < total)),
                 join([_lab(*lab) for lab in labs], ", "))

@@ -25,9 +25,7 @@ FIRST = "the first call that was looked at: what is loaded and filled once count
 
 def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | None = None,
                   first: Collection[int] = ()) -> Markup:
-    """Draw what ``%%dispatch`` shows; ``asked`` says of backward passes and optimizers which operators are theirs,
-    ``first`` which events, by their sequence numbers, were first calls.
-    """
+    """Draw ``%%dispatch``; ``asked`` gives each operator's caller, ``first`` the events of first calls."""
     if not events:
         return page(tag("div", "no operator was dispatched", class_="mt-soft"), kind="dispatch")
     body = _Body(max(event.duration for event in events) or 1, first)

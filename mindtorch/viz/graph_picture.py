@@ -296,9 +296,7 @@ def _draw(box: Box, at: Placed) -> Markup:
 
 
 def _curve(points: list[tuple[float, float]], above: float, below: float) -> str:
-    """Return a smooth path through points, from the lower edge of a box to the upper edge of the next, of these
-    heights.
-    """
+    """Return a smooth path from the lower edge of a box to the upper edge of the next, of these heights."""
     (x, y), *rest = points
     y += above / 2
     rest[-1] = rest[-1][0], rest[-1][1] - below / 2 - 1

@@ -66,8 +66,7 @@ def value_grids(tensor: Any, facts: TensorFacts, linked: bool = False) -> tuple[
 
 
 def number_format(values: Sequence[Any]) -> Callable[[Any], str]:
-    """One way to write all these numbers: with equally many digits, and so many that not all different ones look alike.
-    """
+    """Choose one format for these numbers, with the fewest digits that keep different ones apart."""
     finite = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
     largest = max(finite, default=0.0)
     whole = all(v.is_integer() for v in finite)

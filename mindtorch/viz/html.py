@@ -66,9 +66,7 @@ def join(parts: Iterable[Any], separator: str = "") -> Markup:
 
 
 def tag(name: str, *children: Any, plain: str | None = None, **attributes: Any) -> Markup:
-    """Build an element. Attributes lose a trailing underscore, inner ones become hyphens, None omits one. ``plain``
-    overrides the plain text derived from the children.
-    """
+    """Build an element: ``class_`` becomes ``class``, None omits an attribute, ``plain`` overrides the text."""
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
                       for key, value in attributes.items() if value is not None)
     if name in VOID:
@@ -118,9 +116,7 @@ def stylesheet(name: str = "style") -> Markup:
 
 
 def page(*children: Any, kind: str, sheet: str | None = None) -> Markup:
-    """Build a whole output: style sheets and one element of the class ``mindtorch``. Since a notebook collects the
-    sheets of all pictures, an additional ``sheet`` only styles ``mt-sheet-NAME``.
-    """
+    """Build an output of class ``mindtorch`` with its style sheets; a ``sheet`` styles only ``mt-sheet-NAME``."""
     more, own = ("", "") if sheet is None else (stylesheet(sheet), f" mt-sheet-{sheet}")
     drawn = tag("div", *children, class_=f"mindtorch mt-{kind}{own}")
     return Markup(f"{stylesheet()}{more}{drawn}", drawn.plain)

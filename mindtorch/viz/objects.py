@@ -12,9 +12,7 @@ from .module import module_page
 
 
 def picture(value: Any, namespace: Mapping[str, Any] | None = None, *, compact: bool = False) -> Markup:
-    """Draw a tensor's card, ``compact`` or not, or a module's tree, with the names that ``namespace`` gives them; None
-    means the running program's.
-    """
+    """Draw a tensor's card (maybe ``compact``) or a module's tree; names come from the running program."""
     space = vars(sys.modules["__main__"]) if namespace is None else namespace
     if is_tensor(value):
         return tensor_card(value, names_of(space), compact=compact)

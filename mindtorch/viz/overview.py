@@ -21,9 +21,7 @@ BARS = 220, 56  #: width and height of a histogram, in pixels
 
 
 def overviews(tensor: Any, facts: TensorFacts, is_whole: bool) -> Markup | None:
-    """Draw a tensor as a whole: where its values are large, unless the grid ``is_whole`` and has their colours; how
-    often which occurs, and how it looks as pictures.
-    """
+    """Draw where a tensor's values are large (unless the grid ``is_whole``), their histogram and images."""
     s = facts.statistics
     if s is None:
         return None

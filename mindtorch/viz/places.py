@@ -27,10 +27,7 @@ def lighting() -> Markup:
 
 
 def places(facts: StorageFacts, labels: Sequence[Markup], bars: Callable[[Sharer], Markup]) -> Markup:
-    """Draw tables, one below the other as far as the width asks for: a column a place, a row a tensor.
-
-    ``labels`` name the tensors; ``bars`` draws one whose elements are not the storage's.
-    """
+    """Draw tables with a column a place and a row a tensor; ``bars`` draws one of another storage."""
     values = facts.values or ()
     known = [value for value in values if value is not None]
     write = _writer(known)

@@ -14,8 +14,7 @@ IMAGES = ("image/png", "image/jpeg")
 
 
 def ranks_page(outputs: Sequence[RankOutput]) -> Markup:
-    """Draw the outputs of ranks next to each other, and errors below, each once. Ranks that are silent have no column.
-    """
+    """Draw the outputs of ranks side by side, and each error once below; silent ranks have no column."""
     columns = [_column(output) for output in outputs if output.stdout or output.stderr or output.shown]
     silent = [output.rank for output in outputs if not (output.stdout or output.stderr or output.shown or output.error)]
     running = [output.rank for output in outputs if not output.done]

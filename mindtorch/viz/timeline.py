@@ -210,9 +210,7 @@ def _race(race: Race) -> Markup:
 
 def _lane(lane: str, line: int, spans: Sequence[Span], start: int, end: int, at: int | None, zero: int,
           racing: Collection[tuple[str, int, int]]) -> tuple[Markup, Markup, int]:
-    """Draw a lane's name and track, and return them with the track's height. Overlapping spans are stacked, moments
-    close together are one mark, and racing spans (lane, start, end) stand out.
-    """
+    """Draw a lane and return its name, track and height; overlapping spans stack, racing ones stand out."""
     rows: list[int] = []  # when the last span of each row ends
     drawn = []
     moments: list[Span] = []

@@ -67,11 +67,7 @@ class BroadcastExplorer(Explorer):
 
     @property
     def facts(self) -> BroadcastFacts:
-        """Describe how the shapes broadcast.
-
-        Raises:
-            ValueError: if one of the fields holds no shape.
-        """
+        """Describe how the shapes broadcast; ValueError if one of the fields holds no shape."""
         found = []
         for i, field in enumerate(self.fields[: self._count]):
             try:

@@ -62,9 +62,7 @@ def _version(home: Path) -> list[int]:
 
 
 def environment() -> dict[str, str]:
-    """Return what CANN's ``set_env.sh`` would set for the first toolkit that has the compiled operators, or else for
-    the first one; ``{}`` without a toolkit.
-    """
+    """Return what CANN's ``set_env.sh`` would set for the first toolkit, preferably one with compiled operators."""
     homes = [home for home in toolkit_homes() if home.is_dir()]
     home = next((home for home in homes if (home / "opp").is_dir()), next(iter(homes), None))
     if home is None:
@@ -75,9 +73,7 @@ def environment() -> dict[str, str]:
 
 
 def export_environment() -> None:
-    """Set what CANN reads from the environment and the user has not set. Without ``ASCEND_OPP_PATH``, the first phase
-    of every operator fails (561107).
-    """
+    """Set what CANN reads and the user has not set; without ``ASCEND_OPP_PATH`` every operator fails (561107)."""
     for name, value in environment().items():
         if not os.environ.get(name):
             os.environ[name] = exported[name] = value
@@ -115,9 +111,7 @@ def find_library(name: str, dirs: Iterable[str]) -> str | None:
 
 
 def load_library(path: str, dirs: Iterable[str]) -> Any:
-    """Load a library for all that comes after, and before it those that it needs and the loader does not find: they are
-    looked for in the folders. Raises OSError if it cannot be loaded, naming what is missing.
-    """
+    """Load a library globally, after those in the folders that it needs; OSError names what is missing."""
     dirs, tried = list(dirs), set()
     while True:
         try:
@@ -132,9 +126,7 @@ def load_library(path: str, dirs: Iterable[str]) -> Any:
 
 
 def _preload_libs(dirs: Iterable[str]) -> list[str]:
-    """Load the runtime's libraries for all that comes after, each from the first folder that has it. Returns the paths.
-    Raises OSError if one is there but cannot be loaded.
-    """
+    """Load the runtime's libraries globally, each from the first folder that has it; return their paths."""
     folders = list(dirs)
     paths = [path for name in _PRELOAD_LIBS if (path := find_library(name, folders)) is not None]
     for path in paths:
@@ -143,9 +135,7 @@ def _preload_libs(dirs: Iterable[str]) -> list[str]:
 
 
 def _import_acl() -> Any:
-    """Import pyACL; the toolkit's folder joins ``sys.path`` only if it is not found without. Raises ImportError if
-    there is none, or it cannot be loaded.
-    """
+    """Import pyACL, from the toolkit's folder if it is not on ``sys.path``; ImportError if that fails."""
     try:
         return importlib.import_module("acl")
     except ModuleNotFoundError as error:
@@ -159,10 +149,8 @@ def _import_acl() -> Any:
 
 
 def ensure_acl() -> Any:
-    """Return the ``acl`` module, imported on first use. The next call after a failed one tries again.
-
-    Raises:
-        ImportError: if CANN is not there, saying what was looked for and where.
+    """Return the ``acl`` module, imported on first use. The next call after a failed one tries again. Raises
+    ImportError if CANN is not there, saying what was looked for and where.
     """
     global _ACL_READY, _ACL_MODULE
     if _ACL_READY:

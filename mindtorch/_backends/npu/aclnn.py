@@ -56,9 +56,7 @@ class Function:
         self.writes = row.writes
 
     def memories(self, values: Sequence[Any]) -> list[Any]:
-        """Return the memory under each tensor among the values. Raises AclError if the operator that should have
-        computed one that is read is known to have failed.
-        """
+        """Return the memory under each tensor among the values; AclError if a tensor that is read has no result."""
         found = []
         for position, is_read in self.tensors:
             value = values[position]
@@ -91,9 +89,7 @@ class Prepared:
         self.args = *args, ctypes.addressof(self.size), ctypes.addressof(self.executor)
 
     def plan(self, addresses: list[int], queue: Queue) -> None:
-        """Run the first phase with handles that describe memory at these addresses. The handles are destroyed if that
-        fails.
-        """
+        """Run the first phase with handles that describe memory at these addresses; destroy them if that fails."""
         try:
             if addresses != self.addresses:
                 self.refresh(addresses)
@@ -107,9 +103,7 @@ class Prepared:
             raise
 
     def refresh(self, addresses: list[int]) -> None:
-        """Have the handles describe other memory, which begins where pieces of memory do, at multiples of 32 bytes, as
-        CANN wants. Allowed before a first phase and after a second one, not between them.
-        """
+        """Move the handles to other memory, aligned to 32 bytes; allowed only while no first phase is pending."""
         refresh = functions["aclSetRawTensorAddr"]
         for handle, address, before in zip(self.handles.tensors, addresses, self.addresses, strict=True):
             if address != before:
@@ -156,9 +150,7 @@ def planned(name: str, values: Sequence[Any], queue: Queue) -> Prepared:
 
 
 class Ready:
-    """Calls whose handles are kept, by key; the least recently used key comes first. No call that is being made is in
-    here, so no two threads have the same handles.
-    """
+    """Idle calls whose handles are kept, least recently used key first; each is taken out while it is made."""
 
     def __init__(self) -> None:
         self._calls: OrderedDict[Any, list[Prepared]] = OrderedDict()
@@ -217,9 +209,7 @@ def function(name: str) -> Function:
 
 
 def launch(calls: Sequence[Call], queue: Queue) -> None:
-    """Put operators into a stream, after all of them are planned: none runs if one is refused. Returns before they have
-    run. Raises AclError if a phase fails, OutOfMemoryError if there is no memory for a workspace.
-    """
+    """Plan all operators, then put them into a stream and return; none runs if one is refused (AclError)."""
     ready: list[Prepared] = []
     with uninterrupted():
         try:
@@ -239,9 +229,7 @@ def launch(calls: Sequence[Call], queue: Queue) -> None:
 
 
 def launched(calls: Sequence[Call], queue: Queue, op: str) -> bool:
-    """Put operators into a stream for an ATen operator, all or none. Returns False if CANN does not export one, or
-    refuses one in the first phase: nothing is in the stream then.
-    """
+    """Launch an ATen operator's calls, all or none; return False if CANN does not export or plan one of them."""
     for name, _ in calls:
         if not is_exported(name):
             return False
@@ -254,9 +242,7 @@ def launched(calls: Sequence[Call], queue: Queue, op: str) -> bool:
 
 
 def counted(name: str, values: Sequence[Any], queue: Queue, op: str) -> list[tuple[int, ...]] | None:
-    """Run an operator whose outputs are as large as the data determines, and wait for the stream. Returns the shapes of
-    the outputs; None if CANN lacks the operator, or the function that returns the shapes, or refuses the call.
-    """
+    """Run an operator with outputs of data-dependent shapes and return the shapes; None if CANN refuses it."""
     if not is_exported(name) or not is_found("aclGetViewShape"):
         return None
     with uninterrupted():
@@ -274,9 +260,7 @@ def counted(name: str, values: Sequence[Any], queue: Queue, op: str) -> list[tup
 
 
 def refuse(error: AclError, op: str) -> None:
-    """Warn that an ATen operator runs another way, if an error is a refusal: CANN does not take these arguments, or has
-    no kernel for them. Raises the error if it is not.
-    """
+    """Warn that an ATen operator runs another way if the error is a refusal by CANN; otherwise raise it."""
     is_refusal = error.code == ACLNN_ERR_PARAM_INVALID or ACLNN_ERR_INNER < error.code < ACLNN_ERR_INNER + 1000
     if not is_refusal or not error.call.endswith("GetWorkspaceSize"):
         raise error

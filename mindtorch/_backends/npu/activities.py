@@ -85,9 +85,7 @@ def now() -> int:
 
 def timed(kind: str, name: str, queue: Queue, after: tuple[int, int] | None = None, planned: int = 0,
           operands: Any = ()) -> AbstractContextManager[None]:
-    """Return a block that puts an operator or a copy into a stream, between two events if there is an observer. An
-    operator's first phase took ``planned`` nanoseconds.
-    """
+    """Return a block that launches work whose first phase took ``planned`` ns, between two events if observed."""
     return _between_events(kind, name, queue, after, planned, operands) if observers.activity_observers else _UNTIMED
 
 
@@ -106,10 +104,7 @@ def _between_events(kind: str, name: str, queue: Queue, after: tuple[int, int] |
 
 
 def resolve(queue: Queue) -> None:
-    """After a synchronisation: read the times of what ran, and give the events back.
-
-    Where only an event was waited for, what is behind it still runs, and all is read at the next synchronisation.
-    """
+    """Read the times of what has run by a synchronisation, and give its events back; the rest stays pending."""
     rt = queue.runtime.rt
     status, code = rt.stream_query(queue.handle)
     if not code and status != ACL_STREAM_STATUS_COMPLETE:
@@ -131,10 +126,7 @@ CLOCK_SAMPLES = 5
 
 
 def _device_clock(queue: Queue) -> int:
-    """Return the difference of the host's clock and the device's in nanoseconds, measured by events on the idle stream.
-
-    As long as the same observers listen it is the same for all streams of a device: their times can be compared.
-    """
+    """Return the host's clock minus the device's in ns, the same for all streams while the observers stay."""
     observing, offset = _clocks.get(queue.runtime, (None, 0))
     if observing is not observers.activity_observers:
         offset = min(_clock_sample(queue) for _ in range(CLOCK_SAMPLES))  # the others took longer to come back

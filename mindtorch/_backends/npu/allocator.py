@@ -128,9 +128,7 @@ class Allocator:
                 self._is_torn = inner
 
     def allocate(self, nbytes: int, queue: Queue, owner: Any) -> Block:
-        """Return a block for work on a stream, for as long as its owner lives. Raises PyTorch's OutOfMemoryError if
-        there is none even after everything cached was given back.
-        """
+        """Return a block for a stream and an owner; OutOfMemoryError if emptying the cache frees too little."""
         size = block_size(nbytes)
         block = self._allocate(size, nbytes, queue, owner)
         if block is None:
@@ -160,9 +158,7 @@ class Allocator:
                 block.users = {*(block.users or ()), queue}
 
     def empty_cache(self) -> None:
-        """Wait for the device, then give every segment in which nothing is allocated back to CANN. Raises AclError if
-        something that was pending failed; the memory is given back all the same.
-        """
+        """Wait for the device and free every unused segment; raise AclError afterwards if work has failed."""
         try:
             self.device.synchronize_device()
         finally:

@@ -76,9 +76,7 @@ data_types = {dtype_named(name): code for name, code in DATA_TYPES.items()}
 
 
 class Handles(dict[int, Callable[[int], int]]):
-    """Handles to destroy, with their destroyers, in the order of their creation. ``tensors`` are the handles of
-    tensors, including those that lists own.
-    """
+    """Handles to destroy, with their destroyers, in the order of creation; ``tensors`` includes those in lists."""
 
     __slots__ = ("tensors",)
 
@@ -95,9 +93,7 @@ def int_array(values: tuple[int, ...]) -> tuple[int, Any]:
 
 @lru_cache(4096)
 def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[int, int, int, int, int, Any]:
-    """Return a descriptor's part of a layout: the number of dimensions, their format, the addresses of C arrays of
-    sizes, strides and the storage's size, and the arrays themselves.
-    """
+    """Return a descriptor's rank, format, addresses of sizes, strides and storage size, and these C arrays."""
     arrays = [int_array(values) for values in (shape, stride, (room,))]
     return len(shape), FORMATS.get(len(shape), ACL_FORMAT_ND), arrays[0][0], arrays[1][0], arrays[2][0], arrays
 
@@ -196,9 +192,7 @@ def converter(parameter: Parameter) -> Callable[[Any, Handles], Any]:
 
 
 def key_of(value: Any) -> Any:
-    """Return a key that distinguishes two values if any kernel does: by a tensor's layout, the type of a number, the
-    sign of a zero.
-    """
+    """Return a key of a value as kernels see it: a tensor's layout, a number's type, the sign of a zero."""
     kind = value.__class__
     if kind in TENSOR_TYPES:
         return value._layout or value._layout_of_plans()

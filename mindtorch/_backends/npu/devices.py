@@ -31,10 +31,8 @@ def unavailable_reason() -> str | None:
 
 
 def device_count() -> int:
-    """Return the number of NPUs (``torch.cuda.device_count``).
-
-    Raises:
-        RuntimeError: if the backend cannot be loaded, with the reason.
+    """Return the number of NPUs (``torch.cuda.device_count``). Raises RuntimeError if the backend cannot be loaded,
+    with the reason.
     """
     runtime.start()
     count, code = runtime.acl.rt.get_device_count()
@@ -48,11 +46,7 @@ def current_device() -> int:
 
 
 def set_device(device: DeviceLike) -> None:
-    """Make a device this thread's current one (``torch.cuda.set_device``).
-
-    Raises:
-        RuntimeError: if there is no such device.
-    """
+    """Make a device this thread's current one (``torch.cuda.set_device``); RuntimeError if there is no such device."""
     index = device_index(device)
     get_runtime(index)
     thread.device = index
@@ -83,10 +77,8 @@ def get_device_name(device: DeviceLike = None) -> str:
 
 
 def synchronize(device: DeviceLike = None) -> None:
-    """Wait for all streams of a device (``torch.cuda.synchronize``).
-
-    Raises:
-        RuntimeError: if an operator that was pending failed, with its name.
+    """Wait for all streams of a device (``torch.cuda.synchronize``). Raises RuntimeError if an operator that was
+    pending failed, with its name.
     """
     get_runtime(device_index(device)).synchronize_device()
 
@@ -95,10 +87,7 @@ def restart_device(device: DeviceLike = None) -> None:
     """Give a device new streams after an operator failed, for in the failure mode "stop" all of its streams have
     stopped, and take nothing more (``torch_npu.npu.restart_device``). Streams are the same objects as before, empty;
     values that had been computed stay; reading any other is an error. Another thread that puts work into the old
-    streams gets an error.
-
-    Raises:
-        RuntimeError: if the device does not come back.
+    streams gets an error. Raises RuntimeError if the device does not come back.
     """
     get_runtime(device_index(device)).restart()
 

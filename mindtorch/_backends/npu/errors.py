@@ -27,9 +27,7 @@ class AclError(RuntimeError):
         super().__init__(f"{call} failed on {device} with {self.name} ({code}){detail}")
 
     def again(self) -> AclError:
-        """Return a copy of this error, to be raised once more. It has its own traceback, so the stored error keeps no
-        frames alive.
-        """
+        """Return a copy to raise once more, so that the stored error's traceback keeps no frames alive."""
         copy = AclError.__new__(type(self), *self.args)
         copy.__dict__.update(self.__dict__, **{"__notes__": list(self.__notes__)} if hasattr(self, "__notes__") else {})
         return copy

@@ -41,9 +41,7 @@ from .runtime import current_queue
 
 
 def takes(name: str, values: Any, device: _device.device) -> bool:
-    """Return whether an ACLNN operator takes these values: their dtypes and numbers of dimensions. Raises PyTorch's
-    RuntimeError if a tensor is on another device.
-    """
+    """Return True if an ACLNN operator takes these dtypes and ranks; RuntimeError for another device's tensor."""
     for position, allowed in _tensor_dtypes(name):
         value = values[position]
         for tensor in value if value.__class__ is list or value.__class__ is tuple else (value,):
@@ -91,9 +89,7 @@ def launched(op: Operator, calls: Iterable[Call], device: _device.device) -> boo
 
 def functional_kernel(op: Operator, row: Aclnn, specs_of: Callable[..., Any],
                       general: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the kernel of a functional operator: describe the outputs, allocate them, have ACLNN fill them. ``general``
-    computes what ACLNN does not take.
-    """
+    """Make a functional operator's kernel: ACLNN fills new outputs; ``general`` computes the rest."""
     defaults = defaults_of(op)
 
     def kernel(*args: Any) -> Any:
@@ -119,9 +115,7 @@ def functional_kernel(op: Operator, row: Aclnn, specs_of: Callable[..., Any],
 
 def counted_kernel(op: Operator, row: Counted, meta: Callable[..., Any],
                    general: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the kernel of an operator whose outputs are as large as the data determines. ACLNN fills the start of
-    outputs that are large enough; after a synchronisation their descriptors hold the actual sizes.
-    """
+    """Make the kernel of an operator with data-dependent shapes: ACLNN fills the start of large outputs."""
     defaults = defaults_of(op)
 
     def kernel(*args: Any) -> Any:
@@ -156,9 +150,7 @@ def cut(out: Tensor, shape: tuple[int, ...], spec: Spec) -> Tensor:
 
 def inplace_kernel(op: Operator, row: Aclnn, meta: Callable[..., Any],
                    general: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the kernel of a pointwise operator's in-place form. ACLNN writes into the tensor itself if the result has
-    its shape and dtype and no operand overlaps it differently; ``general`` does everything else.
-    """
+    """Make a pointwise in-place kernel: ACLNN writes into a matching tensor; ``general`` does the rest."""
     defaults = defaults_of(op)
 
     def kernel(self: Tensor, *args: Any) -> Tensor:
@@ -249,9 +241,7 @@ def spec_of(tensor: Tensor | None) -> Spec | None:
 
 
 def at_once(op: Operator, row: Aclnn, composite: Callable[..., Any]) -> Kernel:
-    """Make the kernel of an operator that is written in others and has a row. The others run if a derivative is
-    recorded or a tensor is not a plain one of an NPU.
-    """
+    """Make the kernel of a composite that has a row; it decomposes if recorded or not all on plain NPU tensors."""
     general = outside_graph(composite) if has_derivative(op) else composite
     specs_of = remembered(specs_by_parts(composite)) if row.spec is None else lambda *args: None
     kernel = functional_kernel(op, row, specs_of, general)
@@ -308,10 +298,7 @@ MOST_IN_LIST = 16
 
 
 def go_together(args: Any) -> bool:
-    """Return whether lists of tensors can be given to one operator (ATen's ``can_use_fast_route``): tensors with
-    elements and without gaps, of one dtype on one device, at each place of one layout; and numbers of that dtype's
-    category.
-    """
+    """Return True if one operator takes these lists of tensors and numbers (ATen's ``can_use_fast_route``)."""
     first = args[0][0] if args[0] else None
     if first is None:
         return False

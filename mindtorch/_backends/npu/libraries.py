@@ -18,9 +18,7 @@ RUNTIME = "libascendcl.so"
 
 
 class Libraries:
-    """The libraries of an installed toolkit, opened on first use. Raises OSError if one that is needed is missing or
-    cannot be loaded, saying what was looked for and where.
-    """
+    """The libraries of a toolkit, opened on first use; OSError lists what was looked for and where."""
 
     def __init__(self) -> None:
         self._dirs = acl_loader.library_dirs()

@@ -35,10 +35,7 @@ KIND_NAMES = {ACL_MEMCPY_DEVICE_TO_DEVICE: "device to device", ACL_MEMCPY_DEVICE
 
 
 class Memory:
-    """A block of the caching allocator, for as long as something refers to this object.
-
-    ``writer`` is the stream and number of the operator that wrote it last.
-    """
+    """An allocator's block while this object lives; ``writer`` is the stream and number of its last writer."""
 
     __slots__ = ("__weakref__", "block", "device", "nbytes", "writer")
 
@@ -65,9 +62,7 @@ class Memory:
         return self.block.ptr
 
     def written(self, queue: Queue, number: int) -> None:
-        """Note who writes. A stream other than that of the allocation keeps the block from being reused too early only
-        if the user says so, with ``record_stream``, as in PyTorch.
-        """
+        """Note the writer; as in PyTorch, only ``record_stream`` delays reuse for other streams' work."""
         self.writer = queue, number
 
     def record_stream(self, stream: Any) -> None:
@@ -88,9 +83,7 @@ class Memory:
         return None if error is None else str(error)
 
     def check(self) -> None:
-        """Raise the AclError of the operator that should have written this memory last and did not, whichever
-        caller got that error before: the memory holds no result.
-        """
+        """Raise the AclError of the operator that should have written this memory last, even if it was reported."""
         if self.writer is not None and self.writer[0].failures:
             error = self.writer[0].failure(self.writer[1])
             if error is not None:
@@ -132,9 +125,7 @@ def copy_in_stream(target: int, source: int, nbytes: int, kind: int, queue: Queu
 
 
 def _copy(array: np.ndarray, target: int, source: int, kind: int, queue: Queue, in_stream: bool) -> int | None:
-    """Copy between a contiguous host array and a device, after what is in a stream. With ``in_stream`` it returns, the
-    copy's number, before that has happened, and keeps the array until it has.
-    """
+    """Copy between a contiguous host array and a device in a stream; with ``in_stream``, return before it ends."""
     if in_stream:
         number = copy_in_stream(target, source, array.nbytes, kind, queue)
         queue.defer(partial(id, array))  # it lives as long
@@ -206,9 +197,7 @@ def write(target: Tensor, source: Tensor, non_blocking: bool) -> None:
 
 
 def _copy_on_device(target: Tensor, source: Tensor) -> None:
-    """Copy between two NPU tensors of one device, by way of the host if CANN refuses. ACLNN copies elements of a dtype
-    that it does not take as integers of the same width.
-    """
+    """Copy within a device, other dtypes as integers of the same width, by way of the host if CANN refuses."""
     tensors: tuple[Tensor, ...] = target, source
     if target._dtype not in data_types:
         tensors = tuple(tensor._alias(tensor.shape, tensor._strides(), tensor._offset, INTEGERS[target._dtype.itemsize])
@@ -222,9 +211,7 @@ def _copy_on_device(target: Tensor, source: Tensor) -> None:
 
 
 def _on_host(tensor: Tensor, reads: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return host memory like the storage of an NPU tensor, with its bytes if it ``reads`` them, and in it an array of
-    the tensor's elements.
-    """
+    """Return host memory like the tensor's storage (a copy of it if ``reads``), and the tensor's array in it."""
     content = np.empty(memory_of(tensor).nbytes, np.uint8)
     if reads:
         to_host(content, memory_of(tensor).address, tensor._device.index or 0)
@@ -243,8 +230,7 @@ def _moved(source: Tensor, device: Device) -> Tensor:
 
 
 def contiguous(tensor: Tensor) -> Tensor:
-    """Return an NPU tensor of the same values that covers its storage from the start, without gaps: itself if it does.
-    """
+    """Return this NPU tensor, or a copy if it does not cover its storage from the start without gaps."""
     if tensor.is_contiguous() and not tensor._offset:
         return tensor
     out = empty_tensor(Spec(tuple(tensor.shape), tensor._dtype), tensor._device)
@@ -306,9 +292,7 @@ def pinned_empty(shape: tuple[int, ...], like: Tensor) -> Tensor:
 
 
 def pin_memory(tensor: Tensor) -> Tensor:
-    """Copy a CPU tensor to page-locked memory; return it itself if it lies there. Raises RuntimeError if it is not a
-    CPU tensor.
-    """
+    """Return a CPU tensor in page-locked memory, itself if it lies there; RuntimeError on other devices."""
     if tensor._device.type != "cpu":
         raise RuntimeError(f"cannot pin '{tensor._device}' tensor: only dense CPU tensors can be pinned")
     if tensor.is_pinned():

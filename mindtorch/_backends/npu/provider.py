@@ -55,9 +55,7 @@ def is_installed() -> bool:
 
 
 def load() -> Provider:
-    """Return the provider, chosen once; the next call after a failed one tries again. Raises RuntimeError, with what
-    was looked for, if the NPU is switched off or if CANN is requested and does not load.
-    """
+    """Return the provider, chosen once; RuntimeError if the NPU is switched off or the CANN asked for is missing."""
     global _loaded
     if _loaded is None:
         with _lock:

@@ -62,10 +62,7 @@ class Queued(NamedTuple):
 
 
 class Queue:
-    """A stream of a device: what was put into it and is not known to be finished, and what is freed after that.
-
-    ``enqueued`` counts operators, ``finished`` how many of them are known to be done.
-    """
+    """A device's stream, its unfinished work, and what is freed after that; ``finished`` of ``enqueued`` are done."""
 
     def __init__(self, runtime: _Runtime, handle: int, number: int):
         self.runtime, self.handle, self.number = runtime, handle, number
@@ -95,9 +92,7 @@ class Queue:
         return number
 
     def is_idle(self) -> bool:
-        """Return whether all that was put into the stream has run, as far as is known without waiting
-        (``stream_query``). Raises AclError if the device does not answer: a caller that polls would never end.
-        """
+        """Return True if ``stream_query`` says that all has run; AclError if the device does not answer."""
         if self.enqueued == self.finished:
             return True
         last = self.enqueued
@@ -110,9 +105,7 @@ class Queue:
         return True
 
     def pending(self, until: int | None = None) -> list[str]:
-        """Return the operators that wait or run, oldest first, up to number ``until``. If the device does not answer,
-        these are all that are not known to have run. Never waits.
-        """
+        """Return the operators not known to have run, oldest first, up to number ``until``; never wait."""
         last = self.enqueued if until is None else until
         with suppress(AclError):
             if self.finished >= last or self.is_idle():
@@ -132,9 +125,7 @@ class Queue:
         return len(self.deferred) + len(self.freed)
 
     def synchronize(self) -> None:
-        """Wait for the stream, then free what was deferred, in order. Raises AclError if something in the stream
-        failed; what was deferred is freed all the same.
-        """
+        """Wait for the stream, then free in order what was deferred; AclError afterwards if work failed."""
         with uninterrupted():  # or else an error might be taken from the device and lost
             last = self.enqueued
             self.runtime.activate()
@@ -145,9 +136,7 @@ class Queue:
             self.runtime.activate()  # to hear of another device's stream makes that one's context the thread's
 
     def reached(self, last: int, code: int, call: str) -> None:
-        """Take in what a call said that waited for number ``last``: settle, and remember which operators failed. Raises
-        what the code means, AclError, if it is not 0.
-        """
+        """Settle after a call that waited for number ``last``, and note failures; AclError unless the code is 0."""
         recent = recent_message() if code else ""
         error = AclError(call, code, self.runtime.name, recent) if code else None
         if code in (ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT):
@@ -169,9 +158,7 @@ class Queue:
         self.hear(last)
 
     def check(self, code: int, call: str) -> None:
-        """Raise AclError if a call returned a code other than 0 that was to put an operator into the stream. Where all
-        streams have stopped at a failure that was not reported yet, ask the device first whose it was.
-        """
+        """Raise AclError for the code of a launch, after asking a stopped device which operator failed first."""
         if code:
             error = AclError(call, code, self.runtime.name, recent_message())
             of_device = code // 1000 == ACL_ERROR_RT_INTERNAL_ERROR // 1000 and code != ACL_ERROR_RT_STREAM_TASK_FULL
@@ -181,9 +168,7 @@ class Queue:
             raise explained(error, self.runtime.name)
 
     def hear(self, last: int) -> None:
-        """Ask the streams that were waited for whether what was waited for had failed: then what came behind it up to
-        number ``last`` has no result either, although this stream ran it. Raises AclError in that case.
-        """
+        """Raise AclError if a stream that was waited for had failed: what came behind it has no result either."""
         for wait in tuple(self.waits):
             event, queue, number, before = wait
             if before >= last:
@@ -204,9 +189,7 @@ class Queue:
         return next((why for first, last, why in tuple(self.failures) if first <= number <= last), None)
 
     def settle(self, last: int) -> None:
-        """Note that all up to number ``last`` has run, and free, in order, what was deferred behind that. Raises the
-        AclError of the first that cannot be freed, after the others.
-        """
+        """Free in order what was deferred up to number ``last``; raise the first AclError after the others."""
         failed: AclError | None = None
         with self._settling:
             self.finished = max(self.finished, last)

@@ -36,11 +36,7 @@ class NpuGenerator(Generator):
         return from_array(np.array([self._seed, self._offset], np.uint64).view(np.uint8), uint8)
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Continue from a state.
-
-        Raises:
-            RuntimeError: if the state is not one of an NPU.
-        """
+        """Continue from a state; RuntimeError if the state is not one of an NPU."""
         state = np.array(new_state.numpy())
         if state.dtype != np.uint8 or state.shape != (16,):
             raise RuntimeError(f"RNG state of an NPU must be 16 bytes, but got {new_state.dtype} of shape "
@@ -86,25 +82,19 @@ def initial_seed() -> int:
 
 
 def get_rng_state(device: DeviceLike = "npu") -> Tensor:
-    """Return the state of a device's generator, seed and offset, as uint8 of shape (16,)
-    (``torch.cuda.get_rng_state``).
-    """
+    """Return a generator's seed and offset as uint8 of shape (16,) (``torch.cuda.get_rng_state``)."""
     return generator_of(resolve_device(device).index or 0).get_state()
 
 
 def set_rng_state(new_state: Tensor, device: DeviceLike = "npu") -> None:
-    """Continue a device's generator from a state of ``get_rng_state`` (``torch.cuda.set_rng_state``).
-
-    Raises:
-        RuntimeError: if the state is not 16 bytes.
+    """Continue a device's generator from a state of ``get_rng_state`` (``torch.cuda.set_rng_state``). Raises
+    RuntimeError if the state is not 16 bytes.
     """
     generator_of(resolve_device(device).index or 0).set_state(new_state)
 
 
 def drawn(count: int, device: Device, generator: Generator | None = None) -> tuple[int, int]:
-    """Return the seed and offset of the next numbers on a device, as ACLNN takes them. Raises PyTorch's RuntimeError if
-    the generator belongs to another device.
-    """
+    """Return the seed and offset of the next numbers; RuntimeError if the generator is another device's."""
     if generator is None:
         generator = generator_of(device.index or 0)
     if not isinstance(generator, NpuGenerator):

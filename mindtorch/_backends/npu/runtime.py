@@ -52,9 +52,7 @@ def module() -> Any:
 
 
 def start(device: str = "npu") -> None:
-    """Call ``aclInit`` once for the process; an earlier call of another library is not an error. Raises RuntimeError if
-    there is no NPU, or none in a forked process.
-    """
+    """Call ``aclInit`` once a process, whoever calls it; RuntimeError without an NPU or in a forked process."""
     global _is_started, _is_owner
     if refusal:
         raise RuntimeError(refusal)
@@ -140,9 +138,7 @@ class _Runtime:
         self.queues[:1] = [Queue(self, handle, self._numbers())]
 
     def init(self) -> _Runtime:
-        """Start ACL unless it runs, and make the device's context and default stream. Raises RuntimeError if there is
-        no NPU, or no such device.
-        """
+        """Start ACL, and make the device's context and default stream; RuntimeError without such a device."""
         with self._lock:
             if self.initialized:
                 return self
@@ -182,8 +178,7 @@ class _Runtime:
         return number
 
     def _new_stream(self, priority: int = 0) -> int:
-        """Create a stream and set what it does after a failure, which CANN accepts once per stream. Returns the handle.
-        """
+        """Create a stream and set its failure mode, which CANN accepts once; return the handle."""
         handle, code = acl.rt.create_stream_with_config(priority, 0) if priority else acl.rt.create_stream()
         check(code, "aclrtCreateStream", self.name)
         mode = FAILURE_MODES[self.failure_mode]
@@ -220,9 +215,7 @@ class _Runtime:
             thread.active = self.context
 
     def destroy_events(self) -> None:
-        """Destroy the events that nothing refers to any more. The device is the thread's: an event's own end, which may
-        come at any moment, must not make another device's context the thread's in the middle of a launch.
-        """
+        """Destroy unused events here, not when they end: that may be amid another device's launch."""
         while self.dropped_events:
             with suppress(IndexError):  # another thread was first
                 end = self.dropped_events.popleft()
@@ -230,9 +223,7 @@ class _Runtime:
                 check(acl.rt.destroy_event(end.of), "aclrtDestroyEvent", self.name)
 
     def reach(self, peer: _Runtime) -> None:
-        """Have this device and another one copy from each other's memory (``aclrtDeviceEnablePeerAccess``, which works
-        in one direction). The device is the thread's afterwards. Raises AclError if one cannot.
-        """
+        """Let this and another device copy from each other (``aclrtDeviceEnablePeerAccess``, both ways)."""
         for device, other in ((peer, self), (self, peer)):
             if other.device_id not in device._peers:
                 device.activate()
@@ -253,16 +244,12 @@ class _Runtime:
         self.current.defer(release)
 
     def synchronize(self) -> None:
-        """Wait for the stream that this thread works on, then free what was deferred in it, in order. A device that was
-        never used has nothing to wait for. Raises AclError if something in the stream failed.
-        """
+        """Wait for this thread's stream, then free what was deferred; AclError if something failed."""
         if self.queues:
             self.current.synchronize()
 
     def synchronize_device(self) -> None:
-        """Wait for all streams of the device; each frees what was deferred in it. Raises AclError of the first stream
-        that failed, after all were waited for.
-        """
+        """Wait for all streams, which free what was deferred; AclError of the first that failed."""
         failed: AclError | None = None
         for queue in list(self.queues):
             try:
@@ -278,9 +265,7 @@ class _Runtime:
             errors.stopped[self.name] = error.again()
 
     def restart(self) -> None:
-        """Make a new context, and new streams under the queues, where the old ones have stopped. Operators that had not
-        run have no result; values computed before stay, for memory is the device's. Raises AclError if it is lost.
-        """
+        """Replace a stopped context and its streams; memory stays, and pending operators have no result."""
         with uninterrupted(), self._lock:
             self.activate()
             errors.restarted.add(self.name)
@@ -305,9 +290,7 @@ class _Runtime:
             self.activate()
 
     def finalize(self) -> None:
-        """Give everything back: wait, free, destroy the streams and the context, reset the device. What cannot be given
-        back keeps nothing else from it. Raises the first AclError at the end.
-        """
+        """Free everything and reset the device; raise the first AclError after all has been tried."""
         failed: list[AclError] = []
 
         def attempt(step: Callable[[], Any], call: str = "") -> None:
@@ -344,8 +327,7 @@ class _Runtime:
 
 
 def _failure_mode() -> str:
-    """Return the value of ``MINDTORCH_NPU_FAILURE_MODE``, "stop" by default. Raises RuntimeError if it is not a mode.
-    """
+    """Return ``MINDTORCH_NPU_FAILURE_MODE``, "stop" by default; RuntimeError if it is not a mode."""
     chosen = os.environ.get("MINDTORCH_NPU_FAILURE_MODE", "").lower() or "stop"
     if chosen not in FAILURE_MODES:
         raise RuntimeError(f"MINDTORCH_NPU_FAILURE_MODE={chosen!r} is not one of {', '.join(FAILURE_MODES)}")
@@ -353,8 +335,7 @@ def _failure_mode() -> str:
 
 
 def get_runtime(device_id: int = 0) -> _Runtime:
-    """Return the runtime of a device, started on first use. Raises RuntimeError if there is no NPU, or no such device.
-    """
+    """Return the runtime of a device, started on first use; RuntimeError if there is no such device."""
     if refusal:
         raise RuntimeError(refusal)
     found = _runtimes.get(device_id)
@@ -372,9 +353,7 @@ def runtimes() -> list[_Runtime]:
 
 
 def finalize() -> None:
-    """Give back all devices and ACL itself; the next use starts anew. Called at exit. Raises the first AclError, after
-    all was tried.
-    """
+    """Give back all devices and ACL, as at exit; raise the first AclError after all has been tried."""
     global _is_started, _is_owner
     failed: AclError | None = None
     with _lock:

@@ -20,9 +20,7 @@ DeviceLike = Device | str | int | None
 
 
 def device_index(device: DeviceLike = None) -> int:
-    """Return the index that a device argument means: an int, a device or its name, or None for the current one. Raises
-    ValueError if the device is not an NPU.
-    """
+    """Return the index of an int, a device or its name, None for the current one; ValueError if not an NPU."""
     if device is None:
         return thread.device
     if isinstance(device, int):
@@ -80,10 +78,8 @@ class Stream(streams.Stream):
         return self.queue.is_idle()
 
     def synchronize(self) -> None:
-        """Wait until all that was put into the stream has run (``torch.cuda.Stream.synchronize``).
-
-        Raises:
-            RuntimeError: if an operator in it failed, with its name.
+        """Wait until all that was put into the stream has run (``torch.cuda.Stream.synchronize``). Raises RuntimeError
+        if an operator in it failed, with its name.
         """
         self.queue.synchronize()
 
@@ -229,10 +225,8 @@ class Event(streams.Event):
         return bool(status == ACL_EVENT_RECORDED_STATUS_COMPLETE)
 
     def synchronize(self) -> None:
-        """Wait until the event is passed (``torch.cuda.Event.synchronize``).
-
-        Raises:
-            RuntimeError: if an operator before it failed, with its name.
+        """Wait until the event is passed (``torch.cuda.Event.synchronize``). Raises RuntimeError if an operator before
+        it failed, with its name.
         """
         if self._queue is None:
             return
@@ -245,10 +239,8 @@ class Event(streams.Event):
 
     def elapsed_time(self, end_event: Event) -> float:
         """Return the time between this event and a later one in milliseconds (``torch.cuda.Event.elapsed_time``).
-
-        Raises:
-            ValueError: if one was not made with ``enable_timing``, or not recorded.
-            RuntimeError: if one has not been passed yet.
+        Raises ValueError if one was not made with ``enable_timing``, or not recorded, and RuntimeError if one has not
+        been passed yet.
         """
         if not self.enable_timing or not end_event.enable_timing:
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")

@@ -16,9 +16,7 @@ device_seeders: list[Callable[[int], None]] = []
 
 def manual_seed(seed: Any) -> Generator:
     """Seed the default generators of all devices with ``int(seed)`` and return the CPU's (``torch.manual_seed``).
-
-    Raises:
-        ValueError: if the seed is not in [-2**63, 2**64).
+    Raises ValueError if the seed is not in [-2**63, 2**64).
     """
     generator = default_generator.manual_seed(int(seed))
     for seeder in device_seeders:
@@ -42,21 +40,15 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Continue the default generator from a state (``torch.set_rng_state``).
-
-    Raises:
-        TypeError: if the state is not a uint8 tensor on the CPU.
-        RuntimeError: if the state is not contiguous, or not 5056 bytes of a valid state.
+    """Continue the default generator from a state (``torch.set_rng_state``). Raises TypeError if the state is not a
+    uint8 tensor on the CPU, and RuntimeError if the state is not contiguous, or not 5056 bytes of a valid state.
     """
     default_generator.set_state(new_state)
 
 
 @contextmanager
 def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True) -> Iterator[None]:
-    """Run a block after which the default generator has its earlier state again (``torch.random.fork_rng``).
-
-    ``devices`` are the accelerators whose generators to fork as well; the CPU has no others.
-    """
+    """Restore the generators of the CPU and of ``devices`` after a block (``torch.random.fork_rng``)."""
     if not enabled:
         yield
         return

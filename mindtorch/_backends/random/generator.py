@@ -84,11 +84,8 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from ``seed`` in [-2**63, 2**64), where negative seeds wrap, and return the generator
-        (``torch.Generator.manual_seed``).
-
-        Raises:
-            RuntimeError: if the seed is not an int.
-            ValueError: if it has more than 64 bits.
+        (``torch.Generator.manual_seed``). Raises RuntimeError if the seed is not an int, and ValueError if it has more
+        than 64 bits.
         """
         if type(seed) is not int:
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
@@ -225,11 +222,9 @@ class Generator:
         return from_array(self._get_state_array(), uint8)
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Continue from a state of ``get_state``, PyTorch's included (``torch.Generator.set_state``).
-
-        Raises:
-            TypeError: if the state is not a uint8 tensor on the CPU.
-            RuntimeError: if it is not contiguous, not of 5056 bytes, or no seeded MT19937 is in it.
+        """Continue from a state of ``get_state``, PyTorch's included (``torch.Generator.set_state``). Raises TypeError
+        if the state is not a uint8 tensor on the CPU, and RuntimeError if it is not contiguous, not of 5056 bytes, or
+        no seeded MT19937 is in it.
         """
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
@@ -257,10 +252,8 @@ class Generator:
         return state.reshape(1).view(np.uint8)
 
     def _set_state_array(self, data: np.ndarray) -> None:
-        """Continue from a state of :meth:`_get_state_array` or of PyTorch's ``get_state``.
-
-        Raises:
-            RuntimeError: if the size is not 5056 bytes, or no seeded MT19937 is in them.
+        """Continue from a state of :meth:`_get_state_array` or of PyTorch's ``get_state``. Raises RuntimeError if the
+        size is not 5056 bytes, or no seeded MT19937 is in them.
         """
         if data.size != STATE_LAYOUT.itemsize:
             raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE_LAYOUT.itemsize}"

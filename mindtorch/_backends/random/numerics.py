@@ -27,9 +27,7 @@ _SAFE = 2.0**900  # splitting a larger number could overflow
 
 @cache
 def float_facts(dtype: np.dtype) -> tuple[int, float, str] | None:
-    """Return a floating-point dtype's significant digits in base 2, its largest finite value and its C++ name; None for
-    other dtypes. Cached, since NumPy composes the name of a dtype at each call.
-    """
+    """Return a floating dtype's bits of precision, largest value and C++ name, cached; None for others."""
     return _FLOATS.get(dtype.name)
 
 
@@ -39,10 +37,7 @@ def compute_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def unit_interval(words: np.ndarray) -> np.ndarray:
-    """Convert words to numbers in [0, 1): uint32 by their low 24 bits to float32, uint64 by their low 53 to float64.
-
-    Mirrors ``at::transformation::uniform_real``.
-    """
+    """Convert uint32 words to float32, uint64 to float64 in [0, 1) (``at::transformation::uniform_real``)."""
     if words.dtype == np.uint32:
         if len(words) <= _FEW:
             out = (words & _MASK).astype(np.float32)

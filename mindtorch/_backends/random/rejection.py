@@ -21,10 +21,8 @@ Draw = Callable[[], float]
 
 
 def poisson(generator: Generator, rates: np.ndarray) -> np.ndarray:
-    """Draw Poisson numbers with the rates of a floating-point array, in its shape and dtype (``poisson``).
-
-    Raises:
-        RuntimeError: for a negative or nan rate.
+    """Draw Poisson numbers with the rates of a floating-point array, in its shape and dtype (``poisson``). Raises
+    RuntimeError for a negative or nan rate.
     """
     if not np.all(rates >= 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")

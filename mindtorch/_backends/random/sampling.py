@@ -51,10 +51,8 @@ def _unit_interval_of_64(words: np.ndarray) -> np.ndarray:
 
 
 def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-    """Draw uniform numbers in [low, high) (``uniform_``, ``at::native::templates::cpu::uniform_kernel``).
-
-    Raises:
-        RuntimeError: if a bound is not finite in ``dtype``, low > high, or high - low is not finite.
+    """Draw uniform numbers in [low, high) (``uniform_``, ``at::native::templates::cpu::uniform_kernel``). Raises
+    RuntimeError if a bound is not finite in ``dtype``, low > high, or high - low is not finite.
     """
     if low == 0 and high == 1 and dtype.itemsize > 2:
         return standard_uniform(generator, n, dtype)
@@ -94,10 +92,8 @@ def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std
 
 
 def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
-    """Draw exponentials of normal numbers (``log_normal_``, ``at::lognormal_distribution<double>``).
-
-    Raises:
-        RuntimeError: if std <= 0.
+    """Draw exponentials of normal numbers (``log_normal_``, ``at::lognormal_distribution<double>``). Raises
+    RuntimeError if std <= 0.
     """
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
@@ -105,9 +101,7 @@ def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0,
 
 
 def _normal_blocks(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
-    """Draw standard normals in blocks; if ``n`` is not a multiple of 16, the last 16 are drawn anew (``normal_fill``).
-    The result is read-only.
-    """
+    """Draw read-only standard normals in blocks; a ragged end redraws the last 16 (``normal_fill``)."""
     compute = compute_dtype(dtype)
     tail = n % 16
     if not tail and n <= FEW_IN_BLOCKS and compute == np.float32:
@@ -163,10 +157,8 @@ def _pairs(words: np.ndarray) -> np.ndarray:
 
 
 def exponential(generator: Generator, n: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
-    """Draw exponential numbers (``exponential_``, ``at::exponential_distribution<double>``).
-
-    Raises:
-        RuntimeError: if rate <= 0.
+    """Draw exponential numbers (``exponential_``, ``at::exponential_distribution<double>``). Raises RuntimeError if
+    rate <= 0.
     """
     if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
@@ -175,11 +167,7 @@ def exponential(generator: Generator, n: int, dtype: np.dtype, rate: float = 1.0
 
 
 def cauchy(generator: Generator, n: int, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
-    """Draw Cauchy numbers (``cauchy_``, ``at::cauchy_distribution<double>``).
-
-    Raises:
-        RuntimeError: if sigma <= 0.
-    """
+    """Draw Cauchy numbers (``cauchy_``, ``at::cauchy_distribution<double>``); RuntimeError if sigma <= 0."""
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     u = standard_uniform(generator, n, _FLOAT64)
@@ -187,10 +175,8 @@ def cauchy(generator: Generator, n: int, dtype: np.dtype, median: float = 0.0, s
 
 
 def geometric(generator: Generator, n: int, dtype: np.dtype, p: float) -> np.ndarray:
-    """Draw numbers of trials up to the first success (``geometric_``, ``at::geometric_distribution<double>``).
-
-    Raises:
-        RuntimeError: if p is not in (0, 1).
+    """Draw numbers of trials up to the first success (``geometric_``, ``at::geometric_distribution<double>``). Raises
+    RuntimeError if p is not in (0, 1).
     """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
@@ -200,10 +186,8 @@ def geometric(generator: Generator, n: int, dtype: np.dtype, p: float) -> np.nda
 
 
 def bernoulli(generator: Generator, n: int, p: float = 0.5) -> np.ndarray:
-    """Draw booleans, true with probability p (``bernoulli_(p)``, ``at::bernoulli_distribution<double>``).
-
-    Raises:
-        RuntimeError: if p is not in [0, 1].
+    """Draw booleans, true with probability p (``bernoulli_(p)``, ``at::bernoulli_distribution<double>``). Raises
+    RuntimeError if p is not in [0, 1].
     """
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
@@ -211,10 +195,8 @@ def bernoulli(generator: Generator, n: int, p: float = 0.5) -> np.ndarray:
 
 
 def bernoulli_tensor(generator: Generator, p: np.ndarray) -> np.ndarray:
-    """Draw a boolean for each element of a floating-point array of probabilities (``bernoulli_(Tensor p)``).
-
-    Raises:
-        RuntimeError: if a probability is not in [0, 1].
+    """Draw a boolean for each element of a floating-point array of probabilities (``bernoulli_(Tensor p)``). Raises
+    RuntimeError if a probability is not in [0, 1].
     """
     if not np.all((p >= 0) & (p <= 1)):
         raise RuntimeError("bernoulli: Expected p_in >= 0 && p_in <= 1 to be true, but got false.")

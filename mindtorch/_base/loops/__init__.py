@@ -74,16 +74,13 @@ class Loop:
         return self._function
 
     def if_imported(self) -> Callable[..., Any] | None:
-        """Return the compiled function if numba has been imported already: this loop alone would not repay the import.
-        """
+        """Return the compiled function if numba is imported: one loop does not repay the import."""
         if self._function is None and self._left != inf and "numba" in sys.modules:
             self._compile_once()
         return self._function
 
     def taking(self, x: np.ndarray, *others: np.ndarray) -> Callable[..., Any] | None:
-        """Return the compiled function for these arrays; None if NumPy is to compute it, or if an array is not
-        contiguous float32.
-        """
+        """Return the compiled function if all arrays are contiguous float32 and it pays; else None."""
         for array in (x, *others):
             if array.dtype is not SINGLE or not array.flags.c_contiguous:
                 return None
@@ -110,8 +107,7 @@ class Loop:
 
 
 def of_any_memory(loop: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a loop so that arrays which it refuses (read-only or unaligned ones) are copied first. Outputs are neither.
-    """
+    """Wrap a loop so that input arrays that it refuses (read-only or unaligned) are copied first."""
     def call(*args: Any) -> Any:
         try:
             return loop(*args)

@@ -40,9 +40,7 @@ class Picture:
 
 
 def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a method to make it a magic with these arguments, which prints its documentation with ``--help``. A
-    semicolon at the end of the code suppresses the display of its value.
-    """
+    """Make a method a magic with these arguments and ``--help``; a final semicolon suppresses the value."""
 
     def made(method: Callable[..., Any]) -> Callable[..., Any]:
         for declared in reversed(arguments):
@@ -138,10 +136,8 @@ class MagicGroup(Magics):
         return difflib.get_close_matches(name, there, 2)
 
     def _code(self, magic: Any, line: str, cell: str | None) -> tuple[Any, str]:
-        """Return the options of a magic that runs code, and the code: the cell, or the text behind the options.
-
-        Raises:
-            UsageError: for an unknown option, or if there is nothing to run.
+        """Return the options of a magic that runs code, and the code: the cell, or the text behind the options. Raises
+        UsageError for an unknown option, or if there is nothing to run.
         """
         options, code = line, None if cell is None else f"\n{cell}"  # lines count from that of the magic
         if cell is None:
@@ -175,9 +171,7 @@ class MagicGroup(Magics):
             self._show(Picture(draw(found)))
 
     def _run(self, code: str, call: Callable[[Callable[[], Any]], Any] | None = None) -> Any:
-        """Run code in the notebook's namespace; the value of its last expression, which is handed to ``call`` as a
-        function if that is given.
-        """
+        """Run code in the notebook's namespace; ``call`` gets its last expression's value as a function."""
         shell = self.shell
         above = len(code) - len(code.lstrip("\n"))  # lines that IPython drops
         source = "\n" * above + shell.transform_cell(code)

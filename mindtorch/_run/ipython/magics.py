@@ -41,10 +41,8 @@ def _parts(line: str) -> list[str]:
 
 
 def _on_device(found: Sequence[Any], wanted: str | None, what: str) -> Sequence[Any]:
-    """Return the facts that belong to a device, or all if none is wanted.
-
-    Raises:
-        UsageError: if there is no such device, or nothing is on it.
+    """Return the facts that belong to a device, or all if none is wanted. Raises UsageError if there is no such device,
+    or nothing is on it.
     """
     if wanted is None:
         return found
@@ -153,8 +151,7 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_magic, argument("word", nargs="*", help="only entries with this word"))
     def glossary(self, line: str) -> Picture:
-        """Show the names of one thing in CANN, CUDA and PyTorch: streams, events, workspaces, allocators, late errors.
-        """
+        """Show CANN's, CUDA's and PyTorch's names of streams, events, workspaces, allocators, late errors."""
         word = " ".join(parse_argstring(self.glossary, line).word).lower()
         terms = [term for term in introspect.GLOSSARY if word in " ".join(vars(term).values()).lower()]
         return Picture(viz.glossary_page(terms))
@@ -213,9 +210,7 @@ class MindtorchMagics(MagicGroup):
     @magic(line_magic, argument("wanted", nargs="?", choices=("on", "off"),
                                 help="from now on; without it, what holds now is shown"))
     def compact(self, line: str) -> None:
-        """Draw short cards of tensors, for slides: without statistics, and with the memory only if several tensors
-        share it.
-        """
+        """Draw short cards for slides: no statistics, memory only if several tensors share it."""
         wanted = parse_argstring(self.compact, line).wanted
         self.is_compact = self.is_compact if wanted is None else wanted == "on"
         print(f"cards of tensors are {'compact' if self.is_compact else 'complete'}")
@@ -273,8 +268,7 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
     def profile(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or statement, and show where its time went: operators, lines, modules, kernels, and Python outside
-        of them."""
+        """Run a cell or statement, and show its time by operators, lines, modules, kernels and Python."""
         _, code = self._code(self.profile, line, cell)
         if self._names_npu(code):
             introspect.start_npu()
@@ -293,9 +287,7 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
     def pipeline(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or statement inside torch.pipeline(), and show the recorded operators, and when and why the queue
-        ran.
-        """
+        """Run a cell or statement in torch.pipeline(), and show its operators, and why the queue ran."""
         _, code = self._code(self.pipeline, line, cell)
         return self._watch(introspect.watch_pipeline(), introspect.PipelineFacts(), code, viz.pipeline_page)
 

@@ -32,8 +32,7 @@ class Folded(FrameInfo):
 
 
 class FoldingTB(AutoFormattedTB):
-    """The traceback of an error that was raised just now, folded. ``%tb`` shows an earlier error, and shows it whole.
-    """
+    """The traceback of an error raised just now, folded; ``%tb`` shows an earlier error whole."""
 
     def structured_traceback(self, etype: Any, evalue: BaseException | None, etb: Any = None, *args: Any,
                              **options: Any) -> list[str]:
@@ -75,9 +74,7 @@ class FoldingTB(AutoFormattedTB):
 
 
 class FoldingSyntaxTB(SyntaxTB):
-    """The traceback of a program that cannot be parsed: of the calls that led to it, all a magic's, only the program's
-    own.
-    """
+    """The traceback of a program that cannot be parsed: only the program's own part of a magic's calls."""
 
     def structured_traceback(self, etype: Any, evalue: BaseException | None, etb: Any = None, *args: Any,
                              **options: Any) -> list[str]:

@@ -77,9 +77,7 @@ def with_defaults(op: Operator, args: tuple[Any, ...]) -> list[Any]:
 
 
 def aligned(value: Any, ndim: int, frame: Frame) -> Any:
-    """Return a batched operand with its elements in front, then dimensions of size 1 up to ``ndim``; others as they
-    are.
-    """
+    """Return a batched operand, elements in front, then sizes 1 up to ``ndim``; others as they are."""
     if not is_batched(value, frame):
         return value
     whole = lowered(value, frame)
@@ -153,9 +151,7 @@ def over_all(name: str) -> Rule:
 
 
 def flat(name: str = "", values: bool = False) -> Rule:
-    """Return the rule of a reduction over all dimensions, where the operator ``name`` reduces one; with ``values``, it
-    returns only the values.
-    """
+    """Return the rule of a full reduction, by ``name`` over one dimension; with ``values``, only the values."""
 
     def rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
         given = with_defaults(op, args)
@@ -226,9 +222,7 @@ def is_vector(left: Any, right: Any) -> bool:
 
 
 def composed(function: Callable[..., Any]) -> Rule:
-    """Return the rule of an operator that is written in others, which have rules; an in-place form is written
-    afterwards.
-    """
+    """Return the rule of an operator by its decomposition; an in-place form is written afterwards."""
 
     def rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
         result = function(*args)
@@ -240,10 +234,7 @@ def composed(function: Callable[..., Any]) -> Rule:
 
 
 def by_sample(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Operators on samples of some dimensions, as many as the name says and one of channels.
-
-    Samples of all elements are samples alike: where there is a dimension of them, the elements go into it.
-    """
+    """Return the rule of an operator on samples of fixed rank: the elements join the dimension of samples."""
     given = with_defaults(op, args)
     ndim = int(re.findall(r"(\d)d", op.packet)[-1]) + 1
     has_samples = given[0].ndim == ndim + 1

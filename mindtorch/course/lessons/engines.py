@@ -56,10 +56,7 @@ class Post:
 
 
 class Group:
-    """A group as one of its ranks sees it: the rank's number, the size, and how to send and receive.
-
-    A rank is a thread here, and a process for ``torch.distributed``, whose ``isend`` and ``recv`` these two are.
-    """
+    """A group as a rank sees it: number, size, send and receive; ranks are threads here."""
 
     def __init__(self, rank: int, post: Post):
         self._rank, self._post = rank, post
@@ -82,11 +79,8 @@ class Group:
             self._post.changed.notify_all()
 
     def recv(self, src: int) -> Any:
-        """Wait for the next tensor from a rank.
-
-        Raises:
-            ValueError: if there is no such rank.
-            Stuck: if all ranks wait, or have ended.
+        """Wait for the next tensor from a rank. Raises ValueError if there is no such rank, and Stuck if all ranks
+        wait, or have ended.
         """
         self._check(src)
         post = self._post
@@ -143,9 +137,7 @@ class _Done:
 
 @contextmanager
 def replace_all_reduce(function: Callable[[Any, Group], None]) -> Iterator[None]:
-    """Have ``DistributedDataParallel(module, process_group=group)`` add up its buckets by ``function(x, group)``, for
-    the groups of ``on_ranks``, as long as the block lasts.
-    """
+    """Have DistributedDataParallel sum buckets by ``function(x, group)`` in a block, on ``on_ranks``."""
     from ...nn.parallel import distributed
 
     own = distributed.all_reduce, distributed.broadcast, distributed.resolve

@@ -26,9 +26,7 @@ POINTWISE = frozenset(("add", "sub", "mul", "div", "exp", "relu", "tanh", "neg",
 
 @dataclass(frozen=True)
 class Step:
-    """One operator of a program: its name, its arguments (names of tensors, and numbers), the name and the shape of the
-    tensor that it writes.
-    """
+    """An operator of a program: name, arguments (tensors' names, numbers), output's name and shape."""
 
     op: str
     args: tuple[str | float, ...]

@@ -26,10 +26,7 @@ REFUSED = 161002  #: CANN's code for a parameter that is not valid
 
 
 class Acl:
-    """CANN's C functions that call an operator, and a log of their use.
-
-    Handles are numbers. ``plan`` and ``run`` return CANN's code first, which is 0 where all went well.
-    """
+    """CANN's functions that call an operator, with a log; ``plan`` and ``run`` return CANN's code first, 0 if well."""
 
     def __init__(self) -> None:
         from ..._backends.npu import aclnn, bindings, constants
@@ -70,9 +67,7 @@ class Acl:
             self._aclnn.functions["aclDestroyTensor" if kind == "tensor" else "aclDestroyScalar"](handle)
 
     def plan(self, name: str, *handles: int) -> tuple[int, int, int]:
-        """Call phase one, ``<name>GetWorkspaceSize``, and return its code, the bytes of scratch memory, and the planned
-        operator, which is called an executor.
-        """
+        """Call ``<name>GetWorkspaceSize``; return its code, the workspace's bytes and the executor."""
         if not all(isinstance(handle, int) for handle in handles):
             self.wrong.append("an operator is planned with a value that is not a descriptor's handle")
             return REFUSED, 0, 0

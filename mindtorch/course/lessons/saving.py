@@ -25,8 +25,7 @@ PREDICTIONS = (
 
 
 class Part:
-    """A part of a network with a parameter. It counts its runs, and which results of its first run are still in memory.
-    """
+    """A part of a network with a parameter, its count of runs, and the live results of its first run."""
 
     def __init__(self):
         self.weight = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)

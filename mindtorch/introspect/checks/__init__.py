@@ -24,10 +24,8 @@ def check(*objects: Any, names: Iterable[str] = ()) -> CheckFacts:
     """Look at models, losses and optimizers, in any order, for mistakes that raise nothing: a loss that broadcasts, a
     parameter that is not reached or in no optimizer, gradients that vanish or explode, softmax before cross_entropy, a
     forgotten ``train()``, and more. Best after the first ``backward(retain_graph=True)``, or before it. ``names`` are
-    what the program calls the objects, in their order. PyTorch has no counterpart.
-
-    Raises:
-        TypeError: for an object that is neither a module, nor a tensor, nor an optimizer.
+    what the program calls the objects, in their order. PyTorch has no counterpart. Raises TypeError for an object that
+    is neither a module, nor a tensor, nor an optimizer.
     """
     given = [*names, *[""] * len(objects)]
     models: Found = {}
@@ -73,9 +71,7 @@ class Checking:
 
 @contextmanager
 def checking(namespace: Mapping[str, Any] | None = None) -> Iterator[Checking]:
-    """Watch a block for mistakes that raise nothing; ``namespace`` holds the program's names. Each result is searched
-    for NaN, which slows the block down.
-    """
+    """Watch a block, slowly, for mistakes that raise nothing; ``namespace`` holds the program's names."""
     names = namespace if namespace is not None else {}
     found = Checking()
     with recording(names) as record:

@@ -13,9 +13,7 @@ from ..why.explanation import Call, Fix, Picture
 
 @dataclass(frozen=True)
 class Finding:
-    """A mistake that raises nothing. ``kind`` names the rule that found it, ``place`` is the program's line, if one is
-    to blame. It holds no tensor.
-    """
+    """A mistake that raises nothing: its rule's name (``kind``), the line to blame; it holds no tensor."""
 
     kind: str
     title: str
@@ -50,9 +48,7 @@ def line_of(file: str, line: int, function: str = "", operator: str = "") -> Cal
 
 
 def called_at(lines: Sequence[str]) -> Call | None:
-    """Find the program's line in a traceback formatted by ``traceback.format_list``, as anomaly mode stores it in
-    nodes.
-    """
+    """Find the program's line in a formatted traceback, as anomaly mode stores it in nodes."""
     for text in reversed(lines):
         found = re.search(r'File "(.+)", line (\d+), in (.+)', text)
         if found and not found[1].startswith(PACKAGE) and "/site-packages/torch/" not in found[1]:

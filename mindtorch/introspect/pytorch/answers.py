@@ -187,8 +187,7 @@ class PyTorch:
         return sys.modules["torch"].is_grad_enabled()
 
     def drops(self, packet: str, args: Sequence[Any]) -> bool:
-        """Below autograd there is no dropout any more: its noise is what is left, and the function that asked for it.
-        """
+        """Return True for dropout's noise, which is what is left of dropout below autograd."""
         frame: Any = sys._getframe(1) if packet in ("bernoulli_", "native_dropout") else None
         functional = os.path.join(library_path(), "nn", "functional.py")
         while frame is not None and frame.f_code.co_filename != functional:

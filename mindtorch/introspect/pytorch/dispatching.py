@@ -20,8 +20,7 @@ from .tensors import layout_of, owner_of, stream_name
 
 @cache
 def observing_mode() -> Any:
-    """Return the mode that reports operators to an observer. Its class needs PyTorch's, so it is created on first use.
-    """
+    """Return a mode that reports operators to an observer; its class, made on first use, needs PyTorch's."""
     torch = sys.modules["torch"]
 
     class Observing(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[name-defined]
@@ -60,9 +59,7 @@ def observing_mode() -> Any:
 
 
 def written_by(event: DispatchEvent) -> list[tuple[Any, int]]:
-    """Return the storages that an operator wrote to, with the resulting versions. The mode sees operators below the
-    kernel that counts writes, so this event's are added.
-    """
+    """Return the written storages with new versions; this event's writes, counted later, are added."""
     positional, has_out = _writes(event.op)
     written = [given for given, writes in zip(event.inputs, positional, strict=False) if writes]
     metas = (meta for given in (*written, event.outputs * has_out)
@@ -91,9 +88,7 @@ def backward_roots() -> Sequence[Any]:
 
 
 def asked() -> tuple[str, str]:
-    """Return the caller of the running operator: ``backward`` and the node's name, or ``step of`` and an optimizer;
-    both '' in a forward pass.
-    """
+    """Return the operator's caller: ``backward`` and the node, ``step of`` an optimizer, or '' twice."""
     torch = pytorch()
     if torch is None:
         return "", ""

@@ -51,8 +51,7 @@ def history(node: Any, length: int) -> Iterator[Any]:
 @contextmanager
 def watching_nodes(nodes: Iterable[Any], observer: Callable[[Any, Sequence[Any], Sequence[Any]], None]
                    ) -> Iterator[None]:
-    """Report to an observer each of these nodes that runs in a block, with the gradients of its outputs and its inputs.
-    """
+    """Report each of these nodes that runs in a block with the gradients of its outputs and inputs."""
     arrived: dict[int, Sequence[Any]] = {}
     with ExitStack() as block:
         for node in nodes:

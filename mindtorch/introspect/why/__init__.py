@@ -106,8 +106,7 @@ def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) ->
 
 
 def _alternatives(fixes: Iterable[Fix | None]) -> tuple[Fix, ...]:
-    """Cures that say something, their code as a program has it; the first without the word that joins it to one before.
-    """
+    """Return cures with something to do, their code as written; the first loses the word that joins it."""
     found = [replace(fix, code=_indexed(fix.code)) for fix in fixes if fix and fix.text]
     first = (replace(fix, text=re.sub("^(?:or|else),? ", "", fix.text)) for fix in found[:1])
     return (*first, *found[1:])
@@ -132,9 +131,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _kinds(failure: Failure) -> Iterator[str]:
-    """Yield the kinds that an error may be, those known from the program's text first. Facts in Python's own messages
-    are added to the others.
-    """
+    """Yield the kinds that an error may be, the program's text first, adding facts of Python's messages."""
     yield from RECOGNISED
     error = failure.error
     if not failure.kind and isinstance(error, AttributeError) and error.name and is_library_module(error.obj):

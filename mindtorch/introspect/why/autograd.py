@@ -170,9 +170,7 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def _gone_through(failure: Failure, outputs: list[Any]) -> str:
-    """Return the name of another tensor that the program calls backward on and whose graph overlaps the outputs', or
-    ''.
-    """
+    """Return the name of another backward root whose graph overlaps the outputs', or ''."""
     called = {ast.unparse(node.func.value) for node in ast.walk(failure.wrote.source) if isinstance(node, ast.Call)
               and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"}
     given = {id(output) for output in outputs}

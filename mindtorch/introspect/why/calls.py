@@ -181,9 +181,7 @@ def _parameters(function: Any) -> list[str]:
 
 
 def not_called(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``x(0)``, ``x.shape(0)``, ``x.size[0]``, ``with torch.no_grad:``, ``optim.adam(…)``: parentheses where none
-    belong, or none where they do.
-    """
+    """Explain parentheses that are missing or too many: ``x(0)``, ``x.size[0]``, ``with torch.no_grad:``."""
     wrote = failure.wrote
     node = wrote.node
     if not isinstance(failure.error, TypeError) or node is None:

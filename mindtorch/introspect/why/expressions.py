@@ -13,9 +13,7 @@ LONGEST = 28  #: characters at most of an expression that is used as a name
 
 
 def positions(trace: TracebackType) -> tuple[int | None, int | None, int | None, int | None]:
-    """Where the piece of source stands that a frame of a traceback was running: its first and its last line, and the
-    columns, in bytes, where it begins and ends.
-    """
+    """Return the source range that a frame was running: first and last line, and columns in bytes."""
     return list(trace.tb_frame.f_code.co_positions())[trace.tb_lasti // 2]
 
 
@@ -35,9 +33,7 @@ def instruction_text(trace: TracebackType) -> str:
 
 def written(text: str, caller: FrameType, called: CodeType, args: Sequence[Any], named: Mapping[str, Any]
             ) -> dict[int, str]:
-    """Return the expressions written for the arguments of a called function, by the arguments' identities. ``args`` and
-    ``named`` are the arguments of the operator that it led to.
-    """
+    """Map arguments, by identity, to the expressions written for them; ``args``, ``named`` are the operator's."""
     node: Any = parsed(text)
     taken = called.co_varnames[: called.co_argcount]
     rest = args[len(taken):]

@@ -240,9 +240,7 @@ class Failure:
         return self.calls[0 if outermost else -1].anew(tensor.label) if self.calls else ""
 
     def fields(self) -> Fields:
-        """Return the fields that explanations fill in: the facts, and the operators' arguments by name, tensors as
-        ``Involved``. ``x`` is the first of the ``tensors``, ``indexed`` the indexed one.
-        """
+        """Return the facts and the arguments by name; ``x`` is the first tensor, ``indexed`` the indexed one."""
         calls = [call.named for call in (self.innermost, self.outermost) if call]
         values = {name: value for named in [*calls, self.facts] for name, value in named.items()}
         fields = Fields(**{name: self.involved(value, name) if is_tensor(value) else value

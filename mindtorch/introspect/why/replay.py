@@ -78,8 +78,7 @@ def replayed(error: BaseException, traces: Sequence[TracebackType]) -> Replayed:
 
 
 def _again(trace: TracebackType, twins: Twins) -> BaseException | None:
-    """Return mindtorch's error for the frame in which PyTorch or the program failed, or None if it cannot be replayed.
-    """
+    """Return mindtorch's error for the failing frame, or None if it cannot be replayed."""
     frame = trace.tb_frame
     try:
         if _is_call_of_module(frame):
@@ -153,9 +152,7 @@ def _place(node: Any) -> tuple[Any, ...]:
 
 
 def _same(raised: BaseException, error: BaseException) -> bool:
-    """Return True if mindtorch's error says the same as PyTorch's: it is of that type, and names the same numbers, or
-    more of them, or fewer.
-    """
+    """Return True if mindtorch's error has PyTorch's type and names the same numbers, or more, or fewer."""
     ours, theirs = (set(re.findall(r"(?<![\w.])\d+", str(each))) for each in (raised, error))
     return type(raised).__name__ == type(error).__name__ and (ours <= theirs or theirs <= ours)
 
@@ -189,9 +186,7 @@ def _outer_calls(traces: Sequence[TracebackType]) -> Iterator[Call]:
 
 
 def _of_graph(outputs: Any, error: BaseException) -> tuple[str, dict[str, Any]] | None:
-    """Find in the outputs' graph why a backward pass failed: a tensor that was written, a freed node, or a NaN
-    gradient.
-    """
+    """Find in the outputs' graph why backward failed: a written tensor, a freed node, a NaN gradient."""
     tensors = [outputs] if is_tensor(outputs) else [tensor for tensor in outputs if is_tensor(tensor)]
     looks = [(node, library_of(node).node(node)) for node in nodes_behind(tensors)]
     written = re.search(r"is at version (\d+); expected version (\d+)", str(error))

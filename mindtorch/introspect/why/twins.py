@@ -40,11 +40,7 @@ class Twins:
         self.elsewhere = False  #: whether the meta device stands for another, such as a GPU
 
     def of(self, value: Any) -> Any:
-        """Return the twin of a value.
-
-        Raises:
-            NoTwin: if there is none.
-        """
+        """Return the twin of a value; NoTwin if there is none."""
         if isinstance(value, PLAIN):
             return value
         if id(value) not in self._made:
@@ -103,9 +99,7 @@ class Twins:
         return Device("cpu" if str(device) == "cpu" else "meta")
 
     def _module(self, module: Any) -> Any:
-        """Build the twin of a library module; a module of the program's own class only holds its members and cannot be
-        called.
-        """
+        """Build the twin of a library module; a class of the program's own only holds its members."""
         kind, state = type(module), vars(module)
         own = kind.__module__.startswith("torch.")
         if not own and "forward" in dir(kind) and not kind.forward.__module__.startswith("torch."):

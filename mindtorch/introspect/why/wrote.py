@@ -79,8 +79,7 @@ def is_library(value: Any) -> bool:
 
 
 def is_library_module(value: Any) -> bool:
-    """Return True if a value is a module of Python's, such as ``torch.nn``, that is part of the library or of PyTorch.
-    """
+    """Return True if a value is a Python module of the library or of PyTorch, such as ``torch.nn``."""
     return isinstance(value, ModuleType) and is_library(value)
 
 

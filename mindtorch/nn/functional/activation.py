@@ -42,11 +42,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """Limit each element to [min_val, max_val] (``torch.nn.functional.hardtanh``).
-
-    Raises:
-        ValueError: if min_val > max_val.
-    """
+    """Limit each element to [min_val, max_val] (``torch.nn.functional.hardtanh``); ValueError if min_val > max_val."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return (hardtanh_ if inplace else _hardtanh)(input, min_val, max_val)

@@ -97,11 +97,7 @@ class RReLU(_Activation):
 
 
 class Hardtanh(_Activation):
-    """Limits each element to [min_val, max_val] (``torch.nn.Hardtanh``).
-
-    Raises:
-        AssertionError: if the interval is empty.
-    """
+    """Limits each element to [min_val, max_val] (``torch.nn.Hardtanh``); AssertionError if the interval is empty."""
 
     __constants__ = ("min_val", "max_val", "inplace")
     function = staticmethod(F.hardtanh)

@@ -13,11 +13,7 @@ from ..parameter import Parameter
 
 
 def _position(index: Any, size: int) -> int:
-    """Return an index counted from the start.
-
-    Raises:
-        IndexError: if it is out of range.
-    """
+    """Return an index counted from the start; IndexError if it is out of range."""
     index = operator.index(index)
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of range")
@@ -159,11 +155,7 @@ class ModuleList(_Sequence):
         self._shift_in(index, module)
 
     def extend(self, modules: Iterable[Module]) -> Any:
-        """Add modules at the end (``torch.nn.ModuleList.extend``).
-
-        Raises:
-            TypeError: if ``modules`` is not iterable.
-        """
+        """Add modules at the end (``torch.nn.ModuleList.extend``); TypeError if ``modules`` is not iterable."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         for module in list(modules):

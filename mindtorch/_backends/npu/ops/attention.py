@@ -24,25 +24,19 @@ MOST_HEADS, MOST_WIDTH = 256, 512
 
 
 def fits(query: Tensor, key: Tensor, value: Tensor, seen: Any, *rest: Any) -> bool:
-    """Return whether op-plugin would have aclnnFlashAttentionScore take these, as far as it differs from the CPU's
-    kernel: its masks are boolean, and the rows of float32 come in groups of four.
-    """
+    """Return True if op-plugin would call aclnnFlashAttentionScore: boolean masks, float32 rows in fours."""
     heads, width = query.shape[1], query.shape[3]
     return (query._dtype in (float16, bfloat16, float32) and (seen is None or seen._dtype is bool_)
             and heads <= MOST_HEADS and width <= MOST_WIDTH and not (query._dtype is float32 and width % 4))
 
 
 def is_long(query: Tensor, key: Tensor) -> bool:
-    """Return whether a mask of the scores would be larger than that of the code ``CAUSAL``: CANN's page of the operator
-    advises to give the mask itself where it is smaller.
-    """
+    """Return True if the full mask would be larger than that of ``CAUSAL``, for which CANN advises the code."""
     return max(query.shape[2], key.shape[2]) > CAUSAL_MASK
 
 
 def mask_of(query: Tensor, key: Tensor, seen: Any, causal: bool) -> Any:
-    """Return the mask of what is hidden, None without one: two-dimensional where ACLNN takes that, else of the scores'
-    shape.
-    """
+    """Return the mask of hidden scores or None: two-dimensional where ACLNN takes that, else of their shape."""
     if causal:
         sizes = (CAUSAL_MASK, CAUSAL_MASK) if is_long(query, key) else (query.shape[2], key.shape[2])
         return query.new_ones(sizes, dtype=bool_).triu(1)

@@ -96,9 +96,7 @@ def in_lists(lists: Any) -> bool:
 
 def fused(rule: Callable[..., None], lists: Any, steps: Any, settings: dict[str, Any], maximize: bool,
           weight_decay: float) -> Iterator[Call]:
-    """Yield the calls of a step, one parameter or list of parameters after the other. The step counts are usually on
-    the host.
-    """
+    """Yield the calls of a step, one parameter or list after the other; step counts are usually on the host."""
     made: list[Call] = []
     for i, tensors in enumerate(zip(*filter(None, lists), strict=True)):
         param, grad, *state = [(Remotes if tensor.__class__ is list else Remote)(tensor, made) for tensor in tensors]
@@ -119,9 +117,7 @@ def fused_sgd(params: Any, grads: Any, buffers: Any, weight_decay: float, moment
 
 
 def fused_adam(decoupled: bool) -> Callable[..., Iterator[Call]]:
-    """Make ``_fused_adam_`` or ``_fused_adamw_``: an operator a parameter, with decoupled decay. The other kind of
-    decay is a part of the gradient.
-    """
+    """Make ``_fused_adam(w)_``, an operator a parameter; coupled decay is added to the gradient."""
 
     def fused_adam(params: Any, grads: Any, averages: Any, squares: Any, peaks: Any, steps: Any, lr: float,
                    beta1: float, beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
@@ -168,9 +164,7 @@ ORDERS = (1, 2)
 
 
 def listed(text: str) -> dict[str, Lists]:
-    """Rows of operators and of their forms in place: pairs of names. Counts of steps, which ``_foreach_add_.Scalar``
-    is for, are mostly on the host.
-    """
+    """Make rows of operators and their in-place forms from pairs of names; step counts stay on the host."""
     names = text.split()
     return {name: Lists("aclnnForeach" + theirs)
             for ours, theirs in zip(names[::2], names[1::2], strict=True)

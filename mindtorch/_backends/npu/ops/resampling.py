@@ -22,9 +22,7 @@ def fits(dims: int, size_of: Callable[..., Any], shrinks: float, grows: float) -
 
 def resampling(ours: str, theirs: str, backward: str, absent: int = 0, shrinks: float = inf,
                grows: float = inf) -> dict[str, Aclnn]:
-    """Make the rows of an operator and its backward, which take ATen's parameters in ATen's order. ``shrinks`` and
-    ``grows`` bound the operator and its backward.
-    """
+    """Make the rows of an operator and its backward in ATen's order; ``shrinks`` and ``grows`` bound them."""
     dims = RESAMPLING[ours][0]
 
     def arguments(*args: Any) -> list[Any]:

@@ -72,9 +72,7 @@ class OnCopy(Aclnn):
 
 @dataclass(frozen=True)
 class Counted(Aclnn):
-    """An ATen operator whose outputs are as large as the data determines; ``room`` returns the shapes that they have at
-    most.
-    """
+    """An ATen operator whose outputs depend on the data; ``room`` returns their largest shapes."""
 
     when: Callable[..., bool] = lambda *args: True
     room: Callable[..., Iterable[tuple[int, ...]]] = lambda *args: ()
@@ -82,9 +80,7 @@ class Counted(Aclnn):
 
 @dataclass(frozen=True)
 class Lists(Aclnn):
-    """An ATen operator on lists of tensors by one of ACLNN's; ``shape`` is that of the results, if it is not that of
-    the tensors.
-    """
+    """An ATen operator on lists of tensors; ``shape`` is that of the results, by default that of the tensors."""
 
     shape: tuple[int, ...] | None = None
 

@@ -55,9 +55,7 @@ def undilated(at: int) -> Callable[..., bool]:
 # -- maxima: a 910B counts places in int32, and ATen in int64 ----------------------------------------------------------
 
 def widened(calls: Callable[..., Call]) -> Callable[..., Iterator[Call]]:
-    """Make calls of an operator that writes int32 positions, then of their conversion. ``calls`` gets the ATen
-    operator's arguments and outputs, with room for the int32 positions as the last one.
-    """
+    """Make the calls that write int32 positions, which ``calls`` gets room for, and their conversion."""
 
     def arguments(*args: Any) -> Iterator[Call]:
         found = args[-1].new_empty(args[-1].shape, dtype=int32)

@@ -51,10 +51,7 @@ def clear_reports() -> None:
 
 
 def check() -> list[Report]:
-    """Look for descriptors and executors that are left now, when there should be none, and return ``reports()``.
-
-    ``acl.finalize`` looks for all kinds of handles.
-    """
+    """Look for descriptors and executors that are left, where there should be none, and return ``reports()``."""
     for release in _keepers:
         release()
     if watch.active is not None:
@@ -73,11 +70,8 @@ def live_bytes() -> dict[str, int]:
 
 
 def memory_limit(nbytes: int | None = None) -> int:
-    """Give every device this much memory in bytes, or leave it, and return how much a device has.
-
-    Raises:
-        ValueError: if the limit is not positive.
-        RuntimeError: if memory of a device is in use.
+    """Give every device this much memory in bytes, or leave it, and return how much a device has. Raises ValueError if
+    the limit is not positive, and RuntimeError if memory of a device is in use.
     """
     if nbytes is not None:
         machine.set_limit(nbytes)
@@ -86,11 +80,8 @@ def memory_limit(nbytes: int | None = None) -> int:
 
 def device_count(number: int | None = None) -> int:
     """Have this many devices, or leave them, and return how many there are. At first there are
-    ``MINDTORCH_NPU_SIM_DEVICES``, or 2.
-
-    Raises:
-        ValueError: if the count is not positive.
-        RuntimeError: if a device that would go is in use.
+    ``MINDTORCH_NPU_SIM_DEVICES``, or 2. Raises ValueError if the count is not positive, and RuntimeError if a device
+    that would go is in use.
     """
     if number is not None:
         machine.set_count(number)
@@ -99,10 +90,8 @@ def device_count(number: int | None = None) -> int:
 
 def _streams(stream: Any) -> list[Stream]:
     """Return the streams that an argument means: a handle (0: the default stream of the thread's context), a
-    ``torch.npu.Stream``, or None for all streams that the thread's device has now.
-
-    Raises:
-        RuntimeError: if there is none.
+    ``torch.npu.Stream``, or None for all streams that the thread's device has now. Raises RuntimeError if there is
+    none.
     """
     if not stream and thread.context is None:
         raise RuntimeError("this thread has no context, and so no streams: nothing was done on a device yet")
@@ -140,9 +129,7 @@ def cores(name: str, values: Any) -> str:
 
 @contextmanager
 def paused(stream: Any = None) -> Iterator[None]:
-    """Hold a stream, or all of the thread's device, inside a ``with`` block: what is put into it is pending until the
-    end. To wait for it inside the block is an error, since that would never end.
-    """
+    """Hold a stream or all streams of the device in a ``with`` block; waiting for one inside is an error."""
     streams = _streams(stream)
     for held in streams:
         held.hold(threading.get_ident())
@@ -158,9 +145,7 @@ _process = os.getpid()
 
 @atexit.register
 def _release_all() -> None:
-    """Release held streams at exit: a program that ends with a stream held must end nevertheless, and what waits for
-    the stream waits after this. A forked process does nothing, since its parent's locks may be held for ever there.
-    """
+    """Release held streams at exit, except in a forked process, where the parent's locks may be held."""
     if os.getpid() != _process:
         return
     for device in machine.devices:

@@ -57,9 +57,7 @@ class Clocks:
             self._version += 1
 
     def knows(self, clock: Clock, number: int, count: int) -> bool:
-        """Return whether the ``count``-th task of a stream is done, as a clock knows. A stream that ended is done with
-        all.
-        """
+        """Return True if a clock says that a stream's ``count``-th task is done, or the stream has ended."""
         return clock.get(number, 0) >= count or number not in self._streams
 
     def forget(self, number: int) -> None:

@@ -53,9 +53,7 @@ Operand = tuple[str, tuple[int, ...]]  #: the name of the dtype, and the shape
 
 
 class Cost(NamedTuple):
-    """The cost of an operator: after its ``launch`` ``cores`` of ``total`` cores of a ``unit``, for so many seconds of
-    ``computing``.
-    """
+    """An operator's cost: a ``launch``, then ``cores`` of ``total`` cores of a ``unit`` for ``computing`` seconds."""
 
     unit: str
     cores: int
@@ -74,10 +72,7 @@ class Cost(NamedTuple):
 
 
 def work_of(name: str, shapes: list[tuple[int, ...]]) -> float:
-    """How many products and sums an operator of the cube cores computes, from the shapes of its tensors: of attention
-    two products with as many keys as there are, and five in its backward; of a convolution a product with each element
-    of a filter, and twice as many in its backward.
-    """
+    """Return the multiply-adds of a cube operator by shapes; backward doubles them (attention: 2 products to 5)."""
     first, second, out = shapes[0], shapes[min(1, len(shapes) - 1)], shapes[-1]
     if "Attention" in name:
         return 2.0 * (5 if name.endswith("Grad") else 2) * prod(first) * second[-2]
@@ -89,9 +84,7 @@ def work_of(name: str, shapes: list[tuple[int, ...]]) -> float:
 
 
 class Costs:
-    """The model's constants as attributes, and what follows from them. ``scale`` is how many times slower than the
-    model everything is here; 0: it takes what it takes, and all cores are always free.
-    """
+    """The model's constants and their consequences; ``scale`` slows time down, 0 disables costs."""
 
     scale = 0.0
 
@@ -147,9 +140,7 @@ class Costs:
         return Cost("vector", cores, self.total("vector"), max(moving, computing), self.launch)
 
     def copy(self, nbytes: int, inside: bool = False) -> float:
-        """How many seconds a copy between host and device takes, or one ``inside`` of a device, which reads and writes
-        its memory.
-        """
+        """Return the seconds of a copy between host and device, or ``inside`` a device (read and write)."""
         if inside:
             return float(self.launch + 2 * nbytes / self.memory_bandwidth)
         return float(self.transfer_latency + nbytes / self.transfer_bandwidth)

@@ -48,10 +48,7 @@ NUMPY = _NumpyTypes()
 
 
 class AclTensor:
-    """An aclTensor, a view of memory. ``stride`` and ``offset`` are in elements, ``strides`` in bytes.
-
-    Its address never changes, since queued work has it: ``aclSetRawTensorAddr`` puts another one in its place.
-    """
+    """An aclTensor over memory: ``stride`` and ``offset`` count elements, ``strides`` bytes; its address is fixed."""
 
     __slots__ = ("address", "arrays", "code", "data", "dtype", "format", "gone", "is_contiguous", "numel", "offset",
                  "shape", "storage", "stride", "strides", "views")
@@ -103,9 +100,7 @@ class AclTensor:
         return low, high + self.dtype.itemsize
 
     def view(self, memory: Memory, buffer: Any) -> np.ndarray:
-        """Return the elements as an array over one of the buffers of the device's memory. Raises ValueError if they are
-        not in it.
-        """
+        """Return the elements as an array over one of the device's buffers; ValueError if outside of it."""
         if buffer is not None:
             try:
                 found = self.views[id(buffer)] = np.ndarray(self.shape, self.dtype, buffer, self.address - memory.base,
@@ -265,9 +260,7 @@ def _asked(handle: int | None, kind: Any) -> Any:
 
 
 def _numbers(attribute: str) -> Callable[[int | None, Any, Any], int]:
-    """Make a C function that returns some of a tensor's numbers: an array that lives as long as the tensor, and its
-    length.
-    """
+    """Make a C function that returns some of a tensor's numbers, in an array that lives as long, and their count."""
 
     def ask(handle: int | None, numbers: Any, size: Any) -> int:
         tensor = _asked(handle, AclTensor)
@@ -308,9 +301,7 @@ for kind in (AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarL
 
 @declared("aclnnStatus aclSetRawTensorAddr(aclTensor*, void*)")
 def set_raw_tensor_addr(handle: int | None, address: int | None) -> int:
-    """Have an aclTensor describe other memory, before a first phase that gets it or after a second one: what was
-    planned in between is no longer what the tensor says.
-    """
+    """Point an aclTensor at other memory; invalidates what was planned with it."""
     before = _asked(handle, AclTensor)
     handles.objects[handle] = before.at(address or 0)  # type: ignore[index]
     if watch.active is not None:

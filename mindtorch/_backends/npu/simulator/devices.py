@@ -75,9 +75,7 @@ class Machine:
         self.set_count(int(os.environ.get("MINDTORCH_NPU_SIM_DEVICES", "2")))
 
     def set_count(self, number: int) -> None:
-        """Have this many devices. Raises ValueError if it is not positive, RuntimeError if a device that would go is in
-        use.
-        """
+        """Set the number of devices; ValueError unless positive, RuntimeError if one to go is in use."""
         if number < 1:
             raise ValueError(f"there must be at least one device, not {number}")
         with self.lock:
@@ -87,9 +85,7 @@ class Machine:
             self.devices += [Device(n, self.limit) for n in range(len(self.devices), number)]
 
     def set_limit(self, nbytes: int) -> None:
-        """Give every device this many bytes. Raises ValueError if it is not positive, RuntimeError if memory of a
-        device is in use.
-        """
+        """Set every device's bytes; ValueError unless positive, RuntimeError if memory is in use."""
         if nbytes < 1:
             raise ValueError(f"a device must have memory, not {nbytes} bytes")
         with self.lock:
@@ -131,9 +127,7 @@ class Machine:
         thread.context = None
 
     def device(self, number: int) -> Device:
-        """Return a device by its number. Raises Fault if ACL is not initialised, or there is no such device, or it is
-        lost.
-        """
+        """Return a device by number; Fault if ACL is not initialised, or the device is absent or lost."""
         if not self.is_initialized:
             raise Fault(ACL_ERROR_UNINITIALIZE, "aclInit has not been called")
         if not 0 <= number < len(self.devices):
@@ -187,9 +181,7 @@ def new_context(device: Device) -> Context:
 
 
 def stream_of(handle: int | None) -> Stream:
-    """Return the stream of a handle; 0 and None mean the default stream of the thread's context. Raises Fault if there
-    is no such stream, or it belongs to another device.
-    """
+    """Return a handle's stream (0, None: the context's default); Fault if unknown or another device's."""
     context = current()
     if not handle:
         return context.default

@@ -7,10 +7,7 @@ from typing import Any
 
 
 class Fault(Exception):
-    """Something that CANN reports by a return code: ``code`` and, for ``aclGetRecentErrMsg``, ``message``.
-
-    ``mistake`` is its kind if it is one for the sanitizer to report.
-    """
+    """A CANN return code with its message; ``mistake`` is its kind if the sanitizer reports it."""
 
     def __init__(self, code: int, message: str, mistake: str | None = None):
         super().__init__(message)
@@ -42,10 +39,7 @@ def last_code(clear: bool) -> int:
 
 
 def recent_message() -> int | None:
-    """Return the address of the calling thread's last message and forget it; None without one (``aclGetRecentErrMsg``).
-
-    The text stays valid until the thread asks again.
-    """
+    """Return the address of the thread's last message and forget it, or None (``aclGetRecentErrMsg``)."""
     message, _thread.message = _thread.message, None
     if message is None:
         return None

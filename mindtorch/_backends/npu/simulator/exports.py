@@ -36,10 +36,7 @@ def _returning_codes(name: str, function: FunctionType) -> Callable[..., Any]:
 
 def guarded(name: str, function: Callable[..., Any], done: Callable[[Any], Any], failed: Callable[[int], Any],
             from_c: bool = False) -> Callable[..., Any]:
-    """Wrap a function so that it returns ``done(result)``, or ``failed(code)``. What C calls never raises.
-
-    An interrupt waits until the function is through, as it does in C; those that wait themselves look for it.
-    """
+    """Return a function for C that never raises, but returns ``done(result)`` or ``failed(code)``."""
 
     @wraps(function)
     def call(*arguments: Any) -> Any:

@@ -28,9 +28,7 @@ def add(thing: Any) -> int:
 
 
 def get(handle: int | None, kind: type[T], code: int = ACL_ERROR_RT_INVALID_HANDLE) -> T:
-    """Return the object of a handle. Raises Fault with ``code`` if the handle was destroyed, never existed, or is of
-    another kind.
-    """
+    """Return a handle's object; Fault with ``code`` if it was destroyed, never existed, or is of another kind."""
     thing = objects.get(handle)  # type: ignore[arg-type]
     if thing.__class__ is not kind:
         raise missing(handle, kind, code)

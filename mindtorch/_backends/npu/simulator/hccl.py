@@ -43,9 +43,7 @@ class Carrier(Protocol):
     """A connection of ranks, which carries each one's bytes to the others."""
 
     def task(self, call: str) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
-        """Return the task of a call that is made now: from this rank's bytes to all ranks', for which it waits. It
-        raises Fault, in all of them, if their calls differ.
-        """
+        """Return this call's task: it sends this rank's bytes, waits for all ranks', and faults if calls differ."""
 
     def send(self, given: np.ndarray, rank: int) -> None:
         """Send bytes to a rank."""

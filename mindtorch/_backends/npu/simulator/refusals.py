@@ -19,9 +19,7 @@ def each(dims: int, values: Any) -> tuple[int, ...]:
 # -- pooling -----------------------------------------------------------------------------------------------------------
 
 def window(dims: int, tensors: int, dilated: bool = False, inside: bool = False) -> Refusal:
-    """Windows over that many dimensions, after that many tensors; ``dilated``: there is a dilation, which has to be 1;
-    ``inside``: windows may not be larger than what they move over.
-    """
+    """Check windows over so many dimensions; ``dilated`` has to be 1, ``inside`` ones fit into their input."""
 
     def refusal(*values: Any) -> str:
         self, (kernel, stride, padding) = values[min(tensors, 2) - 1], values[tensors:tensors + 3]

@@ -48,9 +48,7 @@ REPORTS, FREED, RANGES, OVERLAP_STEPS = 1000, 1024, 4096, 10_000
 
 
 class Access(NamedTuple):
-    """A use of some bytes: the handle of the stream (None: the host used them), the operator or call, the line that
-    called it, whether it writes, and when it was called, in nanoseconds of ``perf_counter_ns``.
-    """
+    """A use of bytes: the stream's handle (None: host), operator, line, whether it writes, time in ns."""
 
     stream: int | None
     operator: str
@@ -70,9 +68,7 @@ class Race(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """A mistake: its kind, the operator or call that made it, what it was, and the line that called that. Of a race,
-    also which two uses it is between.
-    """
+    """A mistake: its kind, the operator or call, a description, the line, and the two uses of a race."""
 
     kind: str
     operator: str
@@ -204,9 +200,7 @@ class Sanitizer:
         return "out-of-bounds", "where nothing is allocated"
 
     def _written(self, memory: Memory) -> np.ndarray:
-        """Return a bool per byte of a memory: whether it was written. Blocks from before the sanitizer count as
-        written.
-        """
+        """Return a bool a byte of a memory: whether it was written; earlier blocks count as written."""
         found = self._shadows.get(memory.base)
         if found is None or found[0] is not memory:
             shadow = np.frombuffer(reserve(memory.top - memory.base), bool)
@@ -308,9 +302,7 @@ class Sanitizer:
     # -- races ---------------------------------------------------------------------------------------------------------
 
     def _access(self, block: Block, range: Range, number: int | None, clock: Clock, use: Use, what: str) -> None:
-        """Note that a stream, or the host if ``number`` is None, uses some bytes of a block. The host's uses need not
-        be stored: all that is queued later runs after them.
-        """
+        """Note a stream's or the host's (None) use of bytes; later work runs after the host's anyway."""
         for other in [other for other in block.accesses if other != number]:
             self._meet(block, other, range, number, clock, use, what)
         if number is not None:

@@ -66,9 +66,7 @@ class Task:
 
 
 class Call(Task):
-    """A copy, fill or callback: a function without arguments, and its name in messages. ``keep`` lives until it ran;
-    ``nbytes`` are copied between host and device, or ``inside`` of a device.
-    """
+    """A copy, fill or callback: a function and its name; ``keep`` lives until it ran, ``nbytes`` are copied."""
 
     __slots__ = ("function", "inside", "keep", "name", "nbytes")
 
@@ -135,9 +133,7 @@ class Reset(Task):
 
 
 class Mark(Task):
-    """Where a host thread waits. It takes the stream's failure along, unless nobody waits any longer: from here on the
-    stream works again.
-    """
+    """A place where a host thread waits and takes the stream's failure, so that the stream works again."""
 
     __slots__ = ("fault", "is_left", "latch")
     always = True
@@ -199,9 +195,7 @@ class Stream:
     # -- the caller's side -------------------------------------------------------------------------------------------
 
     def submit(self, task: Task) -> None:
-        """Queue a task, after waiting for room. Raises Fault if the stream was destroyed meanwhile or has stopped, or
-        if there will be no room since it is held.
-        """
+        """Queue a task once there is room; Fault if the stream is destroyed, stopped, or held for ever."""
         if self.submitted - self.completed >= DEPTH:
             self._wait_for_room()
         if (stopped := self.context.failure) is not None:
@@ -230,9 +224,7 @@ class Stream:
         return self.completed == self.submitted
 
     def synchronize(self, seconds: float = -1) -> Fault | None:
-        """Wait for all that was submitted. Returns how the stream had failed, once; it works again then. Raises Fault
-        if it takes longer than ``seconds``, or would never end.
-        """
+        """Wait for all tasks and return the failure, once; Fault after ``seconds``, or if it cannot end."""
         mark = None
         with self.lock:
             if self.completed < self.submitted and not self._closed and threading.current_thread() is not self._thread:
@@ -252,9 +244,7 @@ class Stream:
         return self.context.failure or mark.fault
 
     def take_fault(self, only: Fault | None = None) -> Fault | None:
-        """How the stream has failed, which is forgotten by that; ``only``: if it is this. Where all streams of the
-        context have stopped it is what they stopped for, for ever.
-        """
+        """Return and forget the failure (``only`` that one); a stopped context keeps its failure."""
         with self.lock:
             if self.context.failure is not None:
                 return self.context.failure
@@ -265,9 +255,7 @@ class Stream:
             return fault
 
     def check_pause(self, code: int) -> None:
-        """Refuse to wait in the thread that alone could end the waiting. Raises Fault with this code, if the thread is
-        inside a block that holds the stream.
-        """
+        """Raise Fault if this thread holds the stream, so that waiting would never end."""
         if self._gate is not None and self._paused_by == threading.get_ident():
             raise Fault(code, f"{self} is paused by this thread, which would wait for ever: nothing runs before the "
                               "block is left")
@@ -341,9 +329,7 @@ class Stream:
             self.context.failure = fault
 
     def pause(self, name: str, seconds: float = 0.0) -> None:
-        """Pause before a task for so many seconds, or for those of slow motion if they are more. Raises Fault if the
-        device is lost.
-        """
+        """Pause so many seconds before a task, longer in slow motion; Fault if the device is lost."""
         self.delay(max(seconds, faults.pace))
         if faults.lost and self.device.number in faults.lost:
             raise Fault(ACL_ERROR_RT_LOST_HEARTBEAT, f"{name} failed on {self}: the device was lost")

@@ -27,9 +27,7 @@ def check_fill(stream: Stream | None, call: str, address: int, maximum: int, siz
 
 
 def check_copy(stream: Stream | None, call: str, to: int, maximum: int, source: int, size: int, kind: int) -> bool:
-    """Check what a memcpy writes and reads. Sizes are in bytes. Returns whether it stays inside of one device. Raises
-    Fault if an address is not on the side that ``kind`` says, if there is no room, or if the devices are not peers.
-    """
+    """Check a memcpy's addresses, room (bytes) and peers, else Fault; return True if within one device."""
     if kind not in SIDES:
         raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: kind {kind} is not supported")
     _check_size(call, maximum, size)

@@ -60,10 +60,7 @@ def silu(x: Any, out: Any) -> None:
 
 @loop("float32[::1]", "float32[::1]")
 def gelu(x: Any, out: Any) -> None:
-    """Compute ``x`` times the normal distribution's cumulative density, as a ``sigmoid`` of a polynomial.
-
-    The added difference is 0, or NaN for infinities, as PyTorch has it.
-    """
+    """Compute ``x`` times a ``sigmoid`` of a polynomial; the added difference turns infinities to NaN as PyTorch."""
     for i in range(len(x)):
         out[i] = x[i] / (f32(1) + exp(f32(-2) * x[i] * polynomial(x[i] * x[i], ARTANH_ERF))) + (x[i] - x[i])
 

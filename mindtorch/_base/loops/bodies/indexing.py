@@ -39,8 +39,7 @@ def index_add(out: Any, at: Any, values: Any) -> None:
 
 @loop("int64[::1]", "int64[:,::1]")
 def count(x: Any, out: Any) -> None:
-    """Count each number, in ``FOLDS`` arrays in turn: consecutive increments of one counter would wait for each other.
-    """
+    """Count each number, in ``FOLDS`` arrays in turn, so that increments do not wait for each other."""
     first, second, third, fourth = out[0], out[1], out[2], out[3]
     whole = len(x) & ~3
     for i in range(0, whole, 4):

@@ -8,9 +8,7 @@ from .writing import f32, loop
 
 @loop("float32[:,::1]", "int64[::1]", "int64", 'Array(float32, 0, "C")', 'Array(float32, 0, "C")', result="bool_")
 def nll_loss(x: Any, target: Any, ignored: Any, total: Any, count: Any) -> Any:
-    """Sum the negated elements of the classes, and count the targets that are not ignored; return False for an invalid
-    class.
-    """
+    """Sum the classes' negated elements, count the targets not ignored; return False for an invalid class."""
     found, counted = 0.0, 0
     for row in range(len(x)):
         place = target[row]

@@ -31,9 +31,7 @@ def layer_norm(x: Any, weight: Any, bias: Any, eps: Any, out: Any, means: Any, s
       "float32[::1]", "float32[::1]", fastmath=SUMS)
 def layer_norm_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any, of_x: Any, of_weight: Any,
                         of_bias: Any) -> None:
-    """Compute the input's gradient, and add the rows' parts to the gradients of weight and bias. A single row of
-    ``grad`` is broadcast to all.
-    """
+    """Compute the input's gradient and add to those of weight and bias; one row of ``grad`` serves all."""
     part = f32(1) / f32(x.shape[1])
     for row in range(len(x)):
         line, through, result = x[row], grad[row if len(grad) > 1 else 0], of_x[row]

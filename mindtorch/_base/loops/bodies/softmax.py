@@ -13,9 +13,7 @@ from .writing import SUMS, bits_of, f32, float_of, i32, loop, ordered
 
 @njit
 def largest(x: Any) -> Any:
-    """Return the maximum, compared as order-preserving integers so that LLVM vectorises it. NaN gives an arbitrary
-    value: the exponentials of its row are NaN in any case.
-    """
+    """Return the maximum, compared as ordered integers so that LLVM vectorises it; arbitrary for NaN."""
     top = i32(-2147483648)
     for i in range(len(x)):
         top = max(top, ordered(bits_of(x[i])))

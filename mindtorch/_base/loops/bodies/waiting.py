@@ -12,9 +12,7 @@ let_others_run = types.ExternalFunction("sched_yield", types.int32())  # C's; th
 
 @loop("int64[::1]", "int64", "int64", "int64")
 def until_other(x: Any, value: Any, patience: Any, after: Any) -> None:
-    """Wait until another thread has written another number than ``value``, for so many turns at most, and then some
-    turns more.
-    """
+    """Spin until another thread has written a number other than ``value``, then a few turns more."""
     for _ in range(patience):
         if x[0] != value:
             for _ in range(after):

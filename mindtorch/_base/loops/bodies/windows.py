@@ -11,9 +11,7 @@ from .writing import i32, loop, u64
 @loop("int32[::1]", "int32[::1]", *["int64"] * 11)
 def columns(x: Any, out: Any, height: Any, width: Any, top: Any, left: Any, room: Any, room_width: Any, kernel: Any,
             kernel_width: Any, down: Any, across: Any, count: Any) -> None:
-    """Write im2col: for each plane, padded to ``room`` elements in rows of ``room_width``, and each window offset, copy
-    ``count`` consecutive elements. Offsets are ``down`` and ``across`` apart.
-    """
+    """Write im2col: for each padded plane and window offset, copy ``count`` consecutive elements."""
     wide, target = np.zeros(room, i32), 0
     for plane in range(len(x) // (height * width)):
         for row in range(height):

@@ -120,9 +120,7 @@ def onto_copy(row: Row | str) -> Kernel:
 
 
 def counted(row: Row | str, outs: int = 1) -> Kernel:
-    """Make an operator whose results' shapes depend on the data. Results go to the start of outputs that may be larger;
-    the kernel returns the shapes, which aclGetViewShape then returns.
-    """
+    """Make an operator with data-dependent shapes: results start larger outputs, the kernel returns the shapes."""
     row = row_of(row)
 
     def kernel(*args: Any) -> list[tuple[int, ...]]:

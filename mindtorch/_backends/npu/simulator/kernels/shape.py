@@ -16,8 +16,7 @@ def split(self: Array, sizes: Any, dim: int, outs: list[Array]) -> None:
 
 
 def padded(x: Array, padding: Any, **how: Any) -> Array:
-    """Pad an array. ``padding`` is PyTorch's: two numbers per dimension, the last dimension first; negative ones crop.
-    """
+    """Pad an array by PyTorch's ``padding``: two numbers a dimension, the last first; negative ones crop."""
     low, high = [0] * x.ndim, [0] * x.ndim
     for i in range(len(padding) // 2):
         low[-1 - i], high[-1 - i] = padding[2 * i], padding[2 * i + 1]
@@ -30,9 +29,7 @@ def pad_constant(self: Array, padding: Any, value: Any, out: Array) -> None:
 
 
 def padding(name: str, how: str) -> dict[str, Kernel]:
-    """Make the operators that pad 1 to 3 dimensions with the tensor's elements. Gradients go back to where values came
-    from.
-    """
+    """Make the operators that pad 1 to 3 dimensions with elements; gradients return to their sources."""
 
     def backward(grad: Array, self: Array, padding: Any, out: Array) -> None:
         came_from = padded(np.arange(self.size).reshape(self.shape), padding, mode=how)

@@ -45,9 +45,7 @@ def max_pool_backward(name: str) -> Kernel:
 
 def max_pool_with_mask(self: Array, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, out: Array,
                        mask: Array) -> None:
-    """For each place in the window a bit for each window: whether its maximum is there. CANN's documents say how large
-    the mask is, and not in which order its bits are.
-    """
+    """Return a bit a window for each place: whether its maximum is there; CANN leaves the bits' order open."""
     values, indices = CPU["max_pool2d_with_indices"](self, kernel, stride, padding, dilation, ceil_mode)
     store(out, values)
     (high, wide), (down, right), (above, left) = (
