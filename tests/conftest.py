@@ -4,6 +4,7 @@ With ``MINDTORCH_REQUIRE_ALL=1`` a skipped test is a failure: where everything i
 """
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import random
@@ -94,13 +95,25 @@ def forget_operators() -> Iterator[None]:
     mindtorch.__all__[:] = shown  # a test may have forgotten an operator without this name of it
 
 
+def npu_memory_in_use() -> int:
+    """Return the bytes of device memory that tensors hold, over all devices that were started."""
+    if "mindtorch._backends.npu.devices" not in sys.modules:
+        return 0
+    from mindtorch._backends.npu import allocator, runtime
+
+    return sum(allocator.allocator_of(each)._now.get("allocated_bytes", 0) for each in runtime.runtimes())
+
+
 @pytest.fixture(autouse=True)
 def clean_npu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Have the sanitizer watch the simulated NPU in every test; it must not find anything. A stream goes on
     after a failure, unless a test wants it otherwise: the device is the same for all tests.
     """
     monkeypatch.setenv("MINDTORCH_NPU_FAILURE_MODE", "continue")
+    before = npu_memory_in_use()
     yield
+    if npu_memory_in_use() > before:
+        gc.collect()  # else the next test may see this memory being freed
     simulator = sys.modules.get("mindtorch._backends.npu.simulator")
     if simulator is not None and (found := simulator.reports()):
         simulator.clear_reports()

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from .._backends.common.blocks import BLOCK, each_block
-from .._backends.common.quiet import quietly
 from .._backends.cpu.ops.activation import ZEROS
 from .._base import loops
 from .._base.call_site import place_of
 from .._base.layout import contiguous_strides
+from .._base.quiet import quietly
 from .._dtype import float32
 from .._storage import allocate
 from .breaks import CannotCompile

@@ -10,11 +10,11 @@ import numpy as np
 
 from .. import _device
 from .._backends.common.convert import to_device
-from .._backends.common.quiet import quietly
 from .._base.about import about
 from .._base.call_site import outside
 from .._base.errors import limits
 from .._base.layout import Spec
+from .._base.quiet import quietly
 from .._dispatch.aten import _to_copy, lift_fresh as _lift_fresh, scalar_tensor as _scalar_tensor
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, bool_, float64, from_numpy_dtype, get_default_dtype,

@@ -26,6 +26,7 @@ from .._base.layout import (
     Ints, Layout, Spec, contiguous_strides, intern_layout, is_channels_last, is_contiguous,
     is_non_overlapping_and_dense, storage_size,
 )
+from .._base.quiet import quietly
 from .._base.size import Size, Stride
 from .._device import device as Device
 from .._dispatch.aten import clone, detach
@@ -497,7 +498,7 @@ class Tensor(Methods, metaclass=_TensorType):
         left: Any = self._array
         right: Any = other._array
         out = new(Tensor)
-        array = (left.T if turned else left).dot(right.T if other_turned else right)
+        array = quietly((left.T if turned else left).dot, right.T if other_turned else right)
         out._array, out._dtype, out._keys = array, self._dtype, CPU
         if result_turned:
             out._array, out._stride, out._keys = array.T, (1, array.shape[1]), CPU | NONCONTIGUOUS

@@ -19,9 +19,9 @@ import numpy as np
 
 from ..._base import loops
 from ..._base.interrupts import give_way, uninterrupted
+from ..._base.quiet import silence
 from .blas import set_thread_count, thread_count
 from .lines import of_lines
-from .quiet import silence
 
 #: LARGE: elements for which waking another thread pays. A thread that finds the GIL held falls asleep, and waking it
 #: costs both threads some 20 us. BLOCK: elements of a block, a MiB of float32. That exceeds the second-level cache, but

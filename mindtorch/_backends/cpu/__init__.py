@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..._base.backend import FLASH, Backend, register
+from ..._base.quiet import quietly
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._storage import allocate
 from ..._tensor import Tensor
 from ..common import half
-from ..common.quiet import quietly
 from .creation import KERNELS
 from .kernels import kernel_of
 

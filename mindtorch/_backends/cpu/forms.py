@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.layout import never_overlaps
+from ..._base.quiet import quietly, silent
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
@@ -14,7 +15,6 @@ from ..._dtype import BOOL, FLOATING, bool_
 from ..common.blas import add_scaled
 from ..common.blocks import LARGE, SMALL, compute, each_block
 from ..common.pointwise import Pointwise, PreparedUfunc
-from ..common.quiet import quietly, silent
 from .fast_paths import fast_path
 
 

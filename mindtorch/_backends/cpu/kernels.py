@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.layout import Layout, Spec, intern_layout
+from ..._base.quiet import quietly
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
@@ -17,7 +18,6 @@ from ..._dispatch.return_types import packer
 from ..._tensor import Tensor, new
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise
-from ..common.quiet import quietly
 from .fast_paths import with_fast_path
 from .ops import CPU_KERNELS
 from .plans import Plans, key_of, remembering

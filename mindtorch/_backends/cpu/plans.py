@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._base.layout import Spec
+from ..._base.quiet import silent
 from ..._dispatch import dispatcher
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import REDIRECTING
@@ -17,7 +18,6 @@ from ..._dispatch.observers import untold
 from ..._dispatch.schemas import registry
 from ..._dtype import DType, int64
 from ..._tensor import Tensor, from_array
-from ..common.quiet import silent
 from .fast_paths import PLAIN, Row, ndarray
 
 MOST = 1 << 11  #: elements of a small tensor

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._base.layout import Spec
 from ..._base.loops import ARITHMETIC, arithmetic
+from ..._base.quiet import silent
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Operator
@@ -18,7 +19,6 @@ from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
 from ..common.half import FEW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
-from ..common.quiet import silent
 from .fast_paths import LARGEST, REFUSALS, fast_path, ndarray
 from .plans import Plans, key_of
 from .rows import Rows, array_of, computed, fit, is_own

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.layout import Ints, Spec, contiguous_strides
+from ..._base.quiet import quietly
 from ..._dispatch.dispatcher import TENSOR_TYPES, flattened
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Operator
@@ -15,7 +16,6 @@ from ..._storage import can_be, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import SMALL
 from ..common.half import converted
-from ..common.quiet import quietly
 
 Rows = Callable[..., Any]
 ndarray = np.ndarray

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from ...._base.quiet import silent
 from ...._dispatch.keys import CPU
 from ...._dispatch.registry import Operator
 from ...._dispatch.schemas import registry
 from ...._dispatch.tables import FamilyTable
 from ...._dtype import float32, float64
 from ...._tensor import Tensor, new
-from ...common.quiet import silent
 
 Row = Callable[..., Any]
 ndarray = np.ndarray

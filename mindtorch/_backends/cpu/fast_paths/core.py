@@ -4,13 +4,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...._base.formats import contiguous_format, preserve_format
+from ...._base.quiet import quietly
 from ...._device import CPU
 from ...._dtype import bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from ...._storage import allocate
 from ...._tensor import from_array
 from ...common.blocks import copy
 from ...common.half import FEW as SMALL
-from ...common.quiet import quietly
 from . import FAST_PATHS, REFUSALS, Row, fast_path, ndarray
 
 #: CONVERTED: dtypes between which NumPy converts as C does. HERE: devices that mean the host.

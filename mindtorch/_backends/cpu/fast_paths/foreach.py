@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...common.quiet import quietly
+from ...._base.quiet import quietly
 from ..ops import CPU_KERNELS
 from . import FAST_PATHS, PLAIN, Row
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...._base.quiet import quietly
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import DTYPES, DType, bool_, int64
 from ...common.blocks import fill
-from ...common.quiet import quietly
 from ..ops import reduction
 from ..ops.indexing import flat_places, rows_at, where_true
 from . import FAST_PATHS, LARGEST, PLAIN, Row, fast_path, ndarray

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.quiet import quietly
+from ...._base.quiet import quietly
 from ..ops import CPU_KERNELS
 from . import FAST_PATHS, Row
 
