@@ -36,8 +36,8 @@ HOUSE = (
     Room("_backends.meta", "tensors without data", "a rule of the meta device"),
     Room("_backends.cpu", "kernels as functions of NumPy arrays; fast paths for small arrays",
          "a kernel: `ops/<family>.py`; its fast path: `fast_paths/<family>.py`"),
-    Room("_backends.npu", "Ascend NPUs through CANN: C `signatures`, kernels (`ops`), a simulated device "
-         "(`simulator`)", "a row in `signatures/`, a row in `ops/`"),
+    Room("_backends.npu", "Ascend NPUs through CANN: C signatures, kernels (`ops`), a simulated device "
+         "(`simulator`)", "a row in `signatures.txt`, a row in `ops/`"),
     Room("_creation _backends.ascend", "tensors from sizes, numbers, sequences, arrays, random numbers, and from other "
          "tensors (`to`)", "a factory"),
     Room("_utils _methods", "functions and methods of users: `x[...]`, pickling, settings, and those made from schemas",

@@ -37,7 +37,7 @@ def test_it_can_be_read_at_once_and_its_links_lead_somewhere() -> None:
 
 
 def test_the_rows_of_an_operator_stand_where_it_says() -> None:
-    parts = re.findall(r"^# (\S+\.py) .*\n((?:.+\n)+?)(?=^# \S+\.py |\Z)", ROWS + NPU_ROWS, re.M)
+    parts = re.findall(r"^# (\S+\.(?:py|txt)) .*\n((?:.+\n)+?)(?=^# \S+\.(?:py|txt) |\Z)", ROWS + NPU_ROWS, re.M)
     assert len(parts) == 4
     for path, text in parts:
         schema, row = re.fullmatch(r'(?s)(?:schemas\("""\n.*?:\n(.*)"""\)\n)?(.*)', text).groups("")  # type: ignore[union-attr]

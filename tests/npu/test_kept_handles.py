@@ -9,9 +9,9 @@ import pytest
 
 import mindtorch as torch
 from mindtorch._backends.npu import aclnn, finalize
+from mindtorch._backends.npu.bindings import READ_ONLY
 from mindtorch._backends.npu.descriptors import key_of
 from mindtorch._backends.npu.runtime import current_queue
-from mindtorch._backends.npu.signatures import READ_ONLY
 
 simulator = torch.npu.simulator
 

@@ -2,7 +2,7 @@
 
 The first phase plans an operator and returns how much workspace it needs; the second puts it into the stream. Device
 memory that the operator needs is kept by its owner, in the order of the stream. Executors are used once. Handles serve
-one call, except those of operators that are known to leave descriptors as they are (``signatures``): they are kept for
+one call, except those of operators that are known to leave descriptors as they are (``bindings``): they are kept for
 the next call with values of the same layouts, which has them describe its own memory (``aclSetRawTensorAddr``).
 """
 from __future__ import annotations

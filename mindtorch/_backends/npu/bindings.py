@@ -1,4 +1,4 @@
-"""The binding table: what every ACLNN operator takes. Rows are text, read when an operator is first used.
+"""The binding table, ``signatures.txt``: what every ACLNN operator takes. A row is read when it is first used.
 
 A row is the operator's name, the dtypes that an Ascend 910B takes, and the parameters of its first phase in the
 header's order and with the header's names, without the last two (workspaceSize and executor), which all have::
@@ -12,10 +12,10 @@ the words of ``_dtype.dtypes``. A row may go on in lines that begin with a space
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
-
-from .signatures import READ_ONLY, TABLE
 
 #: C type of a parameter's kind. Tensors are read (``tensor``), written (``out``) or both (``ref``).
 KINDS = {"tensor": "aclTensor*", "out": "aclTensor*", "ref": "aclTensor*", "tensors": "aclTensorList*",
@@ -64,7 +64,18 @@ class Binding:
         return f"<Binding {self.name}>"
 
 
-_LINES: dict[str, str] = {line.split(None, 1)[0]: line for line in TABLE.replace("\n ", " ").splitlines() if line}
+#: The table's families: their headings, and their rows by name.
+_FAMILIES = {heading: {row.split(None, 1)[0]: row for row in rows.replace("\n ", " ").split("\n") if row}
+             for heading, rows in re.findall(r"^\[(.*)\].*\n((?:(?!\[).*\n)*)", Path(__file__).with_name(
+                 "signatures.txt").read_text("utf-8"), re.MULTILINE)}
+_LINES: dict[str, str] = {name: row for rows in _FAMILIES.values() for name, row in rows.items()}
+#: Operators whose first phase leaves the caller's descriptors as they are, in the sources of ops-math and ops-nn.
+#: aclnnScatterAdd, in contrast, changes the sizes of an index, and aclnnMm formats.
+READ_ONLY = frozenset(name for heading, rows in _FAMILIES.items() if heading.endswith("descriptors stay as they are")
+                      for name in rows) - {
+    "aclnnBatchNormBackward", "aclnnBinaryCrossEntropy", "aclnnDropoutGenMask", "aclnnLogicalXor", "aclnnProd",
+    "aclnnProdDim", "aclnnSWhere", "aclnnLogit", "aclnnLogitGrad", "aclnnRmsNorm", "aclnnRmsNormGrad",
+}
 
 
 def names() -> list[str]:
