@@ -49,8 +49,8 @@ HOUSE = (
          "an operator: `<family>.py`"),
     Room("_wiring", "the order in which kernels are looked up, and the meaning of each dispatch key",
          "a new key, a new device"),
-    Room("__config__ __future__ _C accelerator amp backends cpu cuda fft functional hub jit library linalg masked mps "
-         "npu onnx overrides quasirandom random signal special testing torch_version types version xpu",
+    Room("__config__ __future__ _C accelerator amp backends cpu cuda fft functional futures hub library linalg masked "
+         "mps npu onnx overrides quasirandom random signal special testing torch_version types version xpu",
          "PyTorch's smaller namespaces, each under PyTorch's name", "a function that is more than an operator"),
     Room("distributed._collectives", "processes that compute together: a thread for MPI, collectives as a table",
          "a collective: a row of `table.py`, and its function in `operations.py`"),
@@ -62,8 +62,9 @@ HOUSE = (
          "divergences, transforms and constraints", "an optimizer: its rule, in a module of its name; a distribution"),
     Room("distributed", "`torch.distributed`: collectives, and modules and optimizers that are spread over processes",
          "a strategy: a module of its name"),
-    Room("profiler multiprocessing utils", "operators counted and timed; tensors sent to other processes; datasets, "
-         "samplers, the loader and its workers", "a column of a profile; a sampler, a dataset: `data/`"),
+    Room("jit profiler multiprocessing utils", "scripted programs, which run as Python; operators counted and timed; "
+         "tensors sent to other processes; datasets, samplers, the loader and its workers",
+         "a column of a profile; a sampler, a dataset: `data/`"),
     Room("serialization storage", "`torch.save` and `torch.load`: archives, names, the unpickler that runs nothing",
          "a type that files may hold: `weights_only.py`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",

@@ -4,7 +4,6 @@ from __future__ import annotations
 #: Names below ``torch``, and a sentence that holds for all of them.
 ROWS = {
     "_inductor": "`torch.compile` makes programs of NumPy's operations; `mindtorch/_compile` has them",
-    "jit": "TorchScript is a language of its own; what it would compile runs without it",
     "fx export onnx": "programs are not traced symbolically; `torch.pipeline()` shows what a block records",
     "sparse sparse_coo_tensor sparse_csr_tensor nested": "tensors are strided only",
     "ao quantization quantize_per_tensor quantize_per_channel": "there are no quantised tensors",
@@ -17,7 +16,7 @@ ROWS = {
     "utils.model_zoo": "nothing is fetched from a network, see `torch.hub`",
 }
 #: Modules that many programs import but do not use: importing them succeeds, using them raises the sentence.
-IMPORTED = ("jit", "onnx")
+IMPORTED = ("onnx",)
 LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}
 
 
