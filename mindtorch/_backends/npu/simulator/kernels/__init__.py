@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import activation, creation, indexing, linalg, losses, norms, pointwise, reduction, shape, windows
+from . import creation, linalg, nn, pointwise, reduction, shape, windows
 
 
 def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,6 +29,6 @@ def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 KERNELS: dict[str, Callable[..., Any]] = {
     name: quiet(kernel)
-    for family in (pointwise, activation, reduction, linalg, shape, indexing, creation, losses, norms, windows)
+    for family in (pointwise, reduction, linalg, shape, creation, nn, windows)
     for name, kernel in family.KERNELS.items()
 }
