@@ -29,10 +29,8 @@ class device:
     """The place where a tensor lives, as ``device('npu:1')``, ``device('npu', 1)`` or ``device('cpu')``
     (``torch.device``).
 
-    As a context manager it is this thread's default device in the block.
-
-    Raises:
-        RuntimeError: for an unknown kind, a malformed string or a negative index.
+    As a context manager it is this thread's default device in the block. Raises RuntimeError for an unknown kind, a
+    malformed string or a negative index.
     """
 
     __slots__ = ("type", "index")

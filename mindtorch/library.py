@@ -87,10 +87,7 @@ DEVICES = {"CPU": "cpu", "Meta": "meta", "PrivateUse1": "npu", "NPU": "npu", "Co
 
 def impl(name: Any, types: Any, func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
     """Make ``func`` an operator's kernel on 'cpu', 'meta' or 'npu', on several, or 'composite' for all of them
-    (``torch.library.impl``); a decorator without ``func``.
-
-    Raises:
-        AttributeError: if there is no such operator.
+    (``torch.library.impl``); a decorator without ``func``. Raises AttributeError if there is no such operator.
     """
     if isinstance(name, Library):  # torch.library.impl(lib, "name", "CPU")
         return partial(_impl_in, name, types, func or "")
@@ -156,10 +153,8 @@ def meta(name: str, function: Callable[..., Any]) -> Operator:
 
 class Library:
     """Operators of a namespace, and kernels, for as long as it lives (``torch.library.Library``): ``kind`` is 'DEF' for
-    a new namespace, 'FRAGMENT' for one that may exist, 'IMPL' for kernels of operators that exist.
-
-    Raises:
-        ValueError: for another kind, or for a name that is reserved.
+    a new namespace, 'FRAGMENT' for one that may exist, 'IMPL' for kernels of operators that exist. Raises ValueError
+    for another kind, or for a name that is reserved.
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = ""):
@@ -186,11 +181,8 @@ class Library:
     def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
              allow_override: bool = False) -> None:
         """Make a function an operator's kernel for a dispatch key, by default the library's
-        (``torch.library.Library.impl``).
-
-        Raises:
-            TypeError: if it cannot be called.
-            RuntimeError: if there is no such operator.
+        (``torch.library.Library.impl``). Raises TypeError if it cannot be called, and RuntimeError if there is no such
+        operator.
         """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
@@ -252,11 +244,8 @@ def _type_of(annotation: Any) -> str:
 
 def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any, op_name: str | None = None) -> str:
     """Return a schema from a function's annotations (``torch.library.infer_schema``): ``(Tensor x, *, float y=1.) ->
-    Tensor``. ``mutates_args`` names the arguments that are written.
-
-    Raises:
-        ValueError: if an annotation is missing, or of a type that schemas do not have; if ``mutates_args`` names no
-            parameter.
+    Tensor``. ``mutates_args`` names the arguments that are written. Raises ValueError if an annotation is missing, or
+    of a type that schemas do not have; if ``mutates_args`` names no parameter.
     """
     hints, signature = typing.get_type_hints(prototype_function), inspect.signature(prototype_function)
     strange = {*(() if mutates_args == "unknown" else mutates_args)} - {*signature.parameters}
@@ -443,10 +432,8 @@ def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context
 
 def register_autocast(op: Any, device_type: str, cast_inputs: DType, /, *, lib: Library | None = None) -> None:
     """Have an operator's floating point inputs on a device type cast to a dtype where autocast is enabled for it;
-    inside the operator autocast is off (``torch.library.register_autocast``). Inputs in double precision stay.
-
-    Raises:
-        ValueError: if the device type has no autocast.
+    inside the operator autocast is off (``torch.library.register_autocast``). Inputs in double precision stay. Raises
+    ValueError if the device type has no autocast.
     """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")

@@ -20,10 +20,8 @@ class SobolEngine:
     """Points of a Sobol sequence in [0, 1) to the power of ``dimension``, with the direction numbers of Joe and Kuo, or
     of one scrambled by random numbers of ``seed`` (``torch.quasirandom.SobolEngine``).
 
-    The n-th point is the sum without carry of those direction numbers whose bits are set in the Gray code of n.
-
-    Raises:
-        ValueError: for less than one dimension, or more than 21201.
+    The n-th point is the sum without carry of those direction numbers whose bits are set in the Gray code of n. Raises
+    ValueError for less than one dimension, or more than 21201.
     """
 
     MAXBIT = 30

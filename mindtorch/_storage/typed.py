@@ -18,11 +18,8 @@ class TypedStorage(StorageBase):
     """A storage as elements of one dtype (``torch.TypedStorage``): ``TypedStorage(5)`` has five, uninitialised ones,
     ``TypedStorage([1, 2])`` these, and ``TypedStorage(wrap_storage=storage, dtype=dtype)`` those of an untyped storage.
 
-    Calling it returns it, so that ``t.storage`` and ``t.storage()`` are the same.
-
-    Raises:
-        RuntimeError: for arguments that do not go together.
-        TypeError: for arguments of another type.
+    Calling it returns it, so that ``t.storage`` and ``t.storage()`` are the same. Raises RuntimeError for arguments
+    that do not go together, and TypeError for arguments of another type.
     """
 
     dtype: DType

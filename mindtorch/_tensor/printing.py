@@ -56,10 +56,8 @@ def set_printoptions(precision: int | None = None, threshold: float | None = Non
     precision: digits after the point. threshold: tensors of more elements are summarised. edgeitems: elements shown at
     each end of a summarised dimension. linewidth: characters per line. profile: "default", "short" or "full", set
     before the other options. sci_mode: scientific notation always (True), never (False), or where magnitudes ask for it
-    (None, and whenever it is not given). An option that is None keeps its value.
-
-    Raises:
-        ValueError: if the profile is unknown.
+    (None, and whenever it is not given). An option that is None keeps its value. Raises ValueError if the profile is
+    unknown.
     """
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"set_printoptions: profile {profile!r} is not one of {', '.join(_PROFILES)}")

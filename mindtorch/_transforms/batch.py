@@ -20,12 +20,8 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     ``in_dims`` and ``out_dims`` say along which dimension of each argument and result the elements lie, None for one
     that all share; each is an int for all, or nested as the arguments are. ``randomness`` is what random numbers are in
     ``func``: an 'error', 'different' for each element, or the 'same' for all. ``chunk_size`` elements are computed at a
-    time.
-
-    Raises:
-        ValueError: when called, for arguments or results that ``in_dims`` or ``out_dims`` do not fit; for a
-            ``chunk_size`` of no element.
-        RuntimeError: for another ``randomness``.
+    time. Raises ValueError when called, for arguments or results that ``in_dims`` or ``out_dims`` do not fit; for a
+    ``chunk_size`` of no element, and RuntimeError for another ``randomness``.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError("Only allowed values for randomness are 'error', 'different', or 'same'. Got "

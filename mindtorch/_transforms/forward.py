@@ -24,12 +24,9 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
     ``primals`` is a tuple, and ``tangents`` has its structure and shapes; both results have those of the output. An
     output that does not depend on the primals has a derivative of zeros; with ``strict`` it is an error. With
-    ``has_aux``, ``func`` returns a pair, whose second item is returned unchanged as a third result.
-
-    Raises:
-        RuntimeError: if primals and tangents do not fit, or are not tensors; for outputs that are not tensors; in
-            strict mode.
-        NotImplementedError: for an operator without a derivative.
+    ``has_aux``, ``func`` returns a pair, whose second item is returned unchanged as a third result. Raises RuntimeError
+    if primals and tangents do not fit, or are not tensors; for outputs that are not tensors; in strict mode, and
+    NotImplementedError for an operator without a derivative.
     """
     return jvp_with_argnums(func, primals, tangents, None, strict, has_aux)
 

@@ -33,11 +33,8 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
 
     For an output of shape (*o) and an input of shape (*i), it has shape (*o, *i), nested as the outputs are, and in
     these as the inputs. ``chunk_size`` rows are computed at a time. With ``has_aux``, ``func`` returns a pair, and the
-    function that of the Jacobian and the second item.
-
-    Raises:
-        ValueError: for a ``chunk_size`` of no row.
-        RuntimeError: when called, for complex tensors, and as ``vjp`` does.
+    function that of the Jacobian and the second item. Raises ValueError for a ``chunk_size`` of no row, and
+    RuntimeError when called, for complex tensors, and as ``vjp`` does.
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -76,10 +73,8 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     """Return a function that returns the Jacobian of ``func`` with respect to the arguments at ``argnums``, in forward
     mode (``torch.func.jacfwd``).
 
-    Shapes and ``has_aux`` are as for ``jacrev``; ``randomness`` is ``vmap``'s.
-
-    Raises:
-        RuntimeError: when called, for complex tensors, and as ``jvp`` does.
+    Shapes and ``has_aux`` are as for ``jacrev``; ``randomness`` is ``vmap``'s. Raises RuntimeError when called, for
+    complex tensors, and as ``jvp`` does.
     """
 
     @functools.wraps(func)

@@ -137,12 +137,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     ``func`` returns tensors, possibly nested in tuples, lists and dicts. The function takes cotangents in the same
     structure and returns a tuple of tensors in the shapes of ``primals``. With ``has_aux``, ``func`` returns a pair,
-    whose second item is returned unchanged as a third result.
-
-    Raises:
-        ValueError: for primals that are not tensors.
-        RuntimeError: for integers, and outputs that are not floating-point or complex tensors.
-        TypeError: for cotangents that are not tensors.
+    whose second item is returned unchanged as a third result. Raises ValueError for primals that are not tensors, and
+    RuntimeError for integers, and outputs that are not floating-point or complex tensors, and TypeError for cotangents
+    that are not tensors.
     """
     recording = recorded_vjp(func, primals, None, has_aux)
     results = tree_unflatten(map(recording.left, recording.results), recording.outputs_spec)
@@ -184,11 +181,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     (``torch.func.grad_and_value``).
 
     The gradient is with respect to the arguments at ``argnums``, in their structure. With ``has_aux``, ``func`` returns
-    a pair of output and anything, and in place of the output is that pair.
-
-    Raises:
-        RuntimeError: when it is called, if ``func`` does not return a scalar tensor.
-        ValueError: if an argument to differentiate by is not a tensor.
+    a pair of output and anything, and in place of the output is that pair. Raises RuntimeError when it is called, if
+    ``func`` does not return a scalar tensor, and ValueError if an argument to differentiate by is not a tensor.
     """
     api = "grad_and_value(f)(*args)"
 
@@ -215,11 +209,8 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     """Return a function that returns the gradient of ``func``, whose output is a scalar (``torch.func.grad``).
 
     The gradient is with respect to the arguments at ``argnums``, in their structure. With ``has_aux``, ``func`` returns
-    a pair, and the function that of the gradient and the second item.
-
-    Raises:
-        RuntimeError: when it is called, if ``func`` does not return a scalar tensor.
-        ValueError: if an argument to differentiate by is not a tensor.
+    a pair, and the function that of the gradient and the second item. Raises RuntimeError when it is called, if
+    ``func`` does not return a scalar tensor, and ValueError if an argument to differentiate by is not a tensor.
     """
     both = grad_and_value(func, argnums, has_aux)
 

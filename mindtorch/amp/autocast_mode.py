@@ -28,10 +28,8 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def get_autocast_dtype(device_type: str) -> DType:
-    """Return the dtype that autocast casts to by default (``torch.get_autocast_dtype``).
-
-    Raises:
-        RuntimeError: if there is no autocast for the device type.
+    """Return the dtype that autocast casts to by default (``torch.get_autocast_dtype``). Raises RuntimeError if there
+    is no autocast for the device type.
     """
     if not is_autocast_available(device_type):
         raise RuntimeError(f"unsupported autocast device_type '{device_type}'")
@@ -117,11 +115,8 @@ def autocast_decrement_nesting() -> int:
 
 class autocast(_Mode):
     """A block or decorator that computes matrix products and the like in ``dtype``, precision-critical operators in
-    float32, and the rest in the dtype of its inputs (``torch.autocast``).
-
-    Raises:
-        ValueError: if the device type is not a string.
-        RuntimeError: if there is no autocast for it.
+    float32, and the rest in the dtype of its inputs (``torch.autocast``). Raises ValueError if the device type is not a
+    string, and RuntimeError if there is no autocast for it.
     """
 
     def __init__(self, device_type: str, dtype: DType | None = None, enabled: bool = True,

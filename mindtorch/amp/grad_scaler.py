@@ -69,11 +69,8 @@ class GradScaler:
     @no_grad()
     def unscale_(self, optimizer: Any) -> None:
         """Divide the optimizer's gradients by the scale, and check them for infinite ones
-        (``torch.amp.GradScaler.unscale_``).
-
-        Raises:
-            RuntimeError: if it was called since the last ``update``.
-            ValueError: for float16 gradients, which could not hold the results.
+        (``torch.amp.GradScaler.unscale_``). Raises RuntimeError if it was called since the last ``update``, and
+        ValueError for float16 gradients, which could not hold the results.
         """
         if not self._enabled:
             return
@@ -102,10 +99,7 @@ class GradScaler:
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Unscale the gradients unless done, and call ``optimizer.step`` unless a gradient is not finite
-        (``torch.amp.GradScaler.step``).
-
-        Raises:
-            RuntimeError: for a closure, or a second step before ``update``.
+        (``torch.amp.GradScaler.step``). Raises RuntimeError for a closure, or a second step before ``update``.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -226,10 +220,8 @@ class GradScaler:
                 "_growth_tracker": self._get_growth_tracker()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from a state (``torch.amp.GradScaler.load_state_dict``).
-
-        Raises:
-            RuntimeError: if it is that of a disabled scaler.
+        """Continue from a state (``torch.amp.GradScaler.load_state_dict``). Raises RuntimeError if it is that of a
+        disabled scaler.
         """
         if not self._enabled:
             return

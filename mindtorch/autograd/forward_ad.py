@@ -35,10 +35,8 @@ class UnpackedDualTensor(NamedTuple):
 
 def enter_dual_level() -> int:
     """Begin to differentiate forward, until ``exit_dual_level``, and return the level, 0
-    (``torch.autograd.forward_ad.enter_dual_level``).
-
-    Raises:
-        RuntimeError: if the program does so already, in this thread or another. ``torch.func.jvp`` nests.
+    (``torch.autograd.forward_ad.enter_dual_level``). Raises RuntimeError if the program does so already, in this thread
+    or another. ``torch.func.jvp`` nests.
     """
     if shared.dual_levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -48,9 +46,7 @@ def enter_dual_level() -> int:
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """End what ``enter_dual_level`` began: all tangents are gone (``torch.autograd.forward_ad.exit_dual_level``).
-
-    Raises:
-        RuntimeError: if ``level`` is not the one that was entered last, or there is none.
+    Raises RuntimeError if ``level`` is not the one that was entered last, or there is none.
     """
     last = len(shared.dual_levels) - 1
     if last < 0:

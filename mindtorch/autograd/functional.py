@@ -39,10 +39,8 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (``torch.autograd.functional.vjp``).
 
     ``v`` has the outputs' shapes, and may be left out for a single output of one element; the product has the inputs'.
-
-    Raises:
-        TypeError: for inputs, outputs or ``v`` that are not tensors.
-        RuntimeError: if ``v`` does not fit, or in strict mode.
+    Raises TypeError for inputs, outputs or ``v`` that are not tensors, and RuntimeError if ``v`` does not fit, or in
+    strict mode.
     """
     with enable_grad():
         single, inputs = _tensors(inputs, "inputs", "vjp")
@@ -60,11 +58,9 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (``torch.autograd.functional.jvp``).
 
     ``v`` has the inputs' shapes, and may be left out for a single input of one element; the product has the outputs'.
-    It is computed by differentiating the product of a vector and the Jacobian with respect to that vector.
-
-    Raises:
-        TypeError: for inputs, outputs or ``v`` that are not tensors.
-        RuntimeError: if ``v`` does not fit, or in strict mode.
+    It is computed by differentiating the product of a vector and the Jacobian with respect to that vector. Raises
+    TypeError for inputs, outputs or ``v`` that are not tensors, and RuntimeError if ``v`` does not fit, or in strict
+    mode.
     """
     with enable_grad():
         single, inputs = _tensors(inputs, "inputs", "jvp")
@@ -86,11 +82,9 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     """Return the output of ``func``, a single element, and the product of the vector ``v`` and its Hessian
     (``torch.autograd.functional.vhp``).
 
-    ``v`` has the inputs' shapes, and so has the product; it may be left out for a single input of one element.
-
-    Raises:
-        TypeError: for inputs, outputs or ``v`` that are not tensors.
-        RuntimeError: if ``v`` or the output does not fit, or in strict mode.
+    ``v`` has the inputs' shapes, and so has the product; it may be left out for a single input of one element. Raises
+    TypeError for inputs, outputs or ``v`` that are not tensors, and RuntimeError if ``v`` or the output does not fit,
+    or in strict mode.
     """
     with enable_grad():
         single, inputs, v, single_output, outputs, jacobian = _first_derivative(func, inputs, v, "vhp", create_graph,
@@ -107,11 +101,8 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (``torch.autograd.functional.hvp``).
 
     ``v`` has the inputs' shapes, and so has the product; it may be left out for a single input of one element. As the
-    Hessian is symmetric, ``vhp`` gives the same at less cost.
-
-    Raises:
-        TypeError: for inputs, outputs or ``v`` that are not tensors.
-        RuntimeError: if ``v`` or the output does not fit, or in strict mode.
+    Hessian is symmetric, ``vhp`` gives the same at less cost. Raises TypeError for inputs, outputs or ``v`` that are
+    not tensors, and RuntimeError if ``v`` or the output does not fit, or in strict mode.
     """
     with enable_grad():
         single, inputs, v, single_output, outputs, jacobian = _first_derivative(func, inputs, v, "hvp", create_graph,
@@ -136,11 +127,8 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
 
     For an output of shape (*o) and an input of shape (*i), it has shape (*o, *i). With several inputs it is a tuple
     over them, with several outputs one over those, with both a tuple over the outputs of tuples over the inputs.
-    ``vectorize`` and ``strategy`` say how PyTorch computes; the result is the same.
-
-    Raises:
-        TypeError: for inputs or outputs that are not tensors.
-        RuntimeError: in strict mode; for a complex output, unless ``vectorize``.
+    ``vectorize`` and ``strategy`` say how PyTorch computes; the result is the same. Raises TypeError for inputs or
+    outputs that are not tensors, and RuntimeError in strict mode; for a complex output, unless ``vectorize``.
     """
     _check_strategy("jacobian", strategy, create_graph, strict, vectorize)
     if strict and vectorize:
@@ -169,11 +157,8 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
     """Return the Hessian of ``func``, whose output is a single element (``torch.autograd.functional.hessian``).
 
     For inputs of shapes (*i) and (*j), it has shape (*i, *j). With several inputs it is a tuple of tuples over them.
-    ``vectorize`` and ``outer_jacobian_strategy`` say how PyTorch computes; the result is the same.
-
-    Raises:
-        TypeError: for inputs or outputs that are not tensors.
-        RuntimeError: for an output that is not a single element; in strict mode.
+    ``vectorize`` and ``outer_jacobian_strategy`` say how PyTorch computes; the result is the same. Raises TypeError for
+    inputs or outputs that are not tensors, and RuntimeError for an output that is not a single element; in strict mode.
     """
     single, inputs = _tensors(inputs, "inputs", "hessian")
     _check_strategy("hessian", outer_jacobian_strategy, create_graph, strict, vectorize)

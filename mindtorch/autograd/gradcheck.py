@@ -41,12 +41,9 @@ def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1
     in forward mode.
 
     Inputs should be float64 or complex128; those that require grad are checked. ``check_batched_grad`` has no effect,
-    since batches of gradients are computed one by one, nor has ``masked``, which concerns sparse tensors.
-
-    Raises:
-        GradcheckError: if they differ, unless ``raise_exception`` is unset.
-        ValueError: if no input requires grad.
-        RuntimeError: for an input whose elements share memory, and for batched forward gradients.
+    since batches of gradients are computed one by one, nor has ``masked``, which concerns sparse tensors. Raises
+    GradcheckError if they differ, unless ``raise_exception`` is unset, and ValueError if no input requires grad, and
+    RuntimeError for an input whose elements share memory, and for batched forward gradients.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -249,9 +246,7 @@ class _Check:
 
     def gradients(self, output: Any, weights: Any) -> list[Any]:
         """Return the gradients that backward computes: for each input a tensor of (weightings, elements of the input).
-
-        Raises:
-            GradcheckError: if a second time they are others, or of another dtype if that is checked.
+        Raises GradcheckError if a second time they are others, or of another dtype if that is checked.
         """
         given = weights.to(output.dtype)
         first, second = (grad(output, self.checked, given, retain_graph=True, allow_unused=True, is_grads_batched=True)
@@ -271,10 +266,8 @@ class _Check:
         return result
 
     def undefined_gradients(self) -> None:
-        """Leave out the gradients of the outputs, all or one, and have zeros for the others: the result is zero.
-
-        Raises:
-            GradcheckError: if it is not.
+        """Leave out the gradients of the outputs, all or one, and have zeros for the others: the result is zero. Raises
+        GradcheckError if it is not.
         """
         edges = [x._grad_edge() for x in self.checked]
         roots = [output._grad_edge() for output in self.outputs]

@@ -21,10 +21,8 @@ __dir__ = __all__.copy
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Return the place where a tensor's gradient is computed (``torch.autograd.graph.get_gradient_edge``).
-
-    Raises:
-        RuntimeError: if the tensor does not require grad.
+    """Return the place where a tensor's gradient is computed (``torch.autograd.graph.get_gradient_edge``). Raises
+    RuntimeError if the tensor does not require grad.
     """
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -107,10 +105,7 @@ class _MutationOnSaved:
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> Any:
     """Have ``fn`` called once a backward pass has computed the gradients of all ``tensors`` that it reaches, with their
     sequence (None where none came); or, with ``mode='any'``, with the first gradient
-    (``torch.autograd.graph.register_multi_grad_hook``).
-
-    Raises:
-        ValueError: if the mode is neither 'all' nor 'any'.
+    (``torch.autograd.graph.register_multi_grad_hook``). Raises ValueError if the mode is neither 'all' nor 'any'.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

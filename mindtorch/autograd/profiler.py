@@ -86,10 +86,8 @@ class EventList(list[FunctionEvent]):
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = 55,
               header: str | None = None, **_: Any) -> str:
-        """Return the events as text, ordered by the column ``sort_by``, such as ``cpu_time_total``.
-
-        Raises:
-            AttributeError: if there is no such column.
+        """Return the events as text, ordered by the column ``sort_by``, such as ``cpu_time_total``. Raises
+        AttributeError if there is no such column.
         """
         columns = {"cpu_time_total", "self_cpu_time_total", "cpu_time", "count", "key", "start"}
         if sort_by is not None and sort_by not in columns:

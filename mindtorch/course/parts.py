@@ -378,13 +378,10 @@ def add_key(name: str, kernel: Callable[..., Any]) -> Iterator[None]:
     """Let the dispatcher call ``kernel(op, *args)`` first, for every operator that this thread calls in the block.
 
     The key stands where PyTorch's autocast keys stand: before Autograd, so that autograd records the kernel's calls.
-    ``op.name`` is the operator's name, such as 'mm', and ``op(*args)`` calls it again, from the top: inside
-    ``with excluded(name):`` that call skips this key. A key that is added inside the block of another comes
-    before it.
-
-    Raises:
-        Refused: if a key of this name is there, or ``kernel`` cannot be called so; in a call, if the kernel calls an
-            operator without excluding its key.
+    ``op.name`` is the operator's name, such as 'mm', and ``op(*args)`` calls it again, from the top: inside ``with
+    excluded(name):`` that call skips this key. A key that is added inside the block of another comes before it. Raises
+    Refused if a key of this name is there, or ``kernel`` cannot be called so; in a call, if the kernel calls an
+    operator without excluding its key.
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise Refused(f"add_key: {name!r} is not a name for a key")

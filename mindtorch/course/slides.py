@@ -40,11 +40,8 @@ def slides(masters: Path, target: Path, run: bool = True, reveal: str = "") -> l
 
     The pages load reveal.js, and nothing else, from the network; or from ``reveal``, which is an address, or a folder
     that has it (the unpacked download of ``npm pack reveal.js``). A folder is copied beside the pages, which then need
-    no network.
-
-    Raises:
-        ImportError: if nbgrader and nbconvert are not installed (``pip install nbgrader nbconvert``).
-        ValueError: if there is no lesson among the masters, or no reveal.js in the folder.
+    no network. Raises ImportError if nbgrader and nbconvert are not installed (``pip install nbgrader nbconvert``), and
+    ValueError if there is no lesson among the masters, or no reveal.js in the folder.
     """
     import nbformat
     from jinja2 import DictLoader

@@ -23,10 +23,7 @@ class ConstraintRegistry:
 
     def register(self, constraint: Any, factory: Callable[[Any], Any] | None = None) -> Any:
         """Make ``factory(constraint)`` the transform for constraints of a class, which may be given by an instance;
-        without a factory, return a decorator.
-
-        Raises:
-            TypeError: for anything but a constraint.
+        without a factory, return a decorator. Raises TypeError for anything but a constraint.
         """
         if factory is None:
             return lambda factory: self.register(constraint, factory)

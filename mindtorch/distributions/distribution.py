@@ -22,9 +22,7 @@ class Distribution:
     """The abstract base class of distributions (``torch.distributions.Distribution``).
 
     Parameters are checked against ``arg_constraints``, values against ``support``, unless ``validate_args`` is False.
-
-    Raises:
-        ValueError: for a parameter, or a value whose probability is asked for, outside of its constraint.
+    Raises ValueError for a parameter, or a value whose probability is asked for, outside of its constraint.
     """
 
     has_rsample: Any = False
@@ -122,10 +120,8 @@ class Distribution:
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """Return the distribution with its parameters expanded to a batch shape; ``_instance`` is the new instance,
-        where a subclass has made it (``torch.distributions.Distribution.expand``).
-
-        Raises:
-            NotImplementedError: for a subclass that has its own ``__init__``, but no ``expand``.
+        where a subclass has made it (``torch.distributions.Distribution.expand``). Raises NotImplementedError for a
+        subclass that has its own ``__init__``, but no ``expand``.
         """
         owner: Any = next((cls for cls in type(self).__mro__ if "_batched" in vars(cls)), None)
         if owner is None:

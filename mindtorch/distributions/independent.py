@@ -12,10 +12,7 @@ __all__ = ["Independent"]
 
 class Independent(Distribution):
     """A distribution whose last ``reinterpreted_batch_ndims`` batch dimensions are taken as dimensions of the event
-    (``torch.distributions.Independent``).
-
-    Raises:
-        ValueError: if it has fewer batch dimensions.
+    (``torch.distributions.Independent``). Raises ValueError if it has fewer batch dimensions.
     """
 
     arg_constraints: ClassVar[Any] = {}

@@ -49,10 +49,8 @@ _KL_MEMOIZE: dict[tuple[type, type], Formula | None] = {}
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
     """Return a decorator that makes a function the divergence of two classes of distributions, and of their subclasses
-    that have no closer one (``torch.distributions.kl.register_kl``).
-
-    Raises:
-        TypeError: for anything but classes of distributions.
+    that have no closer one (``torch.distributions.kl.register_kl``). Raises TypeError for anything but classes of
+    distributions.
     """
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
@@ -68,10 +66,8 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
 
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
     """Return the Kullback-Leibler divergence KL(p || q) of each pair of a batch
-    (``torch.distributions.kl.kl_divergence``).
-
-    Raises:
-        NotImplementedError: if there is no formula for the pair of classes.
+    (``torch.distributions.kl.kl_divergence``). Raises NotImplementedError if there is no formula for the pair of
+    classes.
     """
     pair = type(p), type(q)
     if pair not in _KL_MEMOIZE:

@@ -19,10 +19,8 @@ __all__ = ["LKJCholesky"]
 
 class LKJCholesky(Distribution):
     """Cholesky factors of correlation matrices, whose density is in proportion to determinant^(concentration - 1): of
-    Lewandowski, Kurowicka and Joe (2009), sampled by their onion method (``torch.distributions.LKJCholesky``).
-
-    Raises:
-        ValueError: for fewer than 2 dimensions.
+    Lewandowski, Kurowicka and Joe (2009), sampled by their onion method (``torch.distributions.LKJCholesky``). Raises
+    ValueError for fewer than 2 dimensions.
     """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive}

@@ -16,10 +16,8 @@ class LowRankMultivariateNormal(Gaussian):
     """The normal distribution of n-vectors of the covariance matrix W W^T + D, where ``cov_factor`` W is n x m and
     ``cov_diag`` is the diagonal of D (``torch.distributions.LowRankMultivariateNormal``).
 
-    Its matrix is inverted by way of the m x m matrix I + W^T D^-1 W, the capacitance (Woodbury).
-
-    Raises:
-        ValueError: for shapes that do not fit.
+    Its matrix is inverted by way of the m x m matrix I + W^T D^-1 W, the capacitance (Woodbury). Raises ValueError for
+    shapes that do not fit.
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real_vector,

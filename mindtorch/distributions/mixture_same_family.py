@@ -15,10 +15,8 @@ __all__ = ["MixtureSameFamily"]
 
 class MixtureSameFamily(Distribution):
     """A mixture of the distributions along the last batch dimension of one, with the probabilities of a categorical one
-    (``torch.distributions.MixtureSameFamily``).
-
-    Raises:
-        ValueError: for arguments that are not distributions, or do not fit.
+    (``torch.distributions.MixtureSameFamily``). Raises ValueError for arguments that are not distributions, or do not
+    fit.
     """
 
     arg_constraints: ClassVar[Any] = {}

@@ -15,10 +15,7 @@ __all__ = ["Multinomial"]
 
 class Multinomial(_OfCategorical):
     """The counts of each category in ``total_count`` draws, an int, of a categorical distribution
-    (``torch.distributions.Multinomial``).
-
-    Raises:
-        NotImplementedError: for a ``total_count`` that is not an int.
+    (``torch.distributions.Multinomial``). Raises NotImplementedError for a ``total_count`` that is not an int.
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}

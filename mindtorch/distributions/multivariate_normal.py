@@ -36,10 +36,8 @@ class OfMatrix:
 
 class MultivariateNormal(OfMatrix, Gaussian):
     """The normal distribution of vectors, of a mean, and one of: covariance matrix, its inverse, and its Cholesky
-    factor (``torch.distributions.MultivariateNormal``).
-
-    Raises:
-        ValueError: for none or several of these, and for too few dimensions.
+    factor (``torch.distributions.MultivariateNormal``). Raises ValueError for none or several of these, and for too few
+    dimensions.
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real_vector,

@@ -16,10 +16,8 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of another's samples after transforms (``torch.distributions.TransformedDistribution``).
-
-    Raises:
-        ValueError: for anything but transforms, or ones that do not fit the distribution's shape.
+    """The distribution of another's samples after transforms (``torch.distributions.TransformedDistribution``). Raises
+    ValueError for anything but transforms, or ones that do not fit the distribution's shape.
     """
 
     arg_constraints: ClassVar[Any] = {}

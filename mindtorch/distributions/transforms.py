@@ -32,10 +32,7 @@ class Transform:
 
     A subclass defines ``_call`` or ``_inverse``, ``log_abs_det_jacobian`` if it is ``bijective``, and ``sign`` if it is
     monotonic. ``domain`` and ``codomain`` are constraints. With ``cache_size=1`` the last x and y are kept, so that the
-    inverse of the y that came out is the x that went in.
-
-    Raises:
-        ValueError: for a cache size other than 0 and 1.
+    inverse of the y that came out is the x that went in. Raises ValueError for a cache size other than 0 and 1.
     """
 
     bijective: Any = False
@@ -77,10 +74,8 @@ class Transform:
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the transform with a cache of this size.
-
-        Raises:
-            NotImplementedError: for a subclass that has its own ``__init__``, but no ``with_cache``.
+        """Return the transform with a cache of this size. Raises NotImplementedError for a subclass that has its own
+        ``__init__``, but no ``with_cache``.
         """
         if self._cache_size == cache_size:
             return self
@@ -438,10 +433,8 @@ class CumulativeDistributionTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Another shape for the event (``torch.distributions.ReshapeTransform``).
-
-    Raises:
-        ValueError: if the shapes differ in their number of elements, or a value does not have the shape.
+    """Another shape for the event (``torch.distributions.ReshapeTransform``). Raises ValueError if the shapes differ in
+    their number of elements, or a value does not have the shape.
     """
 
     bijective = True

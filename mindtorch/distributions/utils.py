@@ -23,10 +23,7 @@ euler_constant = 0.57721566490153286060
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
     """Broadcast tensors and numbers to one shape; a number takes the dtype and device of the first tensor
-    (``torch.distributions.utils.broadcast_all``).
-
-    Raises:
-        ValueError: for anything else.
+    (``torch.distributions.utils.broadcast_all``). Raises ValueError for anything else.
     """
     if not all(is_tensor_like(value) or isinstance(value, (int, float)) for value in values):
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
@@ -93,10 +90,7 @@ def _below_diagonal(n: int, diag: int, device: Any) -> Any:
 
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
     """Return the elements of square matrices on and below a diagonal, row by row
-    (``torch.distributions.utils.tril_matrix_to_vec``).
-
-    Raises:
-        ValueError: for a diagonal outside the matrix.
+    (``torch.distributions.utils.tril_matrix_to_vec``). Raises ValueError for a diagonal outside the matrix.
     """
     n = mat.shape[-1]
     if not -n <= diag < n:
@@ -106,10 +100,8 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
     """Return the square matrices that have the elements of vectors on and below a diagonal, row by row, and zeros
-    elsewhere (``torch.distributions.utils.vec_to_tril_matrix``).
-
-    Raises:
-        ValueError: for a number of elements that no matrix has there.
+    elsewhere (``torch.distributions.utils.vec_to_tril_matrix``). Raises ValueError for a number of elements that no
+    matrix has there.
     """
     count, odd = vec.shape[-1], 1 + 2 * diag
     n = (-odd + (odd**2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2

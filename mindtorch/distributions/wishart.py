@@ -25,10 +25,8 @@ __all__ = ["Wishart"]
 class Wishart(OfMatrix, ExponentialFamily):
     """The sums of ``df`` products x x^T of normal p-vectors x of one covariance matrix, which is given by itself, by
     its inverse, or by its Cholesky factor; sampled by Bartlett's decomposition (``torch.distributions.Wishart``).
-
-    Raises:
-        AssertionError: for none or several of the three matrices.
-        ValueError: for too few dimensions, or if df <= p - 1.
+    Raises AssertionError for none or several of the three matrices, and ValueError for too few dimensions, or if df <=
+    p - 1.
     """
 
     support = constraints.positive_definite

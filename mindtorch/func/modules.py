@@ -41,10 +41,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     """Return the parameters of several models of one class, stacked by name, and their buffers
     (``torch.func.stack_module_state``).
 
-    The stacked parameters are leaves of their own; a dimension for the models comes first.
-
-    Raises:
-        RuntimeError: for no model, models of different classes or modes, or if a parameter requires grad in some.
+    The stacked parameters are leaves of their own; a dimension for the models comes first. Raises RuntimeError for no
+    model, models of different classes or modes, or if a parameter requires grad in some.
     """
     if not len(models):
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

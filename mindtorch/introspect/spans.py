@@ -113,12 +113,10 @@ def timeline(namespace: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
     computes), the copies that it makes itself, and its waits (``sync``). A stream's lane has what it ran, copied and
     waited for, by the device's own clock, and when memory was free that it still needed after the host had let go. The
     lane of the network has the calls of ``torch.distributed``: until all ranks have made one (``wait``), and then until
-    it is done (``exchange``).
-    At the end, streams that something was put into are synchronised, since only then their times are known. The races
-    that the simulator's sanitizer reports, where it is on, name tensors and streams as ``namespace`` does.
-
-    Raises:
-        AclError: if that synchronisation finds that an operator failed, unless the block itself raises.
+    it is done (``exchange``). At the end, streams that something was put into are synchronised, since only then their
+    times are known. The races that the simulator's sanitizer reports, where it is on, name tensors and streams as
+    ``namespace`` does. Raises AclError if that synchronisation finds that an operator failed, unless the block itself
+    raises.
     """
     found = Timeline()
     calls: list[DispatchEvent] = []

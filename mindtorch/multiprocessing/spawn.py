@@ -60,11 +60,8 @@ class ProcessContext:
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait until a process ends, or for ``timeout`` seconds; return whether all have ended.
 
-        If one failed, the others have ``grace_period`` seconds to end by themselves, and then are made to.
-
-        Raises:
-            ProcessRaisedException: if it raised an exception.
-            ProcessExitedException: if it ended otherwise.
+        If one failed, the others have ``grace_period`` seconds to end by themselves, and then are made to. Raises
+        ProcessRaisedException if it raised an exception, and ProcessExitedException if it ended otherwise.
         """
         for sentinel in wait(list(self.sentinels), timeout) if self.sentinels else ():
             number = self.sentinels.pop(sentinel)

@@ -92,10 +92,8 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
 
 def register_module_backward_hook(hook: Hook) -> RemovableHandle:
     """Have ``hook(module, grad_input, grad_output)`` called after the node of every module's output ran
-    (``torch.nn.modules.module.register_module_backward_hook``).
-
-    Raises:
-        RuntimeError: if there are full backward hooks of all modules.
+    (``torch.nn.modules.module.register_module_backward_hook``). Raises RuntimeError if there are full backward hooks of
+    all modules.
     """
     _check_global_kind(global_backward_hooks)
     return HookHandle(old_global_backward_hooks, hook)
@@ -311,10 +309,8 @@ class HookedCall:
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Have ``hook(module, grad_input, grad_output)`` called when the gradients of the inputs are computed; what it
-        returns replaces them (``torch.nn.Module.register_full_backward_hook``).
-
-        Raises:
-            RuntimeError: if the module has hooks of the old kind.
+        returns replaces them (``torch.nn.Module.register_full_backward_hook``). Raises RuntimeError if the module has
+        hooks of the old kind.
         """
         self._backward_kind(True)
         return HookHandle(self._backward_hooks, hook, prepend)
@@ -327,10 +323,8 @@ class HookedCall:
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
         """Have ``hook(module, grad_input, grad_output)`` called after the node of the output ran
-        (``torch.nn.Module.register_backward_hook``). This old kind of hook sees that one node only.
-
-        Raises:
-            RuntimeError: if the module has full backward hooks.
+        (``torch.nn.Module.register_backward_hook``). This old kind of hook sees that one node only. Raises RuntimeError
+        if the module has full backward hooks.
         """
         self._backward_kind(False)
         return HookHandle(self._backward_hooks, hook)

@@ -23,10 +23,8 @@ def reverse_repeat(values: Sequence[Any], times: int) -> tuple[Any, ...]:
 
 
 def with_defaults(sizes: Any, defaults: Sequence[int]) -> Any:
-    """Sizes, in which None stands for one of the last defaults.
-
-    Raises:
-        ValueError: if there are not more defaults than sizes.
+    """Sizes, in which None stands for one of the last defaults. Raises ValueError if there are not more defaults than
+    sizes.
     """
     if isinstance(sizes, int):
         return sizes

@@ -107,11 +107,8 @@ class State:
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True,
                         assign: bool = False) -> _IncompatibleKeys:
         """Copy a state dict into this module and its submodules, or with ``assign`` take its tensors
-        (``torch.nn.Module.load_state_dict``).
-
-        Raises:
-            TypeError: if ``state_dict`` is not a mapping.
-            RuntimeError: if shapes differ, or, if ``strict``, keys are missing or unexpected.
+        (``torch.nn.Module.load_state_dict``). Raises TypeError if ``state_dict`` is not a mapping, and RuntimeError if
+        shapes differ, or, if ``strict``, keys are missing or unexpected.
         """
         if not isinstance(state_dict, Mapping):
             raise about(TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}."),

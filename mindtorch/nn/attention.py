@@ -31,10 +31,8 @@ class SDPBackend(IntEnum):
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
     """In this block ``scaled_dot_product_attention`` takes one of these kernels (``torch.nn.attention.sdpa_kernel``),
     ``FLASH_ATTENTION`` where it can; ``set_priority`` changes nothing, as on PyTorch's CPU. It raises RuntimeError if
-    none of them takes a call's tensors.
-
-    Raises:
-        AssertionError: if ``backends`` is neither an ``SDPBackend`` nor a list of them.
+    none of them takes a call's tensors. Raises AssertionError if ``backends`` is neither an ``SDPBackend`` nor a list
+    of them.
     """
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "

@@ -30,9 +30,7 @@ _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_tran
 
 def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float:
     """Return the recommended factor of the standard deviation for a nonlinearity (``torch.nn.init.calculate_gain``).
-
-    Raises:
-        ValueError: if the nonlinearity is unknown, or the slope of ``leaky_relu`` is not a number.
+    Raises ValueError if the nonlinearity is unknown, or the slope of ``leaky_relu`` is not a number.
     """
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
@@ -133,9 +131,7 @@ def eye_(tensor: Tensor) -> Tensor:
 @no_grad()
 def dirac_(tensor: Any, groups: int = 1) -> Tensor:
     """Make a convolution's weight hand on its input's channels, in each of ``groups`` (``torch.nn.init.dirac_``).
-
-    Raises:
-        ValueError: if the weight is not 3, 4 or 5-dimensional, or ``groups`` does not divide dimension 0.
+    Raises ValueError if the weight is not 3, 4 or 5-dimensional, or ``groups`` does not divide dimension 0.
     """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -155,9 +151,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Tensor:
 @no_grad()
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
     """Make a matrix, whose rows are dimension 0, (semi-)orthogonal, times ``gain`` (``torch.nn.init.orthogonal_``).
-
-    Raises:
-        ValueError: if the tensor has less than 2 dimensions.
+    Raises ValueError if the tensor has less than 2 dimensions.
     """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -175,10 +169,8 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
 
 @no_grad()
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix with normal numbers, and a fraction of each column with zeros (``torch.nn.init.sparse_``).
-
-    Raises:
-        ValueError: if the tensor is not a matrix.
+    """Fill a matrix with normal numbers, and a fraction of each column with zeros (``torch.nn.init.sparse_``). Raises
+    ValueError if the tensor is not a matrix.
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -195,10 +187,8 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """Return how many inputs and how many outputs a weight ties to each element of the other side.
-
-    Raises:
-        ValueError: if the weight has less than 2 dimensions.
+    """Return how many inputs and how many outputs a weight ties to each element of the other side. Raises ValueError if
+    the weight has less than 2 dimensions.
     """
     if not hasattr(tensor, "ndim"):
         raise AttributeError("the argument 'tensor' of an initialisation must be Tensor, but "
@@ -218,9 +208,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill the weight with uniform numbers, ±gain·sqrt(6 / (fan_in + fan_out)) (``torch.nn.init.xavier_uniform_``).
-
-    Raises:
-        ValueError: if the weight has less than 2 dimensions.
+    Raises ValueError if the weight has less than 2 dimensions.
     """
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     bound = math.sqrt(3.0) * std
@@ -229,9 +217,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill the weight with normal numbers, σ = gain·sqrt(2 / (fan_in + fan_out)) (``torch.nn.init.xavier_normal_``).
-
-    Raises:
-        ValueError: if the weight has less than 2 dimensions.
+    Raises ValueError if the weight has less than 2 dimensions.
     """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
@@ -246,10 +232,8 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Tensor:
-    """Fill the weight with uniform numbers in ±gain(a)·sqrt(3 / fan) (``torch.nn.init.kaiming_uniform_``).
-
-    Raises:
-        ValueError: if the mode or the nonlinearity is unknown, or the weight has less than 2 dimensions.
+    """Fill the weight with uniform numbers in ±gain(a)·sqrt(3 / fan) (``torch.nn.init.kaiming_uniform_``). Raises
+    ValueError if the mode or the nonlinearity is unknown, or the weight has less than 2 dimensions.
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
@@ -260,10 +244,8 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:
-    """Fill the weight with normal numbers of deviation gain(a) / sqrt(fan) (``torch.nn.init.kaiming_normal_``).
-
-    Raises:
-        ValueError: if the mode or the nonlinearity is unknown, or the weight has less than 2 dimensions.
+    """Fill the weight with normal numbers of deviation gain(a) / sqrt(fan) (``torch.nn.init.kaiming_normal_``). Raises
+    ValueError if the mode or the nonlinearity is unknown, or the weight has less than 2 dimensions.
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)

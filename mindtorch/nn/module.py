@@ -72,10 +72,8 @@ class Module(HookedCall, State):
     # -- calling ---------------------------------------------------------------------------------------------
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the module's output; subclasses define it (``torch.nn.Module.forward``).
-
-        Raises:
-            NotImplementedError: if a subclass does not define it.
+        """Compute the module's output; subclasses define it (``torch.nn.Module.forward``). Raises NotImplementedError
+        if a subclass does not define it.
         """
         name = type(self).__name__
         raise about(NotImplementedError(f'Module [{name}] is missing the required "forward" function'),
@@ -118,11 +116,8 @@ class Module(HookedCall, State):
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or None if there is none of that name (``torch.nn.Module.register_parameter``).
-
-        Raises:
-            TypeError: if it is not a Parameter.
-            KeyError: if the name is taken, empty, or contains a dot.
+        """Add a parameter, or None if there is none of that name (``torch.nn.Module.register_parameter``). Raises
+        TypeError if it is not a Parameter, and KeyError if the name is taken, empty, or contains a dot.
         """
         self._check_name("parameter", name, self.__dict__.get("_parameters", {}))
         if param is not None:
@@ -138,11 +133,8 @@ class Module(HookedCall, State):
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a buffer, which is a tensor of the module's state that is not a parameter
-        (``torch.nn.Module.register_buffer``). It is in the state dict if ``persistent``.
-
-        Raises:
-            TypeError: if the value is not a tensor.
-            KeyError: if the name is taken, empty, or contains a dot.
+        (``torch.nn.Module.register_buffer``). It is in the state dict if ``persistent``. Raises TypeError if the value
+        is not a tensor, and KeyError if the name is taken, empty, or contains a dot.
         """
         self._check_name("buffer", name, self.__dict__.get("_buffers", {}))
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -155,11 +147,8 @@ class Module(HookedCall, State):
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a module below this one (``torch.nn.Module.add_module``).
-
-        Raises:
-            TypeError: if the value is not a module.
-            KeyError: if the name is taken, empty, or contains a dot.
+        """Add a module below this one (``torch.nn.Module.add_module``). Raises TypeError if the value is not a module,
+        and KeyError if the name is taken, empty, or contains a dot.
         """
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
@@ -248,10 +237,8 @@ class Module(HookedCall, State):
     # -- by path ---------------------------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Module:
-        """Return the module at a dotted path, or this one for '' (``torch.nn.Module.get_submodule``).
-
-        Raises:
-            AttributeError: if nothing is there, or no module.
+        """Return the module at a dotted path, or this one for '' (``torch.nn.Module.get_submodule``). Raises
+        AttributeError if nothing is there, or no module.
         """
         module = self
         for name in target.split(".") if target else ():
@@ -263,12 +250,9 @@ class Module(HookedCall, State):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the module at a dotted path (``torch.nn.Module.set_submodule``). If ``strict``,
-        something has to be there.
-
-        Raises:
-            ValueError: if the path is empty, or the value is not a module.
-            AttributeError: if the path leads nowhere.
+        """Replace the module at a dotted path (``torch.nn.Module.set_submodule``). If ``strict``, something has to be
+        there. Raises ValueError if the path is empty, or the value is not a module, and AttributeError if the path
+        leads nowhere.
         """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -283,10 +267,8 @@ class Module(HookedCall, State):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """Return the parameter at a dotted path (``torch.nn.Module.get_parameter``).
-
-        Raises:
-            AttributeError: if nothing is there, or no parameter.
+        """Return the parameter at a dotted path (``torch.nn.Module.get_parameter``). Raises AttributeError if nothing
+        is there, or no parameter.
         """
         found = self._get_member(target)
         if not isinstance(found, Parameter):
@@ -294,10 +276,8 @@ class Module(HookedCall, State):
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """Return the buffer at a dotted path (``torch.nn.Module.get_buffer``).
-
-        Raises:
-            AttributeError: if nothing is there, or no buffer.
+        """Return the buffer at a dotted path (``torch.nn.Module.get_buffer``). Raises AttributeError if nothing is
+        there, or no buffer.
         """
         path, _, name = target.rpartition(".")
         found = self._get_member(target)

@@ -38,10 +38,8 @@ def _custom_parameter(data: Any, requires_grad: bool) -> Any:
 class Parameter(Tensor, metaclass=_ParameterType):
     """A tensor that a module registers as a parameter (``torch.nn.Parameter``).
 
-    It is a leaf on the memory of ``data`` (an empty tensor for None), and requires grad by default.
-
-    Raises:
-        RuntimeError: if it is to require grad and ``data`` is of neither a floating point nor a complex dtype.
+    It is a leaf on the memory of ``data`` (an empty tensor for None), and requires grad by default. Raises RuntimeError
+    if it is to require grad and ``data`` is of neither a floating point nor a complex dtype.
     """
 
     __torch_function__ = disabled_torch_function  # type: ignore[assignment]

@@ -44,10 +44,7 @@ def adafactor(params: list[Any], grads: list[Any], row_vars: list[Any], col_vars
 class Adafactor(RuleOptimizer):
     """Divides the gradient by the root of a moving average of its square, which it keeps for a matrix as the averages
     of the rows and of the columns only, and scales the step by the size of the parameter (``torch.optim.Adafactor``).
-
-    Raises:
-        ValueError: for settings out of range.
-        RuntimeError: in a step, for complex parameters.
+    Raises ValueError for settings out of range, and RuntimeError in a step, for complex parameters.
     """
 
     _function = staticmethod(adafactor)

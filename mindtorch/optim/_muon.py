@@ -55,11 +55,8 @@ def _rule(param: Any, grad: Any, buffer: Any, *, lr: float, decay: float, moment
 def muon(params: list[Any], grads: list[Any], muon_momentum_bufs: list[Any], *, foreach: bool | None = None, lr: Any,
          weight_decay: float, momentum: float, nesterov: bool, ns_coefficients: tuple[float, float, float],
          ns_steps: int, eps: float, adjust_lr_fn: str | None, has_complex: bool) -> None:
-    """Take one step in place (``torch.optim._muon.muon``).
-
-    Raises:
-        RuntimeError: if ``foreach`` is set.
-        ValueError: for complex parameters, and gradients that are not matrices.
+    """Take one step in place (``torch.optim._muon.muon``). Raises RuntimeError if ``foreach`` is set, and ValueError
+    for complex parameters, and gradients that are not matrices.
     """
     if foreach:
         raise RuntimeError("Foreach is not supported for Muon yet")
@@ -72,11 +69,8 @@ def muon(params: list[Any], grads: list[Any], muon_momentum_bufs: list[Any], *, 
 
 class Muon(RuleOptimizer):
     """Subtracts from a matrix lr times about the orthogonal matrix that is nearest to its momentum
-    (``torch.optim.Muon``).
-
-    Raises:
-        ValueError: for settings out of range, and parameters that are not matrices.
-        RuntimeError: in a step, for complex parameters.
+    (``torch.optim.Muon``). Raises ValueError for settings out of range, and parameters that are not matrices, and
+    RuntimeError in a step, for complex parameters.
     """
 
     _function = staticmethod(muon)

@@ -109,11 +109,8 @@ def carry_out(rule: Rule, params: list[Any], grads: list[Any], *state: list[Any]
     """Apply a rule to all parameters: ``rule(param, grad, *state, **counts, **settings)``.
 
     ``state`` and ``counts`` have a list each, with a tensor per parameter; those of ``counts`` are numbers, such as
-    ``step``, which is counted here. An empty list of state stands for None.
-
-    Raises:
-        AssertionError: if ``capturable`` is set and a tensor is not on an NPU, or ``differentiable`` and ``foreach``
-            are.
+    ``step``, which is counted here. An empty list of state stands for None. Raises AssertionError if ``capturable`` is
+    set and a tensor is not on an NPU, or ``differentiable`` and ``foreach`` are.
     """
     if foreach and differentiable:
         raise AssertionError("_foreach ops don't support autograd")

@@ -21,10 +21,8 @@ def adadelta(params: list[Any], grads: list[Any], square_avgs: list[Any], acc_de
              state_steps: list[Any], capturable: bool = False, foreach: bool | None = None,
              differentiable: bool = False, has_complex: bool = False, *, lr: Any, rho: float, eps: float,
              weight_decay: float, maximize: bool) -> None:
-    """Take one step in place (``torch.optim.adadelta.adadelta``).
-
-    Raises:
-        AssertionError: if ``capturable`` is set and a tensor is not on an NPU.
+    """Take one step in place (``torch.optim.adadelta.adadelta``). Raises AssertionError if ``capturable`` is set and a
+    tensor is not on an NPU.
     """
     carry_out(_rule, params, grads, square_avgs, acc_deltas, counts={"step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, weight_decay=weight_decay,
@@ -33,10 +31,8 @@ def adadelta(params: list[Any], grads: list[Any], square_avgs: list[Any], acc_de
 
 class Adadelta(RuleOptimizer):
     """Subtracts lr·delta, where delta is the gradient times sqrt(deltas + eps) / sqrt(squares + eps); both are moving
-    averages with the decay ``rho``, of delta² and of the gradient's square (``torch.optim.Adadelta``).
-
-    Raises:
-        ValueError: for settings out of range.
+    averages with the decay ``rho``, of delta² and of the gradient's square (``torch.optim.Adadelta``). Raises
+    ValueError for settings out of range.
     """
 
     _function = staticmethod(adadelta)

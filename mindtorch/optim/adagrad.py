@@ -29,11 +29,9 @@ def adagrad(params: list[Any], grads: list[Any], state_sums: list[Any], state_st
 
 class Adagrad(RuleOptimizer):
     """Subtracts rate·gradient / (sqrt(sum) + eps), where sum is that of the squares of all gradients so far, and rate
-    is lr / (1 + (step - 1)·lr_decay) (``torch.optim.Adagrad``). The sum starts at ``initial_accumulator_value``.
-
-    Raises:
-        ValueError: for settings out of range.
-        RuntimeError: if ``fused`` is combined with ``foreach`` or ``differentiable``.
+    is lr / (1 + (step - 1)·lr_decay) (``torch.optim.Adagrad``). The sum starts at ``initial_accumulator_value``. Raises
+    ValueError for settings out of range, and RuntimeError if ``fused`` is combined with ``foreach`` or
+    ``differentiable``.
     """
 
     _function = staticmethod(adagrad)

@@ -16,10 +16,8 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
          fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
          has_complex: bool = False, decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: Any, beta2: Any,
          lr: Any, weight_decay: float, eps: float, maximize: bool) -> None:
-    """Take one step in place (``torch.optim.adam.adam``).
-
-    Raises:
-        AssertionError: if ``capturable`` is set and a tensor is not on an NPU.
+    """Take one step in place (``torch.optim.adam.adam``). Raises AssertionError if ``capturable`` is set and a tensor
+    is not on an NPU.
     """
     peaks = max_exp_avg_sqs if amsgrad else []
     if runs_fused(params, fused, differentiable):
@@ -42,11 +40,8 @@ class Adam(RuleOptimizer):
     corrected for starting at zero (``torch.optim.Adam``).
 
     ``amsgrad`` takes the largest of the squares so far; ``decoupled_weight_decay`` shrinks the parameters instead of
-    adding weight_decay·param to the gradient.
-
-    Raises:
-        ValueError: for settings out of range.
-        RuntimeError: if ``fused`` is combined with ``foreach`` or ``differentiable``.
+    adding weight_decay·param to the gradient. Raises ValueError for settings out of range, and RuntimeError if
+    ``fused`` is combined with ``foreach`` or ``differentiable``.
     """
 
     _function = staticmethod(adam)

@@ -20,10 +20,8 @@ def adamax(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_infs: l
            foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
            capturable: bool = False, has_complex: bool = False, *, eps: float, beta1: float, beta2: float, lr: Any,
            weight_decay: float) -> None:
-    """Take one step in place (``torch.optim.adamax.adamax``).
-
-    Raises:
-        AssertionError: if ``capturable`` is set and a tensor is not on an NPU.
+    """Take one step in place (``torch.optim.adamax.adamax``). Raises AssertionError if ``capturable`` is set and a
+    tensor is not on an NPU.
     """
     carry_out(_rule, params, grads, exp_avgs, exp_infs, counts={"step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, weight_decay=weight_decay,
@@ -32,10 +30,7 @@ def adamax(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_infs: l
 
 class Adamax(RuleOptimizer):
     """Divides as Adam does the corrected average of the gradient, but by its decaying largest magnitude
-    (``torch.optim.Adamax``).
-
-    Raises:
-        ValueError: for settings out of range.
+    (``torch.optim.Adamax``). Raises ValueError for settings out of range.
     """
 
     _function = staticmethod(adamax)

@@ -25,10 +25,8 @@ def _rule(param: Any, grad: Any, ax: Any, *, mu: Any, eta: Any, step: Any, lambd
 def asgd(params: list[Any], grads: list[Any], axs: list[Any], mus: list[Any], etas: list[Any], state_steps: list[Any],
          foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
          has_complex: bool = False, *, lambd: float, lr: Any, t0: float, alpha: float, weight_decay: float) -> None:
-    """Take one step in place (``torch.optim.asgd.asgd``).
-
-    Raises:
-        AssertionError: if ``capturable`` is set and a tensor is not on an NPU.
+    """Take one step in place (``torch.optim.asgd.asgd``). Raises AssertionError if ``capturable`` is set and a tensor
+    is not on an NPU.
     """
     carry_out(_rule, params, grads, axs, counts={"mu": mus, "eta": etas, "step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, weight_decay=weight_decay,
@@ -37,10 +35,8 @@ def asgd(params: list[Any], grads: list[Any], axs: list[Any], mus: list[Any], et
 
 class ASGD(RuleOptimizer):
     """Shrinks the parameters by lambd·eta, subtracts eta·gradient, where eta is lr / (1 + lambd·lr·step)^alpha, and
-    keeps in the state ``ax`` the average of the parameters from step ``t0`` on (``torch.optim.ASGD``).
-
-    Raises:
-        ValueError: for settings out of range.
+    keeps in the state ``ax`` the average of the parameters from step ``t0`` on (``torch.optim.ASGD``). Raises
+    ValueError for settings out of range.
     """
 
     _function = staticmethod(asgd)

@@ -106,10 +106,8 @@ def _strong_wolfe(evaluate: Callable[[Any], tuple[Any, Any]], t: Any, d: Any, f:
 class LBFGS(Optimizer):
     """The limited-memory method of Broyden, Fletcher, Goldfarb and Shanno (``torch.optim.LBFGS``): steps along the
     gradient times an inverse Hessian that the last ``history_size`` changes of both estimate. ``line_search_fn`` is
-    None, for steps of ``lr``, or ``'strong_wolfe'``. There is one group of parameters, on one device.
-
-    Raises:
-        ValueError: for a negative learning rate, and several groups.
+    None, for steps of ``lr``, or ``'strong_wolfe'``. There is one group of parameters, on one device. Raises ValueError
+    for a negative learning rate, and several groups.
     """
 
     def __init__(self, params: Any, lr: Any = 1, max_iter: int = 20, max_eval: int | None = None,
@@ -183,10 +181,8 @@ class LBFGS(Optimizer):
     @no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:
         """Take up to ``max_iter`` steps; ``closure`` computes the loss and the gradients anew, and its first loss is
-        returned (``torch.optim.LBFGS.step``).
-
-        Raises:
-            RuntimeError: if ``line_search_fn`` is neither None nor ``'strong_wolfe'``.
+        returned (``torch.optim.LBFGS.step``). Raises RuntimeError if ``line_search_fn`` is neither None nor
+        ``'strong_wolfe'``.
         """
         closure, group = enable_grad()(closure), self.param_groups[0]
         lr, max_iter, max_eval = group["lr"], group["max_iter"], group["max_eval"]

@@ -119,11 +119,9 @@ class Optimizer:
     """The base of all optimizers (``torch.optim.Optimizer``).
 
     ``params`` are tensors, pairs of names and tensors, or dictionaries (groups) with either under ``'params'`` and
-    settings of their own; ``defaults`` holds the settings of groups that lack them.
-
-    Raises:
-        TypeError: if ``params`` is a tensor, or contains a value that is not a tensor.
-        ValueError: if ``params`` is empty, or a tensor is not a leaf or occurs twice.
+    settings of their own; ``defaults`` holds the settings of groups that lack them. Raises TypeError if ``params`` is a
+    tensor, or contains a value that is not a tensor, and ValueError if ``params`` is empty, or a tensor is not a leaf
+    or occurs twice.
     """
 
     state: defaultdict[Any, Any]
@@ -174,12 +172,9 @@ class Optimizer:
     # -- groups ----------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters with its settings (``torch.optim.Optimizer.add_param_group``).
-
-        Raises:
-            TypeError: if it is not a dictionary, its parameters are a set, or are not tensors.
-            ValueError: if a required setting is missing, a tensor is not a leaf or is in another group, or only some
-                have names.
+        """Add a group of parameters with its settings (``torch.optim.Optimizer.add_param_group``). Raises TypeError if
+        it is not a dictionary, its parameters are a set, or are not tensors, and ValueError if a required setting is
+        missing, a tensor is not a leaf or is in another group, or only some have names.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -224,10 +219,7 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters by their gradients (``torch.optim.Optimizer.step``). ``closure``, if given, computes
-        the loss and the gradients anew.
-
-        Raises:
-            NotImplementedError: if a subclass does not define it.
+        the loss and the gradients anew. Raises NotImplementedError if a subclass does not define it.
         """
         raise NotImplementedError
 
@@ -264,10 +256,8 @@ class Optimizer:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take the state and the groups' settings from a state dict, and convert tensors to their parameter's device
-        and dtype (``torch.optim.Optimizer.load_state_dict``).
-
-        Raises:
-            ValueError: if the groups do not have as many parameters.
+        and dtype (``torch.optim.Optimizer.load_state_dict``). Raises ValueError if the groups do not have as many
+        parameters.
         """
         state_dict = state_dict.copy()
         for pre_hook in list(self._hooks("load_state_dict_pre").values()):

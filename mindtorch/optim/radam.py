@@ -28,10 +28,8 @@ def radam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs:
           decoupled_weight_decay: bool = False, foreach: bool | None = None, differentiable: bool = False,
           capturable: bool = False, has_complex: bool = False, maximize: bool = False, *, beta1: float, beta2: float,
           lr: Any, weight_decay: float, eps: float) -> None:
-    """Take one step in place (``torch.optim.radam.radam``).
-
-    Raises:
-        AssertionError: if ``capturable`` is set and a tensor is not on an NPU.
+    """Take one step in place (``torch.optim.radam.radam``). Raises AssertionError if ``capturable`` is set and a tensor
+    is not on an NPU.
     """
     carry_out(_rule, params, grads, exp_avgs, exp_avg_sqs, counts={"step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, weight_decay=weight_decay,
@@ -40,10 +38,7 @@ def radam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs:
 
 class RAdam(RuleOptimizer):
     """Runs Adam, but divides by the root of the squares only once enough of them were seen, and rectifies for their
-    number (``torch.optim.RAdam``).
-
-    Raises:
-        ValueError: for settings out of range.
+    number (``torch.optim.RAdam``). Raises ValueError for settings out of range.
     """
 
     _function = staticmethod(radam)

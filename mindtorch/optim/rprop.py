@@ -25,10 +25,8 @@ def rprop(params: list[Any], grads: list[Any], prevs: list[Any], step_sizes: lis
           foreach: bool | None = None, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
           has_complex: bool = False, *, step_size_min: float, step_size_max: float, etaminus: float,
           etaplus: float) -> None:
-    """Take one step in place (``torch.optim.rprop.rprop``).
-
-    Raises:
-        AssertionError: if ``capturable`` is set and a tensor is not on an NPU.
+    """Take one step in place (``torch.optim.rprop.rprop``). Raises AssertionError if ``capturable`` is set and a tensor
+    is not on an NPU.
     """
     carry_out(_rule, params, grads, prevs, step_sizes, counts={"step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, step_size_min=step_size_min,
@@ -38,10 +36,8 @@ def rprop(params: list[Any], grads: list[Any], prevs: list[Any], step_sizes: lis
 class Rprop(RuleOptimizer):
     """Looks only at the sign of each element of the gradient: where it is that of the step before, the element's own
     step size, which starts at ``lr``, grows by ``etas[1]``; where it changed, it shrinks by ``etas[0]``, and the
-    element stays (``torch.optim.Rprop``). Step sizes remain within ``step_sizes``.
-
-    Raises:
-        ValueError: for settings out of range.
+    element stays (``torch.optim.Rprop``). Step sizes remain within ``step_sizes``. Raises ValueError for settings out
+    of range.
     """
 
     _function = staticmethod(rprop)

@@ -48,11 +48,8 @@ def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
 
 class SGD(RuleOptimizer):
     """Subtracts lr·(gradient + weight_decay·param), or with momentum lr·buffer, where buffer is momentum·buffer + (1 -
-    dampening)·gradient (``torch.optim.SGD``).
-
-    Raises:
-        ValueError: for negative settings, and Nesterov's momentum without momentum or with dampening.
-        RuntimeError: if ``fused`` is combined with ``foreach`` or ``differentiable``.
+    dampening)·gradient (``torch.optim.SGD``). Raises ValueError for negative settings, and Nesterov's momentum without
+    momentum or with dampening, and RuntimeError if ``fused`` is combined with ``foreach`` or ``differentiable``.
     """
 
     _unpacked: ClassVar = {"differentiable": ()}

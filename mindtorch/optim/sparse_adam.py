@@ -8,11 +8,9 @@ from .optimizer import Optimizer, check_betas, check_single, every_group
 
 class SparseAdam(Optimizer):
     """Runs Adam only for the elements that a sparse gradient has (``torch.optim.SparseAdam``). mindtorch has no sparse
-    tensors, and dense gradients are refused, as PyTorch refuses them: ``Adam`` is the optimizer for those.
-
-    Raises:
-        ValueError: for settings out of range, and complex parameters.
-        RuntimeError: in a step, for a gradient that is dense.
+    tensors, and dense gradients are refused, as PyTorch refuses them: ``Adam`` is the optimizer for those. Raises
+    ValueError for settings out of range, and complex parameters, and RuntimeError in a step, for a gradient that is
+    dense.
     """
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,

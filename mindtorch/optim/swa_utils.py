@@ -35,10 +35,7 @@ def _can_interpolate(x: Tensor) -> bool:
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     """Return a function that moves a list of averages by ``1 - decay`` towards parameters
-    (``torch.optim.swa_utils.get_ema_multi_avg_fn``).
-
-    Raises:
-        ValueError: if ``decay`` is not in [0, 1].
+    (``torch.optim.swa_utils.get_ema_multi_avg_fn``). Raises ValueError if ``decay`` is not in [0, 1].
     """
     _check_decay(decay)
 
@@ -72,10 +69,7 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
     """Return a function of one average and parameter that computes decay·average + (1 - decay)·param
-    (``torch.optim.swa_utils.get_ema_avg_fn``).
-
-    Raises:
-        ValueError: if ``decay`` is not in [0, 1].
+    (``torch.optim.swa_utils.get_ema_avg_fn``). Raises ValueError if ``decay`` is not in [0, 1].
     """
     _check_decay(decay)
 
@@ -101,11 +95,8 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
 class AveragedModel(Module):
     """A copy of a model whose parameters are averages of the model's, one for each call of ``update_parameters``
     (``torch.optim.swa_utils.AveragedModel``). They weigh the same, unless ``avg_fn(average, param, number)`` returns
-    another average, or ``multi_avg_fn(averages, params, number)`` writes it. Buffers are averaged with
-    ``use_buffers``, else copied.
-
-    Raises:
-        AssertionError: if both functions are given.
+    another average, or ``multi_avg_fn(averages, params, number)`` writes it. Buffers are averaged with ``use_buffers``,
+    else copied. Raises AssertionError if both functions are given.
     """
 
     n_averaged: Tensor
@@ -177,11 +168,8 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 class SWALR(LRScheduler):
     """Goes from the learning rate to ``swa_lr`` in ``anneal_epochs`` steps, along half a cosine or a line, and stays
-    there (``torch.optim.swa_utils.SWALR``).
-
-    Raises:
-        ValueError: for another ``anneal_strategy`` than ``'cos'`` and ``'linear'``, a negative number of steps, or a
-            list that has not one value per group.
+    there (``torch.optim.swa_utils.SWALR``). Raises ValueError for another ``anneal_strategy`` than ``'cos'`` and
+    ``'linear'``, a negative number of steps, or a list that has not one value per group.
     """
 
     def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",

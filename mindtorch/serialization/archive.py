@@ -164,10 +164,7 @@ class Reader:
     """Reads the records of an archive in a file that can be sought in.
 
     Nothing is read that the file does not hold: records must lie within it one after the other, and be as long as its
-    directory says.
-
-    Raises:
-        RuntimeError: if the file is not an archive of PyTorch's, or is forged.
+    directory says. Raises RuntimeError if the file is not an archive of PyTorch's, or is forged.
     """
 
     def __init__(self, file: Any):

@@ -41,13 +41,10 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     dictionary of such names; a function of a storage and the name of its location, which returns the storage in its
     place or None; by default they go where they were. With ``weights_only``, the default, the file can hold nothing but
     tensors, numbers, strings, containers, and what ``torch.serialization.add_safe_globals`` allows; without it, a file
-    can run any code. With ``mmap``, storages are read when they are looked at.
-
-    Raises:
-        UnpicklingError: for content that is not allowed, and for a malformed pickle.
-        RuntimeError: for an archive that is damaged or forged, a storage that is not as large as it says, tensors that
-            leave theirs, and devices that are not here.
-        EOFError: if the file is too short.
+    can run any code. With ``mmap``, storages are read when they are looked at. Raises UnpicklingError for content that
+    is not allowed, and for a malformed pickle, and RuntimeError for an archive that is damaged or forged, a storage
+    that is not as large as it says, tensors that leave theirs, and devices that are not here, and EOFError if the file
+    is too short.
     """
     weights_only = _decided(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
@@ -157,10 +154,8 @@ def _kind(saved: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _measured(storage_type: Any, numel: Any) -> tuple[DType, int]:
-    """Return the dtype and the size in bytes of a storage.
-
-    Raises:
-        UnpicklingError: for other classes than storages, and for invalid sizes.
+    """Return the dtype and the size in bytes of a storage. Raises UnpicklingError for other classes than storages, and
+    for invalid sizes.
     """
     if storage_type is not UntypedStorage and not isinstance(storage_type, StorageType):
         raise pickle.UnpicklingError(f"expected a class of storages, but got {shown(storage_type)}")
@@ -346,10 +341,8 @@ def _check_source(kind: type, source_file: str, source: str) -> None:
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     """Return the paths of classes and functions in a file that ``weights_only`` does not allow, without loading it
-    (``torch.serialization.get_unsafe_globals_in_checkpoint``).
-
-    Raises:
-        ValueError: if the file is none of ``torch.save``'s zip archives.
+    (``torch.serialization.get_unsafe_globals_in_checkpoint``). Raises ValueError if the file is none of
+    ``torch.save``'s zip archives.
     """
     with opened(f, "rb") as file:
         if not is_zipfile(file):

@@ -36,10 +36,8 @@ def location_tag(storage: Any) -> str:
 
 
 def default_restore_location(storage: Any, location: str) -> Any:
-    """Return a storage, moved to the place of a tag (``torch.serialization.default_restore_location``).
-
-    Raises:
-        RuntimeError: if nothing knows the tag, or there is no such device.
+    """Return a storage, moved to the place of a tag (``torch.serialization.default_restore_location``). Raises
+    RuntimeError if nothing knows the tag, or there is no such device.
     """
     for _, _, deserializer in _packages:
         result = deserializer(storage, location)

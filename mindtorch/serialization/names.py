@@ -39,10 +39,7 @@ _PACKAGES = ("torch.nn.functional", "torch.functional", "torch.serialization", "
 
 def find(module: str, name: str) -> Any:
     """Return the object that PyTorch has under a name, here: from the module of that name, or from the packages above
-    it.
-
-    Raises:
-        AttributeError: if mindtorch does not have it.
+    it. Raises AttributeError if mindtorch does not have it.
     """
     if (module, name) in _THINGS:
         return _THINGS[module, name]

@@ -27,9 +27,7 @@ def get_default_load_endianness() -> LoadEndianness | None:
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     """Set the byte order of files that do not state theirs (``torch.serialization.set_default_load_endianness``).
-
-    Raises:
-        TypeError: for other values than byte orders.
+    Raises TypeError for other values than byte orders.
     """
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
         raise TypeError("Invalid argument type in function set_default_load_endianness")
@@ -55,11 +53,8 @@ def get_default_mmap_options() -> int | None:
 
 
 class set_default_mmap_options:
-    """Set how ``load`` maps files, for good or in a block: with ``mmap.MAP_SHARED``, writes to tensors go to the
-    file (``torch.serialization.set_default_mmap_options``).
-
-    Raises:
-        ValueError: for other flags.
+    """Set how ``load`` maps files, for good or in a block: with ``mmap.MAP_SHARED``, writes to tensors go to the file
+    (``torch.serialization.set_default_mmap_options``). Raises ValueError for other flags.
     """
 
     def __init__(self, flags: int):

@@ -33,11 +33,8 @@ def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2
     """Save an object to a file, in PyTorch's format (``torch.save``).
 
     ``f`` is a path, or an object with ``write`` and ``flush``. Storages are saved once, however many tensors share
-    them. With ``_use_new_zipfile_serialization=False`` the format is that of PyTorch before 1.6.
-
-    Raises:
-        AttributeError: if ``f`` is neither.
-        RuntimeError: if storages share memory under different dtypes.
+    them. With ``_use_new_zipfile_serialization=False`` the format is that of PyTorch before 1.6. Raises AttributeError
+    if ``f`` is neither, and RuntimeError if storages share memory under different dtypes.
     """
     if not is_path(f) and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
@@ -97,10 +94,8 @@ class _Storages:
         self._dtypes: dict[int, DType] = {}
 
     def enter(self, found: StorageBase) -> tuple[Any, ...]:
-        """Return the class, key, location and number of elements of a storage.
-
-        Raises:
-            RuntimeError: if its memory was entered under another dtype.
+        """Return the class, key, location and number of elements of a storage. Raises RuntimeError if its memory was
+        entered under another dtype.
         """
         storage = found.untyped()
         dtype = found.dtype if isinstance(found, TypedStorage) else uint8

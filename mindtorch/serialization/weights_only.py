@@ -46,11 +46,8 @@ def marked() -> list[Any]:
 
 
 def user_globals() -> dict[str, Any]:
-    """Return the classes and functions that users allowed, by path.
-
-    Raises:
-        ValueError: for a tuple that is not a pair.
-        TypeError: for a path that is not a string.
+    """Return the classes and functions that users allowed, by path. Raises ValueError for a tuple that is not a pair,
+    and TypeError for a path that is not a string.
     """
     found = {}
     for item in _marked_safe:
@@ -330,10 +327,8 @@ def decoded(text: Any) -> Any:
 
 
 def _check_key(key: Any) -> None:
-    """Refuse a key that takes long to hash: tuples that hold another many times over.
-
-    Raises:
-        UnpicklingError: for such a key.
+    """Refuse a key that takes long to hash: tuples that hold another many times over. Raises UnpicklingError for such a
+    key.
     """
     if not isinstance(key, tuple):
         return
@@ -352,10 +347,8 @@ def load(file: Any, *, encoding: str = "utf-8", **options: Any) -> Any:
 
 
 def globals_in(data: bytes) -> set[str]:
-    """Return the paths of the classes and functions that a pickle names, without loading it.
-
-    Raises:
-        UnpicklingError: if it has an instruction that is not allowed.
+    """Return the paths of the classes and functions that a pickle names, without loading it. Raises UnpicklingError if
+    it has an instruction that is not allowed.
     """
     found = set()
     try:

@@ -173,11 +173,8 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
                  msg: Message = None) -> None:
     """Check that tensors, or what tensors can be made of, also in sequences and mappings, are equal up to tolerances
     that their dtypes have (``torch.testing.assert_close``). ``msg`` is the error's text, or makes it of the usual one.
-
-    Raises:
-        AssertionError: if they differ.
-        ValueError: if only one of ``rtol`` and ``atol`` is given.
-        TypeError: for what cannot be compared.
+    Raises AssertionError if they differ, and ValueError if only one of ``rtol`` and ``atol`` is given, and TypeError
+    for what cannot be compared.
     """
     _Comparison(rtol, atol, msg, allow_subclasses=allow_subclasses, equal_nan=equal_nan, check_device=check_device,
                 check_dtype=check_dtype, check_layout=check_layout, check_stride=check_stride).compare(actual, expected)

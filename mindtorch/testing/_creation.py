@@ -42,10 +42,8 @@ def make_tensor(*shape: Any, dtype: DType, device: Any, low: float | None = None
                 requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
                 memory_format: Any = None) -> Tensor:
     """Return a tensor of random numbers, drawn evenly from [low, high), by default [-9, 9)
-    (``torch.testing.make_tensor``).
-
-    Raises:
-        ValueError: for bounds that the dtype cannot hold, and arguments that exclude each other.
+    (``torch.testing.make_tensor``). Raises ValueError for bounds that the dtype cannot hold, and arguments that exclude
+    each other.
     """
     sizes: tuple[int, ...] = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
     floating = dtype.category >= FLOATING

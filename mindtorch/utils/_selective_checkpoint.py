@@ -117,13 +117,10 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
     them again (``torch.utils.checkpoint.create_selective_checkpoint_contexts``).
 
     A policy is a list of the operators to keep, or a function that takes a ``SelectiveCheckpointContext``, the operator
-    and its arguments and returns a ``CheckpointPolicy``.
-
-    Raises:
-        ValueError: for a list of anything but operators such as ``torch.ops.aten.mm.default``.
-        TypeError: for what is neither a list nor a function.
-        RuntimeError: in backward, if what was kept has been written to, unless ``allow_cache_entry_mutation``; if the
-            second call runs other operators; on a second backward pass.
+    and its arguments and returns a ``CheckpointPolicy``. Raises ValueError for a list of anything but operators such as
+    ``torch.ops.aten.mm.default``, and TypeError for what is neither a list nor a function, and RuntimeError in
+    backward, if what was kept has been written to, unless ``allow_cache_entry_mutation``; if the second call runs other
+    operators; on a second backward pass.
     """
     policy = policy_fn_or_list
     if isinstance(policy, list):

@@ -82,11 +82,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     (``torch.utils.checkpoint.checkpoint``).
 
     With ``preserve_rng_state`` (the default) both calls draw the same random numbers. ``use_reentrant`` chooses the
-    older way, which needs an argument that requires grad.
-
-    Raises:
-        CheckpointError: in backward, if the second call saves other tensors than the first.
-        ValueError: for unknown arguments.
+    older way, which needs an argument that requires grad. Raises CheckpointError in backward, if the second call saves
+    other tensors than the first, and ValueError for unknown arguments.
     """
     if use_reentrant is None:
         warnings.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
@@ -211,10 +208,8 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """Call the function again, recorded, and run backward through it.
-
-        Raises:
-            RuntimeError: if the outer pass is to compute the gradients of some inputs only.
+        """Call the function again, recorded, and run backward through it. Raises RuntimeError if the outer pass is to
+        compute the gradients of some inputs only.
         """
         if local.task.needed is not None:
             raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "

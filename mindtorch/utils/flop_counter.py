@@ -39,10 +39,8 @@ def _of_shapes(formula: Formula) -> Formula:
 
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Formula], Formula]:
     """Decorate a function that counts the operations of packets from the shapes of the arguments and ``out_shape``, or
-    with ``get_raw`` from the arguments and ``out_val`` (``torch.utils.flop_counter``'s).
-
-    Raises:
-        ValueError: if a target is not a packet, or has a formula.
+    with ``get_raw`` from the arguments and ``out_val`` (``torch.utils.flop_counter``'s). Raises ValueError if a target
+    is not a packet, or has a formula.
     """
 
     def register(formula: Formula) -> Formula:

@@ -32,12 +32,9 @@ def save_picture(picture: str, path: str | os.PathLike[str], *, dark: bool = Fal
 
     ``.html`` is a page of its own, which follows the reader's light or dark theme unless it is ``dark``. ``.svg`` has
     the same HTML in a ``foreignObject``: browsers show it, and what shows SVG as browsers do. ``.png`` has twice the
-    page's pixels, for slides. The last two need Chromium, Chrome or Edge, without a window.
-
-    Raises:
-        ValueError: if the name ends in none of these.
-        RuntimeError: if there is no such browser, or it fails.
-        OSError: if the file cannot be written.
+    page's pixels, for slides. The last two need Chromium, Chrome or Edge, without a window. Raises ValueError if the
+    name ends in none of these, and RuntimeError if there is no such browser, or it fails, and OSError if the file
+    cannot be written.
     """
     target = Path(path).expanduser()
     if target.suffix not in KINDS:

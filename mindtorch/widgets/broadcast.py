@@ -31,11 +31,8 @@ class BroadcastExplorer(Explorer):
     and PyTorch's error.
 
     ``shapes`` are up to six shapes, or tensors whose shapes are meant; (3, 1) and (4,) if none is given. ``fields`` are
-    the controls for them, ``more`` and ``fewer`` the buttons.
-
-    Raises:
-        TypeError: if one is neither a shape nor a tensor.
-        ValueError: if there are too many, or a size is negative.
+    the controls for them, ``more`` and ``fewer`` the buttons. Raises TypeError if one is neither a shape nor a tensor,
+    and ValueError if there are too many, or a size is negative.
     """
 
     def __init__(self, *shapes: Any):

@@ -125,11 +125,8 @@ class TrainingMonitor(_Shown):
                **numbers: Any) -> None:
         """Note numbers, or tensors of one element, which are waited for, at a step; steps grow.
 
-        ``grad_norms`` are norms by name, or a module whose children's gradients are measured.
-
-        Raises:
-            ValueError: if the step is not larger than the one before it.
-            TypeError: if a value is no number.
+        ``grad_norms`` are norms by name, or a module whose children's gradients are measured. Raises ValueError if the
+        step is not larger than the one before it, and TypeError if a value is no number.
         """
         found = {name: value for name, value in {"loss": loss, "lr": lr, **numbers}.items() if value is not None}
         norms = gradient_norms(grad_norms) if hasattr(grad_norms, "named_parameters") else dict(grad_norms or {})

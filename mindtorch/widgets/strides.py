@@ -23,11 +23,8 @@ class StrideExplorer(Explorer):
 
     ``source`` is a tensor, or a number of elements. Shape and offset are by default the tensor's, and the strides the
     tensor's or, for another shape, those of a contiguous tensor. Strides and offset count elements. Its controls are
-    ``sizes``, ``strides``, ``offset``, ``dimensions`` and ``read``.
-
-    Raises:
-        TypeError: if ``source`` is neither a tensor nor a number.
-        ValueError: if there are more than 4 dimensions, or not as many strides as sizes.
+    ``sizes``, ``strides``, ``offset``, ``dimensions`` and ``read``. Raises TypeError if ``source`` is neither a tensor
+    nor a number, and ValueError if there are more than 4 dimensions, or not as many strides as sizes.
     """
 
     def __init__(self, source: Any = 12, shape: Sequence[int] | None = None,

@@ -18,9 +18,7 @@ class TimelineScrubber(Explorer):
     """Move a cursor through a timeline, and see what the host and every stream did at that time.
 
     ``at`` is the cursor, ``window`` what is shown, in nanoseconds since the start; ``back`` and ``on`` are the buttons.
-
-    Raises:
-        TypeError: if ``timeline`` is no ``introspect.Timeline``.
+    Raises TypeError if ``timeline`` is no ``introspect.Timeline``.
     """
 
     def __init__(self, timeline: Timeline):

@@ -53,11 +53,9 @@ kinds: dict[str, type[Generator]] = {}
 class Generator:
     """A stream of random numbers, PyTorch's CPU generator (``torch.Generator``).
 
-    Two generators with equal states give equal numbers, here and in PyTorch, and a state taken in one may be
-    set in the other. ``lock`` is held during each draw; hold it around draws that belong together.
-
-    Raises:
-        RuntimeError: for a device that has no generator.
+    Two generators with equal states give equal numbers, here and in PyTorch, and a state taken in one may be set in the
+    other. ``lock`` is held during each draw; hold it around draws that belong together. Raises RuntimeError for a
+    device that has no generator.
     """
 
     __module__ = "mindtorch"  # where pickles find it

@@ -39,10 +39,8 @@ def random_from_to(generator: Generator, n: int, dtype: np.dtype, low: int, high
     """Draw integers in [low, high), or from low to the largest (``random_(from, to)``, ``randint``).
 
     Mirrors ``at::native::templates::random_from_to_impl``, ``at::uniform_int_from_to_distribution`` and
-    ``at::uniform_int_full_range_distribution``.
-
-    Raises:
-        RuntimeError: if low >= high, or a bound does not fit into ``dtype``.
+    ``at::uniform_int_full_range_distribution``. Raises RuntimeError if low >= high, or a bound does not fit into
+    ``dtype``.
     """
     if high is None and low == _INT64_MIN:
         if dtype.name not in ("int64", "float64", "float32", "bfloat16"):

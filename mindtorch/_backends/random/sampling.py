@@ -79,10 +79,7 @@ def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std
     """Draw normal numbers (``normal_``, ``at::native::templates::cpu::normal_kernel``).
 
     For a contiguous output of at least 16, Box-Muller on blocks of 16 makes them; otherwise pairs do, whose second
-    number the generator keeps for the next draw.
-
-    Raises:
-        RuntimeError: if std < 0.
+    number the generator keeps for the next draw. Raises RuntimeError if std < 0.
     """
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -208,10 +205,8 @@ def multinomial(generator: Generator, probabilities: np.ndarray, n: int, replace
     """Draw ``n`` categories of each row of a floating-point array of shape (rows, categories), as int64 (rows, n).
 
     Mirrors ``at::native::multinomial_out``; but without replacement, categories of equal keys (such as those of
-    probability 0) come in the order of their index.
-
-    Raises:
-        RuntimeError: for negative, infinite or nan probabilities, or a row of zeros.
+    probability 0) come in the order of their index. Raises RuntimeError for negative, infinite or nan probabilities, or
+    a row of zeros.
     """
     if not np.all((probabilities >= 0) & (probabilities < np.inf)):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")

@@ -70,10 +70,8 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
           inplace: bool = False) -> Tensor:
-    """Apply ``leaky_relu`` with slopes drawn from [lower, upper), in training (``torch.nn.functional.rrelu``).
-
-    Raises:
-        RuntimeError: if a bound is not finite, or the lower one is above the upper one.
+    """Apply ``leaky_relu`` with slopes drawn from [lower, upper), in training (``torch.nn.functional.rrelu``). Raises
+    RuntimeError if a bound is not finite, or the lower one is above the upper one.
     """
     for name, bound in (("lower", lower), ("upper", upper)):
         if not isfinite(bound):

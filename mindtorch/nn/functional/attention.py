@@ -20,10 +20,8 @@ __dir__ = __all__.copy
 
 def canonical_mask(mask: Tensor | None, name: str, dtype: DType, other: Tensor | None = None,
                    other_name: str = "") -> Tensor | None:
-    """Return a mask as numbers to add to scores: minus infinity where a mask of bools is True.
-
-    Raises:
-        AssertionError: for a mask of integers.
+    """Return a mask as numbers to add to scores: minus infinity where a mask of bools is True. Raises AssertionError
+    for a mask of integers.
     """
     if mask is None:
         return None
@@ -47,11 +45,9 @@ def multi_head_attention_forward(
     """Attend with several heads (``torch.nn.functional.multi_head_attention_forward``): queries (L, N, E), keys (S, N,
     Ek) and values (S, N, Ev) are projected, split into heads, and attended to; the results of the heads, beside each
     other, are projected to (L, N, E). Besides there are the weights (N, L, S), of each head (N, heads, L, S) unless
-    ``average_attn_weights``, or None unless ``need_weights``. N may be missing everywhere.
-
-    Raises:
-        AssertionError: if tensors have the wrong number of dimensions or sizes, or parameters are missing.
-        RuntimeError: if ``attn_mask`` has the wrong shape, or is missing though ``is_causal`` is given as a hint.
+    ``average_attn_weights``, or None unless ``need_weights``. N may be missing everywhere. Raises AssertionError if
+    tensors have the wrong number of dimensions or sizes, or parameters are missing, and RuntimeError if ``attn_mask``
+    has the wrong shape, or is missing though ``is_causal`` is given as a hint.
     """
     batched = _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:

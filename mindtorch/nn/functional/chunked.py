@@ -20,10 +20,7 @@ class LinearCrossEntropyOptions:
     ``batch_chunk_size`` is the number of rows of a chunk; without it, ``chunking_method`` finds one: 'aspect_ratio'
     makes the logits of a chunk about as large as the input, 'aspect_ratio:n' n times smaller. A chunk is computed in
     ``acc_dtype``, for half precision float32. ``acc_policy`` and ``allow_retain_graph`` are taken and change nothing,
-    since backward computes the logits anew.
-
-    Raises:
-        ValueError: for a value that none of these can have.
+    since backward computes the logits anew. Raises ValueError for a value that none of these can have.
     """
 
     allow_retain_graph: bool = False

@@ -32,29 +32,21 @@ def _drop(name: str, input: Any, p: float, training: bool, inplace: bool) -> Any
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero elements with probability p and scale the others by 1 / (1 - p)
-    (``torch.nn.functional.dropout``).
-
-    Raises:
-        ValueError: if p is not in [0, 1].
+    (``torch.nn.functional.dropout``). Raises ValueError if p is not in [0, 1].
     """
     return _drop("dropout", input, p, training, inplace)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Drop elements of an output of ``selu`` to its lower limit, and keep mean and variance
-    (``torch.nn.functional.alpha_dropout``).
-
-    Raises:
-        ValueError: if p is not in [0, 1].
+    (``torch.nn.functional.alpha_dropout``). Raises ValueError if p is not in [0, 1].
     """
     return _drop("alpha_dropout", input, p, training, inplace)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Apply ``alpha_dropout`` to whole channels of (N, C, ...) (``torch.nn.functional.feature_alpha_dropout``).
-
-    Raises:
-        ValueError: if p is not in [0, 1].
+    """Apply ``alpha_dropout`` to whole channels of (N, C, ...) (``torch.nn.functional.feature_alpha_dropout``). Raises
+    ValueError if p is not in [0, 1].
     """
     return _drop("feature_alpha_dropout", input, p, training, inplace)
 
@@ -71,11 +63,8 @@ def _drop_channels(name: str, spatial: int, input: Any, p: float, training: bool
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Drop whole channels of an input (N, C, L) or (C, L) (``torch.nn.functional.dropout1d``).
-
-    Raises:
-        ValueError: if p is not in [0, 1].
-        RuntimeError: if the input is neither 2 nor 3-dimensional.
+    """Drop whole channels of an input (N, C, L) or (C, L) (``torch.nn.functional.dropout1d``). Raises ValueError if p
+    is not in [0, 1], and RuntimeError if the input is neither 2 nor 3-dimensional.
     """
     if input.dim() not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that "
@@ -97,10 +86,7 @@ def _warn_of_dimensions(name: str, input: Tensor, spatial: int) -> None:
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Drop whole channels of an input (N, C, H, W) (``torch.nn.functional.dropout2d``). As in PyTorch, (N, C, L) is
-    taken as well, with a warning.
-
-    Raises:
-        ValueError: if p is not in [0, 1].
+    taken as well, with a warning. Raises ValueError if p is not in [0, 1].
     """
     _warn_of_dimensions("dropout2d", input, 2)
     if input.dim() == 3:
@@ -111,10 +97,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Drop whole channels of an input (N, C, D, H, W) or (C, D, H, W) (``torch.nn.functional.dropout3d``).
-
-    Raises:
-        ValueError: if p is not in [0, 1].
+    """Drop whole channels of an input (N, C, D, H, W) or (C, D, H, W) (``torch.nn.functional.dropout3d``). Raises
+    ValueError if p is not in [0, 1].
     """
     _warn_of_dimensions("dropout3d", input, 3)
     return _drop_channels("feature_dropout", 3, input, p, training, inplace)

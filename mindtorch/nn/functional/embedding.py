@@ -21,12 +21,8 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """Look up rows of ``weight`` (V, D) by the integers of ``input`` (...), which gives (..., D)
     (``torch.nn.functional.embedding``). The row ``padding_idx`` gets no gradient; with ``max_norm``, rows of a larger
-    norm are first scaled down in place.
-
-    Raises:
-        AssertionError: if ``padding_idx`` is out of range.
-        IndexError: if an index is.
-        RuntimeError: in the backward pass, for ``sparse``.
+    norm are first scaled down in place. Raises AssertionError if ``padding_idx`` is out of range, and IndexError if an
+    index is, and RuntimeError in the backward pass, for ``sparse``.
     """
     if padding_idx is None:
         padding_idx = -1
@@ -46,13 +42,10 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
                   padding_idx: int | None = None) -> Tensor:
     """Look up rows of ``weight`` (V, D) and take the sum, the mean or the maximum of each bag, which gives (bags, D)
     (``torch.nn.functional.embedding_bag``). The bags are the rows of ``input`` (bags, N); or they begin at ``offsets``
-    (bags,) of ``input`` (N,); with ``include_last_offset`` the last one is the end. In a sum, rows are
-    multiplied by ``per_sample_weights``; the row ``padding_idx`` is left out.
-
-    Raises:
-        ValueError: if the shapes of input, offsets and weights do not go together, or for an unknown mode.
-        NotImplementedError: if there are weights and the mode is not ``'sum'``.
-        RuntimeError: if an index or an offset is out of range; in the backward pass, for ``sparse``.
+    (bags,) of ``input`` (N,); with ``include_last_offset`` the last one is the end. In a sum, rows are multiplied by
+    ``per_sample_weights``; the row ``padding_idx`` is left out. Raises ValueError if the shapes of input, offsets and
+    weights do not go together, or for an unknown mode, and NotImplementedError if there are weights and the mode is not
+    ``'sum'``, and RuntimeError if an index or an offset is out of range; in the backward pass, for ``sparse``.
     """
     if weight.dtype == int64 and input.is_floating_point():
         warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, "

@@ -80,10 +80,8 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """Penalise scores (N, C) of other classes that come within ``margin`` of the score of the target class (N,)
-    (``torch.nn.functional.multi_margin_loss``).
-
-    Raises:
-        ValueError: if p is neither 1 nor 2, or the weight not one-dimensional.
+    (``torch.nn.functional.multi_margin_loss``). Raises ValueError if p is neither 1 nor 2, or the weight not one-
+    dimensional.
     """
     number = _number(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -120,10 +118,8 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
 
     With ``options`` the logits are computed for some rows at a time, and once more in backward, so that they are never
     all in memory; this takes class indices, without dimensions between C and F and without label smoothing, and is
-    ignored with a warning for others.
-
-    Raises:
-        RuntimeError: if the shapes do not fit, or ``ignore_index`` is given with a target of probabilities.
+    ignored with a warning for others. Raises RuntimeError if the shapes do not fit, or ``ignore_index`` is given with a
+    target of probabilities.
     """
     x, w, bias = input, linear_weight, linear_bias
     if not 1 <= x.dim() <= 2:
@@ -163,10 +159,8 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
 
     ``targets`` are (N, S), or the labels of all sequences one after the other; the lengths say how many of T and of S
     count. ``'mean'`` divides each loss by its number of labels first; ``zero_infinity`` counts sequences that are too
-    long for their input as 0.
-
-    Raises:
-        RuntimeError: if lengths and shapes do not fit each other, or ``blank`` is not a label.
+    long for their input as 0. Raises RuntimeError if lengths and shapes do not fit each other, or ``blank`` is not a
+    label.
     """
     return _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity)
 
@@ -205,9 +199,7 @@ def _weighted_mean(values: Any, weight: Any, input: Any, reduction: int) -> Any:
 def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
              reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """Compute (input - target)²; with a weight, ``'mean'`` divides by its sum (``torch.nn.functional.mse_loss``).
-
-    Raises:
-        ValueError: if the weight has another size than the input.
+    Raises ValueError if the weight has another size than the input.
     """
     given, aim = _same_shape(input, target)
     number = _number(reduction, size_average, reduce)
@@ -218,10 +210,8 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: F
 
 def l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
-    """Compute |input - target|; with a weight, ``'mean'`` divides by its sum (``torch.nn.functional.l1_loss``).
-
-    Raises:
-        ValueError: if the weight has another size than the input.
+    """Compute |input - target|; with a weight, ``'mean'`` divides by its sum (``torch.nn.functional.l1_loss``). Raises
+    ValueError if the weight has another size than the input.
     """
     given, aim = _same_shape(input, target)
     number = _number(reduction, size_average, reduce)
@@ -243,10 +233,8 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, red
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
                weight: Tensor | None = None) -> Tensor:
     """Compute ½(input - target)² where input and target differ by at most ``delta``, and delta·(|input - target| -
-    ½delta) elsewhere (``torch.nn.functional.huber_loss``).
-
-    Raises:
-        ValueError: if the weight has another size than the input.
+    ½delta) elsewhere (``torch.nn.functional.huber_loss``). Raises ValueError if the weight has another size than the
+    input.
     """
     given, aim = _same_shape(input, target)
     if weight is None:
@@ -257,10 +245,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
                          size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """Compute the cross entropy between probabilities of one shape (``torch.nn.functional.binary_cross_entropy``).
-
-    Raises:
-        ValueError: if input and target have different sizes.
-        RuntimeError: if one of them is not within [0, 1].
+    Raises ValueError if input and target have different sizes, and RuntimeError if one of them is not within [0, 1].
     """
     number = _number(reduction, size_average, reduce)
     if target.size() != input.size():
@@ -276,10 +261,8 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
                                      size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
                                      pos_weight: Tensor | None = None) -> Tensor:
     """Compute the cross entropy between the sigmoid of the input and probabilities of the same shape
-    (``torch.nn.functional.binary_cross_entropy_with_logits``). ``pos_weight`` weighs the positive part.
-
-    Raises:
-        ValueError: if input and target have different sizes.
+    (``torch.nn.functional.binary_cross_entropy_with_logits``). ``pos_weight`` weighs the positive part. Raises
+    ValueError if input and target have different sizes.
     """
     number = _number(reduction, size_average, reduce)
     if target.size() != input.size():
@@ -320,10 +303,8 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False,
                       eps: float = 1e-6, reduction: str = "mean") -> Tensor:
     """Compute the negative log likelihood of targets, given the expectation and the variance of their normal
-    distribution (``torch.nn.functional.gaussian_nll_loss``).
-
-    Raises:
-        ValueError: if a variance is negative, or the shape of ``var`` does not fit the input's.
+    distribution (``torch.nn.functional.gaussian_nll_loss``). Raises ValueError if a variance is negative, or the shape
+    of ``var`` does not fit the input's.
     """
     if isinstance(var, float):
         if var < 0:
@@ -374,9 +355,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
                         size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """Compute max(0, -target·(input1 - input2) + margin); targets are ±1 (``torch.nn.functional.margin_ranking_loss``).
-
-    Raises:
-        RuntimeError: if the tensors have different numbers of dimensions.
+    Raises RuntimeError if the tensors have different numbers of dimensions.
     """
     number = _number(reduction, size_average, reduce)
     if not input1.dim() == input2.dim() == target.dim():
@@ -402,10 +381,7 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
                         eps: float = 1e-6, swap: bool = False, size_average: Flag = None, reduce: Flag = None,
                         reduction: str = "mean") -> Tensor:
     """Compute max(0, |anchor - positive| - |anchor - negative| + margin) in the p-norm over the last dimension
-    (``torch.nn.functional.triplet_margin_loss``).
-
-    Raises:
-        ValueError: if the margin is not positive.
+    (``torch.nn.functional.triplet_margin_loss``). Raises ValueError if the margin is not positive.
     """
     number = _number(reduction, size_average, reduce)
     _check_margin(margin)
@@ -416,10 +392,8 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
                                       distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
                                       margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Tensor:
     """Compute ``triplet_margin_loss`` in any distance (``torch.nn.functional.triplet_margin_with_distance_loss``).
-
-    Raises:
-        ValueError: if the margin is not positive, or the reduction is unknown.
-        RuntimeError: if the tensors have different numbers of dimensions.
+    Raises ValueError if the margin is not positive, or the reduction is unknown, and RuntimeError if the tensors have
+    different numbers of dimensions.
     """
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")

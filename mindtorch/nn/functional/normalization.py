@@ -24,11 +24,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """Normalise each channel of (N, C, ...) to mean 0 and variance 1, then multiply it by ``weight`` and add ``bias``,
     of shape (C,) (``torch.nn.functional.batch_norm``). In training the moments are the batch's, and the running ones
-    move towards them by ``momentum``; otherwise they are the running ones.
-
-    Raises:
-        ValueError: in training, if a channel has one value only, or ``eps`` is not positive.
-        RuntimeError: if a parameter has not one element a channel, or a running moment is missing.
+    move towards them by ``momentum``; otherwise they are the running ones. Raises ValueError in training, if a channel
+    has one value only, or ``eps`` is not positive, and RuntimeError if a parameter has not one element a channel, or a
+    running moment is missing.
     """
     if training:
         _check_batch(input.size() if input.dim() > 1 else (0, 0))
@@ -42,11 +40,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    """Normalise each channel of each sample of (N, C, ...) (``torch.nn.functional.instance_norm``).
-
-    Raises:
-        ValueError: if a channel of a sample has one element only, or there is one running moment without the other.
-        RuntimeError: if running moments are to be used and are missing.
+    """Normalise each channel of each sample of (N, C, ...) (``torch.nn.functional.instance_norm``). Raises ValueError
+    if a channel of a sample has one element only, or there is one running moment without the other, and RuntimeError if
+    running moments are to be used and are missing.
     """
     if use_input_stats and prod(input.size()[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
@@ -56,10 +52,8 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """Normalise over the last dimensions, of sizes ``normalized_shape``, then multiply by ``weight`` and add ``bias``,
-    which have that shape (``torch.nn.functional.layer_norm``).
-
-    Raises:
-        RuntimeError: if the input's last dimensions, or a parameter, have other sizes.
+    which have that shape (``torch.nn.functional.layer_norm``). Raises RuntimeError if the input's last dimensions, or a
+    parameter, have other sizes.
     """
     return _layer_norm(input, normalized_shape, weight, bias, eps, False)
 
@@ -67,11 +61,8 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5) -> Tensor:
     """Normalise each of ``num_groups`` groups of channels of each sample of (N, C, ...)
-    (``torch.nn.functional.group_norm``).
-
-    Raises:
-        RuntimeError: if the channels cannot be divided so, or a parameter has not one element a channel.
-        ValueError: if a group has one element only.
+    (``torch.nn.functional.group_norm``). Raises RuntimeError if the channels cannot be divided so, or a parameter has
+    not one element a channel, and ValueError if a group has one element only.
     """
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
@@ -82,20 +73,16 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
              eps: float | None = None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions, of sizes ``normalized_shape``, then multiply by
-    ``weight`` (``torch.nn.functional.rms_norm``). ``eps`` defaults to the dtype's.
-
-    Raises:
-        RuntimeError: if the input's last dimensions, or the weight, have other sizes.
+    ``weight`` (``torch.nn.functional.rms_norm``). ``eps`` defaults to the dtype's. Raises RuntimeError if the input's
+    last dimensions, or the weight, have other sizes.
     """
     return _rms_norm(input, normalized_shape, weight, eps)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Divide each element of (N, C, ...) by (k + alpha·m)**beta, where m is the mean of the squares of ``size``
-    neighbouring channels, zeros beyond the border counted (``torch.nn.functional.local_response_norm``).
-
-    Raises:
-        ValueError: if the input has fewer than three dimensions.
+    neighbouring channels, zeros beyond the border counted (``torch.nn.functional.local_response_norm``). Raises
+    ValueError if the input has fewer than three dimensions.
     """
     if input.dim() < 3:
         raise ValueError(f"Expected 3D or higher dimensionality{' ' * 25} input (got {input.dim()} dimensions)")

@@ -51,10 +51,7 @@ def _max_pools(dims: int, plain: Callable[..., Tensor],
     def max_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                  ceil_mode: bool = False, return_indices: bool = False) -> Any:
         """Return the greatest element of each window, and with ``return_indices`` its place, too
-        (``torch.nn.functional.NAME``).
-
-        Raises:
-            RuntimeError: if the sizes do not fit together.
+        (``torch.nn.functional.NAME``). Raises RuntimeError if the sizes do not fit together.
         """
         pool = both if return_indices else plain
         return pool(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
@@ -62,10 +59,7 @@ def _max_pools(dims: int, plain: Callable[..., Tensor],
     def with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                      ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
         """Return the greatest element of each window, and its place in the dimensions of windows
-        (``torch.nn.functional.NAME``).
-
-        Raises:
-            RuntimeError: if the sizes do not fit together.
+        (``torch.nn.functional.NAME``). Raises RuntimeError if the sizes do not fit together.
         """
         return both(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
@@ -111,11 +105,9 @@ def _unpool(dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: An
 def _max_unpool(dims: int) -> Callable[..., Tensor]:
     def max_unpool(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
                    output_size: Any = None) -> Tensor:
-        """Put maxima back where pooling found them, among zeros (``torch.nn.functional.NAME``).
-
-        Raises:
-            ValueError: if ``output_size`` is not one that pooling could have started from.
-            RuntimeError: if shapes do not fit, or an index is out of range.
+        """Put maxima back where pooling found them, among zeros (``torch.nn.functional.NAME``). Raises ValueError if
+        ``output_size`` is not one that pooling could have started from, and RuntimeError if shapes do not fit, or an
+        index is out of range.
         """
         size, stride, padding = _unpool(dims, input, kernel_size, stride, padding, output_size)
         if dims == 3:
@@ -194,10 +186,7 @@ def _sizes(output_size: Any, input: Tensor, dims: int) -> Any:
 def _adaptive_avg_pool(dims: int, pool: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
         """Return the means of ``output_size`` regions, as even as they can be; None keeps the input's size
-        (``torch.nn.functional.NAME``).
-
-        Raises:
-            RuntimeError: if the sizes do not fit together.
+        (``torch.nn.functional.NAME``). Raises RuntimeError if the sizes do not fit together.
         """
         return pool(input, _sizes(output_size, input, dims))
 
@@ -212,19 +201,13 @@ def _adaptive_max_pools(dims: int, pool: Callable[..., tuple[Tensor, Tensor]]) -
         Callable[..., Any], Callable[..., Any]]:
     def with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
         """Return the greatest elements of ``output_size`` regions, as even as they can be, and their places
-        (``torch.nn.functional.NAME``).
-
-        Raises:
-            RuntimeError: if the sizes do not fit together.
+        (``torch.nn.functional.NAME``). Raises RuntimeError if the sizes do not fit together.
         """
         return pool(input, _sizes(output_size, input, dims))
 
     def max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         """Return the greatest elements of ``output_size`` regions, as even as they can be, and with ``return_indices``
-        their places, too (``torch.nn.functional.NAME``).
-
-        Raises:
-            RuntimeError: if the sizes do not fit together.
+        their places, too (``torch.nn.functional.NAME``). Raises RuntimeError if the sizes do not fit together.
         """
         both = with_indices(input, output_size)
         return both if return_indices else both[0]
@@ -243,10 +226,8 @@ adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pools(3, _
 def _lp_pool(dims: int, max_pool: Callable[..., Tensor], avg_pool: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def lp_pool(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
                 ceil_mode: bool = False) -> Tensor:
-        """Return the p-norm of each window, for p = ``norm_type`` (``torch.nn.functional.NAME``).
-
-        Raises:
-            RuntimeError: if the sizes do not fit together.
+        """Return the p-norm of each window, for p = ``norm_type`` (``torch.nn.functional.NAME``). Raises RuntimeError
+        if the sizes do not fit together.
         """
         if norm_type == math.inf:
             return max_pool(input.abs(), kernel_size, stride, 0, 1, ceil_mode)

@@ -54,11 +54,9 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
 
     ``size``, or ``scale_factor`` times the input's; ``mode`` is 'nearest', 'nearest-exact', 'linear', 'bilinear',
     'bicubic', 'trilinear', 'area' or 'lanczos'. With ``antialias``, what gets smaller is averaged over as many elements
-    as one stands for. ``align_corners`` keeps the centres of the outermost elements in place, not their edges.
-
-    Raises:
-        ValueError: if there is not exactly one of size and scale factor, or an option does not go with the mode.
-        NotImplementedError: for a mode that does not go with the number of dimensions.
+    as one stands for. ``align_corners`` keeps the centres of the outermost elements in place, not their edges. Raises
+    ValueError if there is not exactly one of size and scale factor, or an option does not go with the mode, and
+    NotImplementedError for a mode that does not go with the number of dimensions.
     """
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
@@ -150,11 +148,8 @@ def _corners(align_corners: bool | None) -> bool:
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Tensor:
     """Sample images (N, C, H, W) at the places of a grid (N, oH, oW, 2), or volumes at those of (N, oD, oH, oW, 3)
-    (``torch.nn.functional.grid_sample``). A place is (x, y) or (x, y, z), each from -1 to 1.
-
-    Raises:
-        ValueError: for a mode or a padding that there is not.
-        RuntimeError: if the shapes do not fit together.
+    (``torch.nn.functional.grid_sample``). A place is (x, y) or (x, y, z), each from -1 to 1. Raises ValueError for a
+    mode or a padding that there is not, and RuntimeError if the shapes do not fit together.
     """
     if mode not in _MODES:
         raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but "
@@ -167,11 +162,9 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
 
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
     """Return the grid at whose places ``grid_sample`` finds what affine maps ``theta`` (N, 2, 3) or (N, 3, 4) bring to
-    the elements of an output of ``size`` (``torch.nn.functional.affine_grid``).
-
-    Raises:
-        ValueError: if ``theta`` has another shape or no floating point dtype, or the size is empty.
-        NotImplementedError: for another number of dimensions.
+    the elements of an output of ``size`` (``torch.nn.functional.affine_grid``). Raises ValueError if ``theta`` has
+    another shape or no floating point dtype, or the size is empty, and NotImplementedError for another number of
+    dimensions.
     """
     corners = _corners(align_corners)
     if not theta.is_floating_point():

@@ -315,10 +315,8 @@ class LogSoftmax(_OverDim):
 
 
 class Softmax2d(Module):
-    """Applies ``Softmax`` to the channels of (N, C, H, W) or (C, H, W) (``torch.nn.Softmax2d``).
-
-    Raises:
-        ValueError: if the input of a call has any other number of dimensions.
+    """Applies ``Softmax`` to the channels of (N, C, H, W) or (C, H, W) (``torch.nn.Softmax2d``). Raises ValueError if
+    the input of a call has any other number of dimensions.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -332,11 +330,9 @@ class Softmax2d(Module):
 class MultiheadAttention(Module):
     """Attends with several heads (``torch.nn.MultiheadAttention``): queries (L, N, embed_dim), keys (S, N, kdim) and
     values (S, N, vdim) to (L, N, embed_dim) and the weights (N, L, S); with ``batch_first`` N comes first everywhere,
-    and it may be missing. The matrices that make queries, keys and values start uniform after Xavier and Glorot.
-
-    Raises:
-        ValueError: if ``embed_dim`` or ``num_heads`` is not positive.
-        AssertionError: if ``embed_dim`` cannot be divided among the heads.
+    and it may be missing. The matrices that make queries, keys and values start uniform after Xavier and Glorot. Raises
+    ValueError if ``embed_dim`` or ``num_heads`` is not positive, and AssertionError if ``embed_dim`` cannot be divided
+    among the heads.
     """
 
     __constants__ = ("batch_first",)

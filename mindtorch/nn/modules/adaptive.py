@@ -18,10 +18,8 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
 class AdaptiveLogSoftmaxWithLoss(Module):
     """The log likelihood of classes that are sorted by frequency (``torch.nn.AdaptiveLogSoftmaxWithLoss``): a head
-    decides between the first ``cutoffs[0]`` classes and clusters of rarer ones, for which narrower tails decide.
-
-    Raises:
-        ValueError: unless ``cutoffs`` are increasing integers between 1 and n_classes - 1.
+    decides between the first ``cutoffs[0]`` classes and clusters of rarer ones, for which narrower tails decide. Raises
+    ValueError unless ``cutoffs`` are increasing integers between 1 and n_classes - 1.
     """
 
     def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
@@ -54,9 +52,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         """Return the targets' log likelihood (N,) for inputs (N, in_features), and the mean loss; N may be missing.
-
-        Raises:
-            RuntimeError: if the shapes do not fit, or a target is not a class.
+        Raises RuntimeError if the shapes do not fit, or a target is not a class.
         """
         if target_.dim() > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")

@@ -87,30 +87,24 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalises the channels of (N, C) or (N, C, L) over the batch (``torch.nn.BatchNorm1d``).
-
-    Raises:
-        ValueError: if the input of a call has any other number of dimensions.
+    """Normalises the channels of (N, C) or (N, C, L) over the batch (``torch.nn.BatchNorm1d``). Raises ValueError if
+    the input of a call has any other number of dimensions.
     """
 
     dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalises the channels of (N, C, H, W) over the batch (``torch.nn.BatchNorm2d``).
-
-    Raises:
-        ValueError: if the input of a call has any other number of dimensions.
+    """Normalises the channels of (N, C, H, W) over the batch (``torch.nn.BatchNorm2d``). Raises ValueError if the input
+    of a call has any other number of dimensions.
     """
 
     dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalises the channels of (N, C, D, H, W) over the batch (``torch.nn.BatchNorm3d``).
-
-    Raises:
-        ValueError: if the input of a call has any other number of dimensions.
+    """Normalises the channels of (N, C, D, H, W) over the batch (``torch.nn.BatchNorm3d``). Raises ValueError if the
+    input of a call has any other number of dimensions.
     """
 
     dims = (5,)
@@ -178,10 +172,8 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
 class SyncBatchNorm(_BatchNorm):
     """``BatchNorm`` of the batches of all processes of a group (``torch.nn.SyncBatchNorm``). Without processes, as
-    here, PyTorch's normalises its own batch, and so does this one.
-
-    Raises:
-        RuntimeError: if it is given a process group, for which there is nothing to communicate with.
+    here, PyTorch's normalises its own batch, and so does this one. Raises RuntimeError if it is given a process group,
+    for which there is nothing to communicate with.
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,

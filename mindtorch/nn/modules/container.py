@@ -107,11 +107,8 @@ class Sequential(_Sequence):
         return self.extend(list(self) * (other - 1))
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module at a position (``torch.nn.Sequential.insert``).
-
-        Raises:
-            IndexError: if the position is out of range.
-            AssertionError: if the value is not a module.
+        """Put a module at a position (``torch.nn.Sequential.insert``). Raises IndexError if the position is out of
+        range, and AssertionError if the value is not a module.
         """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -174,11 +171,8 @@ class ModuleList(_Sequence):
 
 
 def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the pairs of a mapping (sorted, unless its type is among the ordered ones) or of a sequence.
-
-    Raises:
-        TypeError: if it is not iterable, or one of its elements is not.
-        ValueError: if an element is not a pair.
+    """Yield the pairs of a mapping (sorted, unless its type is among the ordered ones) or of a sequence. Raises
+    TypeError if it is not iterable, or one of its elements is not, and ValueError if an element is not a pair.
     """
     if not isinstance(given, Iterable):
         raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got "
@@ -299,10 +293,8 @@ class ParameterList(Module):
         return self
 
     def extend(self, values: Iterable[Any]) -> Any:
-        """Add values at the end (``torch.nn.ParameterList.extend``).
-
-        Raises:
-            TypeError: if ``values`` is not iterable, or is a tensor.
+        """Add values at the end (``torch.nn.ParameterList.extend``). Raises TypeError if ``values`` is not iterable, or
+        is a tensor.
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")

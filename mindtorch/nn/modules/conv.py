@@ -107,10 +107,8 @@ class Conv1d(_Conv):
     """Convolves (N, in_channels, L), or without N, with ``out_channels`` filters (``torch.nn.Conv1d``).
 
     ``weight`` is (out_channels, in_channels / groups, kernel_size), and ``bias`` (out_channels,); both start uniform in
-    ±1/sqrt(elements of a filter). ``padding`` is one number, or 'valid' (none) or 'same' (which keeps the size).
-
-    Raises:
-        ValueError: if the channels are not multiples of the groups, or the padding is invalid.
+    ±1/sqrt(elements of a filter). ``padding`` is one number, or 'valid' (none) or 'same' (which keeps the size). Raises
+    ValueError if the channels are not multiples of the groups, or the padding is invalid.
     """
 
     dims = 1
@@ -121,9 +119,7 @@ class Conv2d(_Conv):
 
     ``weight`` is (out_channels, in_channels / groups, *kernel_size), and ``bias`` (out_channels,); both start uniform
     in ±1/sqrt(elements of a filter). ``padding`` is of numbers, or 'valid' (none) or 'same' (which keeps the size).
-
-    Raises:
-        ValueError: if the channels are not multiples of the groups, or the padding is invalid.
+    Raises ValueError if the channels are not multiples of the groups, or the padding is invalid.
     """
 
     dims = 2
@@ -134,9 +130,7 @@ class Conv3d(_Conv):
 
     ``weight`` is (out_channels, in_channels / groups, *kernel_size), and ``bias`` (out_channels,); both start uniform
     in ±1/sqrt(elements of a filter). ``padding`` is of numbers, or 'valid' (none) or 'same' (which keeps the size).
-
-    Raises:
-        ValueError: if the channels are not multiples of the groups, or the padding is invalid.
+    Raises ValueError if the channels are not multiples of the groups, or the padding is invalid.
     """
 
     dims = 3
@@ -180,10 +174,8 @@ class ConvTranspose1d(_ConvTransposeNd):
     """Applies the transposed convolution, the gradient of ``Conv1d``, to (N, in_channels, L), or without N
     (``torch.nn.ConvTranspose1d``). ``forward`` takes an ``output_size``.
 
-    ``weight`` is (in_channels, out_channels / groups, kernel_size), and ``bias`` (out_channels,).
-
-    Raises:
-        ValueError: if the channels are not multiples of the groups, or the padding mode is not 'zeros'.
+    ``weight`` is (in_channels, out_channels / groups, kernel_size), and ``bias`` (out_channels,). Raises ValueError if
+    the channels are not multiples of the groups, or the padding mode is not 'zeros'.
     """
 
     dims = 1
@@ -193,10 +185,8 @@ class ConvTranspose2d(_ConvTransposeNd):
     """Applies the transposed convolution, the gradient of ``Conv2d``, to (N, in_channels, H, W), or without N
     (``torch.nn.ConvTranspose2d``). ``forward`` takes an ``output_size``.
 
-    ``weight`` is (in_channels, out_channels / groups, *kernel_size), and ``bias`` (out_channels,).
-
-    Raises:
-        ValueError: if the channels are not multiples of the groups, or the padding mode is not 'zeros'.
+    ``weight`` is (in_channels, out_channels / groups, *kernel_size), and ``bias`` (out_channels,). Raises ValueError if
+    the channels are not multiples of the groups, or the padding mode is not 'zeros'.
     """
 
     dims = 2
@@ -206,10 +196,8 @@ class ConvTranspose3d(_ConvTransposeNd):
     """Applies the transposed convolution, the gradient of ``Conv3d``, to (N, in_channels, D, H, W), or without N
     (``torch.nn.ConvTranspose3d``). ``forward`` takes an ``output_size``.
 
-    ``weight`` is (in_channels, out_channels / groups, *kernel_size), and ``bias`` (out_channels,).
-
-    Raises:
-        ValueError: if the channels are not multiples of the groups, or the padding mode is not 'zeros'.
+    ``weight`` is (in_channels, out_channels / groups, *kernel_size), and ``bias`` (out_channels,). Raises ValueError if
+    the channels are not multiples of the groups, or the padding mode is not 'zeros'.
     """
 
     dims = 3
@@ -237,11 +225,8 @@ class _LazyConvNd(LazyModuleMixin):
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Give weight and bias the shapes that an input asks for.
-
-        Raises:
-            ValueError: if its channels are not a multiple of the groups.
-            RuntimeError: if it has another number of dimensions.
+        """Give weight and bias the shapes that an input asks for. Raises ValueError if its channels are not a multiple
+        of the groups, and RuntimeError if it has another number of dimensions.
         """
         if not self.has_uninitialized_params():
             return

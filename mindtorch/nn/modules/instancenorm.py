@@ -54,30 +54,24 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalises each channel of each sample of (N, C, L) or (C, L) (``torch.nn.InstanceNorm1d``).
-
-    Raises:
-        ValueError: if the input of a call has any other number of dimensions, or of channels.
+    """Normalises each channel of each sample of (N, C, L) or (C, L) (``torch.nn.InstanceNorm1d``). Raises ValueError if
+    the input of a call has any other number of dimensions, or of channels.
     """
 
     dims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalises each channel of each sample of (N, C, H, W) or (C, H, W) (``torch.nn.InstanceNorm2d``).
-
-    Raises:
-        ValueError: if the input of a call has any other number of dimensions, or of channels.
+    """Normalises each channel of each sample of (N, C, H, W) or (C, H, W) (``torch.nn.InstanceNorm2d``). Raises
+    ValueError if the input of a call has any other number of dimensions, or of channels.
     """
 
     dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalises each channel of each sample of (N, C, D, H, W) or (C, D, H, W) (``torch.nn.InstanceNorm3d``).
-
-    Raises:
-        ValueError: if the input of a call has any other number of dimensions, or of channels.
+    """Normalises each channel of each sample of (N, C, D, H, W) or (C, D, H, W) (``torch.nn.InstanceNorm3d``). Raises
+    ValueError if the input of a call has any other number of dimensions, or of channels.
     """
 
     dims = (4, 5)

@@ -26,10 +26,8 @@ class LazyModuleMixin:
         self._initialize_hook = module.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters the shapes that these inputs ask for; subclasses define it.
-
-        Raises:
-            NotImplementedError: if a subclass does not define it.
+        """Give the parameters the shapes that these inputs ask for; subclasses define it. Raises NotImplementedError if
+        a subclass does not define it.
         """
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 

@@ -65,10 +65,8 @@ class NonDynamicallyQuantizableLinear(Linear):
 class Bilinear(Module):
     """Computes ``input1 @ weight @ input2 + bias`` over the last dimensions (``torch.nn.Bilinear``).
 
-    ``weight`` is (out_features, in1_features, in2_features), and ``bias`` (out_features,).
-
-    Raises:
-        ValueError: if ``in1_features`` is not positive.
+    ``weight`` is (out_features, in1_features, in2_features), and ``bias`` (out_features,). Raises ValueError if
+    ``in1_features`` is not positive.
     """
 
     __constants__ = ("in1_features", "in2_features", "out_features")

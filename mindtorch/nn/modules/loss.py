@@ -90,10 +90,8 @@ class CrossEntropyLoss(_WeightedLoss):
 
 class LinearCrossEntropyLoss(_WeightedLoss):
     """Computes the cross entropy between a target and the logits that its linear layer makes of an input (N, F) or (F,)
-    (``torch.nn.LinearCrossEntropyLoss``). With ``out_features`` (d1, ...) there are logits (N, C, d1, ...).
-
-    Raises:
-        RuntimeError: if the weight is not one of ``num_classes``, or ``label_smoothing`` is not in [0, 1].
+    (``torch.nn.LinearCrossEntropyLoss``). With ``out_features`` (d1, ...) there are logits (N, C, d1, ...). Raises
+    RuntimeError if the weight is not one of ``num_classes``, or ``label_smoothing`` is not in [0, 1].
     """
 
     __constants__ = ("num_classes", "out_features", "reduction", "ignore_index", "label_smoothing")
@@ -166,10 +164,7 @@ class NLLLoss2d(NLLLoss):
 
 class MultiMarginLoss(_WeightedLoss):
     """Penalises scores (N, C) of other classes that come within ``margin`` of the target class's (N,)
-    (``torch.nn.MultiMarginLoss``).
-
-    Raises:
-        ValueError: if p is neither 1 nor 2, or the weight is not one-dimensional.
+    (``torch.nn.MultiMarginLoss``). Raises ValueError if p is neither 1 nor 2, or the weight is not one-dimensional.
     """
 
     __constants__ = ("p", "margin", "reduction")
@@ -359,10 +354,7 @@ class MarginRankingLoss(_PairLoss):
 
 class TripletMarginLoss(_Loss):
     """Computes max(0, |anchor - positive| - |anchor - negative| + margin) in the p-norm
-    (``torch.nn.TripletMarginLoss``).
-
-    Raises:
-        ValueError: if the margin is not positive.
+    (``torch.nn.TripletMarginLoss``). Raises ValueError if the margin is not positive.
     """
 
     __constants__ = ("margin", "p", "eps", "swap", "reduction")
@@ -379,10 +371,8 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """Computes ``TripletMarginLoss`` in any distance (``torch.nn.TripletMarginWithDistanceLoss``).
-
-    Raises:
-        ValueError: if the margin is not positive.
+    """Computes ``TripletMarginLoss`` in any distance (``torch.nn.TripletMarginWithDistanceLoss``). Raises ValueError if
+    the margin is not positive.
     """
 
     __constants__ = ("distance_function", "margin", "swap", "reduction")

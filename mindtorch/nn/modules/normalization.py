@@ -52,10 +52,7 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(Module):
     """Divides elements of (N, C, H, W) by a power of the mean square over the ``size`` nearest channels, less one if
     that is even, of which as in PyTorch the first channel is always one (``torch.nn.CrossMapLRN2d``, from Caffe). The
-    gradient is that of these values, which PyTorch's is not.
-
-    Raises:
-        ValueError: for another number of dimensions.
+    gradient is that of these values, which PyTorch's is not. Raises ValueError for another number of dimensions.
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
@@ -98,10 +95,7 @@ class LayerNorm(_Affine):
 
 class GroupNorm(_Affine):
     """Normalises each of ``num_groups`` groups of the channels of each sample of (N, C, ...) (``torch.nn.GroupNorm``).
-    ``weight`` and ``bias`` (C,) start at 1 and 0.
-
-    Raises:
-        ValueError: if the channels cannot be divided so.
+    ``weight`` and ``bias`` (C,) start at 1 and 0. Raises ValueError if the channels cannot be divided so.
     """
 
     __constants__ = ("num_groups", "num_channels", "eps", "affine")

@@ -169,10 +169,8 @@ class _FractionalMaxPoolNd(Module):
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """Takes the greatest elements of ``output_size`` windows at random places, or ``output_ratio`` of the input's size,
-    and with ``return_indices`` their places, too (``torch.nn.FractionalMaxPool2d``).
-
-    Raises:
-        ValueError: unless there is either a size or a ratio, which lies between 0 and 1.
+    and with ``return_indices`` their places, too (``torch.nn.FractionalMaxPool2d``). Raises ValueError unless there is
+    either a size or a ratio, which lies between 0 and 1.
     """
 
     dims = 2
@@ -184,10 +182,8 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """Takes the greatest elements of ``output_size`` windows at random places, or ``output_ratio`` of the input's size,
-    and with ``return_indices`` their places, too (``torch.nn.FractionalMaxPool3d``).
-
-    Raises:
-        ValueError: unless there is either a size or a ratio, which lies between 0 and 1.
+    and with ``return_indices`` their places, too (``torch.nn.FractionalMaxPool3d``). Raises ValueError unless there is
+    either a size or a ratio, which lies between 0 and 1.
     """
 
     dims = 3

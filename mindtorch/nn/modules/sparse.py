@@ -48,10 +48,8 @@ class _Table(Module):
 class Embedding(_Table):
     """Looks up rows of a table by number, (...) to (..., embedding_dim) (``torch.nn.Embedding``). ``weight``
     (num_embeddings, embedding_dim) starts normal. The row ``padding_idx`` starts at zero and gets no gradient; with
-    ``max_norm``, rows that are looked up are first scaled down to that norm.
-
-    Raises:
-        AssertionError: if ``padding_idx`` is not a row, or the given weight has another shape.
+    ``max_norm``, rows that are looked up are first scaled down to that norm. Raises AssertionError if ``padding_idx``
+    is not a row, or the given weight has another shape.
     """
 
     __constants__ = ("num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
@@ -84,10 +82,8 @@ class Embedding(_Table):
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False) -> Embedding:
-        """Make a table of these rows, frozen if ``freeze`` (``torch.nn.Embedding.from_pretrained``).
-
-        Raises:
-            AssertionError: unless ``embeddings`` is a matrix.
+        """Make a table of these rows, frozen if ``freeze`` (``torch.nn.Embedding.from_pretrained``). Raises
+        AssertionError unless ``embeddings`` is a matrix.
         """
         rows, width = cls._check_pretrained(embeddings)
         return cls(rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
@@ -95,10 +91,8 @@ class Embedding(_Table):
 
 class EmbeddingBag(_Table):
     """Looks up rows of a table and takes the sum, mean or maximum of each bag (``torch.nn.EmbeddingBag``): the bags are
-    the rows of the input (bags, N), or begin at ``offsets`` (bags,) of the input (N,).
-
-    Raises:
-        AssertionError: if ``padding_idx`` is not a row, or the given weight has another shape.
+    the rows of the input (bags, N), or begin at ``offsets`` (bags,) of the input (N,). Raises AssertionError if
+    ``padding_idx`` is not a row, or the given weight has another shape.
     """
 
     __constants__ = ("num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse",
@@ -133,10 +127,8 @@ class EmbeddingBag(_Table):
                         norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
                         sparse: bool = False, include_last_offset: bool = False,
                         padding_idx: int | None = None) -> EmbeddingBag:
-        """Make a table of these rows, frozen if ``freeze`` (``torch.nn.EmbeddingBag.from_pretrained``).
-
-        Raises:
-            AssertionError: unless ``embeddings`` is a matrix.
+        """Make a table of these rows, frozen if ``freeze`` (``torch.nn.EmbeddingBag.from_pretrained``). Raises
+        AssertionError unless ``embeddings`` is a matrix.
         """
         rows, width = cls._check_pretrained(embeddings)
         made = cls(rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset,

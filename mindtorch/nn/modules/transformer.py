@@ -24,10 +24,8 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
-    """Return an activation function, given itself or its name.
-
-    Raises:
-        RuntimeError: for a name that is neither 'relu' nor 'gelu'.
+    """Return an activation function, given itself or its name. Raises RuntimeError for a name that is neither 'relu'
+    nor 'gelu'.
     """
     if given == "relu":
         return F.relu
@@ -254,10 +252,8 @@ class Transformer(Module):
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
                 memory_is_causal: bool = False) -> Tensor:
-        """Return the decoder's output for ``tgt`` and the encoder's output for ``src``.
-
-        Raises:
-            RuntimeError: if the batches or the widths differ.
+        """Return the decoder's output for ``tgt`` and the encoder's output for ``src``. Raises RuntimeError if the
+        batches or the widths differ.
         """
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):

@@ -28,10 +28,8 @@ def _grads(parameters: Tensors) -> list[Any]:
 
 
 def _alike(tensors: list[Any], foreach: bool | None) -> Iterator[tuple[bool, list[Any]]]:
-    """Yield the tensors by device and dtype, and whether operators on lists may treat them.
-
-    Raises:
-        RuntimeError: if they may not and ``foreach`` is set.
+    """Yield the tensors by device and dtype, and whether operators on lists may treat them. Raises RuntimeError if they
+    may not and ``foreach`` is set.
     """
     groups: dict[Any, list[Any]] = {}
     for x in tensors:
@@ -46,10 +44,8 @@ def _alike(tensors: list[Any], foreach: bool | None) -> Iterator[tuple[bool, lis
 @no_grad()
 def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Any:
-    """Return the norm of all tensors taken as one vector, as a 0-d tensor (``torch.nn.utils.get_total_norm``).
-
-    Raises:
-        RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is set, or ``foreach`` on a meta device.
+    """Return the norm of all tensors taken as one vector, as a 0-d tensor (``torch.nn.utils.get_total_norm``). Raises
+    RuntimeError if the norm is not finite and ``error_if_nonfinite`` is set, or ``foreach`` on a meta device.
     """
     tensors = _listed(tensors)
     if not tensors:
@@ -85,10 +81,8 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any,
 def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False, foreach: bool | None = None) -> Any:
     """Limit the parameters' gradients to a common norm, and return the norm that they had
-    (``torch.nn.utils.clip_grad_norm_``).
-
-    Raises:
-        RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is set.
+    (``torch.nn.utils.clip_grad_norm_``). Raises RuntimeError if the norm is not finite and ``error_if_nonfinite`` is
+    set.
     """
     listed = _listed(parameters)
     if isinstance(parameters, GeneratorType) and not listed:

@@ -16,10 +16,8 @@ def _check_device(device: Any, expected: Any) -> Any:
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Copy the parameters' elements in order into a new 1-d tensor (``torch.nn.utils.parameters_to_vector``).
-
-    Raises:
-        TypeError: if they are on different devices.
+    """Copy the parameters' elements in order into a new 1-d tensor (``torch.nn.utils.parameters_to_vector``). Raises
+    TypeError if they are on different devices.
     """
     device, flat = None, []
     for param in parameters:
@@ -29,10 +27,8 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Make the parameters views of consecutive parts of a 1-d tensor (``torch.nn.utils.vector_to_parameters``).
-
-    Raises:
-        TypeError: if ``vec`` is not a tensor, or the parameters are on different devices.
+    """Make the parameters views of consecutive parts of a 1-d tensor (``torch.nn.utils.vector_to_parameters``). Raises
+    TypeError if ``vec`` is not a tensor, or the parameters are on different devices.
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")

@@ -11,10 +11,8 @@ __dir__ = __all__.copy
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
-    """Make a module whose parameters have no particular values (``torch.nn.utils.skip_init``).
-
-    Raises:
-        RuntimeError: if ``module_cls`` is not a class of modules, or does not take a ``device``.
+    """Make a module whose parameters have no particular values (``torch.nn.utils.skip_init``). Raises RuntimeError if
+    ``module_cls`` is not a class of modules, or does not take a ``device``.
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

@@ -111,10 +111,7 @@ def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None 
     """Make a matrix (..., n, k) of ``module`` orthogonal, or unitary (``torch.nn.utils.parametrizations.orthogonal``).
 
     ``orthogonal_map`` is 'matrix_exp', 'cayley' or 'householder'; by default the first for square and complex matrices,
-    else the last. Returns the module.
-
-    Raises:
-        ValueError: if there is no such matrix, or no such map.
+    else the last. Returns the module. Raises ValueError if there is no such matrix, or no such map.
     """
     weight = _tensor_of(module, name)
     if weight.ndim < 2:
@@ -213,11 +210,8 @@ class _SpectralNorm(Module):
 def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
                   dim: int | None = None) -> Module:
     """Divide a weight, seen as a matrix with rows along ``dim``, by its largest singular value
-    (``torch.nn.utils.parametrizations.spectral_norm``). Returns the module.
-
-    Raises:
-        ValueError: if the module has no such tensor, or if ``n_power_iterations`` is not positive.
-        IndexError: if the weight has no dimension ``dim``.
+    (``torch.nn.utils.parametrizations.spectral_norm``). Returns the module. Raises ValueError if the module has no such
+    tensor, or if ``n_power_iterations`` is not positive, and IndexError if the weight has no dimension ``dim``.
     """
     weight = _tensor_of(module, name)
     dim = _output_dim(module) if dim is None else dim

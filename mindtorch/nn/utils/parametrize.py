@@ -78,11 +78,9 @@ def _check_unchanged(what: str, result: Any, names: tuple[str, str], reference: 
 
 class ParametrizationList(ModuleList):
     """The modules that compute a tensor one after the other, and what the first computes it from
-    (``torch.nn.utils.parametrize.ParametrizationList``): ``original``, or ``original0``, ``original1``, ...
-
-    Raises:
-        ValueError: if there is no module, if one changes dtype or shape and ``unsafe`` is False, or if
-            ``right_inverse`` gives no tensor and no sequence of tensors.
+    (``torch.nn.utils.parametrize.ParametrizationList``): ``original``, or ``original0``, ``original1``, ... Raises
+    ValueError if there is no module, if one changes dtype or shape and ``unsafe`` is False, or if ``right_inverse``
+    gives no tensor and no sequence of tensors.
     """
 
     original: Tensor
@@ -224,13 +222,10 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     """Have ``parametrization`` compute a parameter or buffer of ``module`` from then on
     (``torch.nn.utils.parametrize.register_parametrization``).
 
-    It is computed from ``module.parametrizations[tensor_name].original``. Where the parametrization has a
-    method ``right_inverse``, the tensor can be assigned to. A second one is applied to what the first gives. Returns
-    the module.
-
-    Raises:
-        ValueError: if the module has no such tensor, or if the parametrization changes dtype or shape and ``unsafe`` is
-            False.
+    It is computed from ``module.parametrizations[tensor_name].original``. Where the parametrization has a method
+    ``right_inverse``, the tensor can be assigned to. A second one is applied to what the first gives. Returns the
+    module. Raises ValueError if the module has no such tensor, or if the parametrization changes dtype or shape and
+    ``unsafe`` is False.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -263,10 +258,8 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Make a computed tensor a parameter or buffer again: with the value that it has, or with ``leave_parametrized``
-    False with the one that it is computed from (``torch.nn.utils.parametrize.remove_parametrizations``).
-
-    Raises:
-        ValueError: if the tensor is not parametrized, or shall become its original and has several.
+    False with the one that it is computed from (``torch.nn.utils.parametrize.remove_parametrizations``). Raises
+    ValueError if the tensor is not parametrized, or shall become its original and has several.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")

@@ -110,11 +110,8 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
-        """Add a method for the same tensor.
-
-        Raises:
-            TypeError: if it is not a pruning method.
-            ValueError: if it is for another tensor.
+        """Add a method for the same tensor. Raises TypeError if it is not a pruning method, and ValueError if it is for
+        another tensor.
         """
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
@@ -325,11 +322,9 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
 def global_unstructured(parameters: Any, pruning_method: type[BasePruningMethod], importance_scores: Any = None,
                         **kwargs: Any) -> None:
     """Prune the elements of several parameters, pairs (module, name), as if they were one
-    (``torch.nn.utils.prune.global_unstructured``). ``importance_scores`` are by pair.
-
-    Raises:
-        TypeError: if ``parameters`` cannot be iterated over, if ``importance_scores`` is not a dict, or if the method
-            is not unstructured.
+    (``torch.nn.utils.prune.global_unstructured``). ``importance_scores`` are by pair. Raises TypeError if
+    ``parameters`` cannot be iterated over, if ``importance_scores`` is not a dict, or if the method is not
+    unstructured.
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -353,10 +348,8 @@ def global_unstructured(parameters: Any, pruning_method: type[BasePruningMethod]
 
 
 def remove(module: Module, name: str) -> Module:
-    """Leave the pruned tensor as the parameter (``torch.nn.utils.prune.remove``). Returns the module.
-
-    Raises:
-        ValueError: if the tensor is not pruned.
+    """Leave the pruned tensor as the parameter (``torch.nn.utils.prune.remove``). Returns the module. Raises ValueError
+    if the tensor is not pruned.
     """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:

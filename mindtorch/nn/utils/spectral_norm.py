@@ -87,11 +87,9 @@ def _hooks(table: Any, name: str) -> list[Any]:
 def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
                   dim: int | None = None) -> Module:
     """Divide a weight by its largest singular value before each forward pass (``torch.nn.utils.spectral_norm``); see
-    ``parametrizations.spectral_norm``, which supersedes this. Returns the module.
-
-    Raises:
-        RuntimeError: if this was done to the weight already.
-        ValueError: if the weight is None or has no shape yet, or if ``n_power_iterations`` is not positive.
+    ``parametrizations.spectral_norm``, which supersedes this. Returns the module. Raises RuntimeError if this was done
+    to the weight already, and ValueError if the weight is None or has no shape yet, or if ``n_power_iterations`` is not
+    positive.
     """
     if _hooks(module._forward_pre_hooks, name):
         raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
@@ -115,10 +113,8 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Make the weight one parameter again (``torch.nn.utils.remove_spectral_norm``). Returns the module.
-
-    Raises:
-        ValueError: if the weight is not normalised.
+    """Make the weight one parameter again (``torch.nn.utils.remove_spectral_norm``). Returns the module. Raises
+    ValueError if the weight is not normalised.
     """
     for key in _hooks(module._forward_pre_hooks, name):
         hook: Any = module._forward_pre_hooks.pop(key)

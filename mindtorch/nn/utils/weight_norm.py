@@ -35,11 +35,8 @@ def _hooks(module: Module, name: str) -> list[Any]:
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Replace a weight by its lengths ``weight_g`` and directions ``weight_v`` (``torch.nn.utils.weight_norm``); see
-    ``parametrizations.weight_norm``, which supersedes this. Returns the module.
-
-    Raises:
-        RuntimeError: if this was done to the weight already.
-        ValueError: if the weight has no shape yet.
+    ``parametrizations.weight_norm``, which supersedes this. Returns the module. Raises RuntimeError if this was done to
+    the weight already, and ValueError if the weight has no shape yet.
     """
     warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
                   "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=2)
@@ -56,10 +53,8 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Make the weight one parameter again (``torch.nn.utils.remove_weight_norm``). Returns the module.
-
-    Raises:
-        ValueError: if the weight is not normalised.
+    """Make the weight one parameter again (``torch.nn.utils.remove_weight_norm``). Returns the module. Raises
+    ValueError if the weight is not normalised.
     """
     for key in _hooks(module, name):
         hook: Any = module._forward_pre_hooks.pop(key)

@@ -43,10 +43,8 @@ class CosineAnnealingLR(LRScheduler):
 
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Goes down along half a cosine to ``eta_min`` in ``T_0`` steps, then starts again with a period that is ``T_mult``
-    times as long (``torch.optim.lr_scheduler.CosineAnnealingWarmRestarts``).
-
-    Raises:
-        ValueError: if ``T_0`` or ``T_mult`` is not a positive integer, or ``eta_min`` is not a number.
+    times as long (``torch.optim.lr_scheduler.CosineAnnealingWarmRestarts``). Raises ValueError if ``T_0`` or ``T_mult``
+    is not a positive integer, or ``eta_min`` is not a number.
     """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
@@ -69,10 +67,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def step(self, epoch: float | None = None) -> None:
         """Set the learning rates of the next step, or of ``epoch``, which need be no whole number
-        (``torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.step``).
-
-        Raises:
-            ValueError: if ``epoch`` is negative.
+        (``torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.step``). Raises ValueError if ``epoch`` is negative.
         """
         if epoch is None and self.last_epoch < 0:
             epoch = 0

@@ -44,10 +44,8 @@ def set_value(group: dict[str, Any], key: str, value: Any) -> None:
 
 
 def one_each(name: str, optimizer: Optimizer, given: Any) -> list[Any]:
-    """Return a setting for every group, given as one for all or as a list.
-
-    Raises:
-        ValueError: if the list has another length.
+    """Return a setting for every group, given as one for all or as a list. Raises ValueError if the list has another
+    length.
     """
     count = len(optimizer.param_groups)
     if not isinstance(given, (list, tuple)):
@@ -92,11 +90,8 @@ def _note_steps(optimizer: Any) -> None:
 class LRScheduler:
     """The base of schedules (``torch.optim.lr_scheduler.LRScheduler``). A subclass defines ``get_lr``, which returns
     the learning rate of every group at the step ``last_epoch`` from the groups' current ones, and may define
-    ``_get_closed_form_lr``, which computes them from where they started (``base_lrs``).
-
-    Raises:
-        TypeError: if ``optimizer`` is none.
-        KeyError: if ``last_epoch`` is not -1, and a group does not say what it started with.
+    ``_get_closed_form_lr``, which computes them from where they started (``base_lrs``). Raises TypeError if
+    ``optimizer`` is none, and KeyError if ``last_epoch`` is not -1, and a group does not say what it started with.
     """
 
     _get_lr_called_within_step: bool = False
@@ -143,10 +138,8 @@ class LRScheduler:
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """Compute the next learning rates (``torch.optim.lr_scheduler.LRScheduler.get_lr``).
-
-        Raises:
-            NotImplementedError: if a subclass does not define it.
+        """Compute the next learning rates (``torch.optim.lr_scheduler.LRScheduler.get_lr``). Raises NotImplementedError
+        if a subclass does not define it.
         """
         raise NotImplementedError
 

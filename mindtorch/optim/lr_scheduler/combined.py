@@ -42,11 +42,8 @@ class CombinedLR(LRScheduler):
 
 class SequentialLR(CombinedLR):
     """One schedule after the other; the next one starts at each of the steps ``milestones``
-    (``torch.optim.lr_scheduler.SequentialLR``).
-
-    Raises:
-        ValueError: if there is no schedule, or not one more than there are milestones, or one that cannot be combined.
-        TypeError: if one has no optimizer.
+    (``torch.optim.lr_scheduler.SequentialLR``). Raises ValueError if there is no schedule, or not one more than there
+    are milestones, or one that cannot be combined, and TypeError if one has no optimizer.
     """
 
     def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int],
@@ -92,11 +89,8 @@ class SequentialLR(CombinedLR):
 
 class ChainedScheduler(CombinedLR):
     """Several schedules at once; each changes the rates that the one before has set
-    (``torch.optim.lr_scheduler.ChainedScheduler``).
-
-    Raises:
-        ValueError: if there is no schedule, or one that cannot be combined.
-        TypeError: if one has no optimizer.
+    (``torch.optim.lr_scheduler.ChainedScheduler``). Raises ValueError if there is no schedule, or one that cannot be
+    combined, and TypeError if one has no optimizer.
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:

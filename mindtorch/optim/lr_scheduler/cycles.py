@@ -18,10 +18,8 @@ class MomentumLR(LRScheduler):
 
     def _start_momentum(self, optimizer: Any, base_momentum: Any, max_momentum: Any,
                         last_epoch: int) -> tuple[list[Any], list[Any]]:
-        """Return the bounds for every group; at the start, store them in the groups, the upper one as momentum.
-
-        Raises:
-            ValueError: if the optimizer has no momentum.
+        """Return the bounds for every group; at the start, store them in the groups, the upper one as momentum. Raises
+        ValueError if the optimizer has no momentum.
         """
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
@@ -43,13 +41,11 @@ class MomentumLR(LRScheduler):
 
 class CyclicLR(MomentumLR):
     """Goes from ``base_lr`` in ``step_size_up`` equal steps to ``max_lr``, in ``step_size_down`` back, and so on
-    (``torch.optim.lr_scheduler.CyclicLR``). ``mode`` changes the height: ``'triangular'`` not at all,
-    ``'triangular2'`` halves it with every cycle, ``'exp_range'`` multiplies it by ``gamma`` at every step; or
-    ``scale_fn`` computes a factor for it, of the number of the cycle or (``scale_mode='iterations'``) of the step.
-
-    Raises:
-        ValueError: if the mode is unknown, a list has not one value per group, or there is no momentum to cycle.
-        TypeError: if ``optimizer`` is none.
+    (``torch.optim.lr_scheduler.CyclicLR``). ``mode`` changes the height: ``'triangular'`` not at all, ``'triangular2'``
+    halves it with every cycle, ``'exp_range'`` multiplies it by ``gamma`` at every step; or ``scale_fn`` computes a
+    factor for it, of the number of the cycle or (``scale_mode='iterations'``) of the step. Raises ValueError if the
+    mode is unknown, a list has not one value per group, or there is no momentum to cycle, and TypeError if
+    ``optimizer`` is none.
     """
 
     def __init__(self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
@@ -132,11 +128,9 @@ def _halved(cycle: float) -> float:
 class OneCycleLR(MomentumLR):
     """Goes up from max_lr / div_factor to ``max_lr``, and then down to that start / final_div_factor, in
     ``total_steps``; ``pct_start`` is the share of the rise (``torch.optim.lr_scheduler.OneCycleLR``). With
-    ``three_phase`` the way down is as long as that up, and the rest goes on from where it started.
-
-    Raises:
-        ValueError: for settings out of range, without a number of steps, and in a step beyond it.
-        TypeError: if ``optimizer`` is none.
+    ``three_phase`` the way down is as long as that up, and the rest goes on from where it started. Raises ValueError
+    for settings out of range, without a number of steps, and in a step beyond it, and TypeError if ``optimizer`` is
+    none.
     """
 
     def __init__(self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
@@ -188,10 +182,8 @@ class OneCycleLR(MomentumLR):
         return self._annealing_linear if self._anneal_func_type == "linear" else self._annealing_cos
 
     def get_lr(self) -> list[Any]:
-        """Compute the learning rates of the step ``last_epoch``; sets the momentums.
-
-        Raises:
-            ValueError: if there are no more steps.
+        """Compute the learning rates of the step ``last_epoch``; sets the momentums. Raises ValueError if there are no
+        more steps.
         """
         self._warn_outside_step()
         step, start = self.last_epoch, 0.0

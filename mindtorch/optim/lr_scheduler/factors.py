@@ -64,10 +64,8 @@ class MultiStepLR(FactorLR):
 
 
 class ConstantLR(FactorLR):
-    """Multiplies by ``factor`` for ``total_iters`` steps (``torch.optim.lr_scheduler.ConstantLR``).
-
-    Raises:
-        ValueError: if the factor is not in [0, 1].
+    """Multiplies by ``factor`` for ``total_iters`` steps (``torch.optim.lr_scheduler.ConstantLR``). Raises ValueError
+    if the factor is not in [0, 1].
     """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
@@ -88,10 +86,7 @@ class ConstantLR(FactorLR):
 
 class LinearLR(FactorLR):
     """Multiplies by a factor that goes in ``total_iters`` equal steps from ``start_factor`` to ``end_factor``
-    (``torch.optim.lr_scheduler.LinearLR``).
-
-    Raises:
-        ValueError: if the factors are not in (0, 1] and [0, 1].
+    (``torch.optim.lr_scheduler.LinearLR``). Raises ValueError if the factors are not in (0, 1] and [0, 1].
     """
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
@@ -179,10 +174,8 @@ class FunctionLR(LRScheduler):
 
 
 class LambdaLR(FunctionLR):
-    """Multiplies the first learning rate by ``lr_lambda(step)`` (``torch.optim.lr_scheduler.LambdaLR``).
-
-    Raises:
-        ValueError: if there is not one function per group.
+    """Multiplies the first learning rate by ``lr_lambda(step)`` (``torch.optim.lr_scheduler.LambdaLR``). Raises
+    ValueError if there is not one function per group.
     """
 
     def get_lr(self) -> list[Any]:
@@ -192,11 +185,8 @@ class LambdaLR(FunctionLR):
 
 
 class MultiplicativeLR(FunctionLR):
-    """Multiplies by ``lr_lambda(step)`` at every step (``torch.optim.lr_scheduler.MultiplicativeLR``).
-
-    Raises:
-        ValueError: if there is not one function per group.
-        TypeError: if it cannot be called.
+    """Multiplies by ``lr_lambda(step)`` at every step (``torch.optim.lr_scheduler.MultiplicativeLR``). Raises
+    ValueError if there is not one function per group, and TypeError if it cannot be called.
     """
 
     def _check(self) -> None:

@@ -12,11 +12,9 @@ from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_v
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies by ``factor`` when a measure has not become better for more than ``patience`` steps
     (``torch.optim.lr_scheduler.ReduceLROnPlateau``). Better is less (``mode='min'``) or more (``'max'``) than the best
-    so far, by a share (``threshold_mode='rel'``) or an amount (``'abs'``) of ``threshold``.
-
-    Raises:
-        ValueError: if the factor is not less than 1, a mode is unknown, or there is not one minimum per group.
-        TypeError: if ``optimizer`` is none.
+    so far, by a share (``threshold_mode='rel'``) or an amount (``'abs'``) of ``threshold``. Raises ValueError if the
+    factor is not less than 1, a mode is unknown, or there is not one minimum per group, and TypeError if ``optimizer``
+    is none.
     """
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,

@@ -40,12 +40,10 @@ class _InfiniteConstantSampler(Sampler[None]):
 class DataLoader(Generic[T_co]):
     """Iterates over the batches of a dataset (``torch.utils.data.DataLoader``).
 
-    ``batch_size`` samples of the sampler's indices are collated into a batch; with None, samples come as they are.
-    With ``num_workers``, that many processes fetch ``prefetch_factor`` batches each ahead, and the batches still come
-    in the sampler's order unless ``in_order`` is False. For a seed, order and workers' seeds are PyTorch's.
-
-    Raises:
-        ValueError: for arguments that exclude each other.
+    ``batch_size`` samples of the sampler's indices are collated into a batch; with None, samples come as they are. With
+    ``num_workers``, that many processes fetch ``prefetch_factor`` batches each ahead, and the batches still come in the
+    sampler's order unless ``in_order`` is False. For a seed, order and workers' seeds are PyTorch's. Raises ValueError
+    for arguments that exclude each other.
     """
 
     _frozen = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")

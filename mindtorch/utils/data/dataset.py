@@ -54,10 +54,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 class StackDataset(Dataset[Any]):
     """Datasets of the same length side by side: samples are tuples, or dicts of keywords
-    (``torch.utils.data.StackDataset``).
-
-    Raises:
-        ValueError: for no datasets, datasets given in both ways, or different lengths.
+    (``torch.utils.data.StackDataset``). Raises ValueError for no datasets, datasets given in both ways, or different
+    lengths.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -138,10 +136,8 @@ class ChainDataset(IterableDataset[T_co]):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of a dataset at some indices (``torch.utils.data.Subset``).
-
-    Raises:
-        NotImplementedError: if a subclass defines ``__getitem__`` and not ``__getitems__``, which loaders call.
+    """The samples of a dataset at some indices (``torch.utils.data.Subset``). Raises NotImplementedError if a subclass
+    defines ``__getitem__`` and not ``__getitems__``, which loaders call.
     """
 
     def __init__(self, dataset: Any, indices: Sequence[int]):
@@ -172,10 +168,7 @@ def random_split(dataset: Any, lengths: Sequence[int | float],
                  generator: Generator | None = default_generator) -> list[Subset[Any]]:
     """Split a dataset into random, disjoint subsets of these lengths, or fractions of the whole
     (``torch.utils.data.random_split``). The remainder of fractions is dealt out one sample each, from the first subset
-    on.
-
-    Raises:
-        ValueError: if a fraction is not in [0, 1], or the lengths do not add up to the dataset's.
+    on. Raises ValueError if a fraction is not in [0, 1], or the lengths do not add up to the dataset's.
     """
     whole = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

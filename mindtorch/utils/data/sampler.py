@@ -49,11 +49,8 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """Indices in random order, or drawn with ``replacement`` (``torch.utils.data.RandomSampler``).
 
-    Without a generator, each pass over it has one of its own, whose seed the default generator draws.
-
-    Raises:
-        TypeError: if ``replacement`` is not a bool.
-        ValueError: if ``num_samples`` is not positive.
+    Without a generator, each pass over it has one of its own, whose seed the default generator draws. Raises TypeError
+    if ``replacement`` is not a bool, and ValueError if ``num_samples`` is not positive.
     """
 
     def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
@@ -102,10 +99,8 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with probabilities in proportion to weights (``torch.utils.data.WeightedRandomSampler``).
-
-    Raises:
-        ValueError: if ``num_samples`` is not positive, ``replacement`` no bool, or the weights are not one-dimensional.
+    """Indices drawn with probabilities in proportion to weights (``torch.utils.data.WeightedRandomSampler``). Raises
+    ValueError if ``num_samples`` is not positive, ``replacement`` no bool, or the weights are not one-dimensional.
     """
 
     def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True,
@@ -127,10 +122,8 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of ``batch_size`` indices of another sampler (``torch.utils.data.BatchSampler``).
-
-    Raises:
-        ValueError: if ``batch_size`` is not positive, or ``drop_last`` no bool.
+    """Lists of ``batch_size`` indices of another sampler (``torch.utils.data.BatchSampler``). Raises ValueError if
+    ``batch_size`` is not positive, or ``drop_last`` no bool.
     """
 
     def __init__(self, sampler: Sampler[Any] | Iterable[Any], batch_size: int, drop_last: bool):

@@ -28,10 +28,8 @@ class save:
 @contextmanager
 def patch(changes: str | Mapping[str, Any] = (), value: Any = None,  # type: ignore[assignment]
           **more: Any) -> Iterator[None]:
-    """Run a block with other options: ``patch("load.mmap", True)`` or ``patch({"load.mmap": True})``.
-
-    Raises:
-        AttributeError: for an unknown option.
+    """Run a block with other options: ``patch("load.mmap", True)`` or ``patch({"load.mmap": True})``. Raises
+    AttributeError for an unknown option.
     """
     wanted = {changes: value} if isinstance(changes, str) else {**dict(changes), **more}
     before = []

@@ -70,11 +70,8 @@ def default_convert(data: Any) -> Any:
 
 def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     """Return a batch of samples, by the function that ``collate_fn_map`` has for their type or a base of it; mappings
-    and sequences become mappings and sequences of batches (``torch.utils.data._utils.collate.collate``).
-
-    Raises:
-        RuntimeError: for sequences of different lengths.
-        TypeError: for samples of a type without a function.
+    and sequences become mappings and sequences of batches (``torch.utils.data._utils.collate.collate``). Raises
+    RuntimeError for sequences of different lengths, and TypeError for samples of a type without a function.
     """
     first = batch[0]
     functions = collate_fn_map or {}
@@ -148,10 +145,7 @@ default_collate_fn_map: CollateMap = {
 
 def default_collate(batch: Any) -> Any:
     """Return a batch of samples: tensors, arrays and numbers become tensors with a first dimension more, strings stay,
-    mappings and sequences become mappings and sequences of batches (``torch.utils.data.default_collate``).
-
-    Raises:
-        TypeError: for samples of another type.
-        RuntimeError: for samples of different sizes.
+    mappings and sequences become mappings and sequences of batches (``torch.utils.data.default_collate``). Raises
+    TypeError for samples of another type, and RuntimeError for samples of different sizes.
     """
     return collate(batch, collate_fn_map=default_collate_fn_map)

@@ -54,11 +54,8 @@ def _storage_over(buffer: Any) -> UntypedStorage:
 
 
 def send(connection: Connection, tag: Any, value: Any) -> None:
-    """Send a message with a tag, which is small. Nothing of it is sent before it is whole in memory.
-
-    Raises:
-        ConnectionError: if the other side is gone.
-        OSError: if there is no memory for it, or no descriptor.
+    """Send a message with a tag, which is small. Nothing of it is sent before it is whole in memory. Raises
+    ConnectionError if the other side is gone, and OSError if there is no memory for it, or no descriptor.
     """
     stream, buffers = io.BytesIO(), []  # type: ignore[var-annotated]
     _Pickler(stream, 5, True, buffers.append).dump(value)
@@ -82,10 +79,8 @@ def send(connection: Connection, tag: Any, value: Any) -> None:
 
 def receive(connection: Connection) -> tuple[Any, Callable[[], Any]]:
     """Return the next message: its tag, and a function that unpickles the value, once the connection is free again.
-
-    Raises:
-        EOFError: if the other side is gone, or OSError.
-        RuntimeError: if this process has no descriptor left for the memory.
+    Raises EOFError if the other side is gone, or OSError, and RuntimeError if this process has no descriptor left for
+    the memory.
     """
     tag, sizes, shared = connection.recv()
     starts = _starts(sizes)
