@@ -20,7 +20,7 @@ from mindtorch.course.session import is_isolated
 from mindtorch.course.teaching import release
 
 from .support import ALL, LESSONS, run, source
-from .test_lessons import solutions
+from .test_lessons import wrong
 
 pytest.importorskip("nbgrader")
 GRADED = LESSONS if os.environ.get("MINDTORCH_COURSE") == "all" else [LESSONS[5]]
@@ -78,8 +78,9 @@ def test_a_right_a_half_right_and_a_hostile_submission_get_what_they_deserve(les
     names = {lab.name: lab.function for lab in lesson.labs}
     right = {lab.function: solution_text(f"{lesson.name}.{lab.name}") for lab in lesson.labs}
     last = lesson.labs[-1]
-    _, wrong = next(iter(solutions(f"{lesson.name}.{last.name}", "wrong", "readers").items()))
-    half = {**right, last.function: f"{inspect.getsource(wrong)}\n{last.function} = {wrong.__name__}"}
+    mistakes = wrong(f"{lesson.name}.{last.name}", "readers")
+    name, mistake = next((name, one) for name, (_, one) in mistakes.items() if name.startswith("wrong_"))
+    half = {**right, last.function: f"{inspect.getsource(mistake)}\n{last.function} = {name}"}
     hostile = {name: HOSTILE.format(name=name) for name in names.values()}
     points = [lab.points for lab in lesson.labs]
     for parts, expected in ((right, points), (half, [*points[:-1], 0]), (hostile, [0] * len(points))):

@@ -1,4 +1,4 @@
-"""From the text of 'broadcasting.unbroadcast' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'broadcasting.unbroadcast' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 import mindtorch as torch
 
 
@@ -16,11 +16,6 @@ def right_by_asking_autograd(grad, shape):
         leaf = torch.zeros(shape, dtype=grad.dtype, requires_grad=True)
         leaf.expand(grad.shape).backward(grad)
     return leaf.grad
-
-
-def wrong_reshape(grad, shape):
-    """Reshaping keeps all elements, and the shape has fewer: add those that belong to one."""
-    return grad.reshape(shape)
 
 
 def wrong_first_elements(grad, shape):
@@ -72,11 +67,6 @@ def wrong_only_ones(grad, shape):
     return grad
 
 
-def wrong_sum_of_all(grad, shape):
-    """Sum only the dimensions that were stretched; keep the others."""
-    return grad.sum().expand(shape)
-
-
 def wrong_last_for_missing(grad, shape):
     """Shapes are aligned at their right ends, so the dimensions that were added are the first ones"""
     while grad.dim() > len(shape):
@@ -104,3 +94,10 @@ def wrong_returns_nothing(grad, shape):
     for d, size in enumerate(shape):
         if size == 1:
             grad = grad.sum(d, keepdim=True)
+
+
+WRONG = [
+    ("Reshaping keeps all elements, and the shape has fewer: add those that belong to one.",
+     lambda grad, shape: grad.reshape(shape)),
+    ("Sum only the dimensions that were stretched; keep the others.", lambda grad, shape: grad.sum().expand(shape)),
+]

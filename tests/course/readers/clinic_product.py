@@ -1,4 +1,4 @@
-"""From the text of 'clinic.product' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'clinic.product' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 def right_by_trying(a, b):
     forms = {"a @ b": (a, b), "a @ b.t()": (a, b[::-1]), "a.t() @ b": (a[::-1], b),
              "a.t() @ b.t()": (a[::-1], b[::-1]), "b @ a": (b, a)}
@@ -28,56 +28,6 @@ def fits(a, b):
     return a[1] == b[0]
 
 
-def wrong_rows_compared(a, b):
-    """The two sizes are a's columns and b's rows: one of yours is the size of the wrong dimension."""
-    return None if a[0] == b[0] else (a[0], b[0], cures_of(a, b) if not fits(a, b) else [])
-
-
-def wrong_columns_compared(a, b):
-    """The columns of a are paired with the rows of b, not with its columns."""
-    return None if a[1] == b[1] else (a[1], b[1], cures_of(a, b) if not fits(a, b) else [])
-
-
-def wrong_sizes_swapped(a, b):
-    """The size of a comes first"""
-    return None if fits(a, b) else (b[0], a[1], cures_of(a, b))
-
-
-def wrong_no_cures(a, b):
-    """The products that would work are missing from the list"""
-    return None if fits(a, b) else (a[1], b[0], [])
-
-
-def wrong_first_cure_only(a, b):
-    """List all products that would work, not only the first."""
-    return None if fits(a, b) else (a[1], b[0], cures_of(a, b)[:1])
-
-
-def wrong_all_cures(a, b):
-    """List only the products that would work."""
-    return None if fits(a, b) else (a[1], b[0], ["a @ b.t()", "a.t() @ b", "a.t() @ b.t()", "b @ a"])
-
-
-def wrong_order(a, b):
-    """The order of the list is a @ b.t(), a.t() @ b, a.t() @ b.t(), b @ a"""
-    return None if fits(a, b) else (a[1], b[0], sorted(cures_of(a, b), reverse=True))
-
-
-def wrong_says_true(a, b):
-    """If the product works there is nothing to explain: return None."""
-    return True if fits(a, b) else (a[1], b[0], cures_of(a, b))
-
-
-def wrong_other_way_round_forgotten(a, b):
-    """The other order may help, too: b @ a"""
-    return None if fits(a, b) else (a[1], b[0], [cure for cure in cures_of(a, b) if cure != "b @ a"])
-
-
-def wrong_both_transposed_forgotten(a, b):
-    """Transposing both may help, too: a.t() @ b.t()."""
-    return None if fits(a, b) else (a[1], b[0], [cure for cure in cures_of(a, b) if cure != "a.t() @ b.t()"])
-
-
 def wrong_transposes_mixed_up(a, b):
     """b.t() transposes the second matrix, a.t() the first: these two are exchanged."""
     if fits(a, b):
@@ -86,21 +36,30 @@ def wrong_transposes_mixed_up(a, b):
     return a[1], b[0], [swap.get(cure, cure) for cure in cures_of(a, b)]
 
 
-def wrong_text(a, b):
-    """it returned '3 is not 4', where a tuple or a list is right: (3, 4, ['a @ b.t()'])"""
-    return None if fits(a, b) else f"{a[1]} is not {b[0]}"
-
-
-def wrong_shapes_returned(a, b):
-    """Return two numbers, not the shapes."""
-    return None if fits(a, b) else (a, b, cures_of(a, b))
-
-
-def wrong_equal_shapes_work(a, b):
-    """Equal shapes are not enough: a's columns are paired with b's rows, a[1] with b[0]."""
-    return None if tuple(a) == tuple(b) or fits(a, b) else (a[1], b[0], cures_of(a, b))
-
-
-def wrong_cures_as_text(a, b):
-    """Return a list even if only one product would work."""
-    return None if fits(a, b) else (a[1], b[0], ", ".join(cures_of(a, b)))
+WRONG = [
+    ("The two sizes are a's columns and b's rows: one of yours is the size of the wrong dimension.",
+     lambda a, b: None if a[0] == b[0] else (a[0], b[0], cures_of(a, b) if not fits(a, b) else [])),
+    ("The columns of a are paired with the rows of b, not with its columns.",
+     lambda a, b: None if a[1] == b[1] else (a[1], b[1], cures_of(a, b) if not fits(a, b) else [])),
+    ("The size of a comes first", lambda a, b: None if fits(a, b) else (b[0], a[1], cures_of(a, b))),
+    ("The products that would work are missing from the list", lambda a, b: None if fits(a, b) else (a[1], b[0], [])),
+    ("List all products that would work, not only the first.",
+     lambda a, b: None if fits(a, b) else (a[1], b[0], cures_of(a, b)[:1])),
+    ("List only the products that would work.",
+     lambda a, b: None if fits(a, b) else (a[1], b[0], ["a @ b.t()", "a.t() @ b", "a.t() @ b.t()", "b @ a"])),
+    ("The order of the list is a @ b.t(), a.t() @ b, a.t() @ b.t(), b @ a",
+     lambda a, b: None if fits(a, b) else (a[1], b[0], sorted(cures_of(a, b), reverse=True))),
+    ("If the product works there is nothing to explain: return None.",
+     lambda a, b: True if fits(a, b) else (a[1], b[0], cures_of(a, b))),
+    ("The other order may help, too: b @ a",
+     lambda a, b: None if fits(a, b) else (a[1], b[0], [cure for cure in cures_of(a, b) if cure != "b @ a"])),
+    ("Transposing both may help, too: a.t() @ b.t().",
+     lambda a, b: None if fits(a, b) else (a[1], b[0], [cure for cure in cures_of(a, b) if cure != "a.t() @ b.t()"])),
+    ("it returned '3 is not 4', where a tuple or a list is right: (3, 4, ['a @ b.t()'])",
+     lambda a, b: None if fits(a, b) else f"{a[1]} is not {b[0]}"),
+    ("Return two numbers, not the shapes.", lambda a, b: None if fits(a, b) else (a, b, cures_of(a, b))),
+    ("Equal shapes are not enough: a's columns are paired with b's rows, a[1] with b[0].",
+     lambda a, b: None if tuple(a) == tuple(b) or fits(a, b) else (a[1], b[0], cures_of(a, b))),
+    ("Return a list even if only one product would work.",
+     lambda a, b: None if fits(a, b) else (a[1], b[0], ", ".join(cures_of(a, b)))),
+]

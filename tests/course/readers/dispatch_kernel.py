@@ -1,4 +1,4 @@
-"""From the text of 'dispatch.kernel' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'dispatch.kernel' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 import numpy as np
 
 import mindtorch as torch
@@ -24,11 +24,6 @@ def right_by_writing_into_a_result(self, other, alpha=1):
     memory *= memory.dtype.type(alpha)
     np.add(memory, numbers(self).astype(memory.dtype), out=memory)
     return out
-
-
-def wrong_numpy_promotes(self, other, alpha=1):
-    """NumPy promotes differently: int64 with float32 is float64 there. Convert to torch.result_type(self, other)."""
-    return torch.from_numpy(np.asarray(self.detach().numpy() + alpha * numbers(other)))
 
 
 def wrong_alpha_forgotten(self, other, alpha=1):
@@ -62,20 +57,10 @@ def wrong_in_place(self, other, alpha=1):
     return self
 
 
-def wrong_dtype_of_self(self, other, alpha=1):
-    """Convert the result to torch.result_type(self, other): it does not always have the first operand's dtype."""
-    return torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other))).to(self.dtype)
-
-
 def wrong_array(self, other, alpha=1):
     """The dispatcher expects a tensor: torch.from_numpy makes one from an array."""
     dtype = torch.result_type(self, other)
     return torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other))).to(dtype).numpy()
-
-
-def wrong_float32(self, other, alpha=1):
-    """Not every result is float32: the dtype follows from the operands"""
-    return torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other), dtype=np.float32))
 
 
 def wrong_subtracts(self, other, alpha=1):
@@ -88,3 +73,14 @@ def wrong_returns_nothing(self, other, alpha=1):
     """Is the return missing?"""
     dtype = torch.result_type(self, other)
     torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other))).to(dtype)
+
+
+WRONG = [
+    ("NumPy promotes differently: int64 with float32 is float64 there. Convert to torch.result_type(self, other).",
+     lambda self, other, alpha=1: torch.from_numpy(np.asarray(self.detach().numpy() + alpha * numbers(other)))),
+    ("Convert the result to torch.result_type(self, other): it does not always have the first operand's dtype.",
+     lambda self, other, alpha=1: torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other))).to(self.dtype)),
+    ("Not every result is float32: the dtype follows from the operands",
+     lambda self, other, alpha=1:
+        torch.from_numpy(np.asarray(numbers(self) + alpha * numbers(other), dtype=np.float32))),
+]

@@ -1,4 +1,4 @@
-"""From the text of 'dispatch.meta' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'dispatch.meta' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 import mindtorch as torch
 
 
@@ -11,16 +11,6 @@ def right_by_another_operator(self, other, alpha=1):
     if isinstance(other, torch.Tensor):
         return torch.mul(self.to("meta"), other.to("meta"))
     return torch.mul(self.to("meta"), other)
-
-
-def wrong_shape_of_self(self, other, alpha=1):
-    """The shapes are broadcast: the result need not have the shape of the first operand"""
-    return torch.empty_like(self, device="meta", dtype=torch.result_type(self, other))
-
-
-def wrong_dtype_of_self(self, other, alpha=1):
-    """The dtype is promoted from both operands, not taken from the first: torch.result_type(self, other)."""
-    return torch.empty(torch.broadcast_shapes(self.shape, getattr(other, "shape", ())), dtype=self.dtype, device="meta")
 
 
 def wrong_numbers_forgotten(self, other, alpha=1):
@@ -36,20 +26,10 @@ def wrong_promote_types(self, other, alpha=1):
     return torch.empty(shape, dtype=torch.promote_types(self.dtype, other.dtype), device="meta")
 
 
-def wrong_default_dtype(self, other, alpha=1):
-    """Not every result is float32: the dtype follows from the operands"""
-    return torch.empty(torch.broadcast_shapes(self.shape, getattr(other, "shape", ())), device="meta")
-
-
 def wrong_device(self, other, alpha=1):
     """it is on cpu, where meta is right"""
     shape = torch.broadcast_shapes(self.shape, getattr(other, "shape", ()))
     return torch.empty(shape, dtype=torch.result_type(self, other))
-
-
-def wrong_returns_the_shape(self, other, alpha=1):
-    """Return a tensor without elements: torch.empty of the shape and the dtype, on 'meta'."""
-    return torch.broadcast_shapes(self.shape, getattr(other, "shape", ()))
 
 
 def wrong_larger_shape(self, other, alpha=1):
@@ -81,3 +61,17 @@ def wrong_errors_are_swallowed(self, other, alpha=1):
     except RuntimeError:
         shape = self.shape
     return torch.empty(shape, dtype=torch.result_type(self, other), device="meta")
+
+
+WRONG = [
+    ("The shapes are broadcast: the result need not have the shape of the first operand",
+     lambda self, other, alpha=1: torch.empty_like(self, device="meta", dtype=torch.result_type(self, other))),
+    ("The dtype is promoted from both operands, not taken from the first: torch.result_type(self, other).",
+     lambda self, other, alpha=1:
+        torch.empty(torch.broadcast_shapes(self.shape, getattr(other, "shape", ())), dtype=self.dtype, device="meta")),
+    ("Not every result is float32: the dtype follows from the operands",
+     lambda self, other, alpha=1:
+        torch.empty(torch.broadcast_shapes(self.shape, getattr(other, "shape", ())), device="meta")),
+    ("Return a tensor without elements: torch.empty of the shape and the dtype, on 'meta'.",
+     lambda self, other, alpha=1: torch.broadcast_shapes(self.shape, getattr(other, "shape", ()))),
+]

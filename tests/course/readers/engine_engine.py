@@ -1,4 +1,4 @@
-"""From the text of 'engine.engine' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'engine.engine' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 from collections import Counter, defaultdict, deque
 
 import mindtorch as torch
@@ -99,16 +99,6 @@ def wrong_each_path_by_itself(roots, gradients):
         go(node, number, gradient)
 
 
-def wrong_last_replaces(roots, gradients):
-    """Gradients that arrive at a node on several edges are added: this engine keeps only one of them."""
-    walk(order_of(roots), roots, gradients, join=lambda have, new: new)
-
-
-def wrong_first_stays(roots, gradients):
-    """Gradients that arrive at a node on several edges are added: this engine keeps only one of them."""
-    walk(order_of(roots), roots, gradients, join=lambda have, new: have)
-
-
 def wrong_order_of_discovery(roots, gradients):
     """A node is ready when a gradient has arrived on every edge that leads to it"""
     order, queue = [], deque(node for node, _ in roots)
@@ -118,11 +108,6 @@ def wrong_order_of_discovery(roots, gradients):
             order.append(node)
             queue.extend(below for below, _ in node.next_functions if below is not None)
     walk(order, roots, gradients)
-
-
-def wrong_not_summed_to_the_shape(roots, gradients):
-    """Sum the gradient of a broadcast output to the shape in node._input_metadata[number]: see lesson 3."""
-    walk(order_of(roots), roots, gradients, shaped=False)
 
 
 def wrong_number_ignored(roots, gradients):
@@ -188,28 +173,26 @@ def wrong_none_edges_forgotten(roots, gradients):
     walk(order[::-1], roots, gradients)
 
 
-def wrong_only_the_first_root(roots, gradients):
-    """There may be several roots: start from all of them."""
-    walk(order_of(roots[:1]), roots[:1], gradients[:1])
-
-
 def wrong_roots_run_at_once(roots, gradients):
     """Start all roots together: a node that several of them lead to waits for all, and runs once."""
     for root, gradient in zip(roots, gradients):
         walk(order_of([root]), [root], [gradient])
 
 
-def wrong_starts_from_ones(roots, gradients):
-    """Start with the gradients that are given, not with ones."""
-    walk(order_of(roots), roots, [torch.ones_like(g) for g in gradients])
-
-
-def wrong_mean_where_paths_meet(roots, gradients):
-    """Gradients that arrive at a node on several edges are added, not averaged."""
-    walk(order_of(roots), roots, gradients, join=lambda have, new: (have + new) / 2)
-
-
-def wrong_added_in_place(roots, gradients):
-    """Another node may hold the gradient that arrived, or it may be expanded: use have + new, which is a new tensor,
-    not add_, which writes."""
-    walk(order_of(roots), roots, gradients, join=lambda have, new: have.add_(new))
+WRONG = [
+    ("Gradients that arrive at a node on several edges are added: this engine keeps only one of them.",
+     lambda roots, gradients: walk(order_of(roots), roots, gradients, join=lambda have, new: new)),
+    ("Gradients that arrive at a node on several edges are added: this engine keeps only one of them.",
+     lambda roots, gradients: walk(order_of(roots), roots, gradients, join=lambda have, new: have)),
+    ("Sum the gradient of a broadcast output to the shape in node._input_metadata[number]: see lesson 3.",
+     lambda roots, gradients: walk(order_of(roots), roots, gradients, shaped=False)),
+    ("There may be several roots: start from all of them.",
+     lambda roots, gradients: walk(order_of(roots[:1]), roots[:1], gradients[:1])),
+    ("Start with the gradients that are given, not with ones.",
+     lambda roots, gradients: walk(order_of(roots), roots, [torch.ones_like(g) for g in gradients])),
+    ("Gradients that arrive at a node on several edges are added, not averaged.",
+     lambda roots, gradients: walk(order_of(roots), roots, gradients, join=lambda have, new: (have + new) / 2)),
+    ("Another node may hold the gradient that arrived, or it may be expanded: use have + new, which is a new tensor, "
+     "not add_, which writes.",
+     lambda roots, gradients: walk(order_of(roots), roots, gradients, join=lambda have, new: have.add_(new))),
+]

@@ -1,4 +1,4 @@
-"""From the text of 'engines.all_reduce' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'engines.all_reduce' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 import mindtorch as torch
 
 
@@ -42,32 +42,6 @@ def ring(x, group, first=None, second=None, parts=None, keep=None, add=None, las
         (keep or (lambda part, came: part.copy_(came)))(parts[(rank - step) % size], came)
 
 
-def wrong_only_the_first_round(x, group):
-    """The second round is missing: each rank has the sum of one part now, and has to pass it on."""
-    ring(x, group, second=0)
-
-
-def wrong_a_step_short(x, group):
-    """The first round has one step fewer than there are ranks: this is one step too few."""
-    ring(x, group, first=group.size() - 2)
-
-
-def wrong_a_step_too_many(x, group):
-    """The first round has one step fewer than there are ranks: this is one step too many."""
-    ring(x, group, first=group.size())
-
-
-def wrong_second_round_adds(x, group):
-    """In the second round the part that arrives is complete: overwrite your own with it."""
-    ring(x, group, keep=lambda part, came: part.add_(came))
-
-
-def wrong_first_round_replaces(x, group):
-    """In the first round add the part that arrives to your own; the second round begins with the part completed last,
-    whose number is the rank's plus 1."""
-    ring(x, group, add=lambda part, came: part.copy_(came))
-
-
 def wrong_whole_tensors(x, group):
     """The sum is right, but all of x goes round: send parts."""
     size, rank = group.size(), group.rank()
@@ -101,11 +75,6 @@ def wrong_everybody_to_everybody(x, group):
     for other in range(size):
         if other != rank:
             x += group.recv(other)
-
-
-def wrong_copies_of_parts(x, group):
-    """Change x itself: a part must be a view of it, not a copy."""
-    ring(x, group, parts=[part.clone() for part in x.tensor_split(group.size())])
 
 
 def wrong_not_in_place(x, group):
@@ -175,13 +144,27 @@ def wrong_second_round_begins_with_own_part(x, group):
         parts[(rank - step - 1) % size].copy_(group.recv((rank - 1) % size))
 
 
-def wrong_equal_parts_only(x, group):
-    """The number of elements need not be a multiple of the number of ranks"""
-    ring(x, group, parts=x.view(group.size(), -1).unbind(0))
-
-
 def wrong_remainder_left_out(x, group):
     """The remainder of the division belongs to a part, too: x.tensor_split(size) leaves nothing out."""
     size = group.size()
     length = len(x) // size
     ring(x, group, parts=[x[i * length:(i + 1) * length] for i in range(size)])
+
+
+WRONG = [
+    ("The second round is missing: each rank has the sum of one part now, and has to pass it on.",
+     lambda x, group: ring(x, group, second=0)),
+    ("The first round has one step fewer than there are ranks: this is one step too few.",
+     lambda x, group: ring(x, group, first=group.size() - 2)),
+    ("The first round has one step fewer than there are ranks: this is one step too many.",
+     lambda x, group: ring(x, group, first=group.size())),
+    ("In the second round the part that arrives is complete: overwrite your own with it.",
+     lambda x, group: ring(x, group, keep=lambda part, came: part.add_(came))),
+    ("In the first round add the part that arrives to your own; the second round begins with the part completed "
+     "last, whose number is the rank's plus 1.",
+     lambda x, group: ring(x, group, add=lambda part, came: part.copy_(came))),
+    ("Change x itself: a part must be a view of it, not a copy.",
+     lambda x, group: ring(x, group, parts=[part.clone() for part in x.tensor_split(group.size())])),
+    ("The number of elements need not be a multiple of the number of ranks",
+     lambda x, group: ring(x, group, parts=x.view(group.size(), -1).unbind(0))),
+]

@@ -1,4 +1,4 @@
-"""From the text of 'lazy.fuse' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'lazy.fuse' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 def conflict(a, b):
     return a.writes in (*b.reads, b.writes) or b.writes in a.reads
 
@@ -79,47 +79,6 @@ def wrong_neighbours_only(steps):
     return groups
 
 
-def wrong_one_each(steps):
-    """Nothing is fused yet: a pointwise step joins a group of pointwise steps of its shape"""
-    return [[i] for i in range(len(steps))]
-
-
-def wrong_conflicts_ignored(steps):
-    """A step must not overtake every other: go back from the last group, and stop at a conflict."""
-    return grouped(steps, look=False)
-
-
-def wrong_only_read_after_write(steps):
-    """An in-place step must not overtake one that reads what it writes: that one needs the old values."""
-    return grouped(steps, clash=lambda earlier, step: earlier.writes in step.reads)
-
-
-def wrong_write_after_read_forgotten(steps):
-    """An in-place step must not overtake one that reads what it writes: that one needs the old values."""
-    return grouped(steps, clash=lambda earlier, step: earlier.writes in (*step.reads, step.writes))
-
-
-def wrong_shapes_ignored(steps):
-    """The steps of a group go through the same elements: they need one shape"""
-    return grouped(steps, fits=lambda a, b: a.pointwise and b.pointwise)
-
-
-def wrong_pointwise_ignored(steps):
-    """Only pointwise steps run together; one shape is not enough: a sum is complete after the last element, not
-    before."""
-    return grouped(steps, fits=lambda a, b: a.shape == b.shape)
-
-
-def wrong_only_the_new_step_is_pointwise(steps):
-    """The group must be pointwise, too, not only the step that joins it."""
-    return grouped(steps, fits=lambda a, b: b.pointwise and a.shape == b.shape)
-
-
-def wrong_first_group_that_fits(steps):
-    """A step must not overtake every other: go back from the last group, and stop at a conflict."""
-    return grouped(steps, forward=True)
-
-
 def wrong_conflict_inside_a_group_separates(steps):
     """Inside a group the steps keep their order, block by block: there a conflict is no obstacle"""
     groups = []
@@ -136,20 +95,10 @@ def wrong_conflict_inside_a_group_separates(steps):
     return groups
 
 
-def wrong_steps_instead_of_positions(steps):
-    """Return positions in the list, not the steps themselves."""
-    return [[steps[i] for i in group] for group in right_from_levels(steps)]
-
-
 def wrong_numbers_of_groups(steps):
     """Return a list of groups, each a list of positions, not a number for each step."""
     found = {i: g for g, group in enumerate(right_from_levels(steps)) for i in group}
     return [found[i] for i in range(len(steps))]
-
-
-def wrong_reductions_left_out(steps):
-    """Every step must be in a group, even if it is alone there."""
-    return [group for group in right_from_levels(steps) if steps[group[0]].pointwise]
 
 
 def wrong_put_in_front(steps):
@@ -166,3 +115,28 @@ def wrong_put_in_front(steps):
         else:
             groups.append([i])
     return groups
+
+
+WRONG = [
+    ("Nothing is fused yet: a pointwise step joins a group of pointwise steps of its shape",
+     lambda steps: [[i] for i in range(len(steps))]),
+    ("A step must not overtake every other: go back from the last group, and stop at a conflict.",
+     lambda steps: grouped(steps, look=False)),
+    ("An in-place step must not overtake one that reads what it writes: that one needs the old values.",
+     lambda steps: grouped(steps, clash=lambda earlier, step: earlier.writes in step.reads)),
+    ("An in-place step must not overtake one that reads what it writes: that one needs the old values.",
+     lambda steps: grouped(steps, clash=lambda earlier, step: earlier.writes in (*step.reads, step.writes))),
+    ("The steps of a group go through the same elements: they need one shape",
+     lambda steps: grouped(steps, fits=lambda a, b: a.pointwise and b.pointwise)),
+    ("Only pointwise steps run together; one shape is not enough: a sum is complete after the last element, not "
+     "before.",
+     lambda steps: grouped(steps, fits=lambda a, b: a.shape == b.shape)),
+    ("The group must be pointwise, too, not only the step that joins it.",
+     lambda steps: grouped(steps, fits=lambda a, b: b.pointwise and a.shape == b.shape)),
+    ("A step must not overtake every other: go back from the last group, and stop at a conflict.",
+     lambda steps: grouped(steps, forward=True)),
+    ("Return positions in the list, not the steps themselves.",
+     lambda steps: [[steps[i] for i in group] for group in right_from_levels(steps)]),
+    ("Every step must be in a group, even if it is alone there.",
+     lambda steps: [group for group in right_from_levels(steps) if steps[group[0]].pointwise]),
+]

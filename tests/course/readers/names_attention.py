@@ -1,4 +1,4 @@
-"""From the text of 'names.attention' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'names.attention' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 import math
 
 import mindtorch as torch
@@ -30,31 +30,6 @@ def attend(q, k, v, scale=None, diagonal=1, dim=-1, hide=float("-inf"), after=Fa
     return scores.masked_fill(mask, hide).softmax(dim) @ v
 
 
-def wrong_not_scaled(q, k, v):
-    """Divide the scores by the square root of the vectors' length."""
-    return attend(q, k, v, scale=1)
-
-
-def wrong_scaled_by_the_length(q, k, v):
-    """Divide the scores by the square root of the length, not by the length."""
-    return attend(q, k, v, scale=q.shape[-1])
-
-
-def wrong_scaled_by_positions(q, k, v):
-    """Use the length of the vectors, the last dimension, not the number of positions."""
-    return attend(q, k, v, scale=math.sqrt(q.shape[-2]))
-
-
-def wrong_sees_everything(q, k, v):
-    """Here a position looks at later positions: fill their scores with minus infinity before the softmax."""
-    return (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(-1) @ v
-
-
-def wrong_does_not_see_itself(q, k, v):
-    """A position may look at itself, too: hide only the positions after it, triu(1)."""
-    return attend(q, k, v, diagonal=0)
-
-
 def wrong_sees_what_comes(q, k, v):
     """It is the other way round: hide later positions, and show earlier ones."""
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
@@ -62,45 +37,10 @@ def wrong_sees_what_comes(q, k, v):
     return scores.masked_fill(mask, float("-inf")).softmax(-1) @ v
 
 
-def wrong_softmax_over_queries(q, k, v):
-    """The softmax runs along the keys, the last dimension."""
-    return attend(q, k, v, dim=-2)
-
-
-def wrong_masked_with_zero(q, k, v):
-    """A score of 0 is a score like any other: only minus infinity becomes a weight of 0."""
-    return attend(q, k, v, hide=0.0)
-
-
-def wrong_masked_after_the_softmax(q, k, v):
-    """The weights of a position sum to 1: fill before the softmax, not after it."""
-    return attend(q, k, v, after=True)
-
-
 def wrong_no_softmax(q, k, v):
     """The softmax is missing: it turns scores into weights that sum to 1."""
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     return scores.tril() @ v
-
-
-def wrong_key_and_value_swapped(q, k, v):
-    """Queries are compared with keys, and the values are what is averaged"""
-    return attend(q, v, k)
-
-
-def wrong_query_and_key_swapped(q, k, v):
-    """Rows of the scores are queries and columns are keys: q @ k.transpose(-2, -1)"""
-    return attend(k, q, v)
-
-
-def wrong_not_transposed(q, k, v):
-    """k.t() takes two dimensions only, and k.T reverses all of them: k.transpose(-2, -1) swaps the last two."""
-    return (q @ k / math.sqrt(q.shape[-1])).softmax(-1) @ v
-
-
-def wrong_heads_transposed(q, k, v):
-    """k.t() takes two dimensions only, and k.T reverses all of them: k.transpose(-2, -1) swaps the last two."""
-    return (q @ k.t() / math.sqrt(q.shape[-1])).softmax(-1) @ v
 
 
 def wrong_weights_returned(q, k, v):
@@ -110,6 +50,27 @@ def wrong_weights_returned(q, k, v):
     return scores.masked_fill(mask, float("-inf")).softmax(-1)
 
 
-def wrong_plain_mean(q, k, v):
-    """Here all values count equally: the weights come from the products of queries and keys."""
-    return v.cumsum(-2) / torch.arange(1, v.shape[-2] + 1).view(-1, 1)
+WRONG = [
+    ("Divide the scores by the square root of the vectors' length.", lambda q, k, v: attend(q, k, v, scale=1)),
+    ("Divide the scores by the square root of the length, not by the length.",
+     lambda q, k, v: attend(q, k, v, scale=q.shape[-1])),
+    ("Use the length of the vectors, the last dimension, not the number of positions.",
+     lambda q, k, v: attend(q, k, v, scale=math.sqrt(q.shape[-2]))),
+    ("Here a position looks at later positions: fill their scores with minus infinity before the softmax.",
+     lambda q, k, v: (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(-1) @ v),
+    ("A position may look at itself, too: hide only the positions after it, triu(1).",
+     lambda q, k, v: attend(q, k, v, diagonal=0)),
+    ("The softmax runs along the keys, the last dimension.", lambda q, k, v: attend(q, k, v, dim=-2)),
+    ("A score of 0 is a score like any other: only minus infinity becomes a weight of 0.",
+     lambda q, k, v: attend(q, k, v, hide=0.0)),
+    ("The weights of a position sum to 1: fill before the softmax, not after it.",
+     lambda q, k, v: attend(q, k, v, after=True)),
+    ("Queries are compared with keys, and the values are what is averaged", lambda q, k, v: attend(q, v, k)),
+    ("Rows of the scores are queries and columns are keys: q @ k.transpose(-2, -1)", lambda q, k, v: attend(k, q, v)),
+    ("k.t() takes two dimensions only, and k.T reverses all of them: k.transpose(-2, -1) swaps the last two.",
+     lambda q, k, v: (q @ k / math.sqrt(q.shape[-1])).softmax(-1) @ v),
+    ("k.t() takes two dimensions only, and k.T reverses all of them: k.transpose(-2, -1) swaps the last two.",
+     lambda q, k, v: (q @ k.t() / math.sqrt(q.shape[-1])).softmax(-1) @ v),
+    ("Here all values count equally: the weights come from the products of queries and keys.",
+     lambda q, k, v: v.cumsum(-2) / torch.arange(1, v.shape[-2] + 1).view(-1, 1)),
+]

@@ -1,4 +1,4 @@
-"""From the text of 'saving.checkpoint' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'saving.checkpoint' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 import mindtorch as torch
 
 
@@ -64,12 +64,6 @@ def run_again(ctx, function, grad):
     with torch.enable_grad():
         function(leaf).backward(grad)
     return leaf.grad
-
-
-def wrong_calls_the_function(function, x):
-    """Everything inside is saved, since the first run is recorded: move it into the forward of a
-    torch.autograd.Function, which runs without recording, and let backward record the second run."""
-    return function(x)
 
 
 def wrong_not_recorded(function, x):
@@ -187,12 +181,6 @@ def wrong_parameters_forgotten(function, x):
     return made(save_and_run, backward)(function, x)
 
 
-def wrong_returns_grad(function, x):
-    """The gradient with respect to x is not the one that arrives: run the function again, and a backward pass through
-    it."""
-    return made(save_and_run, lambda ctx, function, grad: grad)(function, x)
-
-
 def wrong_returns_nothing(function, x):
     """No gradient of x comes back"""
     def backward(ctx, function, grad):
@@ -209,3 +197,13 @@ def wrong_saves_the_result(function, x):
         return result
 
     return made(forward, run_again)(function, x)
+
+
+WRONG = [
+    ("Everything inside is saved, since the first run is recorded: move it into the forward of a "
+     "torch.autograd.Function, which runs without recording, and let backward record the second run.",
+     lambda function, x: function(x)),
+    ("The gradient with respect to x is not the one that arrives: run the function again, and a backward pass "
+     "through it.",
+     lambda function, x: made(save_and_run, lambda ctx, function, grad: grad)(function, x)),
+]

@@ -1,4 +1,4 @@
-"""From the text of 'streams.waits' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'streams.waits' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 def conflict(a, b):
     return a.writes in (*b.reads, b.writes) or b.writes in a.reads
 
@@ -68,79 +68,12 @@ def sure(program, clash=conflict, forward=False, inherit=True, in_stream=True):
     return waits
 
 
-def wrong_none(program):
-    """No operator waits yet: a pair (i, j) is needed where one operator writes what the other reads or writes."""
-    return []
-
-
-def wrong_all_pairs_of_streams(program):
-    """An operator waits only for operators that conflict with it, not for everything in other streams."""
-    return [(i, j) for j in range(len(program)) for i in range(j) if program[i].stream != program[j].stream]
-
-
-def wrong_every_conflict(program):
-    """A stream keeps its own order: no wait is needed there."""
-    return simple(program, same=True)
-
-
-def wrong_every_conflict_between_streams(program):
-    """Some waits are superfluous"""
-    return simple(program)
-
-
-def wrong_only_read_after_write(program):
-    """It is not enough that reads wait for writes: a write has to wait, too, for reads of the old values and for
-    other writes."""
-    return sure(program, clash=lambda a, b: a.writes in b.reads)
-
-
-def wrong_write_after_read_forgotten(program):
-    """A write has to wait for operators that still read the old values."""
-    return sure(program, clash=lambda a, b: a.writes in b.reads or a.writes == b.writes)
-
-
-def wrong_write_after_write_forgotten(program):
-    """Two writes into one tensor have to keep their order, too"""
-    return sure(program, clash=lambda a, b: a.writes in b.reads or b.writes in a.reads)
-
-
-def wrong_reads_conflict(program):
-    """Two operators that only read the same tensor need no order."""
-    return sure(program, clash=lambda a, b: bool({*a.reads, a.writes} & {*b.reads, b.writes}))
-
-
-def wrong_from_the_first(program):
-    """Some waits are superfluous"""
-    return sure(program, forward=True)
-
-
-def wrong_waits_are_not_inherited(program):
-    """Some waits are superfluous"""
-    return sure(program, inherit=False)
-
-
-def wrong_pairs_swapped(program):
-    """A pair is (i, j), earlier operator first: j waits for i."""
-    return [(later, earlier) for earlier, later in sure(program)]
-
-
 def wrong_only_the_nearest(program):
     """An operator may have to wait for several others: do not stop after the first."""
     found = {}
     for earlier, later in sure(program):
         found.setdefault(later, earlier)
     return [(earlier, later) for later, earlier in found.items()]
-
-
-def wrong_only_neighbours(program):
-    """Check all earlier operators, not only the one before."""
-    return [(i, i + 1) for i in range(len(program) - 1) if program[i].stream != program[i + 1].stream
-            and conflict(program[i], program[i + 1])]
-
-
-def wrong_stream_does_not_order(program):
-    """A stream keeps its own order: no wait is needed there."""
-    return sure(program, in_stream=False)
 
 
 def wrong_one_wait_a_stream(program):
@@ -152,3 +85,30 @@ def wrong_one_wait_a_stream(program):
             waited.add(pair)
             found.append((earlier, later))
     return found
+
+
+WRONG = [
+    ("No operator waits yet: a pair (i, j) is needed where one operator writes what the other reads or writes.",
+     lambda program: []),
+    ("An operator waits only for operators that conflict with it, not for everything in other streams.",
+     lambda program: [(i, j) for j in range(len(program)) for i in range(j) if program[i].stream != program[j].stream]),
+    ("A stream keeps its own order: no wait is needed there.", lambda program: simple(program, same=True)),
+    ("Some waits are superfluous", lambda program: simple(program)),
+    ("It is not enough that reads wait for writes: a write has to wait, too, for reads of the old values and for "
+     "other writes.",
+     lambda program: sure(program, clash=lambda a, b: a.writes in b.reads)),
+    ("A write has to wait for operators that still read the old values.",
+     lambda program: sure(program, clash=lambda a, b: a.writes in b.reads or a.writes == b.writes)),
+    ("Two writes into one tensor have to keep their order, too",
+     lambda program: sure(program, clash=lambda a, b: a.writes in b.reads or b.writes in a.reads)),
+    ("Two operators that only read the same tensor need no order.",
+     lambda program: sure(program, clash=lambda a, b: bool({*a.reads, a.writes} & {*b.reads, b.writes}))),
+    ("Some waits are superfluous", lambda program: sure(program, forward=True)),
+    ("Some waits are superfluous", lambda program: sure(program, inherit=False)),
+    ("A pair is (i, j), earlier operator first: j waits for i.",
+     lambda program: [(later, earlier) for earlier, later in sure(program)]),
+    ("Check all earlier operators, not only the one before.",
+     lambda program: [(i, i + 1) for i in range(len(program) - 1) if program[i].stream != program[i + 1].stream
+                      and conflict(program[i], program[i + 1])]),
+    ("A stream keeps its own order: no wait is needed there.", lambda program: sure(program, in_stream=False)),
+]

@@ -1,4 +1,4 @@
-"""From the text of 'strides.position' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'strides.position' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 import numpy as np
 
 
@@ -19,27 +19,6 @@ def right_by_looking_it_up(index, shape, stride, offset):
     return places[tuple(index)].item()
 
 
-def wrong_offset_subtracted(index, shape, stride, offset):
-    """The offset is where reading begins: add it."""
-    return sum((i + n if i < 0 else i) * s for i, n, s in zip(index, shape, stride)) - offset
-
-
-def wrong_offset_times_first_stride(index, shape, stride, offset):
-    """Add the offset as it is: it is a place already, and no stride applies to it."""
-    return offset * (stride[0] if stride else 1) + sum(i % n * s for i, n, s in zip(index, shape, stride))
-
-
-def wrong_negative_one_off(index, shape, stride, offset):
-    """The last element of a dimension is at size - 1, and the index -1 means that one: add the size, and nothing
-    else."""
-    return offset + sum((i + n - 1 if i < 0 else i) * s for i, n, s in zip(index, shape, stride))
-
-
-def wrong_absolute_value(index, shape, stride, offset):
-    """A negative index counts from the end of its dimension"""
-    return offset + sum(abs(i) * s for i, s in zip(index, stride))
-
-
 def wrong_last_dimension_left_out(index, shape, stride, offset):
     """All dimensions count: add the contribution of every index."""
     place = offset
@@ -57,21 +36,6 @@ def wrong_returns_in_the_loop(index, shape, stride, offset):
     return place
 
 
-def wrong_prints(index, shape, stride, offset):
-    """Is the return missing?"""
-    print(offset + sum(i % n * s for i, n, s in zip(index, shape, stride)))
-
-
-def wrong_indices_added_first(index, shape, stride, offset):
-    """Each index has its own stride: multiply first, and then add"""
-    return offset + sum(i % n for i, n in zip(index, shape)) * sum(stride)
-
-
-def wrong_strides_reversed(index, shape, stride, offset):
-    """The strides are in the wrong order: the first stride belongs to the first index"""
-    return offset + sum(i % n * s for i, n, s in zip(index, shape, reversed(stride)))
-
-
 def wrong_negative_counts_from_the_storage(index, shape, stride, offset):
     """Each negative index counts from the end of its own dimension, not from the end of the memory: the place may be
     beyond the number of elements."""
@@ -80,3 +44,24 @@ def wrong_negative_counts_from_the_storage(index, shape, stride, offset):
     for n in shape:
         count *= n
     return place % count
+
+
+WRONG = [
+    ("The offset is where reading begins: add it.",
+     lambda index, shape, stride, offset:
+        sum((i + n if i < 0 else i) * s for i, n, s in zip(index, shape, stride)) - offset),
+    ("Add the offset as it is: it is a place already, and no stride applies to it.",
+     lambda index, shape, stride, offset:
+        offset * (stride[0] if stride else 1) + sum(i % n * s for i, n, s in zip(index, shape, stride))),
+    ("The last element of a dimension is at size - 1, and the index -1 means that one: add the size, and nothing else.",
+     lambda index, shape, stride, offset:
+        offset + sum((i + n - 1 if i < 0 else i) * s for i, n, s in zip(index, shape, stride))),
+    ("A negative index counts from the end of its dimension",
+     lambda index, shape, stride, offset: offset + sum(abs(i) * s for i, s in zip(index, stride))),
+    ("Is the return missing?",
+     lambda index, shape, stride, offset: print(offset + sum(i % n * s for i, n, s in zip(index, shape, stride)))),
+    ("Each index has its own stride: multiply first, and then add",
+     lambda index, shape, stride, offset: offset + sum(i % n for i, n in zip(index, shape)) * sum(stride)),
+    ("The strides are in the wrong order: the first stride belongs to the first index",
+     lambda index, shape, stride, offset: offset + sum(i % n * s for i, n, s in zip(index, shape, reversed(stride)))),
+]

@@ -1,4 +1,4 @@
-"""From the text of 'views.can_view' alone. A wrong one's docstring is what the hint has to say."""
+"""From the text of 'views.can_view' alone. The hint has a wrong one's docstring, or the text in `WRONG`."""
 from itertools import product
 
 import numpy as np
@@ -47,32 +47,6 @@ def contiguous(shape, stride):
             return False
         step *= n
     return True
-
-
-def wrong_contiguous_or_same_shape(shape, stride, new_shape):
-    """A dimension may also be split"""
-    return contiguous(shape, stride) or tuple(shape) == tuple(new_shape)
-
-
-def wrong_same_count(shape, stride, new_shape):
-    """An equal number of elements is necessary for a view but not sufficient: each new dimension needs one stride."""
-    return np.prod(shape, dtype=int) == np.prod(new_shape, dtype=int)
-
-
-def wrong_all_dimensions_follow_each_other(shape, stride, new_shape):
-    """Only dimensions that are joined have to follow each other"""
-    return all(stride[d] == shape[d + 1] * stride[d + 1] for d in range(len(shape) - 1))
-
-
-def wrong_sorted_strides(shape, stride, new_shape):
-    """Descending strides do not show whether a step leads as far as the next dimension's end: compare stride[d] with
-    shape[d + 1] * stride[d + 1]."""
-    return list(stride) == sorted(stride, reverse=True)
-
-
-def wrong_last_stride_is_one(shape, stride, new_shape):
-    """A tensor need not be contiguous"""
-    return right_by_runs(shape, stride, new_shape) and (not stride or stride[-1] == 1)
 
 
 def wrong_formula_with_own_size(shape, stride, new_shape):
@@ -137,6 +111,18 @@ def wrong_returns_the_strides(shape, stride, new_shape):
     return found
 
 
-def wrong_zero_strides_are_copied(shape, stride, new_shape):
-    """A stride of 0 is a stride like any other: several dimensions of stride 0 follow each other."""
-    return 0 not in stride and right_by_runs(shape, stride, new_shape)
+WRONG = [
+    ("A dimension may also be split",
+     lambda shape, stride, new_shape: contiguous(shape, stride) or tuple(shape) == tuple(new_shape)),
+    ("An equal number of elements is necessary for a view but not sufficient: each new dimension needs one stride.",
+     lambda shape, stride, new_shape: np.prod(shape, dtype=int) == np.prod(new_shape, dtype=int)),
+    ("Only dimensions that are joined have to follow each other",
+     lambda shape, stride, new_shape: all(stride[d] == shape[d + 1] * stride[d + 1] for d in range(len(shape) - 1))),
+    ("Descending strides do not show whether a step leads as far as the next dimension's end: compare stride[d] with "
+     "shape[d + 1] * stride[d + 1].",
+     lambda shape, stride, new_shape: list(stride) == sorted(stride, reverse=True)),
+    ("A tensor need not be contiguous",
+     lambda shape, stride, new_shape: right_by_runs(shape, stride, new_shape) and (not stride or stride[-1] == 1)),
+    ("A stride of 0 is a stride like any other: several dimensions of stride 0 follow each other.",
+     lambda shape, stride, new_shape: 0 not in stride and right_by_runs(shape, stride, new_shape)),
+]

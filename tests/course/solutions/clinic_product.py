@@ -1,4 +1,4 @@
-"""Solutions of 'clinic.product'. A wrong one's docstring is what the hint has to say."""
+"""Solutions of 'clinic.product'. The hint has a wrong one's docstring, or the text in `WRONG`."""
 import mindtorch as torch
 
 
@@ -36,11 +36,6 @@ def wrong_nothing_fits(a, b):
     return a[1], b[0], found
 
 
-def wrong_text(a, b):
-    """If the product works there is nothing to explain: return None."""
-    return right_by_cases(a, b) or ""
-
-
 def wrong_equal_shapes(a, b):
     """A product does not need two equal shapes"""
     if tuple(a) == tuple(b):
@@ -48,68 +43,18 @@ def wrong_equal_shapes(a, b):
     return right_by_cases(a, b) or (a[1], b[0], wrong_nothing_fits(a, b)[2])
 
 
-def wrong_outer_sizes_compared(a, b):
-    """Compare the columns of a, a[1], with the rows of b, b[0], not a[0] with b[1]."""
-    return None if a[0] == b[1] else wrong_nothing_fits(a, b)
-
-
-def wrong_columns_compared(a, b):
-    """The columns of a are paired with the rows of b, not with its columns."""
-    return None if a[-1] == b[-1] else wrong_nothing_fits(a, b)
-
-
-def wrong_outer_sizes(a, b):
-    """a's columns, a[1], and b's rows, b[0]"""
-    return right_by_cases(a, b) and (a[0], b[1], cures(a, b))
-
-
-def wrong_order(a, b):
-    """The size of a comes first"""
-    return right_by_cases(a, b) and (b[0], a[1], cures(a, b))
-
-
-def wrong_both_columns(a, b):
-    """The two sizes are a's columns and b's rows: one of yours is the size of the wrong dimension."""
-    return right_by_cases(a, b) and (a[1], b[1], cures(a, b))
-
-
-def wrong_shapes(a, b):
-    """Return two numbers, not the shapes."""
-    return right_by_cases(a, b) and (a, b, cures(a, b))
-
-
-def wrong_all_cures(a, b):
-    """that would work"""
-    return right_by_cases(a, b) and (a[1], b[0], ["a @ b.t()", "a.t() @ b", "a.t() @ b.t()", "b @ a"])
-
-
-def wrong_first_cure(a, b):
-    """List all products that would work, not only the first."""
-    return right_by_cases(a, b) and (a[1], b[0], cures(a, b)[:1])
-
-
-def wrong_reversed(a, b):
-    """The order of the list"""
-    return right_by_cases(a, b) and (a[1], b[0], list(reversed(cures(a, b))))
-
-
-def wrong_exchanged(a, b):
-    """these two are exchanged"""
-    names = {"a @ b.t()": a[0] == b[0], "a.t() @ b": a[1] == b[1], "a.t() @ b.t()": a[0] == b[1], "b @ a": a[0] == b[1]}
-    return right_by_cases(a, b) and (a[1], b[0], [name for name, ok in names.items() if ok])
-
-
-def wrong_other_order_forgotten(a, b):
-    """The other order may help"""
-    return right_by_cases(a, b) and (a[1], b[0], [cure for cure in cures(a, b) if cure != "b @ a"])
-
-
-def wrong_list_alone(a, b):
-    """Return three things: two sizes, and the list."""
-    return right_by_cases(a, b) and cures(a, b)
-
-
 def wrong_none(a, b):
     """Nothing is explained yet"""
     if a[1] != b[0]:
         _ = "these do not fit"
+
+
+WRONG = [
+    ("If the product works there is nothing to explain: return None.", lambda a, b: right_by_cases(a, b) or ""),
+    ("Compare the columns of a, a[1], with the rows of b, b[0], not a[0] with b[1].",
+     lambda a, b: None if a[0] == b[1] else wrong_nothing_fits(a, b)),
+    ("a's columns, a[1], and b's rows, b[0]", lambda a, b: right_by_cases(a, b) and (a[0], b[1], cures(a, b))),
+    ("The two sizes are a's columns and b's rows: one of yours is the size of the wrong dimension.",
+     lambda a, b: right_by_cases(a, b) and (a[1], b[1], cures(a, b))),
+    ("Return three things: two sizes, and the list.", lambda a, b: right_by_cases(a, b) and cures(a, b)),
+]

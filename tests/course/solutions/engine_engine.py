@@ -1,5 +1,4 @@
-"""Solutions of 'engine.engine'. A wrong one's docstring is what the hint has to say."""
-import mindtorch as torch
+"""Solutions of 'engine.engine'. The hint has a wrong one's docstring, or the text in `WRONG`."""
 
 
 def below(node):
@@ -84,34 +83,6 @@ def add(place, number, gradient):
     place[number] = place[number] + gradient if number in place else gradient
 
 
-def wrong_overwrites(roots, gradients):
-    """Gradients that arrive at a node on several edges are added: this engine keeps only one of them."""
-    sending(roots, gradients, dict.__setitem__)
-
-
-def wrong_keeps_first(roots, gradients):
-    """Gradients that arrive at a node on several edges are added: this engine keeps only one of them."""
-    sending(roots, gradients, dict.setdefault)
-
-
-def wrong_average(roots, gradients):
-    """not averaged"""
-    sending(roots, gradients, lambda place, i, g: place.update({i: (place[i] + g) / 2 if i in place else g}))
-
-
-def wrong_every_path(roots, gradients):
-    """runs it for each of them"""
-    def run(node, number, gradient):
-        arrived = [None] * len(node._input_metadata)
-        arrived[number] = gradient.sum_to_size(node._input_metadata[number].shape)
-        for (lower, n), g in zip(node.next_functions, results(node, arrived)):
-            if lower is not None:
-                run(lower, n, g)
-
-    for (node, number), gradient in zip(roots, gradients):
-        run(node, number, gradient)
-
-
 def wrong_first_arrival(roots, gradients):
     """for the first, and drops the others"""
     seen, queue = set(), [(node, number, g) for (node, number), g in zip(roots, gradients)]
@@ -124,31 +95,6 @@ def wrong_first_arrival(roots, gradients):
         arrived[number] = gradient.sum_to_size(node._input_metadata[number].shape)
         queue += [(lower, n, g) for (lower, n), g in zip(node.next_functions, results(node, arrived))
                   if lower is not None]
-
-
-def wrong_not_summed(roots, gradients):
-    """Sum the gradient of a broadcast output to the shape in node._input_metadata[number]: see lesson 3."""
-    sending(roots, gradients, add, fit=False)
-
-
-def wrong_number(roots, gradients):
-    """Here number is ignored"""
-    sending(roots, gradients, add, target=lambda number: 0)
-
-
-def wrong_first_input(roots, gradients):
-    """A node may have several inputs: follow all of next_functions, not only the first."""
-    sending(roots, gradients, add, each=lambda edges: edges[:1])
-
-
-def wrong_last_input(roots, gradients):
-    """A node may have several inputs: follow all of next_functions, not only the last."""
-    sending(roots, gradients, add, each=lambda edges: edges[-1:])
-
-
-def wrong_ones(roots, gradients):
-    """not with ones"""
-    sending(roots, [torch.ones_like(g) for g in gradients], add)
 
 
 def wrong_leaves_overwritten(roots, gradients):
@@ -177,3 +123,10 @@ def wrong_none(roots, gradients):
             run(lower, g)
 
     run(roots[0][0], gradients[0])
+
+
+WRONG = [
+    ("Here number is ignored", lambda roots, gradients: sending(roots, gradients, add, target=lambda number: 0)),
+    ("A node may have several inputs: follow all of next_functions, not only the last.",
+     lambda roots, gradients: sending(roots, gradients, add, each=lambda edges: edges[-1:])),
+]

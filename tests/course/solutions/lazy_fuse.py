@@ -1,4 +1,4 @@
-"""Solutions of 'lazy.fuse'. A wrong one's docstring is what the hint has to say."""
+"""Solutions of 'lazy.fuse'. The hint has a wrong one's docstring, or the text in `WRONG`."""
 
 
 def touches(a, b):
@@ -72,41 +72,6 @@ def any_conflict(step, group):
     return any(touches(step, other) for other in group)
 
 
-def wrong_one_each(steps):
-    """Nothing is fused yet"""
-    return [[i] for i, _ in enumerate(steps)]
-
-
-def wrong_neighbours_alone(steps):
-    """look further back than the last group"""
-    return joining(steps, alike, lambda step, group: True)
-
-
-def wrong_all_in_one(steps):
-    """a sum is complete after the last element"""
-    return [[i for i, _ in enumerate(steps)]]
-
-
-def wrong_shapes_ignored(steps):
-    """they need one shape"""
-    return joining(steps, lambda step, group: step.pointwise and group[0].pointwise, any_conflict)
-
-
-def wrong_reads_ignored(steps):
-    """A step must not overtake one that writes what it reads."""
-    return joining(steps, alike, lambda step, group: any(step.writes in (*o.reads, o.writes) for o in group))
-
-
-def wrong_writes_ignored(steps):
-    """An in-place step must not overtake one that reads what it writes: that one needs the old values."""
-    return joining(steps, alike, lambda step, group: any(o.writes in step.reads for o in group))
-
-
-def wrong_no_conflicts(steps):
-    """A step must not overtake every other: go back from the last group, and stop at a conflict."""
-    return joining(steps, alike, lambda step, group: False)
-
-
 def wrong_in_place_left_out(steps):
     """In-place steps can be fused, too, if they are pointwise."""
     def may(step, group):
@@ -115,32 +80,18 @@ def wrong_in_place_left_out(steps):
     return joining(steps, may, any_conflict)
 
 
-def wrong_conflict_inside(steps):
-    """there a conflict is no obstacle"""
-    return joining(steps, lambda step, group: alike(step, group) and not any_conflict(step, group), any_conflict)
-
-
-def wrong_steps(steps):
-    """Return positions in the list, not the steps themselves."""
-    return [[steps[i] for i in group] for group in right_by_levels(steps)]
-
-
-def wrong_alone_forgotten(steps):
-    """Every step must be in a group, even if it is alone there."""
-    return [group for group in right_by_merging(steps) if len(group) >= 2]
-
-
-def wrong_flat(steps):
-    """each group is a list"""
-    return [i for group in right_by_levels(steps) for i in group]
-
-
-def wrong_backwards(steps):
-    """in the order in which you return them"""
-    return list(reversed(right_by_levels(steps)))
-
-
 def wrong_twice(steps):
     """Each step runs once: a step that has joined a group does not get one of its own."""
     groups = right_by_levels(steps)
     return groups + [[group[-1]] for group in groups if len(group) > 1]
+
+
+WRONG = [
+    ("a sum is complete after the last element", lambda steps: [[i for i, _ in enumerate(steps)]]),
+    ("A step must not overtake one that writes what it reads.",
+     lambda steps: joining(steps, alike, lambda step, group: any(step.writes in (*o.reads, o.writes) for o in group))),
+    ("Every step must be in a group, even if it is alone there.",
+     lambda steps: [group for group in right_by_merging(steps) if len(group) >= 2]),
+    ("each group is a list", lambda steps: [i for group in right_by_levels(steps) for i in group]),
+    ("in the order in which you return them", lambda steps: list(reversed(right_by_levels(steps)))),
+]

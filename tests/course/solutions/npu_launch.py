@@ -62,19 +62,6 @@ def wrong_scalar(acl, name, operands, stream):
     destroyed(acl, handles, lambda: call(acl, name, handles, stream))
 
 
-def wrong_left(acl, name, operands, stream):
-    """Destroy every descriptor: for handle in handles: acl.destroy(handle)."""
-    call(acl, name, described(acl, operands), stream)
-
-
-def wrong_left_after_errors(acl, name, operands, stream):
-    """after an error, too"""
-    handles = described(acl, operands)
-    call(acl, name, handles, stream)
-    for handle in handles:
-        acl.destroy(handle)
-
-
 def wrong_result_left(acl, name, operands, stream):
     """Destroy the result's descriptor, too."""
     handles = described(acl, operands)
@@ -88,49 +75,7 @@ def wrong_too_early(acl, name, operands, stream):
     call(acl, name, handles, stream)
 
 
-def wrong_twice_destroyed(acl, name, operands, stream):
-    """Destroy each descriptor exactly once."""
-    handles = described(acl, operands)
-    destroyed(acl, handles + handles, lambda: call(acl, name, handles, stream))
-
-
 def wrong_plan_not_looked_at(acl, name, operands, stream):
     """The first call returns a code"""
     handles = described(acl, operands)
     destroyed(acl, handles, lambda: call(acl, name, handles, stream, plan_checked=False))
-
-
-def wrong_run_not_looked_at(acl, name, operands, stream):
-    """The second call returns a code, too"""
-    handles = described(acl, operands)
-    destroyed(acl, handles, lambda: call(acl, name, handles, stream, run_checked=False))
-
-
-def wrong_codes_not_looked_at(acl, name, operands, stream):
-    """C raises nothing"""
-    handles = described(acl, operands)
-    destroyed(acl, handles, lambda: call(acl, name, handles, stream, False, False))
-
-
-def wrong_no_workspace(acl, name, operands, stream):
-    """Some operators need scratch memory: acl.workspace(size) returns its address."""
-    handles = described(acl, operands)
-    destroyed(acl, handles, lambda: call(acl, name, handles, stream, workspace=False))
-
-
-def wrong_not_run(acl, name, operands, stream):
-    """acl.run is the second call"""
-    handles = described(acl, operands)
-    destroyed(acl, handles, lambda: fail(acl.plan(name, *handles)[0]))
-
-
-def wrong_operands(acl, name, operands, stream):
-    """The result is an operand, too"""
-    handles = described(acl, operands[:-1])
-    destroyed(acl, handles, lambda: call(acl, name, handles, stream))
-
-
-def wrong_stream(acl, name, operands, stream):
-    """the stream that was given"""
-    handles = described(acl, operands)
-    destroyed(acl, handles, lambda: call(acl, name, handles, None))

@@ -73,105 +73,12 @@ def back(ctx, function, x, grad):
     return leaf.grad
 
 
-def wrong_plain(function, x):
-    """the first run is recorded"""
-    y = function(x)
-    return y
-
-
-def wrong_first_recorded(function, x):
-    """the first run is recorded"""
-    def forward(ctx, function, x):
-        ctx.leaf = x.detach().requires_grad_()
-        ctx.result = rerun(function, ctx.leaf)
-        return ctx.result.detach().clone()
-
-    def backward(ctx, function, x, grad):
-        torch.autograd.backward(ctx.result, grad)
-        return ctx.leaf.grad
-
-    return node(backward, forward)(function, x)
-
-
-def wrong_no_way_back(function, x):
-    """This result has no graph, so gradients cannot flow: a torch.autograd.Function makes the node that they need."""
-    return function(x.detach()).detach()
-
-
 def wrong_not_recorded(function, x):
     """backward runs without recording, so the second run has no graph: put `with torch.enable_grad():` around it."""
     def backward(ctx, function, x, grad):
         leaf = x.detach().clone().requires_grad_()
         torch.autograd.backward(function(leaf), grad)
         return leaf.grad
-
-    return node(backward)(function, x)
-
-
-def wrong_same_leaf(function, x):
-    """Run the function again on a new leaf, x.detach(): this x still has its history, or is a leaf of the caller,
-    whose .grad then counts twice."""
-    def backward(ctx, function, x, grad):
-        y = rerun(function, x)
-        y.backward(grad)
-        return x.grad
-
-    return node(backward)(function, x)
-
-
-def wrong_leaf_without_gradient(function, x):
-    """No gradient of x comes back: the leaf of the second run must require one, x.detach().requires_grad_(), and
-    backward must return the gradient that arrived there."""
-    def backward(ctx, function, x, grad):
-        leaf = x.clone().detach()
-        rerun(function, leaf).backward(grad)
-        return leaf.grad
-
-    return node(backward)(function, x)
-
-
-def wrong_ones(function, x):
-    """Start the inner backward pass with the gradient that arrives, result.backward(grad), not with ones."""
-    def backward(ctx, function, x, grad):
-        leaf = x.detach().requires_grad_()
-        rerun(lambda t: function(t).sum(), leaf).backward()
-        return leaf.grad
-
-    return node(backward)(function, x)
-
-
-def wrong_product(function, x):
-    """Start the inner backward pass with the gradient that arrives; multiplying by it afterwards is right only where
-    each result depends on one input."""
-    def backward(ctx, function, x, grad):
-        leaf = x.detach().requires_grad_()
-        rerun(lambda t: function(t).sum(), leaf).backward()
-        return grad * leaf.grad
-
-    return node(backward)(function, x)
-
-
-def wrong_parameters_forgotten(function, x):
-    """Parameters inside the function need their gradients"""
-    def backward(ctx, function, x, grad):
-        leaf = x.detach().requires_grad_()
-        [found] = torch.autograd.grad([rerun(function, leaf)], [leaf], [grad])
-        return found
-
-    return node(backward)(function, x)
-
-
-def wrong_version_not_compared(function, x):
-    """A program may write into x in between: ctx.save_for_backward compares its version, and an attribute of ctx, or
-    a variable, does not."""
-    return node(back, save=False)(function, x)
-
-
-def wrong_nothing_back(function, x):
-    """No gradient of x comes back: the leaf of the second run must require one, x.detach().requires_grad_(), and
-    backward must return the gradient that arrived there."""
-    def backward(ctx, function, x, grad):
-        back(ctx, function, x, grad)
 
     return node(backward)(function, x)
 

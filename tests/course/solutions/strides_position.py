@@ -1,4 +1,4 @@
-"""Solutions of 'strides.position'. A wrong one's docstring is what the hint has to say."""
+"""Solutions of 'strides.position'. The hint has a wrong one's docstring, or the text in `WRONG`."""
 import numpy as np
 
 
@@ -24,16 +24,6 @@ def wrong_no_offset(index, shape, stride, offset):
     return place
 
 
-def wrong_no_offset_and_no_negatives(index, shape, stride, offset):
-    """The offset is missing"""
-    return sum(i * s for i, s in zip(index, stride))
-
-
-def wrong_no_negatives(index, shape, stride, offset):
-    """-1 is the last one"""
-    return offset + sum(i * s for i, s in zip(index, stride))
-
-
 def wrong_own_strides(index, shape, stride, offset):
     """use the strides that are given"""
     place = 0
@@ -50,36 +40,11 @@ def wrong_sizes(index, shape, stride, offset):
     return total
 
 
-def wrong_order(index, shape, stride, offset):
-    """in the wrong order"""
-    backwards = list(reversed(stride))
-    return offset + sum((i % n) * backwards[d] for d, (i, n) in enumerate(zip(index, shape)))
-
-
 def wrong_offset_in_loop(index, shape, stride, offset):
     """counts once, not once a dimension"""
     place = 0
     for i, n, s in zip(index, shape, stride):
         place += i % n * s + offset
-    return place
-
-
-def wrong_from_one(index, shape, stride, offset):
-    """Indices begin at 0"""
-    return offset + sum((i % n + 1) * s for i, n, s in zip(index, shape, stride))
-
-
-def wrong_bytes(index, shape, stride, offset):
-    """not bytes"""
-    return 4 * (offset + sum(i % n * s for i, n, s in zip(index, shape, stride)))
-
-
-def wrong_returns_too_early(index, shape, stride, offset):
-    """All dimensions count"""
-    place = offset
-    for i, n, s in zip(index, shape, stride):
-        place += i % n * s
-        return place
     return place
 
 
@@ -91,11 +56,13 @@ def wrong_overwrites(index, shape, stride, offset):
     return place
 
 
-def wrong_adds_strides(index, shape, stride, offset):
-    """The strides alone do not determine where an element is: multiply each by its index."""
-    return offset + sum(stride)
-
-
-def wrong_minus(index, shape, stride, offset):
-    """The offset is where reading begins: add it."""
-    return sum(i % n * s for i, n, s in zip(index, shape, stride)) - offset
+WRONG = [
+    ("The offset is missing", lambda index, shape, stride, offset: sum(i * s for i, s in zip(index, stride))),
+    ("-1 is the last one", lambda index, shape, stride, offset: offset + sum(i * s for i, s in zip(index, stride))),
+    ("Indices begin at 0",
+     lambda index, shape, stride, offset: offset + sum((i % n + 1) * s for i, n, s in zip(index, shape, stride))),
+    ("not bytes",
+     lambda index, shape, stride, offset: 4 * (offset + sum(i % n * s for i, n, s in zip(index, shape, stride)))),
+    ("The strides alone do not determine where an element is: multiply each by its index.",
+     lambda index, shape, stride, offset: offset + sum(stride)),
+]
