@@ -75,7 +75,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         _C as _C, __config__ as __config__, __future__ as __future__, _dynamo as _dynamo, accelerator as accelerator,
         amp as amp, autograd as autograd, backends as backends, compiler as compiler, cpu as cpu, cuda as cuda,
         distributed as distributed, distributions as distributions, fft as fft, func as func, futures as futures,
-        hub as hub, jit as jit, library as library, linalg as linalg, masked as masked, mps as mps,
+        fx as fx, hub as hub, jit as jit, library as library, linalg as linalg, masked as masked, mps as mps,
         multiprocessing as multiprocessing, nn as nn, npu as npu, onnx as onnx, optim as optim, overrides as overrides,
         profiler as profiler, quasirandom as quasirandom, serialization as serialization, signal as signal,
         special as special, storage as storage, testing as testing, torch_version as torch_version, types as types,
@@ -88,7 +88,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     from ._dispatch import return_types as return_types
     from ._dispatch.overloads import ops as ops
     from ._methods.checks import (
-        _check as _check, _check_index as _check_index, _check_is_size as _check_is_size,
+        _assert as _assert, _check as _check, _check_index as _check_index, _check_is_size as _check_is_size,
         _check_not_implemented as _check_not_implemented, _check_tensor_all as _check_tensor_all,
         _check_type as _check_type, _check_value as _check_value, _check_with as _check_with,
     )

@@ -56,8 +56,6 @@ HOUSE = (
          "a collective: a row of `table.py`, and its function in `operations.py`"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
-    Room("_compile compiler _dynamo", "`torch.compile`: calls recorded, guarded, optimised, and printed as the Python "
-         "that runs", "an optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
     Room("func optim distributions", "`torch.func`; optimizers, schedules of learning rates; distributions, their "
          "divergences, transforms and constraints", "an optimizer: its rule, in a module of its name; a distribution"),
     Room("distributed", "`torch.distributed`: collectives, and modules and optimizers that are spread over processes",
@@ -67,6 +65,10 @@ HOUSE = (
          "a column of a profile; a sampler, a dataset: `data/`"),
     Room("serialization storage", "`torch.save` and `torch.load`: archives, names, the unpickler that runs nothing",
          "a type that files may hold: `weights_only.py`"),
+    Room("fx", "`torch.fx`: programs as graphs that are recorded, changed, printed as Python and run",
+         "a pass: `passes/`"),
+    Room("_compile compiler _dynamo", "`torch.compile`: calls recorded, guarded, optimised, and printed as the Python "
+         "that runs", "an optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",
          "the content of a picture"),
     Room("viz widgets", "HTML, SVG and text of facts; pictures that move", "the look of a picture; a widget"),
@@ -90,6 +92,8 @@ FOR_TYPES = {
     # the simulated device calls the sanitizer, if it is on, which watches all parts of the device
     ("_backends.npu.simulator.watch", "_backends.npu.simulator.sanitizer"),
     ("_backends.npu.simulator.streams", "_backends.npu.simulator.devices"),
+    # a node knows its graph, a graph the module that runs it
+    ("fx.graph", "fx.graph_module"), ("fx.node", "fx.graph"),
     # a header says of which group a collective is
     ("distributed._collectives.headers", "distributed._collectives.groups"),
 }

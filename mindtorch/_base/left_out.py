@@ -4,7 +4,7 @@ from __future__ import annotations
 #: Names below ``torch``, and a sentence that holds for all of them.
 ROWS = {
     "_inductor": "`torch.compile` makes programs of NumPy's operations; `mindtorch/_compile` has them",
-    "fx export onnx": "programs are not traced symbolically; `torch.pipeline()` shows what a block records",
+    "export onnx": "programs are not exported; `torch.save` keeps their state, `torch.fx` their code",
     "sparse sparse_coo_tensor sparse_csr_tensor nested": "tensors are strided only",
     "ao quantization quantize_per_tensor quantize_per_channel": "there are no quantised tensors",
     "lobpcg": "`torch.linalg.eigh` gives all eigenvalues, of which the wanted ones can be taken",

@@ -5,10 +5,19 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .._dispatch.torch_function import overridable
 from .._dtype import DTYPES
 from .._tensor import Tensor
 
 Message = Callable[[], Any] | None
+
+
+@overridable
+def _assert(condition: Any, message: str) -> None:
+    """Raise AssertionError with a message, unless ``condition`` is true; ``torch.fx`` records the call
+    (``torch._assert``).
+    """
+    assert condition, message
 
 
 def _check_with(error_type: type[Exception], cond: bool, message: Message) -> None:

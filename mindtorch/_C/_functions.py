@@ -1,0 +1,27 @@
+"""The functions that PyTorch keeps in C++ modules, under the names that graphs print: ``torch._C._nn.linear``."""
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from .. import fft, linalg, special
+from .._methods import functions
+
+
+class _Functions(ModuleType):
+    """A module with the functions of a public one, with a prefix."""
+
+    def __init__(self, name: str, public: Any, prefix: str):
+        super().__init__(f"torch._C.{name}")
+        self._public, self._prefix = public, prefix
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith(self._prefix) or name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(self._public, name.removeprefix(self._prefix))
+
+
+_nn = _Functions("_nn", functions, "")
+_linalg = _Functions("_linalg", linalg, "linalg_")
+_fft = _Functions("_fft", fft, "fft_")
+_special = _Functions("_special", special, "special_")
