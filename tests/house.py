@@ -73,7 +73,7 @@ HOUSE = (
          "the content of a picture"),
     Room("viz widgets", "HTML, SVG and text of facts; pictures that move", "the look of a picture; a widget"),
     Room("course", "the course: predictions, labs and their checks, readers' parts in the running library, releases "
-         "and grades", "a lesson: `lessons/<name>.py`, and its notebook"),
+         "and grades", "a lesson: `lessons/<name>.toml` and `.py`, and its notebook"),
     Room("_run __main__", "the command line, `import torch` as mindtorch, processes that are launched together, "
          "IPython's extension: magics, formatters, tracebacks", "a command, a magic"),
 )

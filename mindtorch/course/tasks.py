@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from . import lessons as _lessons
@@ -84,6 +86,21 @@ class Lesson:
     minutes: int
     predictions: tuple[Prediction, ...]
     labs: tuple[Lab, ...]
+
+
+def tuples(value: Any) -> Any:
+    """Return a value of a TOML file with tuples for its arrays."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+def lesson(name: str, **labs: Callable[..., Lab]) -> Lesson:
+    """Return a lesson: its text, which is ``lessons/<name>.toml``, and its labs, which are given without theirs."""
+    text = tomllib.loads((Path(*_lessons.__path__) / f"{name}.toml").read_text("utf-8"))
+    predictions, texts = text.pop("predictions"), text.pop("labs")
+    return Lesson(
+        name=name, **text,
+        predictions=tuple(Prediction(**row | {"answer": tuples(row["answer"])}) for row in predictions),
+        labs=tuple(lab(name=key, **texts[key] | {"hints": tuple(texts[key]["hints"])}) for key, lab in labs.items()))
 
 
 @cache

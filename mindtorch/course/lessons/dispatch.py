@@ -1,21 +1,10 @@
 """Lesson 4: who computes a + b?"""
 from __future__ import annotations
 
-from ..tasks import Lab, Lesson, Prediction, called
-from . import torch
+from functools import partial
 
-PREDICTIONS = (
-    Prediction("operators", "How many operators does the library call for torch.ones(2, 3) @ torch.ones(3)?", 2,
-               "matmul is written in other operators: it checks the dimensions, and calls mv for a matrix and a "
-               "vector. For two matrices it would call mm. An operator like matmul is called composite."),
-    Prediction("memory", "big is an empty tensor of 100,000 x 100,000 float32 on the device 'meta'. How many bytes "
-               "does big @ big.t() take?", 0,
-               "The device 'meta' has kernels that compute the shape and dtype of the result, and no elements. Its "
-               "storages have a size and no memory."),
-    Prediction("promoted", "What does the meta kernel of add return for an int64 tensor of shape (3,) and a float32 "
-                           "tensor of shape (2, 1)? Give (dtype as text, first size, second size).", ("float32", 2, 3),
-               "It broadcasts and promotes, as in lesson 3, and does nothing else."),
-)
+from ..tasks import Lab, called, lesson
+from . import torch
 
 
 def _shape(value):
@@ -68,21 +57,6 @@ def _described(name):
 ADD = ("add", "add_", "_foreach_add", "sub", "sub_", "subtract", "rsub", "addcmul", "addcdiv", "addmm", "addmv", "addr",
        "baddbmm", "addbmm", "lerp")
 
-LESSON = Lesson(
-    4, "dispatch", "Who computes `a + b`?", "04_kernels", 35, PREDICTIONS,
-    (Lab(
-        "meta", "What will the result of an addition be?", "add_meta", META_CASES,
-        ("A tensor without elements has a shape and a dtype. Lesson 3 shows how both follow from the operands.",
-         "torch.broadcast_shapes(a, b) gives the common shape, and torch.result_type(self, other) the dtype. The "
-         "second operand may be a number: its shape is ().",
-         "Return torch.empty(shape, dtype=dtype, device='meta')."),
-        2, run=_run_meta, describe=_described("add_meta"), refuses=ADD),
-     Lab(
-        "kernel", "What computes an addition?", "add_kernel", CASES,
-        ("x.numpy() is an array over the memory of x, and NumPy adds and broadcasts arrays. But NumPy does not know "
-         "PyTorch's promotion.",
-         "Convert first: dtype = torch.result_type(self, other), and self.to(dtype).numpy(). A number stays a number.",
-         "Compute left + alpha * right, make a tensor of it with torch.from_numpy, and convert that to dtype, since a "
-         "number may have changed the array's dtype."),
-        3, describe=_described("add_kernel"), refuses=ADD)),
-)
+LESSON = lesson(
+    "dispatch", meta=partial(Lab, cases=META_CASES, run=_run_meta, describe=_described("add_meta"), refuses=ADD),
+    kernel=partial(Lab, cases=CASES, describe=_described("add_kernel"), refuses=ADD))

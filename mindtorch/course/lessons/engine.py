@@ -1,23 +1,10 @@
 """Lesson 7: in which order do gradients flow?"""
 from __future__ import annotations
 
-from ..tasks import Lab, Lesson, Prediction
-from . import course, torch
+from functools import partial
 
-PREDICTIONS = (
-    Prediction("twice", "w is 3, and loss = w * w. The node of the product returns two gradients, one for each "
-               "factor. What is w.grad?", 6,
-               "Both factors are w, and each gets 3. Gradients that arrive on different paths are added."),
-    Prediction("once", "h = w * 2 and loss = (h * h + h).sum(). Three edges lead to the node of w * 2. How many times "
-                       "does a good engine run that node?", 1,
-               "It waits until the gradients of all three edges have arrived, adds them, and runs the node once. An "
-               "engine that did not wait would run everything below three times; with several such joins in a row, "
-               "each multiplies the work by three."),
-    Prediction("again", "loss.backward(retain_graph=True) has made w.grad 6. What is it after a second "
-                        "loss.backward()?", 12,
-               "Leaves add the gradient that arrives to .grad. That is how gradients of several batches are collected, "
-               "and why training programs call zero_grad."),
-)
+from ..tasks import Lab, lesson
+from . import course, torch
 
 
 class Counted(torch.autograd.Function):
@@ -85,19 +72,9 @@ def _run(function, program, times, weight):
     return {"w.grad": w.grad, "the runs of a node on which several paths meet": Counted.runs}
 
 
-LESSON = Lesson(
-    7, "engine", "In which order do gradients flow?", "07_engine", 40, PREDICTIONS,
-    (Lab(
-        "engine", "What runs the nodes of a graph?", "engine",
-        (*((program, 1, 1.0) for program in PROGRAMS), ("(w * w).sum()", 2, 1.0), ("(w * w).sum()", 1, 3.0)),
-        ("Before anything runs, walk through the graph once, and count for every node the edges that lead to it. A "
-         "node is ready when as many gradients have arrived.",
-         "Keep for each node a list with a place for each output, and add the gradients that arrive. When the node is "
-         "ready call node(*its list), and send what it returns along node.next_functions.",
-         "node(...) returns one tensor, or a tuple if there are several inputs. Skip edges to None, and sum each "
-         "gradient to node._input_metadata[number].shape."),
-        6, run=_run, refuses=("autograd.grad", "autograd.backward", "Tensor.backward", "_autograd.engine.execute"),
+LESSON = lesson(
+    "engine", engine=partial(
+        Lab, cases=(*((program, 1, 1.0) for program in PROGRAMS), ("(w * w).sum()", 2, 1.0), ("(w * w).sum()", 1, 3.0)),
+        run=_run, refuses=("autograd.grad", "autograd.backward", "Tensor.backward", "_autograd.engine.execute"),
         describe=lambda program, times, weight: program + (f", {times} passes" if times > 1 else "")
-        + (f", from the gradient {weight:g}" if weight != 1 else "")),
-     ),
-)
+        + (f", from the gradient {weight:g}" if weight != 1 else "")))

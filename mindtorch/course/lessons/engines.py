@@ -4,29 +4,13 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from ..._base.interrupts import contextmanager
 from ..limits import SECONDS, limited
-from ..tasks import Lab, Lesson, Prediction
+from ..tasks import Lab, lesson
 from . import torch
-
-PREDICTIONS = (
-    Prediction("mean", "Four ranks have a quarter of a batch each, and the loss is a mean. Which is the gradient of "
-                       "the whole batch: the 'sum' or the 'mean' of the four gradients?", "mean",
-               "Each loss is a mean over its quarter, and the mean of the four is that of the whole batch, since the "
-               "quarters are equally large. Their sum would be a step four times as long."),
-    Prediction("numbers", "x has 1,000 numbers, on each of 4 ranks. How many numbers does each rank send, in both "
-               "rounds together?", 1500,
-               "Three steps add up and three pass on, with a quarter of x each: 6 times 250."),
-    Prediction("thousand", "x has a million numbers, and there are 1,000 ranks in the ring. How many million numbers "
-               "does each rank send? (Round to a whole number.)", 2,
-               "2 times 999 messages of a thousandth: 1.998 million. With more ranks the parts shrink as the steps "
-               "grow, so no rank ever sends more than twice its numbers."),
-    Prediction("small", "A thousand ranks add up a single number. Which is faster, the 'ring' or the 'tree'?", "tree",
-               "For small messages the number of steps counts: 1,998 round the ring, and 20 up and down a tree, which "
-               "halves the ranks in each step."),
-)
 
 
 class Stuck(RuntimeError):
@@ -185,18 +169,8 @@ def _run(function, size, numbers):
         "the most ranks that one rank sends to": max(len({dst for dst, _ in group.sent}) for group in groups)}
 
 
-LESSON = Lesson(
-    14, "engines", "How do many engines train one model?", "14_engines", 38, PREDICTIONS,
-    (Lab(
-        "all_reduce", "How do ranks in a ring add up a tensor?", "all_reduce",
-        ((2, 4), (4, 8), (3, 6), (4, 5), (1, 3)),
-        ("x.tensor_split(group.size()) gives the parts, which are views of x. A rank sends to (rank + 1) % size and "
-         "receives from (rank - 1) % size.",
-         "First round: in step s, send part (rank - s) % size, and add the part that arrives to part (rank - s - 1) % "
-         "size. There are size - 1 steps.",
-         "After it, rank has the sum of part (rank + 1) % size. Second round: in step s, send part (rank + 1 - s) % "
-         "size, and write the part that arrives over part (rank - s) % size, with copy_."),
-        5, run=_run, refuses=("distributed.all_reduce",),
-        describe=lambda size, numbers: f"{size} {'ranks' if size > 1 else 'rank'}, {numbers} numbers"),
-     ),
-)
+LESSON = lesson(
+    "engines", all_reduce=partial(
+        Lab, cases=((2, 4), (4, 8), (3, 6), (4, 5), (1, 3)),
+        run=_run, refuses=("distributed.all_reduce",),
+        describe=lambda size, numbers: f"{size} {'ranks' if size > 1 else 'rank'}, {numbers} numbers"))

@@ -2,24 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from ..tasks import Lab, Lesson, Prediction, described
+from ..tasks import Lab, described, lesson
 from . import course, torch
-
-PREDICTIONS = (
-    Prediction("order", "w requires grad. Which comes first in a call of w * 2: recording the derivative (write "
-               "'Autograd') or computing the product (write 'CPU')?", "Autograd",
-               "Autograd has to see the call before it is computed, because it saves what the derivative needs; it "
-               "then passes the call on to the next key, CPU."),
-    Prediction("inside", "How many operators does autograd record for (w * 2).sum(), where mul and sum call nothing "
-               "else?", 2,
-               "One node for mul and one for sum. While the CPU kernel runs, Autograd is excluded: otherwise the "
-               "operators that a kernel calls would be recorded a second time."),
-    Prediction("leaf", "w is float32. Autocast has computed x @ w in bfloat16. What is the dtype of w.grad?",
-               "float32", "The cast is an operator like any other, and was recorded, since the key of autocast comes "
-                          "before Autograd. Its derivative casts the gradient back."),
-)
-
 
 #: What is computed with the key, as readers would write it.
 PROGRAMS: dict[str, Callable] = {
@@ -49,16 +35,7 @@ def _run(function, program, factor=1.0):
     return seen
 
 
-LESSON = Lesson(
-    5, "keys", "Which key first?", "05_keys", 30, PREDICTIONS,
-    (Lab(
-        "autocast", "How do you put a step in front of all operators?", "autocast",
-        tuple((name,) for name in PROGRAMS),
-        ("Exclude your own key first: everything happens inside `with course.excluded('Autocast'):`.",
-         "Check op.name. For 'matmul' and 'linear', cast the arguments that are float32 tensors; then call op(*args) "
-         "in any case.",
-         "args = [a.to(torch.bfloat16) if isinstance(a, torch.Tensor) and a.dtype is torch.float32 else a for a in "
-         "args]"),
-        4, run=_run, describe=described, refuses=("autocast.__enter__",)),
-     ),
-)
+LESSON = lesson(
+    "keys", autocast=partial(
+        Lab, cases=tuple((name,) for name in PROGRAMS),
+        run=_run, describe=described, refuses=("autocast.__enter__",)))

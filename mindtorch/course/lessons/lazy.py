@@ -2,24 +2,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
-from ..tasks import Lab, Lesson, Prediction
+from ..tasks import Lab, lesson
 from . import torch
-
-PREDICTIONS = (
-    Prediction("meta", "A matrix of a million rows and columns of float32 would take four terabytes. Does "
-               "torch.empty(1_000_000, 1_000_000, device='meta') @ itself run on your machine?", True,
-               "Nothing is stored and nothing is multiplied: the meta kernel of the product reads two shapes and "
-               "returns a third."),
-    Prediction("pending", "In `with torch.pipeline():`, three operators have been called and no value has been read. "
-                          "How many of their CPU kernels have run?", 0,
-               "Only meta kernels have run. The calls are recorded, and wait until a value is read."),
-    Prediction("passes", "x.exp().neg().relu().sqrt() has four operators on a large tensor. How many tensors are read "
-               "and written in all, and how many if each element is taken through all four at once?", (8, 2),
-               "Four are read and four written, against one and one. Where a program waits for memory, that is four "
-               "times as fast."),
-)
-
 
 POINTWISE = frozenset(("add", "sub", "mul", "div", "exp", "relu", "tanh", "neg", "sigmoid", "sqrt"))
 
@@ -151,16 +137,5 @@ def _run(function, program):
         "the number of groups": len(groups)}
 
 
-LESSON = Lesson(
-    10, "lazy", "What is known before anything is computed?", "10_lazy", 40, PREDICTIONS,
-    (Lab(
-        "fuse", "Which operators can be run together?", "fuse", tuple((name,) for name in PROGRAMS),
-        ("Begin with no groups. For each step, find a group that it may join; if there is none, it begins a new one.",
-         "Go back through the groups, the last one first. If the step and the group's first step are pointwise and of "
-         "one shape, join. If the step has a conflict with one of the group's steps, stop. Otherwise go on to the "
-         "group before.",
-         "Two steps have a conflict if one.writes == other.writes or one.writes in other.reads or other.writes in "
-         "one.reads."),
-        5, run=_run, describe=str),
-     ),
-)
+LESSON = lesson(
+    "lazy", fuse=partial(Lab, cases=tuple((name,) for name in PROGRAMS), run=_run, describe=str))

@@ -1,7 +1,9 @@
 """Lesson 16: what does it take to write names?"""
 from __future__ import annotations
 
-from ..tasks import Lab, Lesson, Prediction
+from functools import partial
+
+from ..tasks import Lab, lesson
 from . import torch
 
 #: First names that are common in several countries.
@@ -34,20 +36,6 @@ violet virginia vivian walter wanda wendy werner wilhelm william xavier yara yas
 
 NAMES = tuple(TEXT.split())
 
-PREDICTIONS = (
-    Prediction("start", "The loss is the mean of -log(p), where p is the probability that the model gives to the next "
-                        "letter. A model that has learnt nothing gives about 1/27 to each of 27 signs. What is its "
-                        "loss, rounded to one decimal?", 3.3,
-               "log(27) is 3.3. The first loss of a classifier should be near the logarithm of its number of classes: "
-               "if it is not, something is wrong before training has begun."),
-    Prediction("seen", "How many positions may the third position of a name look at?", 3,
-               "The first, the second, and itself. It has to guess the fourth."),
-    Prediction("scores", "A batch has 64 names of 10 positions, and attention has 2 heads. What is the shape of the "
-               "scores?", (64, 2, 10, 10),
-               "One number for each name, each head, each position of a query and each position of a key. This square "
-               "is why long texts are expensive."),
-)
-
 
 def _run(function, names, heads, positions, length):
     """Return the result, and the gradients with respect to the three arguments."""
@@ -65,19 +53,11 @@ def _run(function, names, heads, positions, length):
     return seen | {f"the gradient of {name}": tensor.grad for name, tensor in zip("qkv", given, strict=True)}
 
 
-LESSON = Lesson(
-    16, "names", "What does it take to write names?", "16_names", 37, PREDICTIONS,
-    (Lab(
-        "attention", "How does a position see the positions before it?", "attention",
-        ((1, 1, 1, 2), (1, 1, 3, 2), (2, 1, 3, 4), (2, 2, 3, 2)),
-        ("The scores are q times k, with the last two dimensions of k swapped, divided by the square root of the "
-         "vectors' length.",
-         "torch.ones(n, n, dtype=torch.bool).triu(1) is True where the column, a key, comes after the row, a query. "
-         "masked_fill puts minus infinity there.",
-         "scores.masked_fill(later, float('-inf')).softmax(-1) @ v"),
-        5, run=_run, refuses=("scaled_dot_product_attention", "_scaled_dot_product_attention_math",
+LESSON = lesson(
+    "names", attention=partial(
+        Lab, cases=((1, 1, 1, 2), (1, 1, 3, 2), (2, 1, 3, 4), (2, 2, 3, 2)),
+        run=_run,
+        refuses=("scaled_dot_product_attention", "_scaled_dot_product_attention_math",
                               "_scaled_dot_product_flash_attention_for_cpu"),
         describe=lambda names, heads, positions, length:
-            f"attention(q, k, v) of shape {(names, heads, positions, length)}"),
-     ),
-)
+            f"attention(q, k, v) of shape {(names, heads, positions, length)}"))

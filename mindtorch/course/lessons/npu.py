@@ -3,24 +3,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from ..tasks import Lab, Lesson, Prediction, described
+from ..tasks import Lab, described, lesson
 from . import torch
-
-PREDICTIONS = (
-    Prediction("add", "a and b are on the NPU. How many of the operator's C functions does a + b call?", 2,
-               "aclnnAddGetWorkspaceSize plans, and aclnnAdd puts the plan into a stream. All of CANN's operators have "
-               "this pair."),
-    Prediction("view", "a.t() + a.t() on the NPU: does mindtorch copy anything before it calls aclnnAdd?", False,
-               "A descriptor has strides and an offset, so CANN knows how to read the tensor: lesson 1's formula. CANN "
-               "may still copy it: on an Ascend 910B a kernel copies such operands into the workspace first."),
-    Prediction("descriptors", "The second call has returned, and the device has not begun. May you destroy the "
-                              "descriptors already?", True,
-               "They were read when the operator was planned and queued. The memory must stay, since the device has "
-               "yet to read it."),
-)
-
 
 REFUSED = 161002  #: CANN's code for a parameter that is not valid
 
@@ -158,15 +145,5 @@ def _run(function, program, factor=1.0):
                    len(acl.planned)}
 
 
-LESSON = Lesson(
-    13, "npu", "What are the two C calls behind `a + b`?", "13_npu", 38, PREDICTIONS,
-    (Lab(
-        "launch", "How do you call an operator of an NPU?", "launch", tuple((name,) for name in PROGRAMS),
-        ("Make a descriptor for each operand, in order: acl.create_tensor for a tensor, acl.create_scalar for a "
-         "number. Then acl.plan(name, *handles), then acl.run.",
-         "acl.plan returns a code, a size and an executor. Raise RuntimeError if the code is not 0. If the size is not "
-         "0, acl.workspace(size) is the address of the scratch memory; otherwise pass None.",
-         "Put all of it into try, and destroy the handles in finally, which runs after an error, too."),
-        5, run=_run, describe=described),
-     ),
-)
+LESSON = lesson(
+    "npu", launch=partial(Lab, cases=tuple((name,) for name in PROGRAMS), run=_run, describe=described))

@@ -2,26 +2,10 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 
-from ..tasks import Lab, Lesson, Prediction, described
+from ..tasks import Lab, described, lesson
 from . import torch
-
-PREDICTIONS = (
-    Prediction("plus", "w requires grad, h = w + 1, and then h *= 2. Will h.sum().backward() run?", True,
-               "The slope of a sum is 1, whatever its values are. Neither operator has saved h, so writing into it "
-               "does no harm."),
-    Prediction("exp", "w requires grad, h = w.exp(), and then h += 1. Will h.sum().backward() run?", False,
-               "The slope of exp is its result, which its node has saved. The write has changed the saved tensor, and "
-               "the library refuses to compute with it."),
-    Prediction("version", "x = torch.zeros(4) and half = x[:2]. After half.add_(1) and x[3] = 5, what is "
-               "half._version?", 2,
-               "half is a view of x, and a view shares the counter of the tensor that it views: both writes count for "
-               "both."),
-    Prediction("checkpoints", "Sixteen layers of equal size save their input each. With a checkpoint around every two "
-                              "layers, how many of these inputs are still saved after the forward pass?", 8,
-               "Of each pair only the first layer's input is saved. In the backward pass one pair at a time runs "
-               "again, and for that time saves one more."),
-)
 
 
 class Part:
@@ -81,18 +65,9 @@ PROGRAMS = ("checkpoint(part, x)", "checkpoint(part, x * 2)", "checkpoint(part, 
             "checkpoint(second, checkpoint(part, x))", "checkpoint(part, x * 2), and a write into x * 2")
 
 
-LESSON = Lesson(
-    8, "saving", "When may you write into a tensor?", "08_saving", 40, PREDICTIONS,
-    (Lab(
-        "checkpoint", "How can the backward pass need less memory?", "checkpoint", tuple((name,) for name in PROGRAMS),
-        ("Inside checkpoint, write a class Checkpoint(torch.autograd.Function) with the static methods forward(ctx, x) "
-         "and backward(ctx, grad), and return Checkpoint.apply(x).",
-         "forward saves x and returns function(x). backward makes a leaf of the saved x, runs the function on it with "
-         "recording switched on, and starts a backward pass from the result with the gradient that it was given.",
-         "In backward: [x] = ctx.saved_tensors; x = x.detach().requires_grad_(); with torch.enable_grad(): result = "
-         "function(x); result.backward(grad); return x.grad"),
-        5, run=_run, describe=described,
+LESSON = lesson(
+    "saving", checkpoint=partial(
+        Lab, cases=tuple((name,) for name in PROGRAMS),
+        run=_run, describe=described,
         refuses=("utils.checkpoint.checkpoint", "utils.checkpoint.checkpoint_sequential",
-                 "utils.checkpoint.CheckpointFunction.forward")),
-     ),
-)
+                 "utils.checkpoint.CheckpointFunction.forward")))

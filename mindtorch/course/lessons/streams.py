@@ -2,22 +2,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
-from ..tasks import Lab, Lesson, Prediction
-
-PREDICTIONS = (
-    Prediction("returned", "x is on the device. When the line y = x + 1 has returned, has the sum certainly been "
-                           "computed?",
-               False, "The addition has been put into the stream. The host knows the shape and the dtype of y; its "
-                      "values come when the device gets there."),
-    Prediction("two", "Each operator takes 100 milliseconds. Two streams get three operators each, which share no "
-                      "tensor. How many milliseconds does all of it take at best?", 300,
-               "Each stream takes three times 100 milliseconds, and both work at the same time."),
-    Prediction("host", "right.wait_event(ready) is called while the left stream has not reached the event. Does the "
-                       "host wait in this line?", False,
-               "The wait is put into the right stream, like an operator. That stream stops when it gets there; the "
-               "host goes on."),
-)
+from ..tasks import Lab, lesson
 
 
 @dataclass(frozen=True)
@@ -98,16 +85,7 @@ def _run(function, program):
             "the number of waits": len(waits)}
 
 
-LESSON = Lesson(
-    11, "streams", "Who waits for whom?", "11_streams", 40, PREDICTIONS,
-    (Lab(
-        "waits", "Where is an event needed?", "place_waits", tuple((name,) for name in PROGRAMS),
-        ("Begin with every pair of conflicting operators in different streams. That is correct, but has more waits "
-         "than are needed.",
-         "Keep for each operator the set of operators guaranteed to have finished when it starts: the previous "
-         "operator of its stream and that one's set, and each operator that it waits for and that one's set.",
-         "for earlier in reversed(range(later)): if they conflict and earlier is not in the set, append (earlier, "
-         "later) to the waits, and add {earlier} | done[earlier] to the set."),
-        5, run=_run, describe=lambda program: program),
-     ),
-)
+LESSON = lesson(
+    "streams", waits=partial(
+        Lab, cases=tuple((name,) for name in PROGRAMS),
+        run=_run, describe=lambda program: program))
