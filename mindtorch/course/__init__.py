@@ -1,7 +1,7 @@
 """The course: the reader predicts, builds parts of the library, and is checked at once.
 
-A lesson is a notebook, a text in ``lessons`` (questions, answers with their reasons, hints), and a module with the cases
-of its labs beside it. In the notebook
+A lesson is a notebook, a text in ``lessons`` (questions, answers with reasons, hints), and beside it a module with its
+labs' cases. In the notebook
 
     course.predict("strides.t", (1, 4))       # commits an answer
     course.explain("strides.t")               # after the picture: the right answer, and why
