@@ -23,6 +23,7 @@ os.environ.setdefault("MINDTORCH_NPU_SANITIZER", "1")  # read when the simulator
 
 import mindtorch
 
+from . import garbage
 from .operators import forget
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,6 +56,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     passing = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if passing:
         raise pytest.UsageError(f"the names of these tests hold an address; give them ids: {passing}")
+
+
+def pytest_collection_finish() -> None:
+    garbage.freeze()
 
 
 #: RuntimeWarnings that code of the library let through, by test: NumPy's, about infinities and NaN.

@@ -13,6 +13,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import nn
+from tests.garbage import every_object
 
 LIBRARY = Path(torch.__file__).parent
 #: Modules of observers, whose functions run only while something is observed.
@@ -91,7 +92,7 @@ def named(code: CodeType) -> tuple[str, str] | None:
 def codes() -> Iterator[CodeType]:
     """Yield the code of every function that is alive, and of those within them."""
     seen: set[int] = set()
-    stack = [function.__code__ for function in gc.get_objects() if isinstance(function, FunctionType)]
+    stack = [function.__code__ for function in every_object() if isinstance(function, FunctionType)]
     while stack:
         code = stack.pop()
         if id(code) not in seen:

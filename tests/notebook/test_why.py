@@ -20,6 +20,7 @@ from mindtorch.introspect.why import (
     EXPLANATIONS, Bars, Call, Cell, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
 )
 from mindtorch.introspect.why.explanation import CLASH
+from tests.garbage import every_object
 
 from .errors import ERRORS, caught
 from .mistakes import MISTAKES
@@ -359,7 +360,7 @@ def test_renaming_the_local_variables_of_the_library_breaks_no_explanation(expla
             co_varnames=(*arguments, *(f"_{name}" for name in code.co_varnames[taken:])),
             co_cellvars=tuple(name if name in arguments else f"_{name}" for name in code.co_cellvars))
 
-    before = {thing: thing.__code__ for thing in gc.get_objects()
+    before = {thing: thing.__code__ for thing in every_object()
               if type(thing) is FunctionType and of_the_library(thing.__code__)}
     assert len(before) > 1000
     try:
