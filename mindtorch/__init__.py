@@ -22,6 +22,7 @@ from ._base.formats import (
 from ._base.lazy import lazily as _lazily
 from ._base.size import Size as Size
 from ._base.streams import Event as Event, Stream as Stream
+from ._base.symbolic import SymBool as SymBool, SymFloat as SymFloat, SymInt as SymInt
 from ._creation import (
     LEGACY_TENSORS as _LEGACY_TENSORS, arange as arange, as_tensor as as_tensor, asarray as asarray,
     bartlett_window as bartlett_window, blackman_window as blackman_window, conversion as _conversion, empty as empty,
@@ -104,6 +105,13 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         set_float32_matmul_precision as set_float32_matmul_precision, set_flush_denormal as set_flush_denormal,
         set_num_interop_threads as set_num_interop_threads, set_num_threads as set_num_threads,
         set_warn_always as set_warn_always, use_deterministic_algorithms as use_deterministic_algorithms,
+    )
+    from ._methods.symbolic import (
+        _sym_acos as _sym_acos, _sym_asin as _sym_asin, _sym_atan as _sym_atan, _sym_cos as _sym_cos,
+        _sym_cosh as _sym_cosh, _sym_log2 as _sym_log2, _sym_sin as _sym_sin, _sym_sinh as _sym_sinh,
+        _sym_sqrt as _sym_sqrt, _sym_tan as _sym_tan, _sym_tanh as _sym_tanh, sym_float as sym_float,
+        sym_int as sym_int, sym_ite as sym_ite, sym_max as sym_max, sym_min as sym_min, sym_not as sym_not,
+        sym_sqrt as sym_sqrt, sym_sum as sym_sum,
     )
     from ._run.install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
     from ._transforms.batch import vmap as vmap

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._base.about import wrong_argument
+from ._base.symbolic import SYMBOLIC
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 
@@ -222,6 +223,8 @@ def dtype_of_number(value: Any) -> DType:
         return _default
     if isinstance(value, (complex, np.complexfloating)):
         return _default.to_complex()
+    if kind in SYMBOLIC:
+        return {"SymInt": int64, "SymBool": bool_}.get(kind.__name__, _default)
     raise TypeError(f"expected a number, but got {kind.__name__}")
 
 

@@ -65,6 +65,9 @@ HOUSE = (
          "a column of a profile; a sampler, a dataset: `data/`"),
     Room("serialization storage", "`torch.save` and `torch.load`: archives, names, the unpickler that runs nothing",
          "a type that files may hold: `weights_only.py`"),
+    Room("_guards fx.experimental.dims fx.experimental.sym_node fx.experimental.shape_env fx.experimental.size_guards "
+         "fx.experimental.symbolic_shapes", "sizes that are symbols, what is known of them, and the guards on them",
+         "a rule of what is known: `shape_env.py`"),
     Room("fx", "`torch.fx`: programs as graphs that are recorded, changed, printed as Python and run",
          "a pass: `passes/`"),
     Room("_compile compiler _dynamo", "`torch.compile`: calls recorded, guarded, optimised, and printed as the Python "
@@ -92,6 +95,9 @@ FOR_TYPES = {
     # the simulated device calls the sanitizer, if it is on, which watches all parts of the device
     ("_backends.npu.simulator.watch", "_backends.npu.simulator.sanitizer"),
     ("_backends.npu.simulator.streams", "_backends.npu.simulator.devices"),
+    # an expression knows what is known of its symbols, guards what they are made of
+    ("fx.experimental.sym_node", "fx.experimental.shape_env"),
+    ("fx.experimental.size_guards", "fx.experimental.shape_env"),
     # a node knows its graph, a graph the module that runs it
     ("fx.graph", "fx.graph_module"), ("fx.node", "fx.graph"),
     # a header says of which group a collective is

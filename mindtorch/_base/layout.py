@@ -1,13 +1,14 @@
 """Shapes and strides as plain tuples: the rules that every device shares. Strides and offsets count elements."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .._dtype import DType
 from .about import about
+from .symbolic import SymInt, is_symbolic
 
 Ints = tuple[int, ...]
 
@@ -52,8 +53,23 @@ def intern_layout(shape: Ints, stride: Ints | None, dtype: DType) -> Layout:
     return found
 
 
-#: Decorates functions of layouts that cost more than a small operator: programs repeat their layouts.
-remembered = lru_cache(4096)
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def remembered(function: Function) -> Function:
+    """Decorate a function of layouts that costs more than a small operator: programs repeat their layouts. Layouts with
+    symbolic sizes are not remembered: they belong to one trace, and every question about them may leave a guard.
+    """
+    found = lru_cache(4096)(function)
+
+    @wraps(function)
+    def call(*layouts: Any) -> Any:
+        try:
+            return found(*layouts)
+        except TypeError:  # SymInts cannot be hashed
+            return function(*layouts)
+
+    return call  # type: ignore[return-value]
 
 
 @remembered
@@ -62,7 +78,7 @@ def contiguous_strides(shape: Ints) -> Ints:
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
-        step *= size or 1
+        step *= (size or 1) if size.__class__ is not SymInt else size.__sym_max__(1)  # type: ignore[attr-defined]
     return tuple(strides[::-1])
 
 
@@ -119,7 +135,7 @@ def never_overlaps(shape: Ints, stride: Ints) -> bool:
 
 def storage_size(shape: Sequence[int], stride: Sequence[int], offset: int = 0) -> int:
     """Return the number of elements that a storage needs to hold this layout."""
-    if 0 in shape:
+    if not is_symbolic(shape) and 0 in shape:
         return 0
     end = offset + 1
     for size, step in zip(shape, stride, strict=True):
@@ -298,7 +314,7 @@ def check_sizes(shape: Sequence[int], itemsize: int = 1) -> Ints:
         if size < 0:
             raise about(RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(shape)}"),
                         "negative size", shape=tuple(shape))
-    if prod(shape) * itemsize >= 2**63:
+    if not is_symbolic(shape) and prod(shape) * itemsize >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return tuple(shape)
 

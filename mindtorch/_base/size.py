@@ -7,6 +7,7 @@ from operator import index
 from typing import Any
 
 from .about import about
+from .symbolic import SymInt
 
 _new: Any = tuple.__new__
 _item: Any = tuple.__getitem__
@@ -25,7 +26,7 @@ class Size(tuple[int, ...]):
         numbers = []
         for i, n in enumerate(made):
             try:
-                numbers.append(index(n))
+                numbers.append(n if n.__class__ is SymInt else index(n))
             except TypeError:
                 raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')") from None
         return tuple.__new__(cls, numbers)

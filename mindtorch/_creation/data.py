@@ -15,6 +15,7 @@ from .._base.call_site import outside
 from .._base.errors import limits
 from .._base.layout import Spec
 from .._base.quiet import quietly
+from .._base.symbolic import SYMBOLIC
 from .._dispatch.aten import _to_copy, lift_fresh as _lift_fresh, scalar_tensor as _scalar_tensor
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, bool_, float64, from_numpy_dtype, get_default_dtype,
@@ -57,6 +58,8 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
             data = _number(data)
         elif isinstance(data, np.ndarray) and not data.ndim:
             data = data.item()
+        elif data.__class__ in SYMBOLIC:
+            data = data.node.evaluate()
         elif dim and data is whole:
             raise TypeError("new(): self-referential lists are incompatible")
         elif isinstance(data, _SEQUENCES):

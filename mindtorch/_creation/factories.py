@@ -12,6 +12,7 @@ from .._backends.common.uninitialized import refusal
 from .._base.about import wrong_argument
 from .._base.errors import NAMES
 from .._base.formats import strided
+from .._base.symbolic import SymInt
 from .._dispatch.aten import (
     copy_ as _copy_, empty_like as _empty_like, empty_memory_format as _empty, empty_permuted as _empty_permuted,
     empty_strided as _empty_strided, full as _full, full_like as _full_like, new_empty as _new_empty,
@@ -45,12 +46,14 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
             raise TypeError(f"{function}(): argument 'size' failed to unpack the object at pos {size.index(n) + 1} "
                             "with error \"Overflow when unpacking long long")
         plain = False
+        if n.__class__ is SymInt:
+            continue
         if isinstance(n, bool) or not (isinstance(n, (int, np.integer)) or (
                 isinstance(n, np.ndarray) and not n.ndim and n.dtype.kind in "iu") or (
                 isinstance(n, Tensor) and n._dtype.category < FLOATING and n.numel() == 1)):
             raise TypeError(f"{function}(): argument 'size' must be tuple of ints, but found element of type "
                             f"{type(n).__name__}")
-    return size if plain else tuple([int(n) for n in size])
+    return size if plain else tuple([n if n.__class__ is SymInt else int(n) for n in size])
 
 
 def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any = None) -> Tensor:

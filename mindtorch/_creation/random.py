@@ -12,6 +12,7 @@ import numpy as np
 from .. import _device
 from .._backends.random.generator import Generator
 from .._base.errors import NAMES
+from .._base.symbolic import SIZES
 from .._dispatch.aten import (
     normal_ as _normal_, normal_float_float as _normal_of_numbers, rand as _rand, rand_generator as _rand_generator,
     rand_like as _rand_like, rand_like_generator as _rand_like_generator, randint as _randint,
@@ -58,7 +59,7 @@ def _drawn(function: str, operator: Operator, operator_generator: Operator, *val
 
 
 def _integer(function: str, name: str, value: Any) -> int:
-    if value.__class__ is int:
+    if value.__class__ in SIZES:
         return value
     if (isinstance(value, (int, np.integer)) and not isinstance(value, bool)) or isinstance(value, Tensor):
         return value.__index__()

@@ -16,11 +16,13 @@ import numpy as np
 from .._base.about import about
 from .._base.formats import layout, memory_format
 from .._base.size import Size
+from .._base.symbolic import INTS, SYMBOLIC, as_float
 from .._device import CPU, device
 from .._dtype import PYTHON_DTYPES, DType
 from . import dispatcher, return_types as return_types
 from .dispatcher import TENSOR_TYPES
-from .keys import AUTOGRAD, BATCHED, DUAL, FUNCTION
+from .keys import AUTOGRAD, BATCHED, DUAL, FUNCTION, META, PYTHON
+from .local import local
 from .registry import Operator, registry
 from .schema import REQUIRED, Parameter
 from .signature import annotations_of, document, merged, returned
@@ -55,6 +57,8 @@ def convert(parameter: Parameter, value: Any, numbers: bool) -> Any:
 
 def _convert_one(base: str, value: Any, numbers: bool) -> Any:
     kind = value.__class__
+    if kind in SYMBOLIC:
+        return _convert_symbolic(base, value, numbers)
     if base == "Tensor":
         if kind in TENSOR_TYPES:
             return value
@@ -95,6 +99,32 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
     elif base in ("Any", kind.__name__) if base not in _TAKEN else _TAKEN[base](value):
         return value
     raise Mismatch
+
+
+def _convert_symbolic(base: str, value: Any, numbers: bool) -> Any:
+    """Convert a SymInt, SymFloat or SymBool, which stays symbolic."""
+    if base == "Scalar" or (base == "Tensor" and numbers) or (base == "int" and isinstance(value, INTS)):
+        return value
+    if base == "float":
+        return as_float(value)
+    if base == "bool":
+        return bool(value)
+    raise Mismatch
+
+
+def settled(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments of a call that computes, with symbolic numbers replaced by their values, which leaves
+    guards. A mode, a class or the meta device takes them as they are.
+    """
+    if (SYMBOLIC.isdisjoint(map(type, dispatcher.flattened(args))) or (local.dispatch_modes and not local.dispatch_off)
+            or dispatcher.keys_of(args) & (PYTHON | META)
+            or any(arg.__class__ is device and arg.type == "meta" for arg in args)):
+        return args
+    return tuple([tuple(map(_value_of, arg)) if arg.__class__ is tuple else _value_of(arg) for arg in args])
+
+
+def _value_of(value: Any) -> Any:
+    return value.node.evaluate() if value.__class__ in SYMBOLIC else value
 
 
 #: Types whose values are accepted unchanged, by ATen's name.
@@ -188,7 +218,7 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
     reasons = []
     for op in overloads:
         try:
-            return op, bind(op, args, kwargs, method)
+            return op, settled(bind(op, args, kwargs, method))
         except Mismatch as reason:
             reasons.append((str(reason), reason.kind, reason.facts))
     other = _older_form(name, args, kwargs, method)

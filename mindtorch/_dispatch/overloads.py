@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .._base import formats
 from .._base.about import about
 from .._base.backend import by_key
-from .binding import Mismatch, bind, out_form, resolve_overload
+from .binding import Mismatch, bind, out_form, resolve_overload, settled
 from .dispatcher import has_derivative, keys_of, resolve
 from .keys import AUTOGRAD, BACKENDS, CPU, META, NPU, PYTHON, DispatchKeySet
 from .registry import Operator
@@ -191,7 +191,7 @@ class OpOverload:
         kwargs = {key: value for key, value in kwargs.items()
                   if key in op.schema.positions or key not in ("layout", "pin_memory", "device")}
         try:
-            return (*bind(op, args, kwargs), *out)
+            return settled((*bind(op, args, kwargs), *out))
         except Mismatch as reason:
             raise RuntimeError(f"{self.name()}() {reason}") from None
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._backends.common.pointwise import result_type as common_result_type
+from .._base.symbolic import SYMBOLIC
 from .._creation.interop import from_numpy
 from .._dispatch.aten import bitwise_not, reciprocal
-from .._dispatch.binding import make_function
+from .._dispatch.binding import make_function, settled
 from .._dispatch.dispatcher import TENSOR_TYPES, make_entry
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
@@ -39,8 +40,12 @@ for _packet in list(registry.packets):
 registry.on_define.append(attach)
 
 
-def _number(value: Any) -> Any:
-    """Return the Python number of a value beside a tensor, or None; NumPy's scalars are numbers, its arrays are not."""
+def _number(value: Any, beside: Any) -> Any:
+    """Return the Python number of a value beside a tensor, or None; NumPy's scalars are numbers, its arrays are not.
+    Symbolic numbers stay so where the tensor does not compute.
+    """
+    if value.__class__ in SYMBOLIC:
+        return settled((beside, value))[1]
     if isinstance(value, np.generic):
         return value.item() if isinstance(value, (np.number, np.bool_)) else None
     return value if isinstance(value, (int, float, complex)) else None
@@ -71,7 +76,7 @@ def binary(name: str, with_tensor: str, with_number: str | None = None) -> Calla
         kind = other.__class__
         if kind in TENSOR_TYPES:
             return call(self, other)
-        number = other if kind in NUMBERS else _number(other)
+        number = other if kind in NUMBERS else _number(other, self)
         return beside_other(name, self, other) if number is None else call_number(self, number)
 
     return method
@@ -106,7 +111,7 @@ def reflected(name: str, with_tensor: str, with_number: str) -> Callable[[Any, A
     def method(self: Any, other: Any) -> Any:
         if other.__class__ in TENSOR_TYPES:
             return call(other, self)
-        number = _number(other)
+        number = _number(other, self)
         return beside_other(name, self, other) if number is None else call_number(number, self)
 
     return method
@@ -134,7 +139,7 @@ def invert(self: Any) -> Any:
 
 def reflected_division(self: Any, other: Any) -> Any:
     """Compute ``other / self``."""
-    if _number(other) is None and not isinstance(other, np.ndarray) and other.__class__ not in TENSOR_TYPES:
+    if _number(other, self) is None and not isinstance(other, np.ndarray) and other.__class__ not in TENSOR_TYPES:
         return beside_other("__rdiv__", self, other)
     found = asked((self, other), {})
     return reciprocal(self) * other if found is None else handle(Tensor.__rdiv__, found, (self, other), {})
@@ -191,7 +196,7 @@ def view_property(name: str, operator: str, what: str) -> property:
 
     def write(self: Tensor, value: Any) -> None:
         part = call(self)
-        part.fill_(value) if _number(value) is not None else part.copy_(value)
+        part.fill_(value) if _number(value, self) is not None else part.copy_(value)
 
     doc = f"{what} (``torch.Tensor.{name}``)."
     return property(read, write if name in ("real", "imag") else None, doc=doc)
@@ -212,7 +217,7 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
     operand is neither.
     """
     for operand in (tensor1, tensor2):
-        if operand.__class__ not in TENSOR_TYPES and _number(operand) is None:
+        if operand.__class__ not in TENSOR_TYPES and _number(operand, None) is None:
             got = f"{tensor1.__class__.__name__}, {tensor2.__class__.__name__}"
             raise TypeError(f"result_type() received an invalid combination of arguments - got ({got}), but expected "
                             "tensors or numbers")

@@ -15,6 +15,7 @@ import numpy as np
 from .._backends.cpu.fast_paths.views import basic_view
 from .._base.about import about, note
 from .._base.errors import check_fill
+from .._base.symbolic import SYMBOLIC, SymInt
 from .._creation import tensor as make_tensor
 from .._dispatch import dispatcher
 from .._dispatch.aten import (
@@ -125,7 +126,7 @@ def get_general(self: Tensor, index: Any) -> Tensor:
     if isinstance(index, bool):
         return index_tensor(unsqueeze(self, 0), [truth(self, index)])
     if is_int(index):
-        return apply_select(self, 0, int(index), 0)
+        return apply_select(self, 0, as_int(index), 0)
     part, tensors = apply_slicing(self, as_tuple(index))
     if tensors:
         return index_tensor(part, tensors)
@@ -152,7 +153,7 @@ def set_general(self: Tensor, index: Any, value: Any) -> None:
     if index is Ellipsis:
         return copy_to(self, value)
     if is_int(index):
-        return copy_to(apply_select(self, 0, int(index), 0), value)
+        return copy_to(apply_select(self, 0, as_int(index), 0), value)
     if index.__class__ is slice:
         return copy_to(apply_slice(self, 0, index, skip_whole=True), value)
     part, tensors = apply_slicing(self, as_tuple(index))
@@ -167,6 +168,8 @@ def set_general(self: Tensor, index: Any, value: Any) -> None:
 def as_value(self: Tensor, value: Any) -> Any:
     """Convert an assigned tensor or number to a tensor, as autograd sees it; TypeError for any other value."""
     if value.__class__ in TENSOR_TYPES:
+        return value
+    if value.__class__ in SYMBOLIC:
         return value
     if isinstance(value, (bool, int, float, complex, np.integer)):
         number = value.item() if isinstance(value, np.generic) else value
@@ -215,7 +218,12 @@ def as_items(index: Any) -> tuple[Any, ...]:
 
 
 def is_int(index: Any) -> bool:
-    return isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+    return isinstance(index, (int, np.integer, SymInt)) and not isinstance(index, bool)
+
+
+def as_int(index: Any) -> Any:
+    """Return an index as Python's int, or as it is if it is symbolic."""
+    return index if index.__class__ is SymInt else int(index)
 
 
 def as_tuple(index: Any) -> tuple[Any, ...]:
@@ -266,7 +274,7 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
             whole = item.step is None and item.start in (None, 0) and (item.stop is None)
             part, dim = part if whole else apply_slice(part, dim, item, skip_whole=True), dim + 1
         elif is_int(item):
-            part = apply_select(part, dim, int(item), position)
+            part = apply_select(part, dim, as_int(item), position)
         else:
             index = index_of(self, item)
             if index.ndim or index._dtype.category >= FLOATING:
@@ -308,7 +316,7 @@ def truth(self: Tensor, value: bool) -> Tensor:
 
 def apply_select(part: Tensor, dim: int, index: int, position: int) -> Tensor:
     """Apply ``select``, with errors that name the dimension of the indexed tensor."""
-    if index not in LONG:
+    if index.__class__ is not SymInt and index not in LONG:
         raise ValueError("Overflow when unpacking long long")
     shape = part.shape
     if not shape and not index and not dim:
@@ -339,9 +347,9 @@ def apply_slice(part: Tensor, dim: int, index: slice, skip_whole: bool = False) 
     return slice_(part, dim, start, stop, step)
 
 
-def slice_end(value: Any) -> int:
+def slice_end(value: Any) -> int | SymInt:
     try:
-        return operator.index(value)
+        return value if value.__class__ is SymInt else operator.index(value)
     except TypeError:
         if value.__class__ in TENSOR_TYPES:
             raise

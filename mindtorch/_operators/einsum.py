@@ -3,13 +3,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 from .._base.about import about
 from .._base.errors import check
-from .._base.layout import Ints
+from .._base.layout import Ints, remembered
 from .._dispatch.aten import bmm
 from .._dispatch.dispatcher import is_unseen
 from . import operator, schemas
@@ -21,7 +20,6 @@ operator only:
 
 ELLIPSIS = "."  #: stands for the dimensions of an ellipsis among labels
 OUTPUT = "output"  #: which part of the equation stands behind the arrow
-KEPT = 256  #: readings that are kept
 
 
 def einsum(equation: str, tensors: list[Any]) -> Any:
@@ -44,7 +42,7 @@ class Reading(NamedTuple):
     product: Product | None  #: how it is computed where it is one product of matrices
 
 
-@lru_cache(KEPT)
+@remembered
 def _read(equation: str, shapes: tuple[Ints, ...]) -> Reading:
     inputs, output = _parse(equation, shapes)
     #: How many dimensions the ellipsis stands for in each operand.

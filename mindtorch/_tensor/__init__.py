@@ -28,6 +28,7 @@ from .._base.layout import (
 )
 from .._base.quiet import quietly
 from .._base.size import Size, Stride
+from .._base.symbolic import SymInt
 from .._device import device as Device
 from .._dispatch.aten import clone, detach
 from .._dispatch.dispatcher import TENSOR_TYPES
@@ -843,7 +844,7 @@ def empty_tensor(spec: Spec, device: _device.device = _device.CPU) -> Tensor:
     out._shape = shape if shape.__class__ is Size else Size(shape)
     out._keys = BACKEND_OF_DEVICE[device.type] if stride is None else BACKEND_OF_DEVICE[device.type] | NONCONTIGUOUS
     size = (prod(shape) if stride is None else storage_size(shape, stride)) * dtype.itemsize
-    if size >= 2**63:
+    if size.__class__ is not SymInt and size >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}"
                            + (f" and strides={list(stride)}" if stride else ""))
     out._storage = UntypedStorage(size, device=device)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..._base.errors import check, check_number, check_takes
 from ..._base.layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
+from ..._base.symbolic import INTS
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import NONCONTIGUOUS
 from ..._dtype import (
@@ -43,7 +44,7 @@ def result_type(operands: Any) -> DType:
 def check_alpha(promoted: DType, alpha: Any) -> None:
     """Raise RuntimeError if ``alpha`` is of a higher category than the result."""
     check(promoted is bool_ or not isinstance(alpha, bool), "Boolean alpha only supported for Boolean results.")
-    check(promoted.category >= FLOATING or isinstance(alpha, int),
+    check(promoted.category >= FLOATING or isinstance(alpha, INTS),
           "For integral input tensors, argument alpha must not be a floating point number.")
     check(promoted.category == COMPLEX or not isinstance(alpha, complex),
           "For non-complex input tensors, argument alpha must not be a complex number.")
@@ -163,7 +164,7 @@ class Pointwise:
         tensors = [o for o in operands if o.__class__ in TENSOR_TYPES]
         numbers = self.iterates_numbers and any(o is not None and o.__class__ not in TENSOR_TYPES for o in operands)
         shapes = [tuple(t.shape) for t in tensors]
-        shape = shapes[0] if len(set(shapes)) == 1 else broadcast_shapes(*shapes)
+        shape = shapes[0] if len(shapes) == 1 else broadcast_shapes(*shapes)
         if 0 in shape or any(t._keys & NONCONTIGUOUS for t in tensors):
             converted = [dtype is not None and t._dtype is not dtype and i not in self.unpromoted
                          for i, t in enumerate(operands) if t.__class__ in TENSOR_TYPES]

@@ -11,6 +11,7 @@ from typing import Any
 from ...._base.about import about
 from ...._base.errors import NAMES, check, type_string
 from ...._base.layout import Ints, infer_size, remembered, storage_size, view_strides, wrap_dim, wrap_dims
+from ...._base.symbolic import is_symbolic
 from ...._dispatch.keys import CONJUGATE, NEGATIVE
 from ...._tensor import Tensor
 
@@ -37,7 +38,8 @@ def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | Non
     check(offset >= 0, lambda: f"Tensor: invalid storage offset {offset}")
     needed = storage_size(size, stride, offset) * self._dtype.itemsize
     have = self.untyped_storage().nbytes()
-    check(needed <= have, lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, "
+    check(is_symbolic((needed, have)) or needed <= have,
+          lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, "
           f"and itemsize {self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of "
           f"size {have}")
     return tuple(size), tuple(stride), offset

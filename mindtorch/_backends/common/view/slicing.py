@@ -6,8 +6,11 @@ from collections.abc import Callable
 from ...._base.about import about
 from ...._base.errors import check
 from ...._base.layout import Ints, wrap_dim
+from ...._base.symbolic import is_symbolic
 from ...._tensor import Tensor
 from .layouts import Layout
+
+LARGEST = 2**63 - 1  #: the end of a slice that PyTorch gives where there is none
 
 
 def replaced(values: Ints, at: int, value: int) -> Ints:
@@ -24,8 +27,24 @@ def select(self: Tensor, dim: int, index: int) -> Layout:
     check(-size <= index < size,
           lambda: about(IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at "
                                    f"dimension {dim}"), "select", index=index, dim=dim, size=size))
-    offset = self._offset + index % size * stride[dim]
+    offset = self._offset + (index if index >= 0 else index + size) * stride[dim]
     return (*shape[:dim], *shape[dim + 1:]), (*stride[:dim], *stride[dim + 1:]), offset
+
+
+def bounds(start: int | None, end: int | None, size: int) -> tuple[int, int]:
+    """Return where a slice begins and ends in a dimension, clamped as Python does."""
+    if not is_symbolic((start, end, size)):
+        start, stop, _ = slice(start, end).indices(size)
+        return start, max(start, stop)
+    begin, stop = 0 if start is None else start, size if end is None else end
+    begin, stop = (n + size if n < 0 else n for n in (begin, stop))
+    if begin < 0:
+        begin = 0
+    elif begin > size:
+        begin = size
+    if stop is not size and ((stop.__class__ is int and stop == LARGEST) or stop > size):
+        stop = size
+    return begin, begin if stop < begin else stop
 
 
 def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Layout:
@@ -39,8 +58,8 @@ def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None
     check(shape, "slice() cannot be applied to a 0-dim tensor.", IndexError)
     dim = wrap_dim(dim, len(shape))
     check(step > 0, "slice step must be positive")
-    start, stop, _ = slice(start, end).indices(shape[dim])
-    length = max(0, -(-(stop - start) // step))
+    start, stop = bounds(start, end, shape[dim])
+    length = -(-(stop - start) // step)
     return replaced(shape, dim, length), replaced(stride, dim, stride[dim] * step), self._offset + start * stride[dim]
 
 
@@ -113,7 +132,8 @@ def split(self: Tensor, split_size: int, dim: int = 0) -> list[Layout]:
     check(split_size > 0 or have == 0,
           lambda: f"split_size can only be 0 if dimension size is 0, but got dimension size of {have}")
     step = max(split_size, 1)
-    return [slice_(self, dim, i, min(i + step, have)) for i in range(0, max(have, 1), step)]
+    pieces = max(int(-(-have // step)), 1)
+    return [slice_(self, dim, i * step, (i + 1) * step if i < pieces - 1 else have) for i in range(pieces)]
 
 
 LAYOUTS: dict[str, Callable[..., Layout]] = {

@@ -1,0 +1,1 @@
+"""``torch.utils._sympy``: what the algebra of sizes adds to sympy."""
