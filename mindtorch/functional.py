@@ -19,12 +19,16 @@ from ._dispatch.aten import (
 )
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType, bool_, int64
+from ._methods.api import FUNCTIONS as _FUNCTIONS
 from ._tensor import Tensor, tensor_method
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
            "cartesian_prod", "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "tril_indices",
            "triu_indices", "unravel_index"]
 __dir__ = __all__.copy
+#: Operators here, functions of this module in PyTorch.
+cdist, norm, stft, unique, unique_consecutive = map(_FUNCTIONS.__getitem__, (
+    "cdist", "norm", "stft", "unique", "unique_consecutive"))
 
 
 def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:

@@ -122,10 +122,13 @@ def overridable(function: Callable[..., Any], creates: bool = False) -> Any:
     """Wrap a Python function to ask handlers first; only a mode, if it ``creates`` a tensor from other values."""
     if getattr(function, "overridable", False):
         return function
+    in_python = "functional" in function.__module__.split(".")  # in PyTorch, other functions are in C++
 
     def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = asked(args, kwargs)
-        return function(*args, **kwargs) if found is None else handle(call, found, args, kwargs)
+        if found is None:
+            return function(*args, **kwargs)
+        return handle(call, found, *(in_full(function, args, kwargs) if in_python else (args, kwargs)))
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if dispatcher.mode & FUNCTION or (kwargs and not PLAIN.issuperset(map(type, kwargs.values()))):
@@ -143,6 +146,22 @@ def overridable(function: Callable[..., Any], creates: bool = False) -> Any:
     call = functools.wraps(function)(create if creates else call)
     call.overridable = True  # type: ignore[attr-defined]
     return call
+
+
+def in_full(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the arguments as PyTorch's Python functions hand them on: those with defaults by keyword, and all."""
+    signature = inspect.signature(function)
+    parameters = signature.parameters.values()
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        options = {parameter.name: parameter.default for parameter in parameters
+                   if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "out"}
+        return args, {**options, **kwargs}
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    required = [parameter.name for parameter in parameters
+                if parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY]
+    values = bound.arguments
+    return tuple(values.pop(name) for name in required), values
 
 
 def overridable_names(namespace: dict[str, Any], names: Iterable[str], creates: bool = False) -> None:

@@ -243,7 +243,7 @@ class _Printer:
                 return f': "{shown}"' if plain else f': "{type(value).__name__}({shown})"'
             if type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):
                 return f': "Sym({self.codegen._sym_repr(value)})"'
-            if hasattr(value, "dtype") and hasattr(value, "shape"):  # a TensorMetadata
+            if value is not None and hasattr(value, "dtype") and hasattr(value, "shape"):  # a TensorMetadata
                 return f': "{dtype_abbrs[value.dtype]}[{", ".join(map(str, value.shape))}]"'
         return "" if node.type is None else f" : {self.type(node.type)}"
 
@@ -280,8 +280,8 @@ class _Printer:
             return "" if raw == name else f"{name} = {raw}\n"
         if node.op == "output":
             self.returns = f" -> {self.type(node.type)}" if node.type is not None else ""
-            desc = node.meta.get("desc") if self.expanded_def else None
-            return _call_with_what_it_takes(self.codegen.generate_output, args[0], descs=desc, repr_fn=self.value)
+            descs = node.meta.get("desc") if self.expanded_def else None
+            return _call_with_what_it_takes(self.codegen.generate_output, args[0], descs=descs, repr_fn=self.value)
         if node.op == "get_attr":
             return f"{name}{annotation} = {_format_target(self.root_module, str(target))}"
         if node.op == "call_module":
@@ -316,7 +316,7 @@ class _Printer:
         nodes = list(nodes)
         used_last = last_uses(nodes)
         lines: list[str] = []
-        before = None
+        before = ""
         for number, node in enumerate(nodes):
             if self.verbose and node.op not in ("placeholder", "output") and (comment := self.comment(node)) != before:
                 lines.append(before := comment)

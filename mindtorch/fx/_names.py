@@ -18,9 +18,20 @@ torch: Any = sys.modules[__name__.partition(".")[0]]
 #: The functions that PyTorch defines in Python, in ``torch.functional``; ``torch`` has them under the same names.
 IN_FUNCTIONAL = frozenset((
     "align_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
-    "cartesian_prod", "cdist", "chain_matmul", "einsum", "istft", "lu", "meshgrid", "norm", "split", "stft",
+    "cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "stft",
     "tensordot", "unique", "unique_consecutive", "unravel_index",
 ))
+#: Functions that are operators here, and Python in PyTorch, with the arguments that it hands on by keyword.
+IN_PYTHON = {
+    "cdist": ("p", "compute_mode"),
+    "glu": ("dim",),
+    "norm": ("p", "dim", "keepdim", "out", "dtype"),
+    "pad": ("mode", "value"),
+    "stft": ("hop_length", "win_length", "window", "center", "pad_mode", "normalized", "onesided", "return_complex",
+             "align_to_window"),
+    "unique": ("sorted", "return_inverse", "return_counts", "dim"),
+    "unique_consecutive": ("return_inverse", "return_counts", "dim"),
+}
 #: The namespaces whose functions PyTorch defines in C++, and the prefix of their names there.
 IN_CPP = {"linalg": "torch._C._linalg.linalg_", "fft": "torch._C._fft.fft_", "special": "torch._C._special.special_"}
 
@@ -38,7 +49,8 @@ def _names() -> dict[Any, str]:
         add(getattr(torch, name), f"torch.functional.{name}" if name in IN_FUNCTIONAL else f"torch.{name}")
     for name in torch.nn.functional.__all__:
         value = getattr(torch.nn.functional, name)
-        add(value, f"torch._C._nn.{name}" if value.__module__ == functions.__name__ else f"torch.nn.functional.{name}")
+        in_cpp = value.__module__ == functions.__name__ and name not in IN_PYTHON
+        add(value, f"torch._C._nn.{value.packet}" if in_cpp else f"torch.nn.functional.{name}")
     for space, prefix in IN_CPP.items():
         for name in getattr(torch, space).__all__:
             add(getattr(getattr(torch, space), name), prefix + name)
@@ -66,15 +78,17 @@ def qualified_name(function: Any) -> str:
             name = inspect.getsource(function).split("=")[0].strip()
         except OSError as error:
             raise RuntimeError("Unable to represent lambda") from error
-    module = function.__module__
-    if module is None:
+    if function.__module__ is None:
         raise RuntimeError(f"cannot find module for {function}")
-    return f"{as_torch(module)}.{name}"
+    return f"{module_of(function)}.{name}"
 
 
-def as_torch(module: str) -> str:
-    """Return PyTorch's name of a module of the library; other modules keep their names."""
-    return "torch" + module[len(torch.__name__):] if f"{module}.".startswith(f"{torch.__name__}.") else module
+def module_of(value: Any) -> str:
+    """Return PyTorch's name of the module of a class or function; other modules keep their names."""
+    module = value.__module__
+    if not f"{module}.".startswith(f"{torch.__name__}."):
+        return module
+    return "torch" if getattr(torch, value.__qualname__, None) is value else "torch" + module[len(torch.__name__):]
 
 
 def is_from_torch(value: Any, name: str) -> bool:
@@ -100,8 +114,9 @@ def short_name(function: Callable[..., Any]) -> str:
 def type_name(value: Any) -> str:
     """Return a type as annotations show it."""
     if isinstance(value, type) and not isinstance(value, types.GenericAlias):
-        module = "" if value.__module__ == "builtins" else f"{as_torch(value.__module__)}."
-        return f"{module}{value.__qualname__}"
+        if value.__module__ == "builtins":
+            return value.__qualname__
+        return f"{module_of(value)}.{value.__qualname__}"
     if value is ...:
         return "..."
     return value.__name__ if isinstance(value, types.FunctionType) else repr(value)

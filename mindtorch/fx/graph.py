@@ -67,7 +67,7 @@ class Graph:
     def __init__(self, owning_module: GraphModule | None = None, tracer_cls: type | None = None,
                  tracer_extras: dict[str, Any] | None = None):
         self._root = Node(self, "", ROOT, "", (), {})
-        self._insert = self._root.prepend
+        self._insert: Callable[[Node], None] = self._root.prepend
         self._len = 0
         self._graph_namespace = _Namespace()
         self.owning_module = owning_module
@@ -256,7 +256,7 @@ class Graph:
         for name, child in self.owning_module.named_children() if self.owning_module is not None else ():
             if name in read and isinstance(graph := getattr(child, "graph", None), Graph):
                 changed |= graph.eliminate_dead_code()
-                child.recompile()  # type: ignore[operator]
+                child.recompile()
         return changed
 
     def _clear_nodes(self) -> None:
@@ -333,10 +333,8 @@ class Graph:
 
     def __str__(self) -> str:
         placeholders: list[str] = []
-        returned = [""]
-        lines = [node.format_node(placeholders, returned) for node in self.nodes]
-        head = f"graph({', '.join(placeholders)}){returned[0]}:"
-        return "\n    ".join([head, *filter(None, lines)])
+        lines = [node.format_node(placeholders) for node in self.nodes]
+        return "\n    ".join([f"graph({', '.join(placeholders)}):", *filter(None, lines)])
 
     def print_tabular(self) -> None:
         """Print the nodes as a table (``torch.fx.Graph.print_tabular``)."""

@@ -21,9 +21,10 @@ from ..nn.parameter import Parameter
 from ..serialization import save
 from ._codegen import PythonCode, _BoxedCodeGen, _custom_builtins, _PyTreeCodeGen
 from ._names import torch
+from ._tracer import Tracer
 from .graph import Graph
 
-__all__ = ["GraphModule"]
+__all__ = ["GraphModule", "reduce_graph_module"]
 __dir__ = __all__.copy
 _numbers = itertools.count()
 #: Modules whose repr is the call that makes them.
@@ -50,12 +51,63 @@ def _method_from_src(method_name: str, src: str, globals: dict[str, Any],
     return function
 
 
+# -- pickling ----------------------------------------------------------------------------------------------------------
+
+
+def _import_statement(name: str, value: Any) -> str:
+    """Return the statement that gives a global of generated code its value in another process."""
+    if name in _custom_builtins:
+        return _custom_builtins[name].import_str
+    module, attribute = value.__module__, getattr(value, "__qualname__", value.__name__)
+    if "." in attribute:  # a method
+        return f"import {module}; {name} = {module}.{attribute}"
+    return f"from {module} import {attribute} as {name}"
+
+
+def _import_block(globals: dict[str, Any]) -> str:
+    return "\n".join(sorted({_import_statement(name, value) for name, value in globals.items()}))
+
+
 class _CodeOnlyModule(Module):
     """A module with another's attributes, and a ``forward`` to be traced."""
 
     def __init__(self, body: dict[str, Any]):
         super().__init__()
         self.__dict__ = body
+
+
+def reduce_graph_module(body: dict[str, Any], import_block: str) -> Module:
+    """Return the module of a pickle: its code is traced again (``torch.fx.graph_module.reduce_graph_module``)."""
+    return _deserialize_graph_module(_forward_from_src(import_block + (body.get("_code") or body["code"]), {}), body)
+
+
+def _deserialize_graph_module(forward: Callable[..., Any], body: dict[str, Any],
+                              graph_module_cls: type | None = None) -> Module:
+    tracer = body.get("_tracer_cls") or Tracer
+
+    class KeepModules(tracer):  # type: ignore[misc, valid-type]
+        """A tracer that goes into no module: each was a leaf already when the code was made."""
+
+        def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+            return True
+
+    class Source(_CodeOnlyModule):
+        pass
+
+    Source.forward = forward  # type: ignore[method-assign]
+    traces = body.pop("_graphmodule_graph_node_meta_stack_trace", {})
+    source = Source(body)
+    graph = KeepModules().trace(source, **body.get("_tracer_extras", {}))
+    for node in graph.nodes:
+        if (trace := traces.get(node.name)) is not None:
+            node.stack_trace = trace
+    graph._tracer_cls = tracer
+    name = body.get("_graphmodule_cls_name", "GraphModule")
+    module = (graph_module_cls or GraphModule)(source, graph, class_name=name)
+    for name, value in body.items():
+        if not hasattr(module, name):
+            setattr(module, name, value)
+    return module
 
 
 # -- attributes by path ------------------------------------------------------------------------------------------------
@@ -189,8 +241,8 @@ class GraphModule(Module):
         python_code = self._graph.python_code(root_module="self")
         self._code, self._lineno_map = python_code.src, python_code._lineno_map
         self._prologue_start = python_code._prologue_start
-        type(self).forward = _method_from_src(codegen._func_name, self._code, python_code.globals,
-                                              self._graph._co_fields)
+        forward = _method_from_src(codegen._func_name, self._code, python_code.globals, self._graph._co_fields)
+        type(self).forward = forward  # type: ignore[method-assign]
         for child in self.children():
             if isinstance(child, GraphModule):
                 child.recompile()
@@ -262,6 +314,14 @@ class GraphModule(Module):
             self.delete_submodule(name)
 
     # -- copies ------------------------------------------------------------------------------------------------
+
+    def __reduce__(self) -> Any:
+        body = self.__dict__.copy()
+        del body["_graph"]
+        body["_graphmodule_cls_name"] = type(self).__name__
+        traces = {node.name: node.stack_trace for node in self.graph.nodes if node.stack_trace is not None}
+        body["_graphmodule_graph_node_meta_stack_trace"] = traces
+        return reduce_graph_module, (body, _import_block(self.recompile().globals))
 
     def _deepcopy_init(self) -> Callable[..., None]:
         return GraphModule.__init__

@@ -21,8 +21,8 @@ def _no_mutation(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
 class immutable_list(list[Any]):
     """A list that refuses to be written (``torch.fx.immutable_collections.immutable_list``)."""
 
-    __delitem__ = __iadd__ = __imul__ = __setitem__ = _no_mutation  # type: ignore[assignment]
-    append = clear = extend = insert = pop = remove = reverse = sort = _no_mutation  # type: ignore[assignment]
+    __delitem__ = __iadd__ = __imul__ = __setitem__ = _no_mutation
+    append = clear = extend = insert = pop = remove = reverse = sort = _no_mutation
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self))
@@ -34,8 +34,8 @@ class immutable_list(list[Any]):
 class immutable_dict(dict[Any, Any]):
     """A dict that refuses to be written (``torch.fx.immutable_collections.immutable_dict``)."""
 
-    __delitem__ = __ior__ = __setitem__ = _no_mutation  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _no_mutation  # type: ignore[assignment]
+    __delitem__ = __ior__ = __setitem__ = _no_mutation
+    clear = pop = popitem = setdefault = update = _no_mutation
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))

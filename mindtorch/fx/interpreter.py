@@ -8,10 +8,13 @@ from typing import Any
 from ..nn.module import Module
 from . import traceback as fx_traceback
 from ._codegen import last_uses
-from .graph import Graph
-from .node import Argument, Node, Target, map_arg
+from ._tracer import Tracer
+from .graph import NO_DEFAULT, Graph
+from .graph_module import GraphModule
+from .node import Argument, Node, Target, map_aggregate, map_arg
+from .proxy import Proxy
 
-__all__ = ["Interpreter"]
+__all__ = ["Interpreter", "Transformer"]
 __dir__ = __all__.copy
 
 
@@ -23,7 +26,7 @@ class Interpreter:
     def __init__(self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None):
         self.module = module
         self.submodules = dict(module.named_modules())
-        self.graph: Graph = module.graph if graph is None else graph  # type: ignore[assignment]
+        self.graph: Graph = module.graph if graph is None else graph
         self.env: dict[Node, Any] = {}
         self.name = "Interpreter"
         self.extra_traceback = True
@@ -146,3 +149,54 @@ class Interpreter:
             return self.env[node]
 
         return map_arg(args, load)
+
+
+class Transformer(Interpreter):
+    """An interpreter that records what it runs as a new graph (``torch.fx.Transformer``). Subclasses override the
+    methods of kinds of nodes, whose arguments are proxies.
+    """
+
+    def __init__(self, module: GraphModule):
+        super().__init__(module)
+        self.new_graph = Graph()
+        self.new_graph.set_codegen(module.graph._codegen)
+        self.tracer = _TransformerTracer(self.new_graph, module)
+
+    def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
+        """Record a placeholder."""
+        default = args[0] if args else NO_DEFAULT
+        return Proxy(self.new_graph.placeholder(str(target), default_value=default), self.tracer)
+
+    def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
+        """Record the reading of an attribute."""
+        return self.tracer.create_proxy("get_attr", target, args, kwargs)
+
+    def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+        """Record the call of a module."""
+        module = self.fetch_attr(str(target))
+        return self.tracer.call_module(module, module.forward, args, kwargs)
+
+    def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+        """Record the call of a function."""
+        return self.tracer.create_proxy("call_function", target, args, kwargs)
+
+    def transform(self) -> GraphModule:
+        """Return the module of the new graph (``torch.fx.Transformer.transform``)."""
+        with fx_traceback.preserve_node_meta():
+            result = self.run(enable_io_processing=False)
+        if result is not None:
+            output = self.new_graph.output(map_aggregate(
+                result, lambda leaf: leaf.node if isinstance(leaf, Proxy) else leaf))
+            output.meta.update(self.graph.output_node().meta)
+        return GraphModule(self.module, self.new_graph)
+
+
+class _TransformerTracer(Tracer):
+    """Adds to a graph, and goes into no module."""
+
+    def __init__(self, graph: Graph, root: Module):
+        super().__init__()
+        self.graph, self.root, self.tensor_attrs = graph, root, {}
+
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+        return True

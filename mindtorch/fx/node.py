@@ -12,6 +12,7 @@ from ..nn.module import typename
 from ..utils._dtype_abbrs import dtype_abbrs
 from ._names import qualified_name, torch, type_name
 from .immutable_collections import immutable_dict, immutable_list
+from .operator_schemas import normalize_function, normalize_module
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -233,6 +234,20 @@ class Node:
             user.replace_input_with(self, replace_with)
         return changed
 
+    def normalized_arguments(self, root: Any, arg_types: tuple[Any, ...] | None = None,
+                             kwarg_types: dict[str, Any] | None = None,
+                             normalize_to_only_use_kwargs: bool = False) -> Any:
+        """Return ``args`` and ``kwargs`` matched to the signature of the function or module, with defaults; None if
+        that is not possible (``torch.fx.Node.normalized_arguments``).
+        """
+        if self.op == "call_function":
+            return normalize_function(self.target, self.args, self.kwargs,  # type: ignore[arg-type]
+                                      arg_types, kwarg_types, normalize_to_only_use_kwargs)
+        if self.op == "call_module":
+            return normalize_module(root, self.target, self.args, self.kwargs,  # type: ignore[arg-type]
+                                    normalize_to_only_use_kwargs)
+        return None
+
     # -- facts -------------------------------------------------------------------------------------------------
 
     @property
@@ -269,7 +284,7 @@ class Node:
             return True
         if self.op == "call_module":
             assert self.graph.owning_module is not None, "self.graph.owning_module not set for purity check"
-            return getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False)
+            return getattr(self.graph.owning_module.get_submodule(str(self.target)), "_is_impure", False)
         return self.op == "call_function" and _is_impure(self.target, impure_random)
 
     # -- text --------------------------------------------------------------------------------------------------
