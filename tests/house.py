@@ -56,7 +56,7 @@ HOUSE = (
          "a collective: a row of `table.py`, and its function in `operations.py`"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
-    Room("func optim distributions", "`torch.func`; optimizers, schedules of learning rates; distributions, their "
+    Room("optim distributions", "optimizers, schedules of learning rates; distributions, their "
          "divergences, transforms and constraints", "an optimizer: its rule, in a module of its name; a distribution"),
     Room("distributed", "`torch.distributed`: collectives, and modules and optimizers that are spread over processes",
          "a strategy: a module of its name"),
@@ -68,8 +68,11 @@ HOUSE = (
     Room("_guards fx.experimental.dims fx.experimental.sym_node fx.experimental.shape_env fx.experimental.size_guards "
          "fx.experimental.symbolic_shapes", "sizes that are symbols, what is known of them, and the guards on them",
          "a rule of what is known: `shape_env.py`"),
+    Room("_subclasses", "tensors that stand for others", "what an operator does to them: `functional_tensor.py`"),
     Room("fx", "`torch.fx`: programs as graphs that are recorded, changed, printed as Python and run",
          "a pass: `passes/`"),
+    Room("_decomp func", "operators written in others; `torch.func`, and how programs that write become ones that "
+         "compute", "an operator's decomposition: a row in a module of its family"),
     Room("_compile compiler _dynamo", "`torch.compile`: calls recorded, guarded, optimised, and printed as the Python "
          "that runs", "an optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",

@@ -504,7 +504,7 @@ operator("trace", composite=trace, autocast="cpu float32", self=lambda grad, sel
 schemas("""
 function, method:
     resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)  # Gives `self` the shape of `the_template`, on the same storage, which grows if it is too small.
-method:
+method, explicit:
     resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)  # Gives `self` the shape `size`, on the same storage, which grows if it is too small.
 """)  # noqa: E501
 
@@ -551,6 +551,7 @@ schemas("""
 method:
     fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)  # Writes `fill_value` on the main diagonal of `self`, which begins again at the bottom of a high matrix if `wrap`.
     repeat(Tensor self, int[] repeats) -> Tensor  # `self` copied as often along each dimension as `repeats` says.
+method, explicit:
     set_(Tensor(a!) self) -> Tensor(a!)  # Makes `self` a tensor on the storage of `source`, with its shape and strides or those given.
     set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)
     set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, int storage_offset, int[] size, int[] stride=[]) -> Tensor(a!)

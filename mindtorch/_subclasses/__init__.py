@@ -1,0 +1,1 @@
+"""Tensors that stand for others (``torch._subclasses``): functional ones, which are never written."""

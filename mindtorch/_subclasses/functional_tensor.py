@@ -1,0 +1,366 @@
+"""Functionalization: programs that write and alias, as programs that only compute.
+
+A ``FunctionalTensor`` wraps the value that a tensor has at this moment. An operator that writes computes a new value in
+place of the old one. Tensors that share memory share a ``Memory``: the value of the whole, which a view's write changes
+by the inverse of the view (``select_scatter`` for ``select``). A view knows its way from the whole, and is computed
+again when it is read after a write. So the operators below this mode, which a tracer records, neither write nor depend
+on aliasing.
+
+``FunctionalTensorMode`` runs below autograd: it records derivatives as of the program that writes.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from .._base.interrupts import contextmanager
+from .._device import META
+from .._dispatch.dispatcher import switched
+from .._dispatch.keys import CPU
+from .._dispatch.local import local
+from .._dispatch.overloads import OpOverload, overload_of
+from .._dispatch.registry import Operator
+from .._dispatch.schemas import registry
+from .._tensor import Tensor
+from .._transforms.pytree import tree_leaves, tree_map
+from ..utils._python_dispatch import TorchDispatchMode
+from .view_inverses import INVERSES
+
+#: The functional form of operators that have another name than their own without the underscore.
+FUNCTIONAL = {"normal_": "normal_functional", "bernoulli_.float": "bernoulli.p",
+              "_native_batch_norm_legit": "_native_batch_norm_legit_functional",
+              "native_batch_norm": "_native_batch_norm_legit_functional",
+              "_batch_norm_with_update": "_batch_norm_with_update_functional",
+              "rrelu_with_noise": "rrelu_with_noise_functional"}
+
+
+class View(NamedTuple):
+    """One step from a tensor to a view of it (``ViewMeta``): an operator, its other arguments, and which of several
+    outputs the view is.
+    """
+
+    op: Operator
+    args: tuple[Any, ...]
+    number: int | None
+
+    def of(self, base: Any, copies: bool) -> Any:
+        """Return the view of a value, by the operator's ``*_copy`` form if it ``copies``."""
+        made = (copying(self.op) if copies else self.op).call(base, *self.args)
+        return made if self.number is None else made[self.number]
+
+    def undone(self, base: Any, view: Any, copies: bool) -> Any:
+        """Return a base whose view has this value, and that has the former values elsewhere."""
+        return INVERSES[self.op.name](base, view, *self.args, copies=copies, index=self.number)
+
+
+def copying(op: Operator) -> Operator:
+    """Return the ``*_copy`` form of a view operator: ``select_copy.int`` of ``select.int``."""
+    packet, dot, overload = op.name.partition(".")
+    return registry.operators.get(f"{packet}_copy{dot}{overload}", op)
+
+
+class Memory:
+    """The value of memory that several tensors share (``FunctionalStorageImpl``), with the number of writes."""
+
+    def __init__(self, base: Any):
+        self.base = base
+        self.generation = 0
+        self.frozen = False
+        self.quiet = 0  #: how many of the writes were made without grad mode
+
+
+class FunctionalTensor(Tensor):
+    """A tensor inside functionalization (``torch._subclasses.functional_tensor.FunctionalTensor``).
+
+    ``_value`` is its value as of ``_generation``, ``_memory`` what it shares with its views, ``_views`` its way from
+    the memory's value.
+    """
+
+    _value: Any
+    _memory: Memory
+    _views: tuple[View, ...] = ()
+    _generation: int = 0
+    _mode: FunctionalTensorMode
+    _moved: bool = False  #: whether its layout was changed in place
+    _set: bool = False  #: whether it was given other memory, by ``set_``
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run an operator as the innermost mode of its tensors does, outside of that mode's block."""
+        mode = next(leaf._mode for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, FunctionalTensor))
+        return mode.__torch_dispatch__(func, types, args, kwargs or {})
+
+    @property
+    def elem(self) -> Any:
+        """The value."""
+        return self.value()
+
+    def value(self) -> Any:
+        """Return the value, computed again if the memory was written since (``torch._sync``)."""
+        if self._generation != self._memory.generation:
+            self._generation = self._memory.generation
+            self._value = self._memory.base
+            for view in self._views:
+                self._value = view.of(self._value, self._mode.copies)
+        return self._value
+
+    def write(self, value: Any) -> None:
+        """Give the tensor, and the memory that it shares, another value."""
+        memory, copies = self._memory, self._mode.copies
+        if memory.frozen:
+            raise RuntimeError("cannot mutate tensors with frozen storage")
+        if value._dtype is not self._dtype:
+            value = registry["_to_copy"].call(value, self._dtype)
+        bases = [memory.base]
+        for view in self._views[:-1]:
+            bases.append(view.of(bases[-1], copies))
+        for view, base in zip(reversed(self._views), reversed(bases), strict=False):
+            value = view.undone(base, value, copies)
+        memory.base = value
+        memory.generation += 1
+        memory.quiet += not local.grad_enabled
+        if tuple(self.value().shape) != tuple(self.shape):  # an ``out=`` that was resized
+            take_layout(self, self._value)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        return f"FunctionalTensor({self._value!r})"
+
+
+def take_layout(tensor: Any, value: Any) -> None:
+    """Give a wrapper the layout of its value."""
+    tensor._set_layout(tensor._storage, value.shape, value._strides(), value._offset)
+
+
+class FunctionalTensorMode(TorchDispatchMode):
+    """A block in which operators compute on functional tensors
+    (``torch._subclasses.functional_tensor.FunctionalTensorMode``).
+
+    With ``copies``, views are copied, too (``functionalize(remove="mutations_and_views")``). With ``recording``, the
+    values below may have a history of their own, as in ``grad(functionalize(f))``.
+    """
+
+    def __init__(self, pre_dispatch: bool = False, export: bool = False, _allow_token_discovery: bool = False, *,
+                 copies: bool = False, recording: bool = False):
+        super().__init__()
+        self.copies, self.recording = copies, recording
+        self.pre_dispatch, self.export = pre_dispatch, export
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        return True
+
+    # -- wrapping --------------------------------------------------------------------------------------------------
+
+    def wrap(self, value: Any) -> FunctionalTensor:
+        """Return a functional tensor of this value, with memory of its own."""
+        return self._wrapper(value, Memory(value), value._strides(), value._offset)
+
+    def _wrapper(self, value: Any, memory: Memory, stride: Any, offset: int) -> FunctionalTensor:
+        out: FunctionalTensor = Tensor._make_wrapper_subclass(
+            FunctionalTensor, value.shape, stride, offset, dtype=value._dtype, device=value._device)
+        out._value, out._memory, out._generation, out._mode = value, memory, memory.generation, self
+        return out
+
+    def _view(self, source: FunctionalTensor, value: Any, view: View, layout: Any) -> FunctionalTensor:
+        """Return a functional tensor that is a view of another one."""
+        out = self._wrapper(value, source._memory, layout._strides(), layout._offset)
+        out._views = (*source._views, view)
+        out._storage = source.untyped_storage()
+        out._storage.add_alias(out)
+        return out
+
+    # -- operators -------------------------------------------------------------------------------------------------
+
+    def __torch_dispatch__(self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run an operator on the tensors' values."""
+        op, given = func._operator, func._canonical(args, kwargs or {})
+        with switched(below_autograd=local.below_autograd and not self.recording):
+            if op.name in SPECIAL:
+                return SPECIAL[op.name](self, *given)
+            if op.is_out or op.writes:
+                return self._written(func, given)
+            kernel = op.kernel(CPU)
+            if kernel is not None and kernel.makes_view and isinstance(given[0], FunctionalTensor):
+                return self._viewed(func, given)
+            return self._computed(func, given)
+
+    def _computed(self, func: OpOverload, given: Any) -> Any:
+        tensors = [leaf for leaf in tree_leaves(given) if isinstance(leaf, Tensor)]
+        result = call(func, tree_map(value_of, given))
+        if tensors and not any(isinstance(tensor, FunctionalTensor) for tensor in tensors):
+            return result
+        return tree_map(lambda leaf: self.wrap(leaf) if isinstance(leaf, Tensor) else leaf, result)
+
+    def _viewed(self, func: OpOverload, given: Any) -> Any:
+        op, source = func._operator, given[0]
+        value, rest = source.value(), given[1:]
+        made = copying(op).call(value, *rest) if self.copies else call(func, (value, *rest))
+        layout = on_layout(op, source, *rest) if self.copies else made
+        if isinstance(made, Tensor):
+            return self._view(source, made, View(op, rest, None), layout)
+        return type(made)([self._view(source, each, View(op, rest, i), layout[i]) for i, each in enumerate(made)])
+
+    def _written(self, func: OpOverload, given: Any) -> Any:
+        op = func._operator
+        if "inplace_view" in op.flags:
+            return self._moved(op, given)
+        count = len(op.schema.parameters)
+        targets = list(given[count]) if op.is_out and isinstance(given[-1], (tuple, list)) else (
+            [given[-1]] if op.is_out else [given[i] for i in op.writes if i < len(given) and given[i] is not None])
+        flat: list[Any] = [target for target in tree_leaves(targets) if isinstance(target, Tensor)]
+        if not any(isinstance(target, FunctionalTensor) for target in flat):
+            if any(isinstance(leaf, FunctionalTensor) for leaf in tree_leaves(given)) and flat:
+                raise RuntimeError("mutating a non-functional tensor with a functional tensor is not allowed. Please "
+                                   "ensure that all of your inputs are wrapped inside of a functionalize() call.")
+            return self._computed(func, given) if not flat else call(func, given)
+        values = tree_map(value_of, given[:count] if op.is_out else given)
+        pure = functional_of(func)
+        if op.writes and not op.is_inplace and not op.is_out:
+            results = pure._operator.call(*values)
+            kept = len(op.schema.returns)
+            for target, value in zip(targets, results[kept:], strict=True):
+                target.write(value)
+            return self.wrap(results[0]) if kept == 1 else tuple([self.wrap(value) for value in results[:kept]])
+        results = call(pure, values)
+        results = [results] if isinstance(results, Tensor) else list(results)
+        for target, value in zip(flat, results, strict=False):
+            target.write(value)
+        return (flat[0] if len(flat) == 1 else tuple(flat)) if not op.writes_lists else None
+
+    def _moved(self, op: Operator, given: Any) -> Any:
+        """Change a tensor's layout in place: it becomes a view of what it was."""
+        target = given[0]
+        if not isinstance(target, FunctionalTensor):
+            return op.call(*given)
+        packet, dot, overload = op.name.partition(".")
+        view = View(registry[f"{packet[:-1]}{dot}{overload}"], tuple(given[1:]), None)
+        layout = on_layout(view.op, target, *given[1:])
+        target._value = view.of(target.value(), self.copies)
+        target._views, target._moved = (*target._views, view), True
+        take_layout(target, layout)
+        return target
+
+
+def call(func: OpOverload, values: Any) -> Any:
+    """Call an overload, which the modes below receive as the same one."""
+    with switched(formula=func._overloadname == "Scalar"):
+        return func._operator.call(*values)
+
+
+def value_of(leaf: Any) -> Any:
+    """Return the value of a functional tensor; any other as it is."""
+    return leaf.value() if isinstance(leaf, FunctionalTensor) else leaf
+
+
+def on_layout(op: Operator, tensor: Any, *args: Any) -> Any:
+    """Call a view operator on a tensor without values in the layout of another one."""
+    with switched(dispatch_modes=()):
+        like = registry["empty_strided"].call(tensor.shape, tensor._strides(), tensor._dtype, None, META)
+        like._offset = tensor._offset
+        return op.call(like, *args)
+
+
+def functional_of(func: OpOverload) -> OpOverload:
+    """Return the overload that computes what another one writes."""
+    op = func._operator
+    if op.functional is not None:
+        return overload_of(op.functional, func._overloadname == "Scalar")
+    packet, dot, overload = op.name.partition(".")
+    found = registry.operators.get(FUNCTIONAL.get(op.name, f"{packet.rstrip('_')}{dot}{overload}"))
+    if found is None:
+        raise NotImplementedError(f"functionalize: {func} writes its inputs and has no form that returns new values")
+    return overload_of(found)
+
+
+def _lift_fresh(mode: FunctionalTensorMode, tensor: Any) -> Any:
+    if isinstance(tensor, FunctionalTensor):
+        return registry["view"].call(tensor, tensor.shape)
+    return mode.wrap(registry["lift_fresh"].call(tensor))
+
+
+def _resize_(mode: FunctionalTensorMode, tensor: Any, size: Any, memory_format: Any = None) -> Any:
+    if not isinstance(tensor, FunctionalTensor):
+        return registry["resize_"].call(tensor, size, memory_format)
+    layout = on_layout(registry["resize_"], tensor, size, memory_format)
+    if layout.numel() > tensor.numel():
+        value = registry["resize"].call(tensor.value(), size, memory_format)
+        take_layout(tensor, value)
+        tensor._views = ()
+        tensor.write(value)
+        return tensor
+    return mode._moved(registry["as_strided_"], (tensor, layout.shape, layout._strides(), tensor._offset))
+
+
+def _set_(mode: FunctionalTensorMode, tensor: Any, source: Any) -> Any:
+    tensor._value, tensor._memory, tensor._views = source.value(), source._memory, source._views
+    tensor._generation, tensor._set = source._generation, True
+    tensor._storage = source.untyped_storage()
+    take_layout(tensor, source)
+    return tensor
+
+
+SPECIAL: dict[str, Callable[..., Any]] = {"lift_fresh": _lift_fresh, "resize_": _resize_, "set_.source_Tensor": _set_}
+
+
+@contextmanager
+def disable_functional_mode() -> Iterator[None]:
+    """Run a block without the innermost functionalization
+    (``torch._subclasses.functional_tensor.disable_functional_mode``).
+    """
+    modes = local.dispatch_modes
+    place = next((i for i in reversed(range(len(modes))) if isinstance(modes[i], FunctionalTensorMode)), None)
+    if place is None:
+        yield
+        return
+    with switched(dispatch_modes=modes[:place] + modes[place + 1:]):
+        yield
+
+
+# -- torch's private functions, on which its own tests and tracers are written ---------------------------------------
+
+_entered: list[FunctionalTensorMode] = []
+_outside = FunctionalTensorMode()
+
+
+def _enable_functionalization(*, reapply_views: bool = False) -> None:
+    """Enter functionalization (``torch._enable_functionalization``)."""
+    _entered.append(FunctionalTensorMode(copies=not reapply_views))
+    _entered[-1].__enter__()
+
+
+def _disable_functionalization() -> None:
+    """Leave functionalization (``torch._disable_functionalization``)."""
+    _entered.pop().__exit__(None, None, None)
+
+
+def current_mode() -> FunctionalTensorMode:
+    """Return the innermost functionalization, or one with which tensors are wrapped before they enter it."""
+    return next((mode for mode in reversed(local.dispatch_modes) if isinstance(mode, FunctionalTensorMode)), _outside)
+
+
+def _to_functional_tensor(t: Any) -> FunctionalTensor:
+    """Return a functional tensor of this value (``torch._to_functional_tensor``)."""
+    return current_mode().wrap(t)
+
+
+def _from_functional_tensor(t: Any) -> Any:
+    """Return the value of a functional tensor (``torch._from_functional_tensor``)."""
+    if not isinstance(t, FunctionalTensor):
+        raise RuntimeError("_from_functional_tensor(): expected a functional tensor")
+    return t._value
+
+
+def _is_functional_tensor(t: Any) -> bool:
+    """Return True for a functional tensor (``torch._is_functional_tensor``)."""
+    return isinstance(t, FunctionalTensor)
+
+
+def _sync(t: Any) -> None:
+    """Compute a functional tensor's value again if its memory was written (``torch._sync``)."""
+    if isinstance(t, FunctionalTensor):
+        t.value()
+
+
+def _freeze_functional_tensor(t: Any) -> None:
+    """Forbid writes to a functional tensor's memory (``torch._freeze_functional_tensor``)."""
+    t._memory.frozen = True
