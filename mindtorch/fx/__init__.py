@@ -16,6 +16,9 @@ file                     idea
 ``passes``               changes and analyses of graphs
 =======================  ============================================================================================
 """
+from typing import TYPE_CHECKING
+
+from .._base.lazy import lazily as _lazily
 from . import immutable_collections as immutable_collections
 from ._symbolic_trace import (
     PH as PH, ProxyableClassMeta as ProxyableClassMeta, Tracer as Tracer, symbolic_trace as symbolic_trace,
@@ -26,6 +29,10 @@ from .graph_module import GraphModule as GraphModule
 from .interpreter import Interpreter as Interpreter, Transformer as Transformer
 from .node import Node as Node, has_side_effect as has_side_effect, map_arg as map_arg
 from .proxy import Proxy as Proxy
+from .subgraph_rewriter import replace_pattern as replace_pattern
 
 __all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "PH", "Proxy", "ProxyableClassMeta", "Tracer",
-           "Transformer", "has_side_effect", "map_arg", "symbolic_trace", "wrap"]
+           "Transformer", "has_side_effect", "map_arg", "replace_pattern", "symbolic_trace", "wrap"]
+_getattr, __dir__ = _lazily(__name__, __file__)
+if not TYPE_CHECKING:
+    __getattr__ = _getattr  # ``passes`` and ``experimental`` are loaded when they are used
