@@ -73,8 +73,9 @@ HOUSE = (
          "a pass: `passes/`"),
     Room("_decomp func", "operators written in others; `torch.func`, and how programs that write become ones that "
          "compute", "an operator's decomposition: a row in a module of its family"),
-    Room("_compile compiler _dynamo", "`torch.compile`: calls recorded, guarded, optimised, and printed as the Python "
-         "that runs", "an optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
+    Room("_compile compiler _dynamo", "`torch.compile`: bytecode interpreted and calls recorded as graphs, guarded, "
+         "optimised, and printed as the Python that runs", "an opcode: a method of `symbolic_convert.py`; an "
+         "optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",
          "the content of a picture"),
     Room("viz widgets", "HTML, SVG and text of facts; pictures that move", "the look of a picture; a widget"),

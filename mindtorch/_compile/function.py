@@ -15,6 +15,7 @@ from .._base.interrupts import contextmanager
 from .._dispatch import dispatcher
 from .._dispatch.keys import ADDED, AUTOGRAD, FUNCTION, OBSERVED, THREAD_STATE
 from .._dispatch.local import local, shared
+from . import config
 from .breaks import CannotCompile, FailOnRecompileLimitHit, GraphBreak, break_here
 from .entry import Entry
 from .guards import Guards
@@ -22,45 +23,6 @@ from .recording import FirstCall, unsupported
 from .state import plainly
 from .watch import Watch
 
-
-class Config:
-    """The settings of the compiler (``torch._dynamo.config``).
-
-    Setting an option that has no effect here warns.
-    """
-
-    recompile_limit = 8  #: programs of one function; further calls that fit none of them run as they are written
-    disable = False
-    suppress_errors = False  #: a function that cannot be compiled always runs as it is written
-    verbose = False
-    #: The following options are fixed.
-    accumulated_recompile_limit = 256
-    assume_static_by_default = True
-    automatic_dynamic_shapes = False
-    capture_scalar_outputs = False
-    capture_dynamic_output_shape_ops = False
-
-    @property
-    def cache_size_limit(self) -> int:
-        """The former name of ``recompile_limit``."""
-        return self.recompile_limit
-
-    @cache_size_limit.setter
-    def cache_size_limit(self, limit: int) -> None:
-        self.recompile_limit = limit
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not hasattr(Config, name):
-            raise AttributeError(f"torch._dynamo.config.{name} does not exist")
-        if name in FIXED and value != getattr(Config, name):
-            warnings.warn(f"torch._dynamo.config.{name} has no effect here: a function has at most recompile_limit "
-                          "programs, one for each shape, and reading a value is a graph break", stacklevel=2)
-        super().__setattr__(name, value)
-
-
-FIXED = ("accumulated_recompile_limit", "assume_static_by_default", "automatic_dynamic_shapes",
-         "capture_scalar_outputs", "capture_dynamic_output_shape_ops")
-config = Config()
 STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile")
 
 

@@ -1,35 +1,48 @@
-"""``torch._dynamo``: functions and settings of the compiler besides ``torch.compiler``."""
+"""TorchDynamo: functions are captured as graphs by interpreting their bytecode (``torch._dynamo``), in the order in
+which it handles a call.
+
+======================  ====================================================================
+file                    idea
+======================  ====================================================================
+``eval_frame``          ``torch.compile``, and what it makes of functions and modules
+``convert_frame``       compiled frames: programs by guards, recompiles, frames that are skipped
+``bytecode_analysis``   bytecode by name, handlers, live variables
+``symbolic_convert``    the interpreter: an opcode is a method
+``variables``           what it knows about values: constants, tensors, containers, functions, objects
+``trace_rules``         which functions it looks into, and which are nodes of the graph
+``output_graph``        the graph, its inputs, its examples (``fakes``)
+``source``, ``guards``  where values are read, and the conditions on them
+``side_effects``        writes that are repeated after the graph
+``codegen``             the Python that runs
+``break_code``          the code behind a break, and ``resume_execution``: the rest of the function
+``backends``            what makes a function of a graph
+======================  ====================================================================
+
+``comptime`` is left out: the interpreter has no state that would be alike PyTorch's.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from .._compile import config
 from .._compile.explain import Explanation, explanation_of
-from .._compile.function import CompiledFunction, config
-from .._compile.modules import OptimizedModule
-from .._compile.recording import recording
-from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
-from . import exc
+from .._compile.function import CompiledFunction
+from . import backends, exc, testing, utils
+from .backends import inductor as _inductor
+from .backends.registry import list_backends, lookup_backend, register_backend
+from .decorators import (
+    allow_in_graph, assume_constant_result, disable, disallow_in_graph, graph_break, is_compiling, is_dynamo_compiling,
+    mark_dynamic, mark_static, skip, substitute_in_graph,
+)
+from .eval_frame import OptimizedModule, optimize, optimize_assert, reset
 
-__all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "exc", "explain",
-           "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "reset"]
+__all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "backends", "config", "disable",
+           "disallow_in_graph", "exc", "explain", "graph_break", "is_compiling", "is_dynamo_compiling", "list_backends",
+           "lookup_backend", "mark_dynamic", "mark_static", "optimize", "optimize_assert", "register_backend", "reset",
+           "skip", "substitute_in_graph", "testing", "utils"]
 __dir__ = __all__.copy
-
-
-def graph_break(msg: str = "") -> None:
-    """Divide the program here: a compiled function that calls this runs as it is written
-    (``torch._dynamo.graph_break``).
-    """
-    if (found := recording()) is not None:
-        found.stop(f"torch._dynamo.graph_break({repr(msg) if msg else ''}) was called")
-
-
-def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
-    """Do nothing: all dimensions have a fixed size here (``torch._dynamo.mark_static``)."""
-
-
-def mark_static(t: Any, index: Any = None) -> None:
-    """Do nothing: all dimensions have a fixed size here (``torch._dynamo.mark_static``)."""
+_loaded = (_inductor,)  # which registers itself
 
 
 def explain(f: Callable[..., Any]) -> Callable[..., Explanation]:

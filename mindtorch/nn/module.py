@@ -85,7 +85,7 @@ class Module(HookedCall, State):
         """Have calls of this module compiled from now on, as by ``torch.compile`` with these arguments
         (``torch.nn.Module.compile``).
         """
-        self.__dict__["_compiled_call_impl"] = load_module(".._compile.api", __package__).compile(
+        self.__dict__["_compiled_call_impl"] = load_module(".._dynamo.eval_frame", __package__).compile(
             self._hooked_call, *args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -596,14 +596,14 @@ def test_the_printed_program_is_the_one_that_runs() -> None:
         compile(program.source, "program", "exec")
 
 
-def test_a_setting_that_the_compiler_cannot_follow_warns(monkeypatch) -> None:
-    monkeypatch.setattr(torch._dynamo.config, "verbose", True)
-    with pytest.warns(UserWarning, match="automatic_dynamic_shapes has no effect here"):
-        monkeypatch.setattr(torch._dynamo.config, "automatic_dynamic_shapes", True)
+def test_settings_are_set_by_their_names_of_today_and_of_before(monkeypatch) -> None:
     with pytest.raises(AttributeError, match=r"torch\._dynamo\.config\.recompile_limits does not exist"):
         torch._dynamo.config.recompile_limits = 3
     monkeypatch.setattr(torch._dynamo.config, "cache_size_limit", 3)
     assert torch._dynamo.config.recompile_limit == 3
+    with torch._dynamo.config.patch(verbose=True, recompile_limit=5):
+        assert torch._dynamo.config.cache_size_limit == 5 and torch._dynamo.config.verbose
+    assert torch._dynamo.config.recompile_limit == 3 and not torch._dynamo.config.verbose
 
 
 def test_nothing_of_the_recorded_call_stays_in_memory() -> None:

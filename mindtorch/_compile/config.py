@@ -1,0 +1,65 @@
+"""The settings of the compiler (``torch._dynamo.config``)."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+recompile_limit = 8  #: programs of one function; calls that fit none of them then run as they are written
+accumulated_recompile_limit = 256  #: programs of one function over all its wrappers
+fail_on_recompile_limit_hit = False
+error_on_recompile = False
+disable = False
+suppress_errors = False  #: whether an error of a backend makes the function run as it is written
+verbose = False
+assume_static_by_default = True
+automatic_dynamic_shapes = True  #: whether a size that changed once becomes a symbol
+capture_scalar_outputs = False  #: whether ``item`` stays in the graph
+capture_dynamic_output_shape_ops = False
+specialize_int = False
+specialize_float = True
+guard_nn_modules = True
+inline_inbuilt_nn_modules = True
+allow_rnn = False
+raise_on_ctx_manager_usage = True
+#: Options that name another: the former names of the limits.
+ALIASES = {"cache_size_limit": "recompile_limit", "accumulated_cache_size_limit": "accumulated_recompile_limit"}
+
+
+class _Config(ModuleType):
+    """The module's class: it knows former names, and refuses options that do not exist."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ALIASES:
+            return getattr(self, ALIASES[name])
+        raise AttributeError(f"torch._dynamo.config.{name} does not exist")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        name = ALIASES.get(name, name)
+        if name not in vars(self):
+            raise AttributeError(f"torch._dynamo.config.{name} does not exist")
+        super().__setattr__(name, value)
+
+    @contextmanager
+    def patch(self, changes: Any = None, value: Any = None, **named: Any) -> Iterator[None]:
+        """Set options for a block or a function (``torch._dynamo.config.patch``).
+
+        Takes one name and its value, a dictionary, or keywords.
+
+        Raises:
+            AttributeError: if there is no such option.
+        """
+        wanted = {changes: value} if isinstance(changes, str) else {**(changes or {}), **named}
+        before = {name: getattr(self, name) for name in wanted}
+        try:
+            for name, new in wanted.items():
+                setattr(self, name, new)
+            yield
+        finally:
+            for name, old in before.items():
+                setattr(self, name, old)
+
+
+sys.modules[__name__].__class__ = _Config

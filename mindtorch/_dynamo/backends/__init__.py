@@ -1,0 +1,1 @@
+"""Backends: what makes a function of a graph (``torch._dynamo.backends``)."""

@@ -1,0 +1,135 @@
+"""Functions that programs call to steer the compiler (``torch._dynamo.decorators``)."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .._compile.recording import is_recording, recording
+from . import trace_rules
+from .exc import Break
+from .variables.base import ConstantVariable, Translator, Variable
+from .variables.builtin import SPECIAL
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """Exclude a function from compilation: a compiled function breaks where it calls it. Without ``fn``, return a
+    decorator (``torch.compiler.disable``).
+    """
+    if fn is None:
+        return lambda function: disable(function, recursive, reason=reason)
+
+    @functools.wraps(fn, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if (found := recording()) is not None:
+            name = getattr(fn, "__qualname__", type(fn).__name__)
+            found.stop(f"{name} is marked by torch.compiler.disable" + (f": {reason}" if reason else ""))
+        return fn(*args, **kwargs)
+
+    call._torchdynamo_disable = True  # type: ignore[attr-defined]
+    call._torchdynamo_disable_msg = reason  # type: ignore[attr-defined]
+    call._torchdynamo_orig_callable = fn  # type: ignore[attr-defined]
+    return call
+
+
+def skip(fn: Any = None) -> Any:
+    """Exclude a function itself from compilation (``torch._dynamo.skip``)."""
+    return disable(fn, recursive=False)
+
+
+def _each(table: set[int]) -> Callable[[Any], Any]:
+    def mark(fn: Any) -> Any:
+        if isinstance(fn, (list, tuple)):
+            return [mark(one) for one in fn]
+        assert callable(fn), f"{fn!r} is not callable"
+        trace_rules.decide(table, fn)
+        return fn
+
+    return mark
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """Make calls of a function nodes of the graph: the compiler does not look into it
+    (``torch.compiler.allow_in_graph``).
+
+    Raises:
+        AssertionError: if it cannot be called.
+    """
+    return _each(trace_rules.allowed)(fn)
+
+
+def disallow_in_graph(fn: Any) -> Any:
+    """Break the graph where a function is called (``torch._dynamo.disallow_in_graph``).
+
+    Raises:
+        AssertionError: if it cannot be called.
+    """
+    return _each(trace_rules.disallowed)(fn)
+
+
+def assume_constant_result(fn: Function) -> Function:
+    """Call a function of constants while the caller is compiled, and take its result as fixed
+    (``torch.compiler.assume_constant_result``).
+    """
+    def call(tx: Translator, *args: Variable, **kwargs: Variable) -> Variable:
+        return tx.made(fn(*[arg.value for arg in args], **{key: arg.value for key, arg in kwargs.items()}))
+
+    SPECIAL[id(fn)] = call
+    return fn
+
+
+def substitute_in_graph(original_fn: Callable[..., Any], **options: Any) -> Callable[[Function], Function]:
+    """Decorate a function that the compiler reads in place of ``original_fn`` (``torch.compiler.substitute_in_graph``).
+    """
+    def decorate(function: Function) -> Function:
+        trace_rules.substitutes[id(original_fn)] = function
+        trace_rules.decide(set(), original_fn)
+        return function
+
+    return decorate
+
+
+def graph_break(msg: str = "") -> None:
+    """Divide the program here: what stands before and after is compiled (``torch._dynamo.graph_break``)."""
+    if (found := recording()) is not None:
+        found.stop(f"torch._dynamo.graph_break({repr(msg) if msg else ''}) was called")
+
+
+def is_compiling() -> bool:
+    """Return True if the program is being compiled by ``torch.compile`` (``torch.compiler.is_compiling``)."""
+    return is_recording()
+
+
+def is_dynamo_compiling() -> bool:
+    """Return True if the program is being compiled by ``torch.compile`` (``torch.compiler.is_dynamo_compiling``)."""
+    return is_recording()
+
+
+def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
+    """Note that a dimension of a tensor changes from call to call (``torch._dynamo.mark_dynamic``). Sizes are fixed
+    here, so that each makes a program of its own.
+    """
+
+
+def mark_static(t: Any, index: Any = None) -> None:
+    """Note that a dimension of a tensor has a fixed size, as all have here (``torch._dynamo.mark_static``)."""
+
+
+def _break(tx: Translator, msg: Variable | None = None) -> Variable:
+    text = "" if msg is None else msg.value
+    raise Break(f"Call to `torch._dynamo.graph_break()`: {text!r}" if text else
+                "Call to `torch._dynamo.graph_break()`")
+
+
+def _yes(tx: Translator) -> Variable:
+    return ConstantVariable(True)
+
+
+def _nothing(tx: Translator, *args: Variable, **kwargs: Variable) -> Variable:
+    return ConstantVariable(None)
+
+
+SPECIAL.update({id(graph_break): _break, id(is_compiling): _yes, id(is_dynamo_compiling): _yes,
+                id(mark_dynamic): _nothing, id(mark_static): _nothing})

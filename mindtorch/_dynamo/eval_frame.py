@@ -1,0 +1,123 @@
+"""``torch.compile``, and what it makes of functions and modules (``torch._dynamo.eval_frame``)."""
+from __future__ import annotations
+
+import functools
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .._compile.function import CompiledFunction
+from .._compile.modules import OptimizedModule
+from .._compile.recording import is_recording
+from ..nn.module import Module
+from .backends.registry import lookup_backend
+from .convert_frame import Compiler, has_hooks
+
+Model = TypeVar("Model", bound=Callable[..., Any])
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "inductor",
+            mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False) -> Any:
+    """Return a function or module that runs as an optimised program; also a decorator (``torch.compile``).
+
+    ``backend`` is a name (``list_backends``), or a function that takes a ``torch.fx.GraphModule`` and a list of example
+    inputs and returns the function that runs. The bytecode is interpreted, and divided at graph breaks; with
+    ``fullgraph`` a break raises. The backend ``inductor`` records the call instead: a call that cannot be one graph
+    runs as it is written. ``mode`` and ``options`` are passed to a backend that is a function.
+
+    Raises:
+        RuntimeError: if both ``mode`` and ``options`` are given, or the mode does not exist.
+        InvalidBackend: (``torch._dynamo.exc``) if there is no backend of that name.
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    if model is None:
+        return lambda function: compile(function, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
+                                        options=options, disable=disable)
+    found = lookup_backend(backend)
+    if disable:
+        return model
+    if not callable(model):
+        raise RuntimeError(f"torch.compile expects a function or a module, but got {type(model).__name__}")
+    if isinstance(model, OptimizedModule):
+        model = model._orig_mod
+    function = getattr(model, "_torchdynamo_orig_callable", model)
+    if backend == "inductor":
+        compiled: Any = CompiledFunction(function, fullgraph)
+    else:
+        given = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
+        compiled = Optimized(function, Compiler(functools.partial(found, **given) if given and not isinstance(
+            backend, str) else found, fullgraph, dynamic))
+    _compiled.add(compiled)
+    return wrapped(model, function, compiled)
+
+
+def wrapped(model: Any, function: Any, compiled: Any) -> Any:
+    """Return what users call: a module around a module, or a function."""
+    if isinstance(model, Module):
+        return OptimizedModule(model, compiled)
+
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs) if is_recording() else compiled(*args, **kwargs)
+
+    call._torchdynamo_orig_callable = function  # type: ignore[attr-defined]
+    call._compiled = compiled  # type: ignore[attr-defined]
+    return call
+
+
+class Optimized:
+    """A function, method, module or other callable whose frames are compiled."""
+
+    _torchdynamo_disable = True  #: guards skip its attributes
+
+    def __init__(self, function: Any, compiler: Compiler) -> None:
+        self.function, self.compiler = function, compiler
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the compiled frame of the function."""
+        function = self.function
+        if isinstance(function, Module):
+            function = function._hooked_call if has_hooks(function) else (
+                function.forward if type(function).__call__ is Module.__call__ else function.__call__)
+        elif not isinstance(function, (types.FunctionType, types.MethodType)):
+            call = vars(type(function)).get("__call__")
+            function = types.MethodType(call, function) if isinstance(call, types.FunctionType) else function
+        if isinstance(function, types.MethodType):
+            args, function = (function.__self__, *args), function.__func__
+        if not isinstance(function, types.FunctionType) or getattr(function, "_torchdynamo_disable", False):
+            return function(*args, **kwargs)
+        return self.compiler.frame(function)(function.__closure__ or (), *args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        compiler = self.compiler  # a copy makes its own programs
+        return Optimized, (self.function, Compiler(compiler.backend, compiler.fullgraph, compiler.dynamic))
+
+    def reset(self) -> None:
+        """Forget all programs."""
+        self.compiler.frames.clear()
+
+
+def optimize(backend: Any = "inductor", *, nopython: bool = False, dynamic: bool | None = None,
+             disable: bool = False, **options: Any) -> Callable[[Any], Any]:
+    """Return a decorator that compiles (``torch._dynamo.optimize``)."""
+    return lambda function: compile(function, backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)
+
+
+def optimize_assert(backend: Any, **options: Any) -> Callable[[Any], Any]:
+    """Return a decorator that compiles to one graph (``torch._dynamo.optimize_assert``)."""
+    return optimize(backend, nopython=True)
+
+
+def reset() -> None:
+    """Forget all programs (``torch.compiler.reset``, ``torch._dynamo.reset``)."""
+    for compiled in [*_compiled]:
+        compiled.reset()
+
+
+__all__ = ["OptimizedModule", "compile", "optimize", "optimize_assert", "reset"]

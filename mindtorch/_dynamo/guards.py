@@ -1,0 +1,193 @@
+"""Guards: the conditions under which a compiled frame does what its function would (``torch._dynamo.guards``).
+
+Each condition is a line of one generated function that takes the frame's arguments and returns whether all hold.
+"""
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterable
+from itertools import count
+from types import CodeType
+from typing import Any
+
+from .._compile.state import same
+from .._device import get_default_device
+from .._dispatch.keys import NONCONTIGUOUS
+from .._dispatch.local import local
+from .._dtype import get_default_dtype
+from .places import Source
+
+numbers = count()
+
+
+def run_source(source: str, name: str, space: dict[str, Any], file: str) -> Any:
+    """Run generated source whose lines tracebacks can show, and return what it names ``name``."""
+    file = f"<torch.compile {file} {next(numbers)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    exec(compile(source, file, "exec"), space)
+    return space[name]
+
+
+class Namespace:
+    """Names for the objects that generated code needs."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {}
+        self._names: dict[int, str] = {}
+
+    def name(self, value: Any) -> str:
+        """Return the name of an object."""
+        found = self._names.get(id(value))
+        if found is None:
+            called = getattr(value, "__name__", None) or type(value).__name__
+            called = called if isinstance(called, str) and called.isidentifier() else "c"
+            found = self._names[id(value)] = f"_{called}_{len(self.objects)}"
+            self.objects[found] = value
+        return found
+
+
+class Guards:
+    """The conditions of one compiled frame, in the order in which they were found."""
+
+    def __init__(self, space: Namespace) -> None:
+        self.space = space
+        self.conditions: dict[str, str] = {}  #: in Python, and as they are printed
+        self._sources: dict[Source, str] = {}
+        self.tensors: list[Source] = []
+        self.lines: list[tuple[str, str]] = []  #: assignments and conditions; the latter with their printed form
+
+    # -- kinds of guards -------------------------------------------------------------------------------------------
+
+    def add(self, condition: str, said: str) -> None:
+        """Add a condition."""
+        if condition not in self.conditions:
+            self.conditions[condition] = said
+            self.lines.append((condition, said))
+
+    def at(self, source: Source) -> str:
+        """Return the name of the value at a source, in the guard's function."""
+        if source.base is None and source.form.isidentifier():
+            return source.form
+        found = self._sources.get(source)
+        if found is None:
+            inner = source.form if source.base is None else f"{source.before}{self.at(source.base)}{source.form}"
+            found = self._sources[source] = f"_v{len(self._sources)}"
+            self.lines.append((f"{found} = {inner}", ""))
+        return found
+
+    def type(self, source: Source, value: Any) -> None:
+        """Guard the type of a value."""
+        kind = type(value)
+        self.add(f"{self.at(source)}.__class__ is {self.space.name(kind)}",
+                 f"type({source.name}) is {kind.__qualname__}")
+
+    def constant(self, source: Source, value: Any) -> None:
+        """Guard the value of a constant, and its type."""
+        at = self.at(source)
+        if value is None or value is True or value is False or value is ...:
+            self.add(f"{at} is {value}", f"{source.name} is {value}")
+        elif type(value) in (int, str):
+            self.add(f"{at}.__class__ is {type(value).__name__} and {at} == {value!r}", f"{source.name} == {value!r}")
+        else:
+            self.add(f"{self.space.name(same)}({self.space.name(value)}, {at})", f"{source.name} == {value!r}")
+
+    def identity(self, source: Source, value: Any) -> None:
+        """Guard the identity of an object."""
+        self.add(f"{self.at(source)} is {self.space.name(value)}",
+                 f"{source.name} is {getattr(value, '__qualname__', None) or type(value).__name__}")
+
+    def code(self, source: Source, code: CodeType) -> None:
+        """Guard the code of a function."""
+        at = self.at(source)
+        self.add(f"{self.at(source.attribute('__code__'))} is {self.space.name(code)}",
+                 f"{source.name}.__code__ is {code.co_qualname}, line {code.co_firstlineno}")
+        del at
+
+    def length(self, source: Source, value: Any) -> None:
+        """Guard the length of a container."""
+        self.add(f"len({self.at(source)}) == {len(value)}", f"len({source.name}) == {len(value)}")
+
+    def keys(self, source: Source, value: Any) -> None:
+        """Guard the keys of a dictionary, in their order."""
+        keys = [*value]
+        self.add(f"[*{self.at(source)}] == {self.space.name(keys)}", f"list({source.name}) == {keys!r:.200}")
+
+    def twins(self, source: Source, other: Source) -> None:
+        """Guard that one object stands at two places."""
+        self.add(f"{self.at(source)} is {self.at(other)}", f"{source.name} is {other.name}")
+
+    def absent(self, source: Source, value: Any, name: str) -> None:
+        """Guard that an object has no such attribute."""
+        self.add(f"not hasattr({self.at(source)}, {name!r})", f"not hasattr({source.name}, {name!r})")
+
+    def empty(self, source: Source, names: Iterable[str], owner: Any) -> None:
+        """Guard which of an object's tables are empty."""
+        at = self.at(source)
+        for name in names:
+            if getattr(owner, name):
+                self.add(f"{at}.{name}", f"{source.name}.{name} is not empty")
+        without = [name for name in names if not getattr(owner, name)]
+        if without:
+            self.add(f"not ({' or '.join(f'{at}.{name}' for name in without)})", f"{source.name} has no hooks")
+
+    def tensor(self, source: Source, value: Any) -> None:
+        """Guard the type, keys, shape, dtype and strides of a tensor."""
+        at, shape = self.at(source), tuple(value.shape)
+        where = f"{at}._array" if value._array is not None else at
+        kind = type(value)
+        parts = [(f"{at}.__class__ is {self.space.name(kind)}", f"type({source.name}) is {kind.__name__}"),
+                 (f"{at}._keys == {value._keys}", f"device, layout and requires_grad={value.requires_grad} of "
+                                                  f"{source.name}"),
+                 (f"{where}.shape == {shape}", f"{source.name}.shape == {[*shape]}"),
+                 (f"{at}._dtype is {self.space.name(value._dtype)}", f"{source.name}.dtype is {value.dtype}")]
+        if value._keys & NONCONTIGUOUS:
+            parts.append((f"{at}._strides() == {value._strides()}", f"{source.name}.stride() == {value.stride()}"))
+        for condition, said in parts:
+            self.add(condition, said)
+        if value._array is None:
+            self.add(f"{at}.device == {self.space.name(value.device)}", f"{source.name}.device == {value.device}")
+        self.tensors.append(source)
+
+    def state(self) -> None:
+        """Guard the modes of the thread."""
+        at = self.space.name(local)
+        self.add(f"{at}.grad_enabled is {local.grad_enabled}", f"torch.is_grad_enabled() is {local.grad_enabled}")
+        self.add(f"{at}.autocast == {local.autocast!r}" if local.autocast is None else
+                 f"{at}.autocast == {self.space.name(dict(local.autocast))}", f"autocast is {local.autocast}")
+        self.add(f"{at}.inference is {local.inference}", f"torch.is_inference_mode_enabled() is {local.inference}")
+        dtype, device = get_default_dtype(), get_default_device()
+        self.add(f"{self.space.name(get_default_dtype)}() is {self.space.name(dtype)}",
+                 f"torch.get_default_dtype() is {dtype}")
+        self.add(f"{self.space.name(get_default_device)}() == {self.space.name(device)}",
+                 f"torch.get_default_device() == {device}")
+
+    # -- the function ----------------------------------------------------------------------------------------------
+
+    def build(self, signature: str, name: str) -> tuple[Callable[..., bool], str]:
+        """Return the function that checks the guards, and its source."""
+        if len(self.tensors) > 1:
+            names = ", ".join(f"id({self.at(source)})" for source in self.tensors)
+            self.add(f"len({{{names}}}) == {len(self.tensors)}", "no two tensors are one")
+        source = self._source(signature, name, "return False")
+        return run_source(source, name, self.space.objects, f"guards of {name}"), source
+
+    def explainer(self, signature: str, name: str) -> Callable[..., Any]:
+        """Return a function that returns the first condition that fails, as it is printed, or None."""
+        made: Callable[..., Any] = run_source(self._source(signature, name, "return {said!r}", "None"), name,
+                                              self.space.objects, f"failing guards of {name}")
+        return made
+
+    def _source(self, signature: str, name: str, failed: str, held: str = "True") -> str:
+        lines = [f"def {name}({signature}):", "    try:"]
+        said_before = "the arguments have another structure"
+        for text, said in self.lines:
+            if said:
+                lines.append(f"        if not ({text}): {failed.format(said=said)}")
+                said_before = said
+            else:
+                lines.append(f"        {text}")
+        lines += ["    except (AttributeError, KeyError, IndexError, TypeError, ValueError):",
+                  f"        {failed.format(said=said_before)}", f"    return {held}"]
+        return "\n".join(lines) + "\n"
+
+

@@ -1,0 +1,197 @@
+"""The graph that a frame becomes, with its inputs, guards and side effects (``torch._dynamo.output_graph``)."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .._dispatch.local import local
+from .._tensor import Tensor
+from ..fx import Graph, GraphModule, Node
+from ..fx.node import map_arg
+from . import fakes
+from .exc import BackendCompilerFailed, Break
+from .guards import Guards, Namespace
+from .places import Source
+from .side_effects import SideEffects
+from .variables.base import Translator, Variable
+from .variables.containers import ListVariable, TupleVariable
+from .variables.functions import CellVariable
+from .variables.tensor import TensorVariable
+
+
+class OutputGraph:
+    """What interpreting a frame has made so far."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.space = Namespace()
+        self.guards = Guards(self.space)
+        self.side_effects = SideEffects()
+        self.known: dict[int, Variable] = {}  #: objects with an identity, by id
+        self.kept: list[Any] = []
+        self.inputs: list[TensorVariable] = []
+        self.attributes: dict[str, Tensor] = {}
+        self.contexts: list[Any] = []  #: modes that are entered
+        self.mode = fakes.Mode()
+        self.grad_mode = local.grad_enabled
+        self.compiled: list[GraphModule] = []
+        self._last_input: Node | None = None
+        self.line: Any = None  #: where the program is: a function that returns the stack of frames
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def object(self, value: Any) -> str:
+        """Return the name of an object in generated code."""
+        return self.space.name(value)
+
+    def remember(self, value: Any, variable: Variable) -> Variable:
+        """Note the variable of an object with an identity."""
+        self.known[id(value)] = variable
+        self.kept.append(value)
+        return variable
+
+    def cell(self, real: Any, source: Source) -> CellVariable:
+        """Return the variable of a cell that exists."""
+        found = self.known.get(id(real))
+        if isinstance(found, CellVariable):
+            return found
+        made = CellVariable(None, real, source)
+        self.remember(real, made)
+        return made
+
+    def input(self, value: Tensor, source: Source) -> Variable:
+        """Return the variable of a tensor that the call reads."""
+        example = self.mode.input(value)
+        self.guards.tensor(source, value)
+        found = TensorVariable(None, example, source, value)
+        found.output = self
+        return self.remember(value, found)
+
+    def placeholder(self, variable: TensorVariable) -> Node:
+        """Make the input of the graph for a tensor, at its first use."""
+        assert variable.source is not None
+        name = variable.source.placeholder
+        first = next(iter(self.graph.nodes), None)
+        if self._last_input is not None:
+            place: Any = self.graph.inserting_after(self._last_input)
+        else:
+            place = self.graph.inserting_before(first) if first is not None else self.graph.inserting_before()
+        with place:
+            node = self.graph.placeholder(name)
+        node.meta["example_value"] = variable.example
+        node.meta["source"] = variable.source
+        self.inputs.append(variable)
+        self._last_input = node
+        return node
+
+    def attribute(self, value: Tensor) -> Variable:
+        """Return the variable of a tensor that is no input: an attribute of the module."""
+        known = self.known.get(id(value))
+        if known is not None:
+            return known
+        name = f"_tensor_constant{len(self.attributes)}"
+        self.attributes[name] = value
+        node = self.graph.create_node("get_attr", name)
+        node.meta["example_value"] = example = self.mode.input(value)
+        return self.remember(value, TensorVariable(node, example))
+
+    # -- nodes -----------------------------------------------------------------------------------------------------
+
+    def node(self, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], example: Any) -> Node:
+        """Add a node to the graph."""
+        node = self.graph.create_node(op, target, args, kwargs)
+        node.meta["example_value"] = example
+        node.meta["stack_trace"] = self.stack_trace()
+        return node
+
+    def stack_trace(self) -> str:
+        """Return the user's lines that the interpreter is at, as a traceback has them."""
+        return "" if self.line is None else "".join(
+            f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n    {frame.line}\n'
+            for frame in self.line())
+
+    def call(self, tx: Translator, op: str, target: Any, args: list[Variable],
+             kwargs: dict[str, Variable]) -> Variable:
+        """Add a call to the graph, and return what it makes."""
+        given = tuple(arg.argument() for arg in args)
+        named = {name: arg.argument() for name, arg in kwargs.items()}
+        function: Callable[..., Any] = _method(target) if op == "call_method" else target
+        result = self.mode.run(function, map_arg(given, _example), map_arg(named, _example))
+        if not fakes.has_tensors(result):
+            if result is None or not isinstance(result, (tuple, list)):
+                return self._plain(tx, op, target, given, named, result)
+            return tx.made(result)
+        return self._wrap(tx, self.node(op, target, given, named, result), result)
+
+    def _plain(self, tx: Translator, op: str, target: Any, args: Any, kwargs: Any, result: Any) -> Variable:
+        if result is None:
+            self.node(op, target, args, kwargs, None)
+        return tx.made(result)
+
+    def _wrap(self, tx: Translator, node: Node, result: Any) -> Variable:
+        if isinstance(result, Tensor):
+            return TensorVariable(node, result)
+        if isinstance(result, (tuple, list)):
+            items = []
+            for number, item in enumerate(result):
+                if fakes.has_tensors(item):
+                    one = self.node("call_function", operator.getitem, (node, number), {}, item)
+                    items.append(self._wrap(tx, one, item))
+                else:
+                    items.append(tx.made(item))
+            if isinstance(result, list):
+                return ListVariable(items)
+            return TupleVariable(items, kind=type(result) if hasattr(type(result), "_fields") else tuple)
+        raise Break(f"a call in the graph returns a {type(result).__name__}")
+
+    # -- the end ---------------------------------------------------------------------------------------------------
+
+    def finish(self, outputs: list[Any]) -> GraphModule | None:
+        """Return the module of the graph with these outputs, or None if it does nothing."""
+        for context in reversed(self.contexts):
+            context.suspend(self)
+        nodes = [variable.argument() for variable in outputs]
+        self.graph.output(tuple(nodes))
+        self._drop_unused()
+        if not any(node.op.startswith("call") for node in self.graph.nodes) and not outputs:
+            return None
+        module = GraphModule(dict(self.attributes), self.graph)
+        self.compiled.append(module)
+        return module
+
+    def _drop_unused(self) -> None:
+        for node in reversed([*self.graph.nodes]):
+            pure = node.op == "get_attr" or node.target is operator.getitem
+            if not node.users and pure:
+                self.graph.erase_node(node)
+        for node in [*self.graph.nodes]:
+            if node.op == "placeholder" and not node.users:
+                self.graph.erase_node(node)
+                self.inputs = [variable for variable in self.inputs if variable._node is not node]
+
+    def call_backend(self, backend: Any, module: GraphModule) -> Any:
+        """Return the function that a backend makes of the graph.
+
+        Raises:
+            BackendCompilerFailed: if the backend raises.
+        """
+        examples = [variable.real for variable in self.inputs]
+        try:
+            made = backend(module, examples)
+        except Exception as error:
+            raise BackendCompilerFailed(backend, error) from error
+        if not callable(made):
+            raise BackendCompilerFailed(backend, AssertionError("compiler_fn did not return callable"))
+        return made
+
+
+def _example(node: Node) -> Any:
+    return node.meta["example_value"]
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def call(owner: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(owner, name)(*args, **kwargs)
+
+    return call

@@ -1,0 +1,116 @@
+"""Tensors: nodes of the graph, with an example of the value without data (``torch._dynamo.variables.tensor``)."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..._tensor import Tensor
+from ...fx import Node
+from ..exc import Break
+from ..places import Source
+from .base import BoundBuiltin, Codegen, ConstantVariable, IteratorVariable, Translator, Variable, throw
+
+#: Attributes and methods whose result the example knows.
+KNOWN = frozenset(["device", "dtype", "is_complex", "is_cpu", "is_cuda", "is_floating_point", "is_mps", "is_meta",
+                   "is_nested", "is_npu", "is_quantized", "is_sparse", "is_xpu", "itemsize", "layout", "nbytes",
+                   "ndim", "requires_grad", "shape", "is_contiguous", "dim", "ndimension", "nelement", "numel", "size",
+                   "stride", "storage_offset", "element_size", "is_signed", "is_conj", "is_neg", "is_inference",
+                   "get_device", "is_same_size", "__len__"])
+#: Attributes that are tensors, as operators.
+VIEWS = frozenset(["T", "mT", "H", "mH", "real", "imag"])
+#: Methods that read data, or state that no graph has.
+BREAKS = {
+    "item": "Tensor.item() reads data", "tolist": "Tensor.tolist() reads data", "numpy": "Tensor.numpy() leaves the "
+    "graph", "backward": "Tensor.backward() runs autograd", "register_hook": "Tensor.register_hook()",
+    "retain_grad": "Tensor.retain_grad()", "data_ptr": "Tensor.data_ptr() reads an address", "untyped_storage":
+    "Tensor.untyped_storage()", "storage": "Tensor.storage()", "set_": "Tensor.set_()", "share_memory_":
+    "Tensor.share_memory_()", "register_post_accumulate_grad_hook": "Tensor.register_post_accumulate_grad_hook()",
+    "__array__": "Tensor.__array__()", "is_shared": "Tensor.is_shared()", "resize_": "Tensor.resize_()",
+}
+
+
+class TensorVariable(Variable):
+    """A tensor: the node that computes it, and an example."""
+
+    output: Any = None  #: the graph whose input the tensor becomes, at its first use
+
+    def __init__(self, node: Node | None, example: Any, source: Source | None = None, real: Any = None) -> None:
+        self._node, self.example, self.source, self.real = node, example, source, real
+
+    @property
+    def node(self) -> Node:
+        """The node that computes the tensor."""
+        if self._node is None:
+            self._node = self.output.placeholder(self)
+        return self._node
+
+    def python_type(self) -> type:
+        return Tensor if self.real is None else type(self.real)
+
+    def argument(self) -> Any:
+        return self.node
+
+    def attribute(self, tx: Translator, name: str) -> Variable:
+        if name in VIEWS:
+            return tx.output.call(tx, "call_function", getattr, [self, ConstantVariable(name)], {})
+        if name in KNOWN and not callable(found := getattr(self.example, name)):
+            return tx.made(found)
+        if name == "data":
+            return tx.output.call(tx, "call_method", "detach", [self], {})
+        if name == "is_leaf":
+            return tx.made(self.example.is_leaf)
+        if name in ("grad", "_grad") and self.source is not None:
+            return tx.wrap(self.real.grad, self.source.attribute("grad"))
+        if name == "__class__":
+            return tx.made(self.python_type())
+        if name in ("grad_fn", "grad", "_version", "_base", "output_nr", "_backward_hooks", "names"):
+            raise Break(f"Tensor.{name} is state that a graph does not have")
+        if hasattr(Tensor, name):
+            return BoundBuiltin(self, name)
+        if self.source is not None and name in getattr(self.real, "__dict__", ()):
+            return tx.wrap(self.real.__dict__[name], self.source.attribute(name))
+        if (found := tx.output.side_effects.read(self, name)) is not None:
+            return found
+        throw(tx, AttributeError, f"'Tensor' object has no attribute {name!r}")
+
+    def set_attribute(self, tx: Translator, name: str, value: Variable) -> None:
+        raise Break(f"Tensor.{name} is set")
+
+    def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
+        if name in BREAKS:
+            raise Break(BREAKS[name])
+        if name == "size" and not args and not kwargs:
+            return tx.made(self.example.shape)
+        if name in KNOWN and all(arg.is_constant for arg in (*args, *kwargs.values())):
+            return tx.made(getattr(self.example, name)(*[arg.value for arg in args],
+                                                       **{key: arg.value for key, arg in kwargs.items()}))
+        if name == "__iter__":
+            return self.iterator(tx)
+        if name == "requires_grad_" and self.source is not None:
+            wanted = args[0].value if args else kwargs["requires_grad"].value if kwargs else True
+            if wanted is not self.example.requires_grad:
+                raise Break("Tensor.requires_grad_() changes an input")
+        if name in ("new", "type") and not args and not kwargs:
+            return tx.made(getattr(self.example, name)())
+        if name == "__hash__":
+            return ConstantVariable(id(self))
+        return tx.output.call(tx, "call_method", name, [self, *args], kwargs)
+
+    def truth(self, tx: Translator) -> bool:
+        raise Break("Data-dependent branching: the truth of a tensor depends on its data")
+
+    def iterator(self, tx: Translator) -> Variable:
+        if not self.example.dim():
+            throw(tx, TypeError, "iteration over a 0-d tensor")
+        return IteratorVariable(self.items(tx))
+
+    def items(self, tx: Translator) -> list[Variable]:
+        if not self.example.dim():
+            throw(tx, TypeError, "iteration over a 0-d tensor")
+        made = tx.output.call(tx, "call_method", "unbind", [self], {})
+        return made.items(tx)
+
+    def reconstruct(self, cg: Codegen) -> str:
+        return cg.output(self)
+
+    def __str__(self) -> str:
+        return f"the tensor {self.source.name if self.source is not None else self.node.name}"

@@ -1,0 +1,48 @@
+"""How many graphs and operators Dynamo makes of functions as tutorials have them, and what the functions then return:
+PyTorch's table of answers is ``expected.json``.
+"""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import mindtorch as torch
+
+from . import functions
+
+CASES = functions.load(torch)
+EXPECTED = json.loads(functions.EXPECTED.read_text())
+#: What differs from PyTorch, and why.
+DIFFERS = {
+    "while_on_data": "sizes are fixed and a rest is compiled for each of its own; PyTorch runs a loop of data once",
+    "backward": "PyTorch starts a graph behind the write of requires_grad",
+    "warns": "PyTorch keeps a node whose result is not used",
+    "grad_modes": "PyTorch drops a switch of grad mode behind which there is nothing",
+}
+
+
+def test_the_table_is_of_these_functions() -> None:
+    assert CASES.keys() == EXPECTED.keys() and DIFFERS.keys() <= EXPECTED.keys()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_graphs_and_operators_are_as_many_as_in_pytorch(name) -> None:
+    found = functions.measure(torch, *CASES[name])
+    assert (found == EXPECTED[name]) is (name not in DIFFERS), found
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_results_are_those_of_the_function(name) -> None:
+    function, make = CASES[name]
+    compiled = torch.compile(function, backend="eager")
+    for _ in range(2):
+        written, args = [one() for one in make], [one() for one in make]
+        kept = [*functions_log()]
+        expected = function(*written)
+        functions_log()[:] = kept
+        assert str(compiled(*args)) == str(expected) and str(args) == str(written)
+
+
+def functions_log():
+    return CASES["appends_to_global"][0].__globals__["LOG"]
