@@ -15,9 +15,9 @@ from ._backends.random import (
 )
 from ._base.errors import OutOfMemoryError as OutOfMemoryError
 from ._base.formats import (
-    channels_last as channels_last, channels_last_3d as channels_last_3d, contiguous_format as contiguous_format,
-    e as e, inf as inf, layout as layout, memory_format as memory_format, nan as nan, newaxis as newaxis, pi as pi,
-    preserve_format as preserve_format, strided as strided,
+    LAYOUTS as _LAYOUTS, channels_last as channels_last, channels_last_3d as channels_last_3d,
+    contiguous_format as contiguous_format, e as e, inf as inf, layout as layout, memory_format as memory_format,
+    nan as nan, newaxis as newaxis, pi as pi, preserve_format as preserve_format, strided as strided,
 )
 from ._base.lazy import lazily as _lazily
 from ._base.size import Size as Size
@@ -85,6 +85,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
     )
+    from ._C import Tag as Tag
     from ._dispatch import return_types as return_types
     from ._dispatch.overloads import ops as ops
     from ._dynamo.eval_frame import compile as compile
@@ -93,6 +94,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         _check_not_implemented as _check_not_implemented, _check_tensor_all as _check_tensor_all,
         _check_type as _check_type, _check_value as _check_value, _check_with as _check_with,
     )
+    from ._methods.elsewhere import get_device_module as get_device_module
     from ._methods.lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
     from ._methods.settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
@@ -127,10 +129,10 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     )
     from .amp.grad_scaler import GradScaler as GradScaler
     from .introspect.checks import check as check
-    from .serialization import load as load, save as save
+    from .serialization import PyTorchFileReader as PyTorchFileReader, load as load, save as save
 
 globals().update({**_DTYPES, **_RARE})
-globals().update(_DTYPE_ALIASES)
+globals().update({**_DTYPE_ALIASES, **_LAYOUTS}, legacy_contiguous_format=contiguous_format)
 for _name, _function in _FUNCTIONS.items():
     globals().setdefault(_name, _function)
 _segment_reduce = _FUNCTIONS["segment_reduce"]  # PyTorch has it under both names

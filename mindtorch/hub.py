@@ -21,6 +21,10 @@ def set_dir(d: str | os.PathLike[str]) -> None:
     _folder = os.path.expanduser(d)
 
 
+def _get_torch_home() -> str:
+    return os.path.dirname(get_dir())
+
+
 _refused = ("download_url_to_file", "help", "list", "load", "load_state_dict_from_url")
 globals().update(refusing(
     lambda name: RuntimeError(f"torch.hub.{name}: mindtorch fetches nothing from a network; download the file, and "

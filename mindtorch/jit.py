@@ -261,6 +261,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 unused = script_method = script_if_tracing = interface = export
+_script_if_tracing = _overload = _overload_method = export
 
 
 def annotate(the_type: Any, the_value: T) -> T:

@@ -82,7 +82,10 @@ _BASES = {"Any", "Device", "Generator", "Layout", "MemoryFormat", "Scalar", "Sca
 
 #: PyTorch's dispatch keys of kernels, and device types, by the names that the registry has for them.
 DEVICES = {"CPU": "cpu", "Meta": "meta", "PrivateUse1": "npu", "NPU": "npu", "CompositeImplicitAutograd": "composite",
-           "CompositeExplicitAutograd": "explicit", "": "composite", "default": "explicit", "cuda": "", "CUDA": ""}
+           "CompositeExplicitAutograd": "explicit", "": "composite", "default": "explicit",
+           "AutocastCPU": "autocast cpu", "AutocastPrivateUse1": "autocast npu",
+           **{prefix + kind: "" for kind in ("CUDA", "XPU", "MPS") for prefix in ("", "Autocast", "Autograd")},
+           **dict.fromkeys(("cuda", "xpu", "mps"), "")}  # kernels for other devices are never called
 
 
 def impl(name: Any, types: Any, func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
@@ -99,6 +102,15 @@ def impl(name: Any, types: Any, func: Callable[..., Any] | None = None, *, lib: 
     return op
 
 
+def fallthrough_kernel() -> None:
+    """Stand for "no kernel here" in ``Library.impl``; never called (``torch.library.fallthrough_kernel``).
+
+    Raises:
+        NotImplementedError: when it is.
+    """
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
 def _impl_in(lib: Library, name: str, key: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     lib.impl(name, function, key)
     return function
@@ -108,6 +120,8 @@ def _register(op: Operator, device: str, function: Callable[..., Any]) -> None:
     if device.startswith("Autograd"):
         op.autograd = function
         registry.forget_resolved(op)
+    elif device.startswith("autocast"):
+        registry.autocast[op.name] = {**registry.autocast.get(op.name, {}), device.split()[1]: function}
     elif device == "explicit":
         for kind in ("cpu", "meta", "npu"):
             registry.register(op.name, kind, _below_autograd(function))
@@ -206,7 +220,8 @@ class Library:
         self._replaced, self._defined = [], []
 
     def __del__(self) -> None:
-        self._destroy()
+        if registry is not None:  # None while the interpreter ends
+            self._destroy()
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any, ClassVar
 
 from .._backends.npu.aclnn import is_available as _npu_aclnn_available, symbols_ok as _npu_aclnn_symbols_ok
@@ -20,10 +20,72 @@ from .._dispatch.torch_function import (
 from .._tensor import Tensor as TensorBase
 from ._functions import _fft as _fft, _linalg as _linalg, _nn as _nn, _special as _special
 
+_TensorMeta = type(TensorBase)
+
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "FunctionSchema",
            "Generator", "TensorBase"]
 #: What PyTorch has here under the same names.
 _ALSO = (_npu_aclnn_available, _npu_aclnn_symbols_ok, _disabled_torch_dispatch_impl, _disabled_torch_function_impl)
+
+
+class Tag(Enum):
+    """What PyTorch notes about operators (``torch.Tag``); ``torch.library`` takes tags and does without them."""
+
+    core = 0
+    cudagraph_unsafe = 1
+    data_dependent_output = 2
+    dynamic_output_shape = 3
+    flexible_layout = 4
+    generated = 5
+    inplace_view = 6
+    maybe_aliasing_or_mutating = 7
+    needs_contiguous_strides = 8
+    needs_exact_strides = 9
+    needs_fixed_stride_order = 10
+    nondeterministic_bitwise = 11
+    nondeterministic_seeded = 12
+    out = 13
+    pointwise = 14
+    pt2_compliant_tag = 15
+    reduction = 16
+    view_copy = 17
+
+
+class ScriptMethod:
+    """A compiled method of TorchScript, of which there is none (``torch._C.ScriptMethod``)."""
+
+
+class Graph:
+    """A graph of TorchScript, of which there is none (``torch._C.Graph``)."""
+
+
+class Value:
+    """A value in a graph of TorchScript, of which there is none (``torch._C.Value``)."""
+
+
+class Node:
+    """A node in a graph of TorchScript, of which there is none (``torch._C.Node``)."""
+
+
+_has_cuda = _has_xpu = _has_mps = _has_mkldnn = False
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Do nothing: no usage is logged."""
+
+
+def _get_tracing_state() -> None:
+    """Return None: no program is traced into TorchScript."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Return True inside of ``vmap``, ``grad`` and their like."""
+    return bool(local.frames or local.transforms)
+
+
+def _is_alias_of(a: TensorBase, b: TensorBase) -> bool:
+    """Return True if two tensors share a storage."""
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
 
 def _get_privateuse1_backend_name() -> str:
@@ -34,7 +96,8 @@ def _get_privateuse1_backend_name() -> str:
 _KEYS = ("Undefined", "CPU", "Meta", "PrivateUse1", "BackendSelect", "Python", "Conjugate", "Negative",
          "ADInplaceOrView", "AutogradOther", "AutogradCPU", "AutogradMeta", "AutogradPrivateUse1", "AutocastCPU",
          "AutocastPrivateUse1", "FuncTorchBatched", "PythonTLSSnapshot", "CompositeImplicitAutograd",
-         "CompositeExplicitAutograd", "Autograd")
+         "CompositeExplicitAutograd", "Autograd", "AutocastCUDA", "AutocastXPU", "AutocastMPS", "CUDA", "XPU", "MPS",
+         "AutogradCUDA", "AutogradXPU", "AutogradMPS", "SparseCPU", "QuantizedCPU", "Functionalize")
 DispatchKey: Any = IntEnum("DispatchKey", {name: i for i, name in enumerate(_KEYS)})  # type: ignore[misc]
 
 

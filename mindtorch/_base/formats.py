@@ -24,7 +24,7 @@ class memory_format(_Named):
 
 
 class layout(_Named):
-    """A tensor's kind of storage (``torch.layout``); mindtorch has strided tensors only."""
+    """A tensor's kind of storage (``torch.layout``). Tensors here are strided; programs compare with the others."""
 
     __module__ = "mindtorch"
 
@@ -32,6 +32,8 @@ class layout(_Named):
 contiguous_format, preserve_format, channels_last, channels_last_3d = map(
     memory_format, ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 )
-strided, sparse_coo = layout("strided"), layout("sparse_coo")
+LAYOUTS = {name: layout(name) for name in (
+    "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn")}
+strided, sparse_coo = LAYOUTS["strided"], LAYOUTS["sparse_coo"]
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
 newaxis = None

@@ -13,7 +13,6 @@ ROWS = {
     "utils.cpp_extension": "mindtorch is pure Python; `mindtorch.library` takes operators of one's own",
     "utils.bottleneck": "`%%profile` and `torch.profiler` show where the time goes",
     "utils.data.datapipes": "they are no longer developed; an `IterableDataset` does the same",
-    "utils.model_zoo": "nothing is fetched from a network, see `torch.hub`",
 }
 #: Modules that many programs import but do not use: importing them succeeds, using them raises the sentence.
 IMPORTED = ("onnx",)

@@ -51,9 +51,13 @@ def casting(op: Operator) -> Callable[..., Any] | None:
     if found is None or found.keys().isdisjoint(local.autocast):
         return None
 
+    own = next((kernel for kind, kernel in found.items() if kind in local.autocast and callable(kernel)), None)
+
     def call(*args: Any) -> Any:
         active, local.autocast = local.autocast, None
         try:
+            if own is not None:  # `torch.library.impl(..., "AutocastCPU")`: the user's function casts and calls
+                return own(*args)
             return op.call(*[_cast(value, found, active) for value in args])
         finally:
             local.autocast = active

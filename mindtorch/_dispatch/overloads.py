@@ -8,6 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -367,6 +368,10 @@ class _OpNamespace(ModuleType):
                       if packet.startswith(prefix) and ("::" in packet) == bool(prefix))
 
 
+#: Libraries in C++ by the end of their path, and what defines their operators in Python.
+LIBRARIES: dict[str, Callable[[], None]] = {}
+
+
 class _Ops(ModuleType):
     """Finds every operator by its names, as in ``torch.ops.aten.add.Tensor``."""
 
@@ -376,6 +381,19 @@ class _Ops(ModuleType):
         found = _OpNamespace(name)
         setattr(self, name, found)
         return found
+
+
+    def load_library(self, path: Any) -> None:
+        """Define the operators of a library in C++ that mindtorch has in Python (``torch.ops.load_library``).
+
+        Raises:
+            OSError: PyTorch's type, for another library: mindtorch runs no C++.
+        """
+        define = LIBRARIES.get("/".join(Path(path).with_suffix("").parts[-2:]))
+        if define is not None:
+            return define()
+        raise OSError(f"Could not load this library: {path}: mindtorch runs no operators in C++; torch.library takes "
+                      "operators in Python")
 
 
 ops = _Ops("torch.ops")

@@ -13,7 +13,7 @@ REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
 _LITERALS: dict[str, Any] = {"None": None, "True": True, "False": False, "[]": (), "inf": float("inf"),
                              "contiguous_format": None, "Mean": 1, "Sum": 2}
 _TYPE = re.compile(
-    r"(?P<base>[A-Za-z]+)(?P<alias>\([a-z*]!?[^)]*\))?(?P<inner>\?)?(?P<list>\[(?P<size>\d*)\])?(?P<optional>\?)?\Z"
+    r"(?P<base>[A-Za-z]+)(?P<alias>\([a-z*]!?[^)]*\)|!)?(?P<inner>\?)?(?P<list>\[(?P<size>\d*)\])?(?P<optional>\?)?\Z"
 )
 
 

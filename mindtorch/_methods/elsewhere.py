@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
-from .._device import no_backend
+from .._base.forks import load_module
+from .._device import device as torch_device, no_backend
 
 
 class StreamContext:
@@ -106,7 +108,7 @@ def namespace_of(kind: str) -> dict[str, Any]:
             "__init__": refusing(lambda name: RuntimeError(f"Tried to instantiate dummy base class {name}"), [name],
                                  kind)[name],
             "__doc__": f"An object of the device, of which there is none (``torch.{kind}.{name}``).",
-        }) for name in ("Event", "ExternalStream", "MemPool", "CUDAGraph")},
+        }) for name in ("Event", "ExternalStream", "MemPool", "CUDAGraph", "graph")},
         "Stream": type("Stream", (), {
             "__init__": refusing(lambda name: RuntimeError(f"torch.{kind}.Stream requires {kind.upper()} support"),
                                  ["Stream"], kind)["Stream"]}),
@@ -120,3 +122,19 @@ def namespace_of(kind: str) -> dict[str, Any]:
         **dict.fromkeys(("is_bf16_supported", "is_tf32_supported"), unsupported),
         "device_count": device_count, "get_gencode_flags": str, "default_generators": (),
     }
+
+
+def get_device_module(device: Any = None) -> ModuleType:
+    """Return the module of a kind of device, such as ``torch.npu`` (``torch.get_device_module``). Without a device:
+    that of the accelerator, else ``torch.cpu``.
+
+    Raises:
+        RuntimeError: if there is no such module.
+    """
+    accelerator = load_module("mindtorch.accelerator").current_accelerator
+    kind = torch_device(device).type if device is not None else getattr(accelerator(), "type", "cpu")
+    try:
+        return load_module(f"mindtorch.{kind}")
+    except ModuleNotFoundError:
+        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as "
+                           f"'torch.{kind}'.") from None

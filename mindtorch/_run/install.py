@@ -11,7 +11,9 @@ from multiprocessing import spawn
 from types import ModuleType
 from typing import Any
 
+from .._base.forks import load_module
 from .._base.left_out import IMPORTED, reason
+from .._dispatch.overloads import LIBRARIES
 
 
 class _Loader(importlib.abc.Loader):
@@ -26,10 +28,13 @@ class _Loader(importlib.abc.Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = importlib.import_module(self.ours)
-        for name, loaded in list(sys.modules.items()):
+        sys.modules[module.__name__] = loaded = importlib.import_module(self.ours)
+        if self.ours == "mindtorch.distributions":  # Pyro walks through its __dict__, where lazy names are not yet
+            for name in loaded.__all__:
+                getattr(loaded, name)
+        for name, below in list(sys.modules.items()):
             if name.startswith(self.ours + "."):
-                sys.modules.setdefault("torch" + name[len("mindtorch"):], loaded)
+                sys.modules.setdefault("torch" + name[len("mindtorch"):], below)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -37,8 +42,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         package, _, name = fullname.partition(".")
         if package not in ("torch", "mindtorch"):
             return None
-        if (why := reason(name)) is not None and name not in IMPORTED:
-            raise ModuleNotFoundError(why, name=f"torch.{name}")  # also for ``from torch import fx``
+        if (why := reason(name)) is not None and name.partition(".")[0] not in IMPORTED:
+            # With another name than the one that is imported, so that ``from torch import package`` passes it on.
+            raise ModuleNotFoundError(why, name=f"mindtorch.{name}")
         if package != "torch":
             return None
         ours = "mindtorch" + fullname[len("torch"):]
@@ -68,12 +74,15 @@ def install_as_torch() -> None:
     starts by ``multiprocessing``. Raises RuntimeError if PyTorch itself has been imported already.
     """
     loaded = sys.modules.get("torch")
-    if loaded is not None and loaded.__name__ != "mindtorch":
+    ours = sys.modules["mindtorch"]
+    if loaded is not None and loaded is not ours:
         raise RuntimeError("install_as_torch(): PyTorch has been imported already; call this before anything imports "
                            "torch")
+    LIBRARIES["torchvision/_C"] = lambda: load_module("mindtorch._run.torchvision").define()
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
     vars(spawn)["get_preparation_data"] = _preparation_data
+    vars(ours).update(torch=ours, __name__="torch")  # as in PyTorch, which imports itself
 
 
 def uninstall_as_torch() -> None:
@@ -81,6 +90,9 @@ def uninstall_as_torch() -> None:
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
     vars(spawn)["get_preparation_data"] = _plain_preparation_data
+    ours = sys.modules["mindtorch"]
+    ours.__name__ = "mindtorch"
+    vars(ours).pop("torch", None)
     for name in [n for n, m in sys.modules.items() if n.partition(".")[0] == "torch"
-                 and m.__name__.startswith("mindtorch")]:
+                 and (m is ours or m.__name__.startswith("mindtorch"))]:
         del sys.modules[name]

@@ -11,10 +11,12 @@ from .._autograd.engine import backward as run_backward
 from .._autograd.function import Function
 from .._autograd.grad_mode import enable_grad, no_grad
 from .._backends.random import fork_rng, get_rng_state, set_rng_state
+from .._base.forks import load_module
 from .._base.interrupts import contextmanager
 from .._dispatch.dispatcher import set_local
 from .._dispatch.local import local
 from .._tensor import Tensor
+from .._transforms.pytree import tree_leaves
 from ..autograd.graph import saved_tensors_hooks
 from ._selective_checkpoint import (
     CheckpointPolicy as CheckpointPolicy, SelectiveCheckpointContext as SelectiveCheckpointContext,
@@ -22,6 +24,21 @@ from ._selective_checkpoint import (
 )
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Return the indices of the accelerators on which tensors lie, and the states of their generators
+    (``torch.utils.checkpoint.get_device_states``).
+    """
+    places = [leaf.device for leaf in tree_leaves(args) if isinstance(leaf, Tensor)]
+    indices = [place.index or 0 for place in places if place.type not in ("cpu", "meta")]
+    return indices, [load_module("mindtorch.npu").get_rng_state(index) for index in indices]
+
+
+def set_device_states(devices: list[int], states: list[Tensor], *, device_type: str | None = None) -> None:
+    """Set the states of accelerators' generators (``torch.utils.checkpoint.set_device_states``)."""
+    for index, state in zip(devices, states, strict=True):
+        load_module("mindtorch.npu").set_rng_state(state, index)
 
 
 class CheckpointError(RuntimeError):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ...._dtype import float64
 from ...._methods.functions import stack
 from ...._tensor import Tensor
 
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  #: kinds of arrays of which PyTorch makes no tensors
 CollateMap = dict[Any, Callable[..., Any]]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum, IntEnum
 
-from .._base.backend import FLASH, MATH
-from .._base.interrupts import contextmanager
-from .._operators import attention as _kernels
+from ..._base.backend import FLASH, MATH
+from ..._base.interrupts import contextmanager
+from ..._operators import attention as _kernels
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 __dir__ = __all__.copy
