@@ -31,10 +31,12 @@ class CellReport:
     error: str
 
 
-def run(notebook: Path, seconds: float = 120.0, before: str = "") -> list[CellReport]:
-    """Run the cells of a notebook in a process of their own, after some Python; up to the end of that process."""
+def run(notebook: Path, before: str = "", until: tuple[str, ...] = ()) -> list[CellReport]:
+    """Run the cells of a notebook in a process of their own, after some Python; up to the end of that process, or to an
+    error that begins as one of ``until``.
+    """
     reports: list[CellReport] = []
-    with Session(seconds, isolated=False) as session:
+    with Session(120.0, isolated=False) as session:
         if before:
             assert session.run(before)["passed"]
         for number, cell in enumerate(json.loads(notebook.read_text("utf-8"))["cells"]):
@@ -42,6 +44,8 @@ def run(notebook: Path, seconds: float = 120.0, before: str = "") -> list[CellRe
                 try:
                     reports.append(CellReport(number, **session.run(source(cell))))
                 except Ended:
+                    break
+                if until and reports[-1].error.startswith(until):
                     break
     return reports
 
