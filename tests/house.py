@@ -69,11 +69,12 @@ HOUSE = (
     Room("_guards fx.experimental.dims fx.experimental.sym_node fx.experimental.shape_env fx.experimental.size_guards "
          "fx.experimental.symbolic_shapes", "sizes that are symbols, what is known of them, and the guards on them",
          "a rule of what is known: `shape_env.py`"),
-    Room("_subclasses", "tensors that stand for others", "what an operator does to them: `functional_tensor.py`"),
+    Room("_functorch.config _subclasses", "tensors that stand for others: fake ones have a device and no memory, "
+         "functional ones are never written", "what an operator does to them: `fake_impls.py`, `functional_tensor.py`"),
     Room("fx", "`torch.fx`: programs as graphs that are recorded, changed, printed as Python and run",
          "a pass: `passes/`"),
-    Room("_decomp func", "operators written in others; `torch.func`, and how programs that write become ones that "
-         "compute", "an operator's decomposition: a row in a module of its family"),
+    Room("_decomp _functorch func", "operators written in others; `torch.func`, and how programs that write become "
+         "ones that compute", "an operator's decomposition: a row in a module of its family"),
     Room("_compile compiler _dynamo", "`torch.compile`: bytecode interpreted and calls recorded as graphs, guarded, "
          "optimised, and printed as the Python that runs", "an opcode: a method of `symbolic_convert.py`; an "
          "optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),

@@ -28,11 +28,11 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
     """Sum a gradient to the shape of a broadcast input (ATen's ``sum_to``); a view if the input had fewer dims."""
     have = grad.shape
     shape = tuple(shape)
-    if have == shape:
+    extra = len(have) - len(shape)
+    if not extra and have == shape:
         return grad
     if not shape:
         return sum_all(grad)
-    extra = len(have) - len(shape)
     dims = tuple(range(extra))
     if have[extra:] != shape:
         dims += tuple([d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1])

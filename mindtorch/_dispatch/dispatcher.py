@@ -100,8 +100,10 @@ def is_unseen(*tensors: Any) -> bool:
 
 
 def has_values(tensor: Any) -> bool:
-    """Return True if a tensor's values can be read: it is neither on the meta device nor batched by ``vmap``."""
-    return not tensor._keys & (META | BATCHED)
+    """Return True if a tensor's values can be read: it is neither on the meta device, nor batched by ``vmap``, nor of a
+    class that has none.
+    """
+    return not tensor._keys & (META | BATCHED) and not (tensor._keys & PYTHON and tensor._array is None)
 
 
 def flattened(values: Iterable[Any]) -> Iterator[Any]:

@@ -177,7 +177,7 @@ class OpOverload:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (found := asked(args, kwargs)) is not None:
             return handle(self, found, args, kwargs)
-        return self._operator.call(*self._canonical(args, kwargs))
+        return self._operator.call(*settled(self._canonical(args, kwargs)))
 
     def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Convert arguments to the schema's order and types. Raises PyTorch's RuntimeError if they do not fit."""
@@ -192,7 +192,7 @@ class OpOverload:
         kwargs = {key: value for key, value in kwargs.items()
                   if key in op.schema.positions or key not in ("layout", "pin_memory", "device")}
         try:
-            return settled((*bind(op, args, kwargs), *out))
+            return (*bind(op, args, kwargs), *out)
         except Mismatch as reason:
             raise RuntimeError(f"{self.name()}() {reason}") from None
 

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .._base.symbolic import SymBool, SymInt
 from .._dispatch.torch_function import overridable
 from .._dtype import DTYPES
 from .._tensor import Tensor
@@ -27,6 +28,8 @@ def _check_with(error_type: type[Exception], cond: bool, message: Message) -> No
     if isinstance(cond, Tensor):
         raise TypeError("cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() "
                         "to assert that all elements are true.")
+    if isinstance(cond, SymBool):  # checked when the program runs, if data decides
+        cond = cond.node.expect_true("", 0)
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if cond:
@@ -68,7 +71,11 @@ def _check_is_size(i: int, message: Message = None, *, max: int | None = None) -
     """Raise RuntimeError unless ``i`` is a size, which is at least 0 and at most ``max`` (``torch._check_is_size``)."""
     warnings.warn("_check_is_size will be removed in a future PyTorch release along with guard_size_oblivious. Use "
                   "_check(i >= 0) instead.", FutureWarning, stacklevel=2)
-    _check(i >= 0 and (max is None or i <= max), message)
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+    if isinstance(i, SymInt):
+        i.node.advise_is_size()
 
 
 def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Message = None) -> None:

@@ -19,7 +19,7 @@ from .._dispatch.aten import (
     linalg_solve_triangular as solve_triangular, linalg_svd, linalg_vector_norm as vector_norm, lu_unpack, ormqr,
     where_self as where,
 )
-from .._dispatch.keys import AUTOGRAD, DUAL
+from .._dispatch.keys import AUTOGRAD, DUAL, PYTHON
 from .._dispatch.local import local
 from .._dispatch.return_types import pack
 from .._dispatch.schemas import registry
@@ -95,7 +95,8 @@ def checked(name: str, unchecked: Callable[..., Any], message: str, error: type[
 
     def row(*args: Any) -> Any:
         *results, info = unchecked(*args)
-        failure = None if info.is_meta else first_failure(info._host("check"))
+        known = not info.is_meta and not (info._keys & PYTHON and info._array is None)
+        failure = first_failure(info._host("check")) if known else None
         if failure is not None:
             raise about(error(message.format(*failure)), "singular matrix", definite=definite)
         return results[0] if len(results) == 1 else packed(name, results)

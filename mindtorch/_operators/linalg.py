@@ -63,7 +63,8 @@ def _check_numbers(dtype: Any, beta: Any, alpha: Any) -> None:
 
 def _check_expands(tensor: Any, shape: tuple[int, ...]) -> None:
     """Raise PyTorch's error unless a tensor broadcasts to a shape."""
-    if tensor.shape != shape and (tensor.ndim > len(shape) or broadcast_shapes(tensor.shape, shape) != shape):
+    if (tensor.ndim != len(shape) or tensor.shape != shape) and (
+            tensor.ndim > len(shape) or broadcast_shapes(tensor.shape, shape) != shape):
         tensor.expand(shape)
 
 

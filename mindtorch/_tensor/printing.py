@@ -184,7 +184,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
     """Return the facts that the values alone do not show."""
     default = get_default_dtype()
     implied = {default}
-    if tensor.is_meta:
+    if tensor.is_meta or getattr(tensor, "fake_mode", None) is not None:
         shows_size = True
     elif tensor.numel() == 0:
         shows_size = tensor.dim() != 1

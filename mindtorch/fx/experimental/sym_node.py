@@ -178,6 +178,11 @@ class SymNode:
             return self.guard_bool(file, line)
         return self.shape_env.defer_runtime_assert(self.expr, f"{file}:{line}")
 
+    def advise_is_size(self) -> None:
+        """Note that an integer that depends on data is a size: where that matters, it is neither 0 nor 1."""
+        if self.expr.is_Symbol and self.shape_env.is_unbacked_symint(self.expr):
+            self.shape_env._constrain_range_for_size(self.expr)
+
     # -- operators -------------------------------------------------------------------------------------------------
 
     def round(self, ndigits: int | None = None) -> SymNode:

@@ -161,9 +161,8 @@ def _constrain_range_for_size(a: Any, min: int | None = None, max: int | None = 
 
 def _advise_is_size(a: Any) -> None:
     """Promise that an integer is not negative, and that it is a size."""
-    if isinstance(a, SymInt) and isinstance(a.node.expr, sympy.Symbol) and a.node.shape_env.is_unbacked_symint(
-            a.node.expr):
-        _constrain_range_for_size(a)
+    if isinstance(a, SymInt):
+        a.node.advise_is_size()
 
 
 def constrain_unify(a: Any, b: Any) -> None:
