@@ -56,8 +56,10 @@ from ._methods.predicates import (
     is_inference as is_inference, is_neg as is_neg, is_nonzero as is_nonzero, is_same_size as is_same_size,
     is_signed as is_signed, is_storage as is_storage, is_tensor as is_tensor, numel as numel, typename as typename,
 )
-from ._methods.removed import eig as eig, lstsq as lstsq, matrix_rank as matrix_rank, solve as solve, symeig as symeig
-from ._methods.sparse import smm as smm, sspaddmm as sspaddmm
+from ._methods.sparse import (
+    eig as eig, lstsq as lstsq, matrix_rank as matrix_rank, smm as smm, solve as solve, sspaddmm as sspaddmm,
+    symeig as symeig,
+)
 from ._storage import (
     LEGACY_STORAGES as _LEGACY_STORAGES, TypedStorage as TypedStorage, UntypedStorage as UntypedStorage,
 )

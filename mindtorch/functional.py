@@ -5,10 +5,9 @@ import warnings
 from typing import Any
 
 from ._base.about import about, wrong_argument
-from ._base.call_site import outside
+from ._base.call_site import outside, warn_once
 from ._base.layout import Ints, contiguous_strides
 from ._base.size import Size
-from ._base.warnings import warn_once
 from ._device import resolve_device
 from ._dispatch.aten import (
     _lu_with_info, block_diag as _block_diag, broadcast_tensors as _broadcast_tensors,

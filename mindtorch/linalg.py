@@ -1,7 +1,7 @@
 """Linear algebra under PyTorch's names: ``torch.linalg``."""
 from __future__ import annotations
 
-from ._base.linalg_error import LinAlgError as LinAlgError
+from ._base.errors import LinAlgError as LinAlgError
 from ._dispatch.binding import make_namespace
 from ._dispatch.schemas import registry
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mindtorch
-from mindtorch._base.warnings import Told
+from mindtorch._base.call_site import Told
 from tests.support import torch
 
 PROGRAMS = {

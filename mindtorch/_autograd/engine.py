@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from .._base.about import about, note
+from .._base.call_site import warn_once
 from .._base.size import Size
-from .._base.warnings import warn_once
 from .._dispatch.aten import (
     add__Tensor as add_, add_Tensor as add, ones, ones_like, real, stack as stack_tensors, zeros_like,
 )

@@ -1,8 +1,10 @@
-"""The place in the user's code that a call comes from."""
+"""The place in the user's code that a call comes from, and warnings that are issued once in a process."""
 from __future__ import annotations
 
 import os
 import sys
+import warnings
+from typing import ClassVar
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -35,3 +37,18 @@ def outside() -> int:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
     return level
+
+
+class Told:
+    """The warnings issued so far, and whether to repeat them (``torch.set_warn_always``)."""
+
+    always = False
+    once: ClassVar[set[str]] = set()
+
+
+def warn_once(message: str, category: type[Warning] = UserWarning, *, about: str | None = None,
+              always: bool = False) -> None:
+    """Warn about the user's line, unless these words, or ``about``, were used in an earlier warning."""
+    if always or Told.always or (about or message) not in Told.once:
+        Told.once.add(about or message)
+        warnings.warn(message, category, stacklevel=outside())

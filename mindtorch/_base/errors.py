@@ -5,8 +5,27 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from .._dtype import COMPLEX, FLOATING, INTEGER, NAMES as NAMES, DType, complex32, complex64, finfo, float64, iinfo
 from .about import about
+
+
+class _LinAlgError(RuntimeError):
+    """A singular or not positive definite matrix, or no convergence (``torch.linalg.LinAlgError``)."""
+
+
+LinAlgError = _LinAlgError
+LinAlgError.__module__, LinAlgError.__qualname__ = "mindtorch.linalg", "LinAlgError"  # where pickles find it
+
+
+def first_failure(info: Any) -> tuple[str, int] | None:
+    """Return the first batch element with a nonzero LAPACK status, in PyTorch's words, and the status; else None."""
+    if not info.any():
+        return None
+    bad = np.flatnonzero(info)
+    status = int(info.reshape(-1)[bad[0]])
+    return (f"(Batch element {bad[0]}): " if info.ndim else ""), status
 
 
 class OutOfMemoryError(RuntimeError):

@@ -5,8 +5,8 @@ import warnings
 from typing import Any
 
 from .._backends.common.blocks import processors, threads
+from .._base.call_site import Told, warn_once
 from .._base.determinism import Determinism
-from .._base.warnings import Told, warn_once
 from .._dtype import DTYPES, set_default_dtype
 
 _PRECISIONS = ("highest", "high", "medium")

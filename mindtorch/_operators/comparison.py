@@ -8,9 +8,9 @@ from typing import Any
 from .._backends.common.overlap import deprecated_on, with_overlap
 from .._backends.common.pointwise import Pointwise
 from .._base.about import about
+from .._base.call_site import warn_once
 from .._base.errors import CPP_NAMES, NAMES, check, check_broadcast, check_fill, check_number, check_takes
 from .._base.layout import Spec, broadcast_shapes
-from .._base.warnings import warn_once
 from .._dispatch.aten import where_self as where, zeros_like
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, uint8

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.shapes import output_size
+from .._base.call_site import warn_once
 from .._base.errors import CPP_NAMES, NAMES, check, check_takes
 from .._base.layout import Ints, Spec, suggested_order, suggested_strides
-from .._base.warnings import warn_once
 from .._dispatch.aten import (
     _convolution_mode as convolution_mode, constant_pad_nd as pad_constant, convolution, convolution_backward,
 )

@@ -9,9 +9,8 @@ from .._backends.common.matrices import (
     check_floating, check_lapack, check_matrix, check_norm_dtype, check_square, column_major, columns, strided,
 )
 from .._base.about import about
-from .._base.errors import NAMES, check
+from .._base.errors import NAMES, LinAlgError, check, first_failure
 from .._base.layout import Ints, Spec, broadcast_shapes, wrap_dim
-from .._base.linalg_error import LinAlgError, first_failure
 from .._creation.factories import full, zeros
 from .._dispatch.aten import (
     _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_svd as svd, cat, linalg_det,

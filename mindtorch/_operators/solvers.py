@@ -9,9 +9,9 @@ from typing import Any
 from .._backends.common.matrices import (
     check_floating, check_lapack, check_matrix, check_same_dtype, check_square, column_major,
 )
+from .._base.call_site import warn_once
 from .._base.errors import NAMES, check
 from .._base.layout import Ints, Spec, broadcast_shapes
-from .._base.warnings import warn_once
 from .._creation.factories import full, zeros
 from .._dispatch.aten import (
     _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_solve_ex as solve_ex,

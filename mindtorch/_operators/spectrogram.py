@@ -4,8 +4,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .._base.call_site import warn_once
 from .._base.errors import check
-from .._base.warnings import warn_once
 from .._dispatch.aten import (
     _fft_c2c as c2c, _fft_c2r as c2r, _fft_r2c as r2c, constant_pad_nd, pad, unfold_backward, view_as_real,
 )

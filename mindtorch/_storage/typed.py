@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _device
 from .._base import errors as errors
-from .._base.warnings import warn_once
+from .._base.call_site import warn_once
 from .._dtype import DTYPES, DType, get_default_dtype
 from .untyped import StorageBase, UntypedStorage
 

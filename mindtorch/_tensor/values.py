@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._base.about import about
-from .._base.warnings import warn_once
+from .._base.call_site import warn_once
 from .._dispatch import dispatcher
 from .._dispatch.aten import _local_scalar_dense
 from .._dispatch.keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE, NONCONTIGUOUS, PYTHON, REDIRECTING, THREAD_STATE

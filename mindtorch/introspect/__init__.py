@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from .folding import Fold, folded, modules_of, unfolded
     from .glossary import GLOSSARY, Term
     from .graph import GraphFacts, NodeFacts, Saved, graph_facts
-    from .identity import storage_number
     from .libraries import is_node, is_tensor, library_of
     from .memory import BlockFacts, DeferredFree, MemoryFacts, SegmentFacts, StorageUse, memory_facts
     from .module import MemberFacts, ModuleFacts, module_facts
-    from .names import module_name, named_tensors, names_of
+    from .names import module_name, named_tensors, names_of, storage_number
     from .npu import NpuSource, start_npu
     from .off_host import Pending, Source, sources
     from .operator import OperatorFacts, Written, operator_facts
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from .schedule import ScheduleFacts, schedule_facts
     from .spans import Arrow, OperatorPath, Span, Timeline, timeline
     from .stepper import BackwardSteps, GradientFacts, StepFacts
-    from .storage import PLACES, Sharer, StorageFacts, storage_facts
-    from .strides import StrideFacts, stride_facts
+    from .storage import PLACES, Sharer, StorageFacts, StrideFacts, storage_facts, stride_facts
     from .tensor import (
         Cell, Statistics, TensorFacts, cells, pending_of, tensor_facts, tensors_facts, values_without_waiting,
     )

@@ -10,9 +10,9 @@ from typing import Any
 
 from .._backends.npu.allocator import Allocator, Block, allocator_of, memory_info
 from .._backends.npu.runtime import _Runtime, runtimes
-from .identity import storage_number
 from .libraries import libraries
 from .library import Library, LiveStorage
+from .names import storage_number
 from .npu import stream_name
 from .pytorch import pytorch
 

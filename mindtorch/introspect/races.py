@@ -12,9 +12,8 @@ from typing import Any
 from .._backends.npu.queues import Queue
 from .._backends.npu.runtime import runtimes
 from .._dispatch.observers import ActivityEvent
-from .identity import storage_number
 from .libraries import libraries
-from .names import named_tensors
+from .names import named_tensors, storage_number
 
 SIMULATOR = "mindtorch._backends.npu.simulator"  #: its module, there once a program uses it
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from .._base.layout import contiguous_strides, is_channels_last, is_contiguous, is_non_overlapping_and_dense
 from .._dtype import COMPLEX, FLOATING, DType
-from .identity import storage_number
 from .libraries import library_of
-from .names import named_tensors
+from .names import named_tensors, storage_number
 from .off_host import Pending
 from .sampling import BUDGET, sampling, scan
 

@@ -1,14 +1,16 @@
 """A module as a foldable tree: classes, parameters, shapes, devices, gradients; equal layers are drawn once."""
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from ..introspect import MemberFacts, ModuleFacts
+from ..introspect import MemberFacts, ModuleFacts, is_tensor, module_facts, module_name, names_of
 from ..introspect.module import members_of
 from ..introspect.repeats import span
-from .card import not_finite
+from .card import not_finite, tensor_card
 from .html import Markup, join, page, tag
 from .palette import chip, count_text, device_badge, size_text, tensor_name, type_of
 
@@ -211,3 +213,11 @@ def _line(row: Row, depth: int, unfolded: int, total: int) -> Markup:
     inner = join(_line(below, depth + 1, unfolded, total) for below in row.rows)
     is_open = "" if depth + 1 < unfolded else None
     return tag("details", tag("summary", *cells, class_="mt-line"), inner, open=is_open)
+
+
+def picture(value: Any, namespace: Mapping[str, Any] | None = None, *, compact: bool = False) -> Markup:
+    """Draw a tensor's card (maybe ``compact``) or a module's tree; names come from the running program."""
+    space = vars(sys.modules["__main__"]) if namespace is None else namespace
+    if is_tensor(value):
+        return tensor_card(value, names_of(space), compact=compact)
+    return module_page(module_facts(value, module_name(value, space)))

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import base64
 import math
+import struct
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +14,23 @@ from ..introspect import Overview, Statistics, TensorFacts, brightness, picture_
 from ..introspect.overview import SAMPLES
 from .html import Markup, join, tag
 from .palette import QUIET, count_text, number_text, shape_text
-from .png import png
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+COLOURS = {1: 0, 3: 2, 4: 6}  #: the format's colour type by the channels of a pixel: grey, RGB, RGB with opacity
+
+
+def png(pixels: np.ndarray) -> bytes:
+    """Write uint8 pixels [height, width, channels], of 1, 3 or 4 channels, in PNG's format."""
+    height, width, channels = pixels.shape
+    header = struct.pack(">IIBBBBB", width, height, 8, COLOURS[channels], 0, 0, 0)
+    rows = np.ascontiguousarray(pixels).reshape(height, width * channels)
+    lines = np.pad(rows, ((0, 0), (1, 0)))  # each begins with the number of its filter: none
+    return SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(lines.tobytes())) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
 
 POSITIVE, NEGATIVE = (217, 115, 13), (61, 125, 230)  #: on white and on black; how opaque tells how large
 BROKEN = (150, 60, 160)  #: where a block has a NaN

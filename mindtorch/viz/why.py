@@ -5,14 +5,15 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..introspect.checks import CheckFacts, Finding
 from ..introspect.why import (
     Bars, Call, Cell, Explanation, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
 )
 from ..introspect.why.explanation import CLASH, GONE, GOOD
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import (
-    breakable, device_badge, layout_text, mono, place_text, size_text, soft, storage_chip, storage_class, tensor_name,
-    type_text,
+    breakable, count_text, device_badge, layout_text, mono, place_text, size_text, soft, storage_chip, storage_class,
+    tensor_name, type_text,
 )
 
 SIGNS = {CLASH: "✗", GOOD: "✓", GONE: "✂"}  #: so that no mark is told by colour alone
@@ -179,3 +180,30 @@ _DRAWN: dict[type, Callable[[Any], Markup]] = {
     Shapes: _shapes, Places: _places, Ruler: _ruler, Steps: _steps, Bars: _bars,
     Groups: lambda facts: tag("div", *map(_group, facts.groups), class_="mt-row mt-groups"),
 }
+
+
+def check_page(facts: CheckFacts) -> Markup:
+    """Draw what ``%check`` shows."""
+    count = len(facts.findings)
+    looked = f"looked at {', '.join(facts.checked)}"
+    if count:
+        mark, look, title = "✗", "mt-invalid", count_text(count, "finding")
+    elif facts.checked:
+        mark, look, title = "✓", "mt-fine", "nothing found"
+    else:
+        mark, look, title = "○", "", "nothing found"
+        looked = "no model, loss or optimizer was used: %%check watches a cell that trains"
+    sign = tag("span", mark, class_=f"mt-chip {look}".strip())
+    head = tag("div", sign, " ", tag("b", title), " ", soft(looked), class_="mt-head",
+               plain=f"{mark} {title} ({looked})\n")
+    items = (tag("section", _finding(finding), class_="mt-finding") for finding in facts.findings)
+    return page(tag("div", head, *items, class_="mt-box"), kind="why mt-check", sheet="why")
+
+
+check_text = in_text(check_page)
+
+
+def _finding(finding: Finding) -> Markup:
+    return join([tag("div", tag("b", finding.title), class_="mt-head", plain=f"\n{finding.title}\n"),
+                 place_line(finding.place), *map(picture, finding.pictures),
+                 tag("p", tag("b", "Why ", plain="Why: "), finding.cause), fixes_list(finding.fixes)])

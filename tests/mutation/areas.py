@@ -50,7 +50,7 @@ AREAS = {
                      "autograd/test_subsets.py autograd/test_modes.py func/test_forward_ad.py "
                      "utils/test_checkpoint.py"),
     # What pictures are drawn of; what explains errors (`why`) and finds mistakes (`checks`) has tests of its own.
-    "facts": Area("introspect/tensor.py introspect/storage.py introspect/strides.py introspect/broadcast.py "
+    "facts": Area("introspect/tensor.py introspect/storage.py introspect/names.py introspect/broadcast.py "
                   "introspect/graph.py introspect/folding.py introspect/module.py introspect/memory.py "
                   "introspect/npu.py introspect/pipeline.py introspect/profiler.py introspect/spans.py "
                   "introspect/dispatched.py introspect/overview.py introspect/container.py",

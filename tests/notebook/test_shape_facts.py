@@ -11,7 +11,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch.introspect.broadcast import broadcast_facts, parse_shape
-from mindtorch.introspect.strides import located, orders_of, stride_facts
+from mindtorch.introspect.storage import located, orders_of, stride_facts
 
 
 def test_dimensions_of_random_shapes_broadcast_as_numpy_says() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import mindtorch
 from mindtorch._backends.npu.bindings import names
 from mindtorch._backends.npu.queues import Queue
-from mindtorch._base.warnings import Told
+from mindtorch._base.call_site import Told
 from tests.npu import calls, steps
 from tests.parity import agreeing, compare
 from tests.parity.compare import Comparison, Entry, Result, database

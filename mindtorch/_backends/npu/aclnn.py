@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any
 
 from ..._base import forks
+from ..._base.call_site import warn_once
 from ..._base.interrupts import uninterrupted
-from ..._base.warnings import warn_once
 from . import activities, provider, runtime
 from .allocator import Owner, allocator_of
 from .bindings import PHASE_TWO, READ, WRITTEN, binding, names

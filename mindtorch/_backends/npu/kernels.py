@@ -14,9 +14,9 @@ from typing import Any
 
 from ... import _device
 from ..._base.about import about
+from ..._base.call_site import warn_once
 from ..._base.layout import Spec
 from ..._base.size import Size
-from ..._base.warnings import warn_once
 from ..._dispatch.dispatcher import (
     TENSOR_TYPES, call_on, flattened, has_derivative, is_seen, keys_of, outside_graph, registry,
 )

@@ -12,7 +12,7 @@ from ..._device import device as Device
 from ..._dtype import float32
 from ..._tensor import empty_tensor
 from . import acl_loader, aclnn, devices, provider
-from .libraries import FIRST, OPERATORS, RUNTIME
+from .provider import FIRST, OPERATORS, RUNTIME
 from .runtime import current_queue
 
 #: The driver's library, without which no device is seen.

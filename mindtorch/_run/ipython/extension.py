@@ -1,6 +1,7 @@
 """Registers formatters, magics, their completion and short tracebacks, and takes every trace of them away."""
 from __future__ import annotations
 
+import sys
 from asyncio import get_running_loop
 from collections.abc import Callable
 from dataclasses import is_dataclass
@@ -14,11 +15,32 @@ from ..._autograd.node import Node
 from ..._backends.random.generator import Generator
 from ..._storage import StorageBase
 from ..._tensor import Tensor
-from .base import help_alone
+from .base import help_alone, suggest_magic
 from .inspection import hide_operators, show_operators
 from .magics import MindtorchMagics, watch_writes
-from .reloading import AfterCells
 from .tracebacks import fold_tracebacks, unfold_tracebacks
+
+PACKAGE = f"{__name__.partition('.')[0]}."
+
+
+class AfterCells:
+    """A callback that runs after each cell: it corrects a mistyped magic and serves ``%autoreload``.
+
+    Where IPython knows the source of a module, it puts new code into functions whose text was edited and does not
+    execute the module, so that rows that a function made would stay as they are. This has it execute whole modules.
+    """
+
+    def __init__(self, ip: Any):
+        self.ip = ip
+
+    def __call__(self, result: Any = None) -> None:
+        if correction := suggest_magic(self.ip, getattr(result, "error_in_exec", None)):
+            print(correction)
+        magics = self.ip.magics_manager.registry.get("AutoreloadMagics")
+        if magics is not None and magics._reloader.enabled and hasattr(magics._reloader, "deduper_reloader"):
+            sources = magics._reloader.deduper_reloader.source_by_modname  # since IPython 9
+            sources.update({name: "" for name in sys.modules if name.startswith(PACKAGE)})
+
 
 #: Classes by their names, for what is loaded when a program uses it: those that are drawn as trees of what they hold.
 #: PyTorch's are there by their names, too, so that a program may import it later, or never.

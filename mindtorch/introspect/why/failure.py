@@ -17,9 +17,8 @@ from ..._base.about import About, Call as Noted, strongly
 from ..._base.call_site import PACKAGE
 from ..._dispatch.registry import Operator
 from ..graph import Names
-from ..identity import storage_number
 from ..libraries import is_tensor, library_of
-from ..names import named_tensors
+from ..names import named_tensors, storage_number
 from ..pytorch import library_path, pytorch
 from .explanation import Call, Fields, Involved
 from .expressions import instruction_text, is_statement, written

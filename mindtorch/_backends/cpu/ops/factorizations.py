@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...._base.errors import check
-from ...._base.linalg_error import LinAlgError, first_failure
-from ...._base.warnings import warn_once
+from ...._base.call_site import warn_once
+from ...._base.errors import LinAlgError, check, first_failure
 from . import CPU_KERNELS
 
 ndarray = np.ndarray

@@ -5,8 +5,5 @@ bare number would make float64 of it), and with bits that become numbers, and nu
 """
 from __future__ import annotations
 
-from . import (
-    activation, half, indexing, lines, losses, normalization, normals, optim, reduction, scan, softmax, waiting,
-    windows,
-)
+from . import activation, half, indexing, normals, reduction, softmax
 from .writing import LOOPS as LOOPS

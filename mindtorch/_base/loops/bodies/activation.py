@@ -1,9 +1,10 @@
-"""Powers, exponentials and activations."""
+"""Powers, exponentials, activations, and the steps of optimizers."""
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from ..coefficients import ARTANH_ERF
@@ -71,3 +72,33 @@ def gelu_backward(grad: Any, x: Any, out: Any) -> None:
         square = x[i] * x[i]
         area = f32(1) / (f32(1) + exp(f32(-2) * x[i] * polynomial(square, ARTANH_ERF)))
         out[i] = grad[i] * (area + x[i] * (DENSITY * exp(f32(-0.5) * square)))
+
+
+@loop("float32[::1]", "float32[::1]", "float32", "float32")
+def sgd(param: Any, grad: Any, weight_decay: Any, rate: Any) -> None:
+    for i in range(len(param)):
+        change = grad[i] + param[i] * weight_decay if weight_decay != f32(0) else grad[i]
+        param[i] += change * rate
+
+
+@loop("float32[::1]", "float32[::1]", "float32[::1]", "float32", "float32", "float32", "float32", "bool_")
+def sgd_with_momentum(param: Any, grad: Any, buffer: Any, weight_decay: Any, rate: Any, momentum: Any, share: Any,
+                      nesterov: Any) -> None:
+    for i in range(len(param)):
+        change = grad[i] + param[i] * weight_decay if weight_decay != f32(0) else grad[i]
+        moved = buffer[i] * momentum + change * share
+        buffer[i] = moved
+        param[i] += (change + moved * momentum if nesterov else moved) * rate
+
+
+@loop("float32[::1]", "float32[::1]", "float32[::1]", "float32[::1]", "float32", "float32", "float32", "float32",
+      "float32", "float32", "float32", "float32")
+def adam(param: Any, grad: Any, averages: Any, squares: Any, shrink: Any, weight_decay: Any, share: Any, kept: Any,
+         share_of_square: Any, correction: Any, eps: Any, rate: Any) -> None:
+    for i in range(len(param)):
+        before = param[i] * shrink
+        change = grad[i] + before * weight_decay if weight_decay != f32(0) else grad[i]
+        average = (change - averages[i]) * share + averages[i]
+        square = squares[i] * kept + change * share_of_square * change
+        averages[i], squares[i] = average, square
+        param[i] = before + average * rate / (np.sqrt(square) / correction + eps)

@@ -1,9 +1,13 @@
-"""Elements at indices, which are in bounds, and counts of numbers."""
+"""Counting, indexing, windows and lines."""
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
-from .writing import loop, u64
+import numpy as np
+
+from .writing import i32, loop, u64
 
 
 @loop("int32[:,::1]", "int64[:,::1]", "int32[:,::1]")
@@ -49,3 +53,75 @@ def count(x: Any, out: Any) -> None:
         fourth[u64(x[i + 3])] += 1
     for i in range(whole, len(x)):
         first[u64(x[i])] += 1
+
+
+@loop("int32[::1]", "int32[::1]", *["int64"] * 11)
+def columns(x: Any, out: Any, height: Any, width: Any, top: Any, left: Any, room: Any, room_width: Any, kernel: Any,
+            kernel_width: Any, down: Any, across: Any, count: Any) -> None:
+    """Write im2col: for each padded plane and window offset, copy ``count`` consecutive elements."""
+    wide, target = np.zeros(room, i32), 0
+    for plane in range(len(x) // (height * width)):
+        for row in range(height):
+            source, start = (plane * height + row) * width, (top + row) * room_width + left
+            for i in range(width):
+                wide[u64(start + i)] = x[u64(source + i)]
+        for row in range(kernel):
+            for column in range(kernel_width):
+                start = row * down * room_width + column * across
+                for i in range(count):
+                    out[u64(target + i)] = wide[u64(start + i)]
+                target += count
+
+
+@loop("float32[::1]", "float32[::1]", "float32[::1]", "int64", "int64", "int64")
+def real_places(x: Any, bias: Any, out: Any, rows: Any, width: Any, line: Any) -> None:
+    """Copy the first ``width`` elements of each line of a channel, without the padding, and add the channel's bias."""
+    source, target = 0, 0
+    for channel in range(len(out) // (rows * width)):
+        added = bias[u64(channel % len(bias))]
+        for row in range(rows):
+            for i in range(width):
+                out[u64(target + i)] = x[u64(source + row * line + i)] + added
+            target += width
+        source += (rows - 1) * line + width
+
+
+@loop("int32[::1]", "int32[::1]", "int64", "int64", "int64")
+def all_places(x: Any, out: Any, rows: Any, width: Any, line: Any) -> None:
+    """Undo ``real_places``, with zeros in the padding."""
+    source, target = 0, 0
+    while source < len(x):
+        for row in range(rows):
+            for i in range(width):
+                out[u64(target + i)] = x[u64(source + i)]
+            source, target = source + width, target + width
+            if row + 1 < rows:
+                for i in range(line - width):
+                    out[u64(target + i)] = 0
+                target += line - width
+
+
+def of_lines(name: str, operation: Callable[[Any, Any], Any], lines_first: bool) -> None:
+    """Build the loop of arithmetic between rows and another row, or a column. A single row is broadcast to all."""
+
+    def body(x: Any, y: Any, out: Any) -> None:
+        for row in range(len(x)):
+            line, result, other = x[row], out[row], y[row if len(y) > 1 else 0]
+            if len(other) == 1:
+                number = other[0]
+                for i in range(len(line)):
+                    result[i] = operation(line[i], number) if lines_first else operation(number, line[i])
+            else:
+                for i in range(len(line)):
+                    result[i] = operation(line[i], other[i]) if lines_first else operation(other[i], line[i])
+
+    body.__name__ = body.__qualname__ = name
+    loop("float32[:,::1]", "float32[:,::1]", "float32[:,::1]")(body)
+
+
+of_lines("add_to_lines", operator.add, True)
+of_lines("multiply_lines", operator.mul, True)
+of_lines("subtract_from_lines", operator.sub, True)
+of_lines("subtract_lines", operator.sub, False)
+of_lines("divide_lines", operator.truediv, True)
+of_lines("divide_by_lines", operator.truediv, False)

@@ -1,10 +1,10 @@
-"""Normal numbers."""
+"""Normal numbers, and waiting for other threads."""
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from ..coefficients import COSINE, FOUR_OVER_PI, LOG, LOG_2, PI_OVER_4, SINE, SQRT_HALF, TWO_PI
 from .writing import bits_of, f32, float_of, fma, i32, loop, polynomial
@@ -40,3 +40,17 @@ def box_muller(u: Any) -> None:
             cosine = i32(cosine ^ swapped ^ i32((i32(octant + i32(2)) & i32(4)) << i32(29)))
             sine = i32(sine ^ swapped ^ i32((octant & i32(4)) << i32(29)))
             u[16 * block + i], u[16 * block + 8 + i] = radius * float_of(cosine), radius * float_of(sine)
+
+
+let_others_run = types.ExternalFunction("sched_yield", types.int32())  # C's; that it is called has memory read anew
+
+
+@loop("int64[::1]", "int64", "int64", "int64")
+def until_other(x: Any, value: Any, patience: Any, after: Any) -> None:
+    """Spin until another thread has written a number other than ``value``, then a few turns more."""
+    for _ in range(patience):
+        if x[0] != value:
+            for _ in range(after):
+                let_others_run()
+            break
+        let_others_run()

@@ -1,4 +1,4 @@
-"""Sums and extrema."""
+"""Sums, scans, losses and normalisations."""
 from __future__ import annotations
 
 from typing import Any
@@ -73,3 +73,89 @@ def extreme_in_columns(x: Any, out: Any, lowest: Any, start: Any) -> None:
             tops[i] = max(tops[i], key)
     for i in range(len(out)):
         out[i] = rows[i]
+
+
+@loop("float32[:,::1]", "float32[:,::1]")
+def cumsum(x: Any, out: Any) -> None:
+    """Sum up to each element of each row; the running sum is float64, as in PyTorch."""
+    for row in range(len(x)):
+        total = f64(0)
+        for i in range(x.shape[1]):
+            total += x[row, i]
+            out[row, i] = f32(total)
+
+
+@loop("float32[:,::1]", "float32[:,::1]", "int64", "int64")
+def cumsum_down(x: Any, out: Any, start: Any, stop: Any) -> None:
+    """Sum down some of the columns as ``cumsum`` does."""
+    totals = np.zeros(stop - start)
+    for row in range(len(x)):
+        for i in range(len(totals)):
+            totals[i] += x[row, start + i]
+            out[row, start + i] = f32(totals[i])
+
+
+@loop("float32[:,::1]", "int64[::1]", "int64", 'Array(float32, 0, "C")', 'Array(float32, 0, "C")', result="bool_")
+def nll_loss(x: Any, target: Any, ignored: Any, total: Any, count: Any) -> Any:
+    """Sum the classes' negated elements, count the targets not ignored; return False for an invalid class."""
+    found, counted = 0.0, 0
+    for row in range(len(x)):
+        place = target[row]
+        if place != ignored:
+            if place < 0 or place >= x.shape[1]:
+                return False
+            found -= x[row, place]
+            counted += 1
+    total[()], count[()] = f32(found), f32(counted)
+    return True
+
+
+@loop("float32", "int64[::1]", "int64", "float32[:,::1]", result="bool_")
+def nll_loss_backward(grad: Any, target: Any, ignored: Any, out: Any) -> Any:
+    for row in range(len(out)):
+        place, line = target[row], out[row]
+        line[:] = f32(0)
+        if place != ignored:
+            if place < 0 or place >= len(line):
+                return False
+            line[place] = grad
+    return True
+
+
+@loop("float32[:,::1]", "float32[::1]", "float32[::1]", "float32", "float32[:,::1]", "float32[::1]", "float32[::1]",
+      fastmath=SUMS)
+def layer_norm(x: Any, weight: Any, bias: Any, eps: Any, out: Any, means: Any, scales: Any) -> None:
+    """Normalise each row; store the means, and the reciprocal standard deviations as ``scales``."""
+    part = f32(1) / f32(x.shape[1])
+    for row in range(len(x)):
+        line, result = x[row], out[row]
+        total, squares = f32(0), f32(0)
+        for i in range(len(line)):
+            total += line[i]
+        mean = total * part
+        for i in range(len(line)):
+            squares += (line[i] - mean) * (line[i] - mean)
+        scale = f32(1) / np.sqrt(squares * part + eps)
+        means[row], scales[row] = mean, scale
+        for i in range(len(line)):
+            result[i] = (line[i] - mean) * scale * weight[i] + bias[i]
+
+
+@loop("float32[:,::1]", "float32[:,::1]", "float32[::1]", "float32[::1]", "float32[::1]", "float32[:,::1]",
+      "float32[::1]", "float32[::1]", fastmath=SUMS)
+def layer_norm_backward(grad: Any, x: Any, means: Any, scales: Any, weight: Any, of_x: Any, of_weight: Any,
+                        of_bias: Any) -> None:
+    """Compute the input's gradient and add to those of weight and bias; one row of ``grad`` serves all."""
+    part = f32(1) / f32(x.shape[1])
+    for row in range(len(x)):
+        line, through, result = x[row], grad[row if len(grad) > 1 else 0], of_x[row]
+        mean, scale, along, across = means[row], scales[row], f32(0), f32(0)
+        for i in range(len(line)):
+            normal = (line[i] - mean) * scale
+            of_weight[i] += through[i] * normal
+            of_bias[i] += through[i]
+            along += through[i] * weight[i]
+            across += through[i] * weight[i] * normal
+        along, across = along * part, across * part
+        for i in range(len(line)):
+            result[i] = (through[i] * weight[i] - along - (line[i] - mean) * scale * across) * scale
