@@ -18,7 +18,7 @@ from .._dispatch.aten import (
     diagonal, diagonal_backward, expand, index_add_, new_empty_strided, permute, reshape, select_backward,
     select_int as select, slice_backward, slice_Tensor as slice_, slice_Tensor as slice_of, split_Tensor as split,
     split_with_sizes, stack, transpose_, transpose_int as transpose, unfold, unfold_backward, unsafe_split_Tensor,
-    unsafe_split_with_sizes, unsqueeze, view, view_as_complex, view_as_real, zero_, zeros,
+    unsafe_split_with_sizes, unsqueeze, view, view_as_complex, view_as_real, zero_,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS
@@ -390,7 +390,7 @@ function, method:
 
 def unbind_grad(grads: Any, dim: int) -> Any:
     known = next(g for g in grads if g is not None)
-    return stack([expand(zeros((), known._dtype, None, known._device), known.shape) if g is None else g
+    return stack([expand(known.new_zeros(()), known.shape) if g is None else g
                   for g in grads], dim)
 
 
@@ -456,7 +456,7 @@ def split_grad(grads: Any, sizes: Any, dim: int, shape: Any) -> Any:
     """Return the pieces' gradients joined, zeros for pieces without one."""
     dim %= len(shape)
     known = next(g for g in grads if g is not None)
-    pieces = [zeros((*shape[:dim], n, *shape[dim + 1:]), known._dtype, None, known._device) if g is None else g
+    pieces = [known.new_zeros((*shape[:dim], n, *shape[dim + 1:])) if g is None else g
               for g, n in zip(grads, sizes, strict=True)]
     return cat(pieces, dim)
 

@@ -6,6 +6,9 @@ started together: ``python -m mindtorch launch -n 4 script.py``, or an ``mpiexec
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .._base.lazy import lazily
 from ._collectives.engine import Work as Work
 from ._collectives.errors import (
     DistBackendError as DistBackendError, DistError as DistError, DistNetworkError as DistNetworkError,
@@ -37,5 +40,14 @@ from ._collectives.operations import (
 )
 from ._collectives.reduce_op import ReduceOp as ReduceOp
 
-__all__ = sorted(name for name in globals() if not name.startswith("_") and name != "annotations")
-__dir__ = __all__.copy
+if TYPE_CHECKING:
+    from .device_mesh import DeviceMesh as DeviceMesh, init_device_mesh as init_device_mesh
+else:
+    __getattr__, _lazy_names = lazily(__name__, __file__)
+
+__all__ = sorted(name for name in globals() if not name.startswith("_") and name not in (
+    "annotations", "TYPE_CHECKING", "lazily"))
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "DeviceMesh", "init_device_mesh"])

@@ -409,6 +409,22 @@ def resolve(group: Any) -> ProcessGroup:
     return world if group is None else group
 
 
+def group_of_name(name: str) -> ProcessGroup:
+    """Return the group of a name, of which this process is a member."""
+    for group in (default_group(), *_made):
+        if group.group_name == name:
+            return group
+    raise ValueError(f"there is no process group named {name!r}")
+
+
+def group_of_ranks(ranks: Sequence[int]) -> ProcessGroup:
+    """Return the group of these ranks, of which this process is a member."""
+    for group in (default_group(), *_made):
+        if group.ranks == tuple(ranks):
+            return group
+    raise ValueError(f"there is no process group of ranks {list(ranks)}: new_group makes one")
+
+
 def is_member(group: Any) -> bool:
     """Return whether this process is in a group."""
     return group is not GroupMember.NON_GROUP_MEMBER and group != GroupMember.NON_GROUP_MEMBER
