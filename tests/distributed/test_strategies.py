@@ -1,19 +1,22 @@
-"""Models that are spread over four processes: what they compute, send and keep."""
+"""Models and tensors that are spread over four processes: what they compute, send and keep."""
 from __future__ import annotations
+
+import functools
 
 import pytest
 
 from .running import checks, launch, needs_mpi, results
 
-PROGRAM = "strategies.py"
+PROGRAMS = ("strategies.py", "dtensors.py")
 
 
-@pytest.fixture(scope="module")
-def found():
-    return results(launch(PROGRAM))
+@functools.cache
+def found(program: str):
+    return results(launch(program))
 
 
 @needs_mpi
-@pytest.mark.parametrize("check", checks(PROGRAM))
-def test_on_every_rank(found, check: str) -> None:
-    assert found[check] == [None] * 4, "\n".join(filter(None, found[check]))
+@pytest.mark.parametrize(("program", "check"), [(program, check) for program in PROGRAMS for check in checks(program)])
+def test_on_every_rank(program: str, check: str) -> None:
+    errors = found(program)[check]
+    assert errors == [None] * 4, "\n".join(filter(None, errors))

@@ -6,8 +6,10 @@ import torch
 import torch.distributed as dist
 from reporting import report
 from torch import nn
-from torch.distributed.fsdp import full_state_dict, fully_shard
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 
@@ -50,15 +52,19 @@ def close(found, expected):
     assert max(abs(a - b) for a, b in zip(found, expected, strict=True)) < 1e-5, (found, expected)
 
 
-def shard(net, group=None):
+def shard(net, mesh=None):
     for layer in net:
         if isinstance(layer, nn.Linear):
-            fully_shard(layer, group)
-    return fully_shard(net, group)
+            fully_shard(layer, mesh=mesh)
+    return fully_shard(net, mesh=mesh)
+
+
+def local(tensor):
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def count(net):
-    return sum(parameter.numel() for parameter in net.parameters())
+    return sum(local(parameter).numel() for parameter in net.parameters())
 
 
 def check_zero_gives_the_losses_of_one_process():
@@ -91,24 +97,26 @@ def check_sharding_gives_the_losses_of_one_process():
     close(train(fully_shard(model()), adam, split=True), expected)
 
 
-def check_what_is_sharded_can_be_put_together():
+def check_what_is_sharded_has_its_names_and_can_be_put_together():
     whole = model().state_dict()
     net = shard(model())
-    assert abs(count(net) - count(model()) / size) < 4
-    found = full_state_dict(net)
-    assert set(found) == set(whole)
+    assert count(net) <= count(model()) / size + 32 and net[0].weight.shape == (32, 8)
+    found = net.state_dict()
+    assert list(found) == list(whole)
     for name, tensor in whole.items():
-        assert torch.equal(found[name], tensor)
+        assert torch.equal(found[name].full_tensor(), tensor)
 
 
 def check_the_graph_does_not_keep_what_was_gathered():
     net = shard(model())
     out = net(batches(1)[0][0])
-    assert not any("weight" in layer.__dict__ for layer in net)
-    net[2]._shards.shard.data.zero_()  # backward gathers again: it sees zeros, so no gradient goes further
+    layers = net[0], net[2], net[4]
+    assert all(isinstance(layer.weight, DTensor) and layer._group.wholes is None for layer in layers)
+    with torch.no_grad():
+        net[2].weight.zero_()  # backward gathers again: it sees zeros, so no gradient goes further
     out.sum().backward()
-    assert not net[0]._shards.shard.grad.any() and net[4]._shards.shard.grad.any()
-    assert all(layer._shards.again is None for layer in net if isinstance(layer, nn.Linear))
+    assert not net[0].weight.grad.full_tensor().any() and net[4].weight.grad.full_tensor().any()
+    assert all(layer._group.wholes is None for layer in layers)
 
 
 def check_layers_that_are_cut():
@@ -116,16 +124,17 @@ def check_layers_that_are_cut():
         torch.manual_seed(0)
         return nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
 
-    whole, cut = net(), parallelize_module(net(), None, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    mesh = init_device_mesh("cpu", (size,))
+    whole, cut = net(), parallelize_module(net(), mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
     x, y = torch.randn(4, 8, generator=torch.Generator().manual_seed(2)).requires_grad_(), torch.zeros(4, 4)
     again = x.detach().clone().requires_grad_()
     nn.functional.mse_loss(whole(x), y).backward()
     nn.functional.mse_loss(cut(again), y).backward()
     torch.testing.assert_close(again.grad, x.grad)
-    torch.testing.assert_close(cut[0].weight.grad, whole[0].weight.grad.chunk(size)[rank])
-    torch.testing.assert_close(cut[0].bias.grad, whole[0].bias.grad.chunk(size)[rank])
-    torch.testing.assert_close(cut[2].weight.grad, whole[2].weight.grad.chunk(size, 1)[rank])
-    torch.testing.assert_close(cut[2].bias.grad, whole[2].bias.grad)
+    torch.testing.assert_close(cut[0].weight.grad.to_local(), whole[0].weight.grad.chunk(size)[rank])
+    torch.testing.assert_close(cut[0].bias.grad.to_local(), whole[0].bias.grad.chunk(size)[rank])
+    torch.testing.assert_close(cut[2].weight.grad.to_local(), whole[2].weight.grad.chunk(size, 1)[rank])
+    torch.testing.assert_close(cut[2].bias.grad.full_tensor(), whole[2].bias.grad)
 
 
 def check_what_each_strategy_sends():
@@ -145,18 +154,19 @@ def check_what_each_strategy_sends():
         make.step() if make else None
 
     def fully(group):
-        net = shard(model(), group)
+        net = shard(model(), DeviceMesh.from_group(group, "cpu"))
         net(batches(1)[0][0]).sum().backward()
 
     def cut(group):
-        net = parallelize_module(model(), group, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+        net = parallelize_module(model(), DeviceMesh.from_group(group, "cpu"), {
+            "0": ColwiseParallel(), "2": RowwiseParallel()}, src_data_rank=None)
         net(batches(1)[0][0]).sum().backward()
 
     assert sent(data_parallel) == 2 * bytes_of_model * part
     assert sent(lambda group: data_parallel(group, zero=True)) == 3 * bytes_of_model * part
-    padded = 4 * sum(-(-count(layer) // size) * size for layer in model())
+    padded = bytes_of_model  # each parameter divides evenly
     # backward needs the last and the middle layers' weights again, and of the first none: nobody asks for x's gradient
-    again = 4 * sum(-(-count(layer) // size) * size for layer in list(model())[1:])
+    again = 4 * sum(count(layer) for layer in list(model())[1:])
     assert sent(fully) == (2 * padded + again) * part
     assert sent(cut) == 2 * 4 * (8 * 32) * part  # the row layer's output; nobody asks for x's gradient
 
@@ -165,7 +175,7 @@ def check_memory_of_20_million_parameters():
     def live():
         storages = {}
         for item in gc.get_objects():
-            if isinstance(item, torch.Tensor):
+            if isinstance(item, torch.Tensor) and not isinstance(item, DTensor):
                 storages[item.untyped_storage().data_ptr()] = item.untyped_storage().nbytes()
         return sum(storages.values())
 

@@ -1,0 +1,240 @@
+"""``fully_shard``: the modules whose parameters are divided, and what can be set for them."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ...autograd.graph import saved_tensors_hooks
+from ...nn.module import Module
+from ...utils._pytree import tree_map
+from .._collectives.groups import default_group
+from ..device_mesh import DeviceMesh
+from ..tensor.placement_types import Shard
+from ._group import ParameterGroup, Place, ShardedParameter, cast
+from ._policies import MixedPrecisionPolicy, OffloadPolicy
+
+DEFAULT, STAYS = MixedPrecisionPolicy(), OffloadPolicy()
+
+
+class UnshardHandle:
+    """An all-gather of parameters that may still be running (``torch.distributed.fsdp.UnshardHandle``)."""
+
+    def __init__(self, group: ParameterGroup | None):
+        self._group = group
+
+    def wait(self) -> None:
+        """Wait until the parameters are whole; then the module has them."""
+        if self._group is not None:
+            self._group.show()
+
+
+class FSDPModule:
+    """A module whose parameters are divided (``torch.distributed.fsdp.FSDPModule``)."""
+
+    _group: ParameterGroup | None
+    _policy: MixedPrecisionPolicy
+    _prefetched: Sequence[FSDPModule]
+    _is_outermost: bool  # whether no module around it is sharded, and nothing else was asked for
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the module's own forward pass with whole parameters."""
+        return self._with_parameters(super().forward, *args, **kwargs)  # type: ignore[misc]
+
+    def _with_parameters(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        group, policy = self._group, self._policy
+        if policy.param_dtype is not None and policy.cast_forward_inputs:
+            args, kwargs = tree_map(lambda x: cast(x, policy.param_dtype), (args, kwargs))
+        if group is None or group.runs:  # a module that calls itself, or one of several that are sharded together
+            output = function(*args, **kwargs)
+        else:
+            group.show()
+            group.runs = True
+            for module in self._prefetched:
+                if module._group is not None:
+                    module._group.begin()
+            try:
+                if group.reshard_after_forward:
+                    with saved_tensors_hooks(group.pack, group.unpack):
+                        output = function(*args, **kwargs)
+                else:
+                    output = function(*args, **kwargs)
+            finally:
+                group.runs = False
+                group.hide(free=group.reshard_after_forward)
+        if policy.output_dtype is not None:
+            output = tree_map(lambda x: cast(x, policy.output_dtype), output)
+        return output
+
+    def unshard(self, async_op: bool = False) -> UnshardHandle | None:
+        """Gather this module's parameters; with ``async_op`` return a handle to wait for them."""
+        handle = UnshardHandle(self._group)
+        if async_op:
+            if self._group is not None:
+                self._group.begin()
+            return handle
+        handle.wait()
+        return None
+
+    def reshard(self) -> None:
+        """Free this module's whole parameters."""
+        if self._group is not None:
+            self._group.hide(free=True)
+
+    def _each(self, recurse: bool) -> Iterable[ParameterGroup]:
+        for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
+            if isinstance(module, FSDPModule) and module._group is not None:
+                yield module._group
+
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
+        """Set whether backward passes reduce gradients; else these are added up until one does."""
+        for group in self._each(recurse):
+            group.reduce_grads = group.all_reduce_grads = requires_gradient_sync
+
+    def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
+        """Set whether gradients are reduced over replicas, on a mesh of two dimensions."""
+        for group in self._each(recurse):
+            group.all_reduce_grads = requires_all_reduce
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Set whether whole parameters are freed after the forward pass."""
+        for group in self._each(recurse):
+            group.reshard_after_forward = reshard_after_forward
+
+    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
+        """Set whether whole parameters are freed after the backward pass."""
+        for group in self._each(recurse):
+            group.reshard_after_backward = reshard_after_backward
+
+    def set_gradient_divide_factor(self, factor: float) -> None:
+        """Divide the sum of gradients by a number, instead of the number of processes."""
+        for group in self._each(recurse=False):
+            group.divide_factor = factor
+
+    set_reduce_scatter_divide_factor = set_gradient_divide_factor
+
+    def set_is_last_backward(self, is_last_backward: bool) -> None:
+        """Set whether the next backward pass is the last one: nothing waits for it here."""
+
+    def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
+        """Set whether the backward pass gathers: it does where the graph needs a parameter."""
+
+    def set_modules_to_forward_prefetch(self, modules: Sequence[FSDPModule]) -> None:
+        """Set the modules whose parameters begin to be gathered when this module's forward pass begins."""
+        _check_all(modules)
+        self._prefetched = list(modules)
+
+    def set_modules_to_backward_prefetch(self, modules: Sequence[FSDPModule]) -> None:
+        """Set the modules to gather early in backward: here a module's parameters are gathered when they are needed."""
+        _check_all(modules)
+
+
+def _check_all(modules: Sequence[Any]) -> None:
+    for module in modules:
+        if not isinstance(module, FSDPModule):
+            raise ValueError(f"Expects FSDPModule but got {type(module)}: {module}")
+
+
+def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_forward: bool | int | None = None,
+                shard_placement_fn: Callable[[Any], Shard | None] | None = None,
+                mp_policy: MixedPrecisionPolicy = DEFAULT, offload_policy: OffloadPolicy = STAYS,
+                ignored_params: set[Any] | None = None) -> Any:
+    """Keep a part of a module's parameters in each process (``torch.distributed.fsdp.fully_shard``).
+
+    Shard the layers of a model first, and then the model, for its other parameters: what is sharded together is
+    gathered together. Each parameter becomes a DTensor under its own name, for the optimizer and ``state_dict``. All
+    processes must start with equal parameters.
+
+    Args:
+        module: the module, or a list of modules that are sharded together; changed in place.
+        mesh: of one dimension; of two for replicas along the first, and parts along the second. The world unless given.
+        reshard_after_forward: free whole parameters after the forward pass; None does so except in the outermost
+            module. A number counts as True.
+        shard_placement_fn: returns ``Shard(dim)`` for a parameter that is not divided along its first dimension.
+        mp_policy, offload_policy: dtypes, and where parts are kept.
+        ignored_params: parameters that are left alone.
+
+    Returns:
+        The module, which is an ``FSDPModule`` as well.
+
+    Raises:
+        ValueError: if a module has no forward pass, or the mesh has more dimensions.
+    """
+    modules = list(module) if isinstance(module, (list, tuple)) else [module]
+    for item in modules:
+        if type(item).forward is Module.forward:
+            raise ValueError(f"fully_shard does not support containers that do not implement forward: {item}")
+        if isinstance(item, FSDPModule):
+            raise AssertionError(f"fully_shard has already been applied to this module: {type(item).__name__}")
+    mesh = mesh or DeviceMesh.from_group(default_group(), "cpu")
+    if not isinstance(mesh, DeviceMesh) or mesh.ndim not in (1, 2):
+        raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
+    if mesh.ndim == 2 and mesh.mesh_dim_names is None:
+        raise AssertionError("Please init the 2D mesh for HSDP with mesh_dim_names specified")
+    places = _places(modules, {id(parameter) for parameter in ignored_params or ()})
+    parameters = []
+    for parameter, found in places:
+        wanted = shard_placement_fn(parameter) if shard_placement_fn is not None else None
+        parameters.append(ShardedParameter(found, mesh, (wanted or Shard(0)).dim % max(parameter.dim(), 1)))
+    name = next((type(item).__name__ for item in modules), "")
+    group = ParameterGroup(name, parameters, mesh, mp_policy) if parameters else None
+    for item in modules:
+        for inner in item.modules():
+            if isinstance(inner, FSDPModule) and inner._group is not None and inner is not item:
+                inner._group.reshard_after_forward = inner._group.reshard_after_forward or inner._is_outermost
+                inner._is_outermost = False
+        kind: Any = type(item)
+        item.__class__ = _class_of(kind)
+        item._group, item._policy, item._prefetched = group, mp_policy, []
+        item._is_outermost = reshard_after_forward is None
+    if group is not None:
+        group.reshard_after_forward = reshard_after_forward is not None and reshard_after_forward is not False
+    return module
+
+
+@functools.cache
+def _class_of(kind: type) -> type:
+    """Return the class of a module that is sharded."""
+    return type(f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": kind.__module__})
+
+
+def _places(modules: Sequence[Module], ignored: set[int]) -> list[tuple[Any, list[Place]]]:
+    """Return the parameters that no inner module has sharded, with the modules and names that have each of them."""
+    found: dict[int, tuple[Any, list[Place]]] = {}
+
+    def visit(module: Module) -> None:
+        for name, parameter in module._parameters.items():
+            if parameter is not None and id(parameter) not in ignored:
+                found.setdefault(id(parameter), (parameter, []))[1].append((module, name))
+        for child in module._modules.values():
+            if child is not None and not isinstance(child, FSDPModule) and id(child) not in seen:
+                seen.add(id(child))
+                visit(child)
+
+    seen: set[int] = set()
+    for module in modules:
+        visit(module)
+    return list(found.values())
+
+
+def register_fsdp_forward_method(module: Module, method_name: str) -> None:
+    """Let a method of a sharded module, such as ``generate``, run with whole parameters
+    (``torch.distributed.fsdp.register_fsdp_forward_method``). A module that is not sharded stays as it is.
+
+    Raises:
+        ValueError: if there is no such method.
+    """
+    if not isinstance(module, FSDPModule):
+        return
+    if not hasattr(module, method_name):
+        raise ValueError(f"{type(module)} does not have a method {method_name}")
+    method = getattr(module, method_name)
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return module._with_parameters(method, *args, **kwargs)
+
+    object.__setattr__(module, method_name, call)
+
+
+__all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
