@@ -59,13 +59,14 @@ HOUSE = (
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
     Room("optim distributions", "optimizers, schedules of learning rates; distributions, their "
          "divergences, transforms and constraints", "an optimizer: its rule, in a module of its name; a distribution"),
-    Room("distributed", "`torch.distributed`: collectives, and modules and optimizers that are spread over processes",
-         "a strategy: a module of its name"),
     Room("jit profiler multiprocessing utils", "scripted programs, which run as Python; operators counted and timed; "
          "tensors sent to other processes; datasets, samplers, the loader and its workers",
          "a column of a profile; a sampler, a dataset: `data/`"),
     Room("serialization storage", "`torch.save` and `torch.load`: archives, names, the unpickler that runs nothing",
          "a type that files may hold: `weights_only.py`"),
+    Room("distributed", "`torch.distributed`: meshes, DTensors and their rules (`tensor`), what is spread over "
+         "processes (`fsdp`, `tensor.parallel`, `optim`), and its checkpoints",
+         "a rule of an operator: a row in `tensor/_ops`; a strategy: a module of its name"),
     Room("_guards fx.experimental.dims fx.experimental.sym_node fx.experimental.shape_env fx.experimental.size_guards "
          "fx.experimental.symbolic_shapes", "sizes that are symbols, what is known of them, and the guards on them",
          "a rule of what is known: `shape_env.py`"),
