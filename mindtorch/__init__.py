@@ -91,6 +91,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     from ._dispatch import return_types as return_types
     from ._dispatch.overloads import ops as ops
     from ._dynamo.eval_frame import compile as compile
+    from ._higher_order_ops.cond import cond as cond
     from ._methods.checks import (
         _assert as _assert, _check as _check, _check_index as _check_index, _check_is_size as _check_is_size,
         _check_not_implemented as _check_not_implemented, _check_tensor_all as _check_tensor_all,

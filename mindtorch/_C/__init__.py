@@ -88,6 +88,11 @@ def _is_alias_of(a: TensorBase, b: TensorBase) -> bool:
     return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
 
+def _storage_id(tensor: TensorBase) -> int:
+    """Return a number of the storage, the same for all tensors that share it."""
+    return id(tensor.untyped_storage())
+
+
 def _get_privateuse1_backend_name() -> str:
     return "npu"
 

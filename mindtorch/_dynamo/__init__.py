@@ -33,13 +33,15 @@ from .backends import inductor as _inductor
 from .backends.registry import list_backends, lookup_backend, register_backend
 from .decorators import (
     allow_in_graph, assume_constant_result, disable, disallow_in_graph, graph_break, is_compiling, is_dynamo_compiling,
-    mark_dynamic, mark_static, skip, substitute_in_graph,
+    skip, substitute_in_graph,
 )
 from .eval_frame import OptimizedModule, optimize, optimize_assert, reset
+from .marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 
 __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "backends", "config", "disable",
            "disallow_in_graph", "exc", "explain", "graph_break", "is_compiling", "is_dynamo_compiling", "list_backends",
-           "lookup_backend", "mark_dynamic", "mark_static", "optimize", "optimize_assert", "register_backend", "reset",
+           "lookup_backend", "mark_dynamic", "mark_static", "mark_unbacked", "maybe_mark_dynamic",
+           "optimize", "optimize_assert", "register_backend", "reset",
            "skip", "substitute_in_graph", "testing", "utils"]
 __dir__ = __all__.copy
 _loaded = (_inductor,)  # which registers itself

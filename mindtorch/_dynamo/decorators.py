@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from .._compile.recording import is_recording, recording
 from . import trace_rules
 from .exc import Break
+from .marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 from .variables.base import ConstantVariable, Translator, Variable
 from .variables.builtin import SPECIAL
 
@@ -107,16 +108,6 @@ def is_dynamo_compiling() -> bool:
     return is_recording()
 
 
-def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
-    """Note that a dimension of a tensor changes from call to call (``torch._dynamo.mark_dynamic``). Sizes are fixed
-    here, so that each makes a program of its own.
-    """
-
-
-def mark_static(t: Any, index: Any = None) -> None:
-    """Note that a dimension of a tensor has a fixed size, as all have here (``torch._dynamo.mark_static``)."""
-
-
 def _break(tx: Translator, msg: Variable | None = None) -> Variable:
     text = "" if msg is None else msg.value
     raise Break(f"Call to `torch._dynamo.graph_break()`: {text!r}" if text else
@@ -132,4 +123,4 @@ def _nothing(tx: Translator, *args: Variable, **kwargs: Variable) -> Variable:
 
 
 SPECIAL.update({id(graph_break): _break, id(is_compiling): _yes, id(is_dynamo_compiling): _yes,
-                id(mark_dynamic): _nothing, id(mark_static): _nothing})
+                **{id(mark): _nothing for mark in (mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic)}})

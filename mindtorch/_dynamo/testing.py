@@ -1,8 +1,11 @@
 """Backends that count, and comparisons, for tests (``torch._dynamo.testing``)."""
 from __future__ import annotations
 
+import functools
 import math
+import unittest
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -10,6 +13,38 @@ import numpy as np
 
 from .._tensor import Tensor
 from .backends.registry import lookup_backend
+
+
+def make_test_cls_with_patches(cls: Any, cls_prefix: str, fn_suffix: str, *patches: tuple[Any, str, Any],
+                               xfail_prop: str | None = None,
+                               decorator: Callable[[Any], Any] = lambda test: test) -> Any:
+    """Return a test class whose tests run with other settings, ``(config, name, value)`` each
+    (``torch._dynamo.testing.make_test_cls_with_patches``). Tests with the attribute ``xfail_prop`` are to fail.
+    """
+
+    def patched(test: Any) -> Any:
+        @functools.wraps(test)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with ExitStack() as stack:
+                for config, name, value in patches:
+                    stack.enter_context(config.patch(name, value))
+                return test(*args, **kwargs)
+
+        return run
+
+    made = type(f"{cls_prefix}{cls.__name__}", cls.__bases__, {})
+    made.__qualname__ = made.__name__
+    for name in dir(cls):
+        value = getattr(cls, name)
+        if name.startswith("test_") and callable(value):
+            test = patched(value)
+            test.__name__ = f"{name}{fn_suffix}"
+            if xfail_prop is not None and hasattr(value, xfail_prop):
+                test = unittest.expectedFailure(test)
+            setattr(made, test.__name__, decorator(test))
+        elif not hasattr(made, name):
+            setattr(made, name, value)
+    return made
 
 
 class CompileCounter:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._dispatch.overloads import OpOverload, OpOverloadPacket
-from .._methods.predicates import _assert
+from .._methods.checks import _assert
 from .._tensor import Tensor
 from ..nn.module import typename
 from ..utils._dtype_abbrs import dtype_abbrs

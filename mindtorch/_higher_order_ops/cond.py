@@ -1,0 +1,58 @@
+"""``torch.cond``: one of two functions by a condition."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .._base.symbolic import SymBool
+from .._dispatch.torch_function import overridable
+from .._subclasses.fake_class import FakeTensor
+from .._tensor import Tensor
+from .._transforms.pytree import tree_leaves
+from ._operator import HigherOrderOperator, check_same, on_fakes
+
+BRANCHES = "Expected true_fn and false_fn to return values of the same structure, shapes and dtypes"
+
+
+def _eager(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any) -> Any:
+    return (true_fn if pred else false_fn)(*operands)
+
+
+def _fake(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any) -> Any:
+    if isinstance(pred, bool):
+        return _eager(pred, true_fn, false_fn, operands)
+    taken, other = true_fn(*operands), false_fn(*operands)
+    check_same(BRANCHES, taken, other)
+    return taken
+
+
+cond_op = HigherOrderOperator("cond", _eager, _fake)
+
+
+@overridable
+def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
+    """Return ``true_fn(*operands)`` if ``pred`` is true, else ``false_fn(*operands)``; a trace keeps both
+    (``torch.cond``). ``pred`` is a bool, a ``SymBool``, or a tensor with one element.
+
+    Raises:
+        RuntimeError: if ``pred`` is of another type, a branch is not callable, an operand is no tensor, or the
+            branches return other structures, shapes or dtypes.
+    """
+    if isinstance(pred, (bool, int, float)) and not isinstance(pred, Tensor):
+        warnings.warn("Pred is a Python constant. When used with torch.cond, it specializes on one of the branches. If "
+                      "you want torch.cond to preserve two branches, please make the predicate a boolean tensor or a "
+                      "SymBool.", UserWarning, stacklevel=2)
+        return (true_fn if pred else false_fn)(*operands)
+    if not isinstance(pred, (Tensor, SymBool)):
+        raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
+    if isinstance(pred, Tensor) and pred.numel() != 1:
+        raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
+    if not callable(true_fn) or not callable(false_fn):
+        raise RuntimeError("Expect both branches to be callable.")
+    if not isinstance(operands, (tuple, list)) or not all(isinstance(leaf, Tensor) for leaf in tree_leaves(operands)):
+        raise RuntimeError("Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of "
+                           f"tensor leaves, but got {operands}.")
+    if not any(isinstance(leaf, FakeTensor) for leaf in tree_leaves((pred, operands))):
+        check_same(BRANCHES, on_fakes(true_fn, operands), on_fakes(false_fn, operands))
+    return cond_op(pred, true_fn, false_fn, tuple(operands))

@@ -1,0 +1,89 @@
+"""``cond``, ``while_loop``, ``scan``, ``map`` and ``associative_scan``: values, gradients, errors, and fake tensors."""
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+import mindtorch
+from mindtorch._subclasses import FakeTensor, FakeTensorMode
+from tests.support import torch
+
+LIBRARIES = (mindtorch, torch)
+
+
+def operators(lib: Any) -> Any:
+    return importlib.import_module(f"{lib.__name__}._higher_order_ops.scan"), importlib.import_module(
+        f"{lib.__name__}._higher_order_ops.associative_scan")
+
+
+def grid(lib: Any) -> Any:
+    return lib.arange(6.0).view(3, 2).requires_grad_()
+
+
+@pytest.mark.parametrize("least", [3, 30])
+def test_cond_runs_one_branch_and_differentiates_it(least: int) -> None:
+    x = grid(mindtorch)
+    out = mindtorch.cond(x.sum() > least, lambda x: x.sin(), lambda x: x.cos(), (x,))
+    out.sum().backward()
+    assert out.equal(x.sin() if least == 3 else x.cos())
+    assert x.grad is not None and x.grad.equal(x.cos() if least == 3 else -x.sin())
+
+
+def test_cond_refuses_branches_of_other_shapes_and_other_predicates() -> None:
+    x = mindtorch.ones(3)
+    with pytest.raises(RuntimeError, match="same structure, shapes and dtypes"):
+        mindtorch.cond(x.sum() > 1, lambda x: x, lambda x: x[:2], (x,))
+    with pytest.raises(RuntimeError, match="Expected pred to be bool or tensor"):
+        mindtorch.cond("yes", lambda x: x, lambda x: x, (x,))
+    with pytest.raises(RuntimeError, match="only consists of tensor leaves"):
+        mindtorch.cond(x.sum() > 1, lambda x: x, lambda x: x, (1,))
+    with pytest.warns(UserWarning, match="Pred is a Python constant"):
+        assert mindtorch.cond(True, lambda x: x + 1, lambda x: x, (x,)).equal(x + 1)
+
+
+def test_while_loop_carries_values_and_leaves_its_inputs() -> None:
+    from mindtorch._higher_order_ops.while_loop import while_loop
+
+    start = mindtorch.ones(2)
+    count, out = while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (mindtorch.tensor(0), start))
+    assert (count.item(), out.tolist(), start.tolist()) == (3, [8.0, 8.0], [1.0, 1.0])
+    with pytest.raises(RuntimeError, match="same structure, shapes and dtypes as carried_inputs"):
+        while_loop(lambda x: x.sum() < 9, lambda x: (x[:1],), (start,))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_scans_are_pytorchs(reverse: bool, dim: int) -> None:
+    found = []
+    for lib in LIBRARIES:
+        scans, running = operators(lib)
+        x = grid(lib).detach()
+        carry, slices = scans.scan(lambda c, s: (c + s, c * s), lib.ones(x.shape[1 - dim]), x, dim=dim, reverse=reverse)
+        sums = running.associative_scan(lambda a, b: a + b, x, dim, reverse=reverse, combine_mode="generic")
+        found.append([carry.tolist(), slices.tolist(), sums.tolist()])
+    assert found[0] == found[1]
+
+
+def test_map_stacks_results_and_differentiates() -> None:
+    from mindtorch._higher_order_ops.map import map as map_slices
+
+    x, y = grid(mindtorch), mindtorch.ones(2, requires_grad=True)
+    out = map_slices(lambda row, y: (row * y, row.sum()), x, y)
+    out[0].sum().backward()
+    assert out[0].equal(x * y) and out[1].equal(x.sum(1)) and y.grad is not None and y.grad.equal(x.sum(0))
+    with pytest.raises(RuntimeError, match="Leading dimensions of mapped xs must be consistent"):
+        map_slices(lambda a: a[0], [mindtorch.ones(2), mindtorch.ones(3)])
+
+
+def test_fake_tensors_pass_through_without_values() -> None:
+    from mindtorch._higher_order_ops import map as map_slices, scan
+
+    with FakeTensorMode():
+        x = mindtorch.randn(3, 2)
+        out = mindtorch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
+        carry, slices = scan(lambda c, s: (c + s, c * s), mindtorch.zeros(2), x)
+        mapped = map_slices(lambda s: s[:1], x)
+    assert all(isinstance(tensor, FakeTensor) for tensor in (out, carry, slices, mapped))
+    assert [tuple(tensor.shape) for tensor in (out, carry, slices, mapped)] == [(3, 2), (2,), (3, 2), (3, 1)]
