@@ -26,7 +26,7 @@ from tests.parity.compare import SEED, Call, database, wanted
 from tests.parity.resolve import counterpart
 from tests.support import tensors_in, torch
 
-SAMPLES = 4  # of an entry, at most, evenly spaced over its first ones
+SAMPLES = 2  # of an entry, at most, evenly spaced over its first ones
 #: Entries of which so few samples do not reach a formula.
 MORE = {"copysign": 8, "linalg.norm": 8, "nn.functional.scaled_dot_product_attention": 8}
 AMONG = 100

@@ -78,7 +78,7 @@ def test_a_right_a_half_right_and_a_hostile_submission_get_what_they_deserve(les
     names = {lab.name: lab.function for lab in lesson.labs}
     right = {lab.function: solution_text(f"{lesson.name}.{lab.name}") for lab in lesson.labs}
     last = lesson.labs[-1]
-    mistakes = wrong(f"{lesson.name}.{last.name}", "readers")
+    mistakes = wrong(f"{lesson.name}.{last.name}")
     name, mistake = next((name, one) for name, (_, one) in mistakes.items() if name.startswith("wrong_"))
     half = {**right, last.function: f"{inspect.getsource(mistake)}\n{last.function} = {name}"}
     hostile = {name: HOSTILE.format(name=name) for name in names.values()}

@@ -1,7 +1,220 @@
-"""Solutions of 'npu.launch'. A wrong one's docstring is what the hint has to say."""
+"""Solutions of 'npu.launch', right and wrong."""
 from contextlib import ExitStack
 
 import mindtorch as torch
+
+
+def right_with_an_exit_stack(acl, name, operands, stream):
+    with ExitStack() as stack:
+        handles = []
+        for operand in operands:
+            make = acl.create_tensor if isinstance(operand, torch.Tensor) else acl.create_scalar
+            handles.append(make(operand))
+            stack.callback(acl.destroy, handles[-1])
+        code, size, executor = acl.plan(name, *handles)
+        if code:
+            raise RuntimeError(f"{name} cannot be planned: {code}")
+        code = acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
+        if code:
+            raise RuntimeError(f"{name} cannot be run: {code}")
+
+
+def right_with_nested_tries(acl, name, operands, stream):
+    handles = []
+    try:
+        for operand in operands:
+            if hasattr(operand, "shape"):
+                handles += [acl.create_tensor(operand)]
+            else:
+                handles += [acl.create_scalar(operand)]
+        error, size, executor = acl.plan(name, *handles)
+        if error == 0:
+            memory = None
+            if size > 0:
+                memory = acl.workspace(size)
+            error = acl.run(name, memory, size, executor, stream)
+        if error != 0:
+            raise RuntimeError("code", error, "from", name)
+    finally:
+        while handles:
+            acl.destroy(handles.pop())
+
+
+def described(acl, operands):
+    return [acl.create_tensor(x) if isinstance(x, torch.Tensor) else acl.create_scalar(x) for x in operands]
+
+
+def checked(code, name):
+    if code != 0:
+        raise RuntimeError(f"{name}: {code}")
+
+
+def wrong_nothing_destroyed(acl, name, operands, stream):
+    """Destroy every descriptor: for handle in handles: acl.destroy(handle)."""
+    code, size, executor = acl.plan(name, *described(acl, operands))
+    checked(code, name)
+    checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+
+
+def wrong_destroyed_only_if_all_goes_well(acl, name, operands, stream):
+    """Destroy the descriptors after an error, too: a finally block runs in any case."""
+    handles = described(acl, operands)
+    code, size, executor = acl.plan(name, *handles)
+    checked(code, name)
+    checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+    for handle in handles:
+        acl.destroy(handle)
+
+
+def wrong_codes_ignored(acl, name, operands, stream):
+    """Both calls return a code: check it, since C raises nothing."""
+    handles = described(acl, operands)
+    try:
+        _, size, executor = acl.plan(name, *handles)
+        acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_second_code_ignored(acl, name, operands, stream):
+    """The second call returns a code, too: check it."""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_never_run(acl, name, operands, stream):
+    """The operator is planned but not run: acl.run is the second call."""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_destroyed_before_the_run(acl, name, operands, stream):
+    """The descriptors are destroyed too early: they are needed until the second call has returned"""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+    checked(code, name)
+    checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+
+
+def wrong_no_workspace(acl, name, operands, stream):
+    """Some operators need scratch memory: acl.workspace(size) returns its address."""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, None, 0, executor, stream), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_workspace_always(acl, name, operands, stream):
+    """Pass None for an operator that needs no scratch memory: ask for some only if the size is not 0."""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, acl.workspace(size), size, executor, stream), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_numbers_as_tensors(acl, name, operands, stream):
+    """Do not make a tensor of a number: acl.create_scalar makes its descriptor."""
+    handles = [acl.create_tensor(torch.as_tensor(x)) for x in operands]
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_destroyed_twice(acl, name, operands, stream):
+    """Destroy each descriptor exactly once."""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+        for handle in handles:
+            acl.destroy(handle)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_stream_forgotten(acl, name, operands, stream):
+    """Put the operator into the stream that was given."""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, None), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_operands_instead_of_handles(acl, name, operands, stream):
+    """Describe the operands first: pass acl.plan the handles that acl.create_tensor and acl.create_scalar return."""
+    code, size, executor = acl.plan(name, *operands)
+    checked(code, name)
+    checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+
+
+def wrong_out_left_out(acl, name, operands, stream):
+    """The result is an operand, too: C writes into the tensor that you pass."""
+    handles = described(acl, operands[:-1])
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_run_twice(acl, name, operands, stream):
+    """An executor can be run only once."""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        for _ in range(2):
+            checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def wrong_returns_the_code(acl, name, operands, stream):
+    """Turn a code that is not 0 into an error: raise a RuntimeError, which cannot be overlooked."""
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        return code or acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
 
 
 def right_with_a_stack(acl, name, operands, stream):
@@ -28,54 +241,3 @@ def right_step_by_step(acl, name, operands, stream):
         acl.destroy(handles.pop())
     if code != 0:
         raise RuntimeError(f"{name}: {code}")
-
-
-def described(acl, operands):
-    return [acl.create_tensor(x) if isinstance(x, torch.Tensor) else acl.create_scalar(x) for x in operands]
-
-
-def fail(code):
-    if code:
-        raise RuntimeError(f"code {code}")
-
-
-def call(acl, name, handles, stream, plan_checked=True, run_checked=True, workspace=True):
-    code, size, executor = acl.plan(name, *handles)
-    if plan_checked:
-        fail(code)
-    code = acl.run(name, acl.workspace(size) if workspace and size else None, size, executor, stream)
-    if run_checked:
-        fail(code)
-
-
-def destroyed(acl, handles, work):
-    try:
-        work()
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
-def wrong_scalar(acl, name, operands, stream):
-    """acl.create_scalar makes its descriptor"""
-    handles = [acl.create_tensor(x) for x in operands]
-    destroyed(acl, handles, lambda: call(acl, name, handles, stream))
-
-
-def wrong_result_left(acl, name, operands, stream):
-    """Destroy the result's descriptor, too."""
-    handles = described(acl, operands)
-    destroyed(acl, handles[:-1], lambda: call(acl, name, handles, stream))
-
-
-def wrong_too_early(acl, name, operands, stream):
-    """The descriptors are destroyed too early"""
-    handles = described(acl, operands)
-    destroyed(acl, handles, lambda: None)
-    call(acl, name, handles, stream)
-
-
-def wrong_plan_not_looked_at(acl, name, operands, stream):
-    """The first call returns a code"""
-    handles = described(acl, operands)
-    destroyed(acl, handles, lambda: call(acl, name, handles, stream, plan_checked=False))

@@ -1,5 +1,49 @@
-"""Solutions of 'strides.position'. The hint has a wrong one's docstring, or the text in `WRONG`."""
+"""Solutions of 'strides.position', right and wrong."""
 import numpy as np
+
+
+def right_in_a_loop(index, shape, stride, offset):
+    place = offset
+    for d in range(len(shape)):
+        i = index[d]
+        while i < 0:
+            i += shape[d]
+        place += stride[d] * i
+    return place
+
+
+def right_by_looking_it_up(index, shape, stride, offset):
+    places = np.full(shape, offset)
+    for d, (size, step) in enumerate(zip(shape, stride)):
+        places += (np.arange(size) * step).reshape([-1] + [1] * (len(shape) - d - 1))
+    return places[tuple(index)].item()
+
+
+def wrong_last_dimension_left_out(index, shape, stride, offset):
+    """All dimensions count: add the contribution of every index."""
+    place = offset
+    for d in range(len(index) - 1):
+        place += index[d] % shape[d] * stride[d]
+    return place
+
+
+def wrong_returns_in_the_loop(index, shape, stride, offset):
+    """All dimensions count: add the contribution of every index."""
+    place = offset
+    for d in range(len(index)):
+        place += index[d] % shape[d] * stride[d]
+        return place
+    return place
+
+
+def wrong_negative_counts_from_the_storage(index, shape, stride, offset):
+    """Each negative index counts from the end of its own dimension, not from the end of the memory: the place may be
+    beyond the number of elements."""
+    place = offset + sum(i * s for i, s in zip(index, stride))
+    count = 1
+    for n in shape:
+        count *= n
+    return place % count
 
 
 def right_with_numpy(index, shape, stride, offset):
@@ -15,54 +59,22 @@ def right_by_recursion(index, shape, stride, offset):
     return right_by_recursion(before, shape[:-1], stride[:-1], offset + range(shape[-1])[last] * stride[-1])
 
 
-def wrong_no_offset(index, shape, stride, offset):
-    """The offset is missing"""
-    place = 0
-    for d in range(len(index)):
-        i = index[d] if index[d] >= 0 else index[d] + shape[d]
-        place += i * stride[d]
-    return place
-
-
-def wrong_own_strides(index, shape, stride, offset):
-    """use the strides that are given"""
-    place = 0
-    for i, size in zip(index, shape):
-        place = place * size + i % size
-    return place + offset
-
-
-def wrong_sizes(index, shape, stride, offset):
-    """An index is multiplied by the stride of its dimension, not by its size."""
-    total = offset
-    for i, size in zip(index, shape):
-        total += (i + size if i < 0 else i) * size
-    return total
-
-
-def wrong_offset_in_loop(index, shape, stride, offset):
-    """counts once, not once a dimension"""
-    place = 0
-    for i, n, s in zip(index, shape, stride):
-        place += i % n * s + offset
-    return place
-
-
-def wrong_overwrites(index, shape, stride, offset):
-    """All dimensions count"""
-    place = offset
-    for i, n, s in zip(index, shape, stride):
-        place = offset + i % n * s
-    return place
-
-
 WRONG = [
-    ("The offset is missing", lambda index, shape, stride, offset: sum(i * s for i, s in zip(index, stride))),
-    ("-1 is the last one", lambda index, shape, stride, offset: offset + sum(i * s for i, s in zip(index, stride))),
-    ("Indices begin at 0",
-     lambda index, shape, stride, offset: offset + sum((i % n + 1) * s for i, n, s in zip(index, shape, stride))),
-    ("not bytes",
-     lambda index, shape, stride, offset: 4 * (offset + sum(i % n * s for i, n, s in zip(index, shape, stride)))),
-    ("The strides alone do not determine where an element is: multiply each by its index.",
-     lambda index, shape, stride, offset: offset + sum(stride)),
+    ("The offset is where reading begins: add it.",
+     lambda index, shape, stride, offset:
+        sum((i + n if i < 0 else i) * s for i, n, s in zip(index, shape, stride)) - offset),
+    ("Add the offset as it is: it is a place already, and no stride applies to it.",
+     lambda index, shape, stride, offset:
+        offset * (stride[0] if stride else 1) + sum(i % n * s for i, n, s in zip(index, shape, stride))),
+    ("The last element of a dimension is at size - 1, and the index -1 means that one: add the size, and nothing else.",
+     lambda index, shape, stride, offset:
+        offset + sum((i + n - 1 if i < 0 else i) * s for i, n, s in zip(index, shape, stride))),
+    ("A negative index counts from the end of its dimension",
+     lambda index, shape, stride, offset: offset + sum(abs(i) * s for i, s in zip(index, stride))),
+    ("Is the return missing?",
+     lambda index, shape, stride, offset: print(offset + sum(i % n * s for i, n, s in zip(index, shape, stride)))),
+    ("Each index has its own stride: multiply first, and then add",
+     lambda index, shape, stride, offset: offset + sum(i % n for i, n in zip(index, shape)) * sum(stride)),
+    ("The strides are in the wrong order: the first stride belongs to the first index",
+     lambda index, shape, stride, offset: offset + sum(i % n * s for i, n, s in zip(index, shape, reversed(stride)))),
 ]
