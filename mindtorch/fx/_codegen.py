@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .._base.symbolic import SymBool, SymFloat, SymInt
 from .._device import device
 from .._dispatch.overloads import OpOverload
 from .._tensor import Tensor
@@ -241,7 +242,7 @@ class _Printer:
                                     value.device if self.include_device else "")
                 plain = type(value) is Tensor or type(value).__name__ == "FakeTensor"
                 return f': "{shown}"' if plain else f': "{type(value).__name__}({shown})"'
-            if type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):
+            if isinstance(value, (SymInt, SymFloat, SymBool)):
                 return f': "Sym({self.codegen._sym_repr(value)})"'
             if value is not None and hasattr(value, "dtype") and hasattr(value, "shape"):  # a TensorMetadata
                 return f': "{dtype_abbrs[value.dtype]}[{", ".join(map(str, value.shape))}]"'

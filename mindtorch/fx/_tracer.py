@@ -258,7 +258,7 @@ class Tracer(TracerBase):
         default = () if parameter is None or parameter.default is inspect.Parameter.empty else (parameter.default,)
         if name not in concrete_args:
             return self.create_proxy("placeholder", name, default, {},
-                                     type_expr=analysed.__annotations__.get(name))
+                                     type_expr=_annotations(analysed).get(name))
         count = 0
 
         def placeholder(value: Any) -> Any:
@@ -296,7 +296,9 @@ class Tracer(TracerBase):
         function: Any = root
         self.root = Module()
         if isinstance(root, Module):
-            self.root, function = root, getattr(type(root), self.traced_func_name)
+            function = getattr(type(root), self.traced_func_name, None)
+            assert function, f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}"
+            self.root = root
             self.root_module_name = root._get_name()
             self.submodule_paths = {module: path for path, module in root.named_modules()}
         self.graph = Graph(tracer_cls=type(self))
@@ -324,7 +326,7 @@ class Tracer(TracerBase):
             _patch_wrapped_functions(patcher)
             for namespace in (function.__globals__, *map(vars, self._autowrap_search)):
                 _autowrap_check(patcher, namespace, self._autowrap_function_ids)
-            returns = inspect.get_annotations(inspect.unwrap(function)).get("return")
+            returns = _annotations(inspect.unwrap(function)).get("return")
             self.create_node("output", "output", (self.create_arg(call(*args)),), {}, type_expr=returns)
         self.submodule_paths = None
         return self.graph
@@ -334,6 +336,14 @@ class Tracer(TracerBase):
         for name, value in vars(self).items():
             vars(copied)[name] = copy.copy(value) if name == "_autowrap_search" else copy.deepcopy(value, memo)
         return copied
+
+
+def _annotations(function: Any) -> dict[str, Any]:
+    """Return the types of parameters and of the result; texts that name no types stay texts."""
+    try:
+        return inspect.get_annotations(function, eval_str=True)
+    except (AttributeError, NameError, SyntaxError, TypeError):
+        return inspect.get_annotations(function)
 
 
 def _transfer_attrs(placeholder: Any, proxy: Proxy) -> None:

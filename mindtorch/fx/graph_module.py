@@ -346,6 +346,11 @@ class GraphModule(Module):
         copied.meta = self.meta
         return copied
 
+    def _replicate_for_data_parallel(self) -> GraphModule:
+        copied = copy.copy(self)
+        object.__setattr__(copied, "_is_replica", True)
+        return copied
+
     def to_folder(self, folder: str | Path, module_name: str = "FxModule") -> None:
         """Write the module as a Python package with its state beside it (``torch.fx.GraphModule.to_folder``). Modules
         in it that no call describes are pickled, with a UserWarning.

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from ..utils._pytree import SUPPORTED_NODES, register_pytree_node
+
 __all__ = ["immutable_dict", "immutable_list"]
 __dir__ = __all__.copy
 HELP = """\
@@ -42,3 +44,15 @@ class immutable_dict(dict[Any, Any]):
 
     def __reduce__(self) -> Any:
         return type(self), (tuple(self.items()),)
+
+
+def _register(kind: Any, base: type) -> None:
+    """Make an immutable type a container like the one that it is made from."""
+    row = SUPPORTED_NODES[base]
+    register_pytree_node(kind, row.flatten_fn, lambda items, context: kind(row.unflatten_fn(items, context)),
+                         serialized_type_name=f"torch.fx.immutable_collections.{kind.__name__}",
+                         flatten_with_keys_fn=row.flatten_with_keys_fn)
+
+
+_register(immutable_list, list)
+_register(immutable_dict, dict)

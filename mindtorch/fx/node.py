@@ -62,18 +62,18 @@ def map_arg(a: Argument, fn: Callable[[Node], Any]) -> Argument:
     return map_aggregate(a, lambda leaf: fn(leaf) if isinstance(leaf, Node) else leaf)
 
 
-def show_argument(arg: Any, max_list_len: float = float("inf")) -> str:
+def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
     """Return an argument as ``print(graph)`` shows it: nodes as ``%name``."""
     if hasattr(arg, "_custom_fx_repr_fn"):
         return arg._custom_fx_repr_fn()
     if isinstance(arg, (list, tuple)):
-        shown = [show_argument(item) for at, item in enumerate(arg) if at < max_list_len]
+        shown = [_format_arg(item) for at, item in enumerate(arg) if at < max_list_len]
         more = f", ...[total_len={len(arg)}]" if len(arg) > max_list_len else ""
         comma = "," if isinstance(arg, tuple) and len(arg) == 1 else ""
         opening, closing = "()" if isinstance(arg, tuple) else "[]"
         return f"{opening}{', '.join(shown)}{comma}{more}{closing}"
     if isinstance(arg, dict):
-        return f"{{{', '.join(f'{key}: {show_argument(value)}' for key, value in arg.items())}}}"
+        return f"{{{', '.join(f'{key}: {_format_arg(value)}' for key, value in arg.items())}}}"
     return f"%{arg}" if isinstance(arg, Node) else str(arg)
 
 
@@ -321,8 +321,8 @@ class Node:
         if include_tensor_metadata and isinstance(value, Tensor):
             start = start.replace(kind, "", 1) if kind else start
             start = start.replace("[num_users", f"{_tensor_type(value)}[num_users", 1)
-        return (f"{start}{self._pretty_print_target(self.target)}](args = {show_argument(self.args)}, "
-                f"kwargs = {show_argument(self.kwargs)})")
+        return (f"{start}{self._pretty_print_target(self.target)}](args = {_format_arg(self.args)}, "
+                f"kwargs = {_format_arg(self.kwargs)})")
 
 
 def _tensor_type(value: Tensor) -> str:

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from .._base.formats import layout, memory_format
+from .._base.symbolic import SymBool, SymFloat, SymInt
 from .._device import device
 from .._dispatch.overloads import OpOverload
 from .._dispatch.torch_function import in_full
@@ -33,7 +34,8 @@ __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "Scop
 __dir__ = __all__.copy
 LIBRARY = str(Path(__file__).parents[1])
 #: The values that nodes may have as arguments, besides nodes, None, ``...`` and containers.
-base_types = (str, int, float, bool, complex, DType, Tensor, device, memory_format, layout, OpOverload)
+base_types = (str, int, float, bool, complex, DType, Tensor, device, memory_format, layout, OpOverload, SymInt,
+              SymFloat, SymBool)
 #: What a node takes over from the node that an interpreter runs while it is recorded.
 COPIED_META = ("nn_module_stack", "torch_fn", "source_fn_stack", "original_aten", "recompute", "ac_graph_id",
                "has_backward_hook", "from_node", "quantization_tag", "_numeric_debug_handle", "custom",

@@ -1,0 +1,1 @@
+"""Passes for graphs of any operators (``torch.fx.passes.dialect.common``)."""
