@@ -182,9 +182,7 @@ def trace(func: Any = None, example_inputs: Any = None, *args: Any, example_kwar
 
 
 def trace_module(mod: Module, inputs: dict[str, Any], *args: Any, **options: Any) -> Module:
-    """Call methods of a module once with their examples, and return the module as ``trace`` does
-    (``torch.jit.trace_module``).
-    """
+    """Call methods of a module once with their examples, and return the module as ``trace`` does (``torch.jit``)."""
     with no_grad():
         for method, example in inputs.items():
             getattr(mod, method)(*(example if builtins.isinstance(example, tuple | list) else (example,)))

@@ -343,8 +343,7 @@ class CustomOpDef:
         return register_vmap(self, func)
 
     def register_autocast(self, device_type: str, cast_inputs: DType) -> None:
-        """Set the dtype that autocast casts the operator's inputs to (``torch.library.CustomOpDef.register_autocast``).
-        """
+        """Set the dtype that autocast casts the operator's inputs to (``torch.library.CustomOpDef``)."""
         register_autocast(self, device_type, cast_inputs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -475,9 +474,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
 
 
 class OpCheckError(Exception):
-    """``opcheck`` found something wrong with an operator
-    (``torch.testing._internal.optests.generate_tests.OpCheckError``).
-    """
+    """``opcheck`` found something wrong with an operator (``torch.testing._internal.optests.generate_tests``)."""
 
 
 def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,

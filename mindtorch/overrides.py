@@ -25,9 +25,7 @@ __dir__ = __all__.copy
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return True if a mode or one of these values has a ``__torch_function__`` to call
-    (``torch.overrides.has_torch_function``).
-    """
+    """Return True if a mode or one of these values has a ``__torch_function__`` to call (``torch.overrides``)."""
     if not isinstance(relevant_args, Iterable):
         raise TypeError(f"expected a sequence, got {type(relevant_args).__name__}")
     return asked([value for value in relevant_args if not isinstance(value, (list, tuple))], {}) is not None
@@ -52,9 +50,7 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
-    """Decorate a function to ask the values that ``dispatcher`` returns for its arguments
-    (``torch.overrides.wrap_torch_function``).
-    """
+    """Decorate a function to ask the values that ``dispatcher`` returns for its arguments (``torch.overrides``)."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -133,9 +129,7 @@ def _pop_mode_temporarily() -> Iterator[TorchFunctionMode]:
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """Run a block of a ``__torch_dispatch__`` whose calls record derivatives
-    (``torch.overrides.enable_reentrant_dispatch``).
-    """
+    """Run a block of a ``__torch_dispatch__`` whose calls record derivatives (``torch.overrides``)."""
     with switched(below_autograd=False):
         yield
 
@@ -178,9 +172,7 @@ def _module(below: str) -> Any:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """Return the functions that ask, by the namespace or class that they are in
-    (``torch.overrides.get_overridable_functions``).
-    """
+    """Return the functions that ask, by the namespace or class that they are in (``torch.overrides``)."""
     found: dict[Any, list[Callable[..., Any]]] = {}
     for function, name in _names().items():
         path = name.split(".")[1:-1]
@@ -201,9 +193,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 
 @functools.cache
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
-    """Map each function that asks to one that takes the same arguments and returns -1
-    (``torch.overrides.get_testing_overrides``).
-    """
+    """Map each function that asks to one that takes the same arguments and returns -1 (``torch.overrides``)."""
     found = {}
     for function in _names():
         def override(*args: Any, **kwargs: Any) -> int:
@@ -216,9 +206,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
-    """Return the functions whose results are never converted to a subclass
-    (``torch.overrides.get_default_nowrap_functions``).
-    """
+    """Return the functions whose results are never converted to a subclass (``torch.overrides``)."""
     return UNWRAPPED
 
 
@@ -230,16 +218,12 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Return True if a function is a method of tensors, or the ``__get__`` of an attribute
-    (``torch.overrides.is_tensor_method_or_property``).
-    """
+    """Return True if a function is a method of tensors, or the ``__get__`` of an attribute (``torch.overrides``)."""
     return getattr(func, "__name__", "") == "__get__" or any(func is value for _, value in _methods())
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Return True if a value is a tensor, or of a class that has a ``__torch_function__``
-    (``torch.overrides.is_tensor_like``).
-    """
+    """Return True if a value is a tensor, or of a class that has a ``__torch_function__`` (``torch.overrides``)."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 

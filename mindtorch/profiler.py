@@ -60,9 +60,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
                               use_gzip: bool = False) -> Callable[[profile], None]:
-    """Return a function that writes a profile into a folder as a Chrome trace
-    (``torch.profiler.tensorboard_trace_handler``).
-    """
+    """Return a function that writes a profile into a folder as a Chrome trace (``torch.profiler``)."""
     def write(profiler: profile) -> None:
         folder = Path(dir_name)
         folder.mkdir(parents=True, exist_ok=True)

@@ -191,9 +191,7 @@ class Tensor(Methods, metaclass=_TensorType):
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        """Return the shape, or the size of one dimension (``torch.Tensor.size``). Raises IndexError if ``dim`` is out
-        of range.
-        """
+        """Return the shape, or the size of one dimension (``torch.Tensor``); IndexError if ``dim`` is out of range."""
         shape = self.shape
         if dim is None:
             return shape

@@ -23,9 +23,7 @@ def set_overwrite_module_params_on_conversion(value: bool) -> None:
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
-    """Return True if converting a module makes new Parameters
-    (``torch.__future__.get_overwrite_module_params_on_conversion``).
-    """
+    """Return True if converting a module makes new Parameters (``torch.__future__``)."""
     return _State.overwrite
 
 
@@ -38,9 +36,7 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """Return True if converting or loading a module swaps its Parameters
-    (``torch.__future__.get_swap_module_params_on_conversion``).
-    """
+    """Return True if converting or loading a module swaps its Parameters (``torch.__future__``)."""
     return _State.swap
 
 

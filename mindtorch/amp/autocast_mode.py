@@ -215,9 +215,7 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Any:
-    """Decorate ``backward`` of an autograd function to run under autocast if ``forward`` did
-    (``torch.amp.custom_bwd``).
-    """
+    """Decorate ``backward`` of an autograd function to run under autocast if ``forward`` did (``torch.amp``)."""
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     if bwd is None:

@@ -198,8 +198,7 @@ class GradScaler:
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """Return the number of good steps after which the scale grows (``torch.amp.GradScaler.get_growth_interval``).
-        """
+        """Return the number of good steps after which the scale grows (``torch.amp.GradScaler``)."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
@@ -220,9 +219,7 @@ class GradScaler:
                 "_growth_tracker": self._get_growth_tracker()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from a state (``torch.amp.GradScaler.load_state_dict``). Raises RuntimeError if it is that of a
-        disabled scaler.
-        """
+        """Continue from a state (``torch.amp.GradScaler``). Raises RuntimeError if it is that of a disabled scaler."""
         if not self._enabled:
             return
         if not state_dict:

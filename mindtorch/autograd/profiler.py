@@ -227,9 +227,7 @@ _exit = _define("profiler::_record_function_exit._RecordFunction(Any _0) -> None
 
 
 class record_function:
-    """A block, or a decorated function, that profiles show under a name
-    (``torch.autograd.profiler.record_function``).
-    """
+    """A block, or a decorated function, that profiles show under a name (``torch.autograd.profiler``)."""
 
     _block: Any = None  #: what marks the block where a mode sees it
 

@@ -11,8 +11,7 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """The exponential distribution of the given rate, the reciprocal of its mean (``torch.distributions.Exponential``).
-    """
+    """The exponential distribution of the given rate, the reciprocal of its mean (``torch.distributions``)."""
 
     arg_constraints: ClassVar[Any] = {"rate": constraints.positive}
     support = constraints.nonnegative

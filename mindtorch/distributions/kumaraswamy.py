@@ -15,9 +15,7 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """The Kumaraswamy distribution, of the cdf 1 - (1 - x^concentration1)^concentration0
-    (``torch.distributions.Kumaraswamy``).
-    """
+    """The Kumaraswamy distribution, of the cdf 1 - (1 - x^concentration1)^concentration0 (``torch.distributions``)."""
 
     arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -13,9 +13,7 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(_OfCategorical):
-    """The positions of a categorical distribution as vectors with a single 1
-    (``torch.distributions.OneHotCategorical``).
-    """
+    """The positions of a categorical distribution as vectors with a single 1 (``torch.distributions``)."""
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -45,9 +43,7 @@ class OneHotCategorical(_OfCategorical):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """A ``OneHotCategorical`` whose samples pass their gradient on to ``probs``
-    (``torch.distributions.OneHotCategoricalStraightThrough``).
-    """
+    """A ``OneHotCategorical`` whose samples pass their gradient on to ``probs`` (``torch.distributions``)."""
 
     has_rsample = True
 

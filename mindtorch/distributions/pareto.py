@@ -13,9 +13,7 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """The Pareto distribution, of the probability (scale / x)^alpha of numbers above x
-    (``torch.distributions.Pareto``).
-    """
+    """The Pareto distribution, of the probability (scale / x)^alpha of numbers above x (``torch.distributions``)."""
 
     arg_constraints: ClassVar[Any] = {"alpha": constraints.positive, "scale": constraints.positive}
     _batched = ("scale", "alpha", "base_dist")

@@ -254,9 +254,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose last batch dimensions are taken as dimensions of the event
-    (``torch.distributions.IndependentTransform``).
-    """
+    """A transform whose last batch dimensions are taken as dimensions of the event (``torch.distributions``)."""
 
     _arguments = ("base_transform", "reinterpreted_batch_ndims")
 
@@ -374,9 +372,7 @@ class CatTransform(_PartsTransform):
 
 
 class StackTransform(_PartsTransform):
-    """Transforms of the values along a dimension, which is that of ``torch.stack``
-    (``torch.distributions.StackTransform``).
-    """
+    """Transforms of the values along a dimension, which is that of ``torch.stack`` (``torch.distributions``)."""
 
     _arguments = ("transforms", "dim")
 
@@ -405,8 +401,7 @@ class StackTransform(_PartsTransform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The cumulative distribution function of a distribution (``torch.distributions.CumulativeDistributionTransform``).
-    """
+    """The cumulative distribution function of a distribution (``torch.distributions``)."""
 
     bijective = True
     codomain = constraints.unit_interval
@@ -647,9 +642,7 @@ class AffineTransform(_Broadcasting):
 
 
 class SoftmaxTransform(Transform):
-    """Probabilities in proportion to exponentials; the inverse takes logarithms
-    (``torch.distributions.SoftmaxTransform``).
-    """
+    """Probabilities in proportion to exponentials; the inverse takes logarithms (``torch.distributions``)."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -756,9 +749,7 @@ def _of_diagonal(function: Callable[[Any], Any], x: Any) -> Any:
 
 
 class LowerCholeskyTransform(Transform):
-    """The lower triangle of a matrix, with the exponential of its diagonal
-    (``torch.distributions.LowerCholeskyTransform``).
-    """
+    """The lower triangle of a matrix, with the exponential of its diagonal (``torch.distributions``)."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -772,9 +763,7 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """The matrix whose Cholesky factor ``LowerCholeskyTransform`` makes
-    (``torch.distributions.PositiveDefiniteTransform``).
-    """
+    """The matrix whose Cholesky factor ``LowerCholeskyTransform`` makes (``torch.distributions``)."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite

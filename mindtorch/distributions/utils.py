@@ -58,9 +58,7 @@ def clamp_probs(probs: Any) -> Any:
 
 
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
-    """Log odds of probabilities if ``is_binary``, else their logarithms
-    (``torch.distributions.utils.probs_to_logits``).
-    """
+    """Log odds of probabilities if ``is_binary``, else their logarithms (``torch.distributions.utils``)."""
     clamped = clamp_probs(probs)
     return clamped.log() - (-clamped).log1p() if is_binary else clamped.log()
 

@@ -15,9 +15,7 @@ __all__ = [
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """Return the ways of sharing storages: by file descriptors only
-    (``torch.multiprocessing.get_all_sharing_strategies``).
-    """
+    """Return the ways of sharing storages: by file descriptors only (``torch.multiprocessing``)."""
     return {"file_descriptor"}
 
 

@@ -68,17 +68,13 @@ global_parameter_registration_hooks: Hooks = OrderedDict()
 
 def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False,
                                  always_call: bool = False) -> RemovableHandle:
-    """Have ``hook(module, args, output)`` called after every module's forward
-    (``torch.nn.modules.module.register_module_forward_hook``).
-    """
+    """Have ``hook(module, args, output)`` called after every module's forward (``torch.nn.modules.module``)."""
     return HookHandle(global_forward_hooks, hook, False, (with_kwargs, global_forward_hooks_with_kwargs),
                       (always_call, global_forward_hooks_always_called))
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, args)`` called before every module's forward
-    (``torch.nn.modules.module.register_module_forward_pre_hook``).
-    """
+    """Have ``hook(module, args)`` called before every module's forward (``torch.nn.modules.module``)."""
     return HookHandle(global_forward_pre_hooks, hook)
 
 
@@ -106,9 +102,7 @@ def _check_global_kind(others: Hooks) -> None:
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, grad_output)`` called before every module's backward
-    (``torch.nn.modules.module.register_module_full_backward_pre_hook``).
-    """
+    """Have ``hook(module, grad_output)`` called before every module's backward (``torch.nn.modules.module``)."""
     return HookHandle(global_backward_pre_hooks, hook)
 
 

@@ -207,9 +207,7 @@ class State:
     # -- hooks -----------------------------------------------------------------------------------------------
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Have ``hook(module, prefix, keep_vars)`` called before ``state_dict`` collects
-        (``torch.nn.Module.register_state_dict_pre_hook``).
-        """
+        """Have ``hook(module, prefix, keep_vars)`` called before ``state_dict`` collects (``torch.nn.Module``)."""
         return HookHandle(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:

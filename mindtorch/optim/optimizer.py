@@ -47,16 +47,12 @@ def _register(hooks: Hooks, hook: Callable[..., Any], prepend: bool = False) -> 
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Have ``hook(optimizer, args, kwargs)`` called before every step of all optimizers
-    (``torch.optim.optimizer.register_optimizer_step_pre_hook``).
-    """
+    """Have ``hook(optimizer, args, kwargs)`` called before every step of all optimizers (``torch.optim.optimizer``)."""
     return _register(_global_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Have ``hook(optimizer, args, kwargs)`` called after every step of all optimizers
-    (``torch.optim.optimizer.register_optimizer_step_post_hook``).
-    """
+    """Have ``hook(optimizer, args, kwargs)`` called after every step of all optimizers (``torch.optim.optimizer``)."""
     return _register(_global_post_hooks, hook)
 
 
@@ -296,8 +292,7 @@ class Optimizer:
         return _register(self._hooks("step_pre"), hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Have ``hook(optimizer, args, kwargs)`` called afterwards (``torch.optim.Optimizer.register_step_post_hook``).
-        """
+        """Have ``hook(optimizer, args, kwargs)`` called afterwards (``torch.optim.Optimizer``)."""
         return _register(self._hooks("step_post"), hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:

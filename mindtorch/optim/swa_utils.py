@@ -81,9 +81,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
 
 
 def get_swa_avg_fn() -> Callable[..., Tensor]:
-    """Return a function of one average and parameter that takes the one into the other
-    (``torch.optim.swa_utils.get_swa_avg_fn``).
-    """
+    """Return a function of one average and parameter that takes the one into the other (``torch.optim.swa_utils``)."""
 
     @no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
@@ -117,9 +115,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take the parameters of a model into the averages
-        (``torch.optim.swa_utils.AveragedModel.update_parameters``).
-        """
+        """Take the parameters of a model into the averages (``torch.optim.swa_utils.AveragedModel``)."""
         averages, params = (
             list(chain(module.parameters(), module.buffers() if self.use_buffers else ()))
             for module in (self.module, model))

@@ -81,9 +81,7 @@ def _disable_current_modes() -> Iterator[list[TorchDispatchMode]]:
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Return True if this thread is in a mode, or in one of the program's
-    (``torch.utils._python_dispatch.is_in_torch_dispatch_mode``).
-    """
+    """Return True if this thread is in a mode, or in one of the program's (``torch.utils._python_dispatch``)."""
     return any(include_infra_modes or not mode.is_infra_mode() for mode in local.dispatch_modes)
 
 

@@ -26,9 +26,7 @@ class CheckpointPolicy(Enum):
 
 
 class SelectiveCheckpointContext:
-    """A policy's information about a call (``torch.utils.checkpoint.SelectiveCheckpointContext``): ``op_output`` is its
-    result.
-    """
+    """A policy's information about a call (``torch.utils.checkpoint``): ``op_output`` is its result."""
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None):
         self.is_recompute, self.op_output = is_recompute, op_output

@@ -31,9 +31,7 @@ def unavailable_reason() -> str | None:
 
 
 def device_count() -> int:
-    """Return the number of NPUs (``torch.cuda.device_count``). Raises RuntimeError if the backend cannot be loaded,
-    with the reason.
-    """
+    """Return the number of NPUs (``torch.cuda``); RuntimeError if the backend cannot be loaded, with the reason."""
     runtime.start()
     count, code = runtime.acl.rt.get_device_count()
     check(code, "aclrtGetDeviceCount")

@@ -247,9 +247,7 @@ def _dense(count: Tensor, indices: Tensor) -> Tensor:
 def create_block_mask(mask_mod: MaskMod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
                       device: Any = None, BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
                       _compile: bool = False, separate_full_blocks: bool = True) -> BlockMask:
-    """Return the blocks of a mask, which is called at all positions
-    (``torch.nn.attention.flex_attention.create_block_mask``).
-    """
+    """Return the blocks of a mask, which is called at all positions (``torch.nn.attention.flex_attention``)."""
     if _takes_scores(mask_mod):
         raise AssertionError(f"create-block_mask requires a mask_mod function! Got {mask_mod}")
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE

@@ -150,8 +150,7 @@ def _checked_mask(mask: Tensor, size: tuple[int, int], heads: int) -> Tensor:
 
 def _projected(query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...],
                bias: Tensor | None) -> tuple[Tensor, ...]:
-    """Project queries, keys and values by their weights, in one product if they are one tensor and the weights, too.
-    """
+    """Project queries, keys and values by their weights, in one product if they are one tensor and the weights, too."""
     width = query.size(-1)
     separate = len(weights) == 3
     _check(all(weight is not None for weight in weights),

@@ -261,25 +261,19 @@ class _LazyConvTranspose(_LazyConvNd):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """A ``Conv1d`` that takes ``in_channels`` from its first input, and becomes a plain one then
-    (``torch.nn.LazyConv1d``).
-    """
+    """A ``Conv1d`` that takes ``in_channels`` from its first input, and becomes a plain one then (``torch.nn``)."""
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A ``Conv2d`` that takes ``in_channels`` from its first input, and becomes a plain one then
-    (``torch.nn.LazyConv2d``).
-    """
+    """A ``Conv2d`` that takes ``in_channels`` from its first input, and becomes a plain one then (``torch.nn``)."""
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """A ``Conv3d`` that takes ``in_channels`` from its first input, and becomes a plain one then
-    (``torch.nn.LazyConv3d``).
-    """
+    """A ``Conv3d`` that takes ``in_channels`` from its first input, and becomes a plain one then (``torch.nn``)."""
 
     cls_to_become = Conv3d
 

@@ -25,9 +25,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits dimension ``dim`` into several (``torch.nn.Unflatten``). Raises TypeError if the sizes are not a tuple or
-    list of ints.
-    """
+    """Splits dimension ``dim`` into several (``torch.nn``); TypeError if the sizes are not a tuple or list of ints."""
 
     __constants__ = ("dim", "unflattened_size")
 

@@ -9,9 +9,7 @@ from ..module import Module
 
 
 class Fold(Module):
-    """Adds up columns of ``Unfold`` where they came from, (N, C·kh·kw, L) to (N, C, *output_size)
-    (``torch.nn.Fold``).
-    """
+    """Adds up columns of ``Unfold`` where they came from, (N, C·kh·kw, L) to (N, C, *output_size) (``torch.nn``)."""
 
     __constants__ = ("output_size", "kernel_size", "dilation", "padding", "stride")
 

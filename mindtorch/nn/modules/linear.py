@@ -97,9 +97,7 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A ``Linear`` that takes ``in_features`` from its first input, and becomes a plain one then
-    (``torch.nn.LazyLinear``).
-    """
+    """A ``Linear`` that takes ``in_features`` from its first input, and becomes a plain one then (``torch.nn``)."""
 
     cls_to_become = Linear
 

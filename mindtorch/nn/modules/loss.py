@@ -371,9 +371,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """Computes ``TripletMarginLoss`` in any distance (``torch.nn.TripletMarginWithDistanceLoss``). Raises ValueError if
-    the margin is not positive.
-    """
+    """Computes ``TripletMarginLoss`` in any distance (``torch.nn``); ValueError if the margin is not positive."""
 
     __constants__ = ("distance_function", "margin", "swap", "reduction")
 

@@ -7,9 +7,7 @@ from ..module import Module
 
 
 class PixelShuffle(Module):
-    """Moves channels to pixels: (*, C r^2, H, W) to (*, C, H r, W r), for r = ``upscale_factor``
-    (``torch.nn.PixelShuffle``).
-    """
+    """Moves channels to pixels: (*, C r^2, H, W) to (*, C, H r, W r), for r = ``upscale_factor`` (``torch.nn``)."""
 
     __constants__ = ("upscale_factor",)
 
@@ -25,9 +23,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Moves pixels to channels: (*, C, H r, W r) to (*, C r^2, H, W), for r = ``downscale_factor``
-    (``torch.nn.PixelUnshuffle``).
-    """
+    """Moves pixels to channels: (*, C, H r, W r) to (*, C r^2, H, W), for r = ``downscale_factor`` (``torch.nn``)."""
 
     __constants__ = ("downscale_factor",)
 

@@ -26,8 +26,7 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """Takes the greatest element of each window, and with ``return_indices`` its place, too (``torch.nn.MaxPool1d``).
-    """
+    """Takes the greatest element of each window, and with ``return_indices`` its place, too (``torch.nn``)."""
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation,
@@ -35,8 +34,7 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """Takes the greatest element of each window, and with ``return_indices`` its place, too (``torch.nn.MaxPool2d``).
-    """
+    """Takes the greatest element of each window, and with ``return_indices`` its place, too (``torch.nn``)."""
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation,
@@ -44,8 +42,7 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """Takes the greatest element of each window, and with ``return_indices`` its place, too (``torch.nn.MaxPool3d``).
-    """
+    """Takes the greatest element of each window, and with ``return_indices`` its place, too (``torch.nn``)."""
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool3d(input, self.kernel_size, self.stride, self.padding, self.dilation,

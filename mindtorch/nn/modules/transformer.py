@@ -268,7 +268,5 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """Zero on and below the diagonal of (sz, sz), and minus infinity above
-        (``torch.nn.Transformer.generate_square_subsequent_mask``).
-        """
+        """Zero on and below the diagonal of (sz, sz), and minus infinity above (``torch.nn.Transformer``)."""
         return _causal_mask(sz, device, dtype)

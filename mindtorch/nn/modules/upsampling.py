@@ -33,18 +33,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Gives images another size; each element is the input's nearest one before it
-    (``torch.nn.UpsamplingNearest2d``).
-    """
+    """Gives images another size; each element is the input's nearest one before it (``torch.nn``)."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Gives images another size, with linear interpolation and the corners in place
-    (``torch.nn.UpsamplingBilinear2d``).
-    """
+    """Gives images another size, with linear interpolation and the corners in place (``torch.nn``)."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

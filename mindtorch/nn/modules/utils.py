@@ -15,9 +15,7 @@ __all__ = [
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: Any, prefix: str) -> None:
-    """Take a prefix off the names of a state dict, in place
-    (``torch.nn.modules.utils.consume_prefix_in_state_dict_if_present``).
-    """
+    """Take a prefix off the names of a state dict, in place (``torch.nn.modules.utils``)."""
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix):]] = state_dict.pop(key)

@@ -7,9 +7,7 @@ from ..module import Module
 
 
 class DataParallel(Module):
-    """Calls a module; PyTorch splits the batch over GPUs, and there are none here
-    (``torch.nn.DataParallel``).
-    """
+    """Calls a module; PyTorch splits the batch over GPUs, and there are none here (``torch.nn``)."""
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0):
         super().__init__()

@@ -49,15 +49,12 @@ def _fuse(layer: Any, bn: Any, transpose: bool) -> Any:
 
 
 def fuse_conv_bn_eval(conv: Module, bn: Module, transpose: bool = False) -> Module:
-    """Fuse ``conv`` and the ``bn`` after it, in evaluation, into one convolution
-    (``torch.nn.utils.fuse_conv_bn_eval``)."""
+    """Fuse ``conv`` and the ``bn`` after it, in evaluation, into one convolution (``torch.nn.utils``)."""
     return _fuse(conv, bn, transpose)
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Module:
-    """Fuse ``linear`` and the ``bn`` after it, in evaluation, into one linear layer
-    (``torch.nn.utils.fuse_linear_bn_eval``).
-    """
+    """Fuse ``linear`` and the ``bn`` after it, in evaluation, into one linear layer (``torch.nn.utils``)."""
     if bn.num_features not in (linear.out_features, 1):
         raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
                              f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}")

@@ -18,14 +18,10 @@ def _convert(module: Module, memory_format: Any, classes: tuple[str, ...]) -> Mo
 
 
 def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> Module:
-    """Lay out the weights of 2-D convolutions in ``memory_format``
-    (``torch.nn.utils.convert_conv2d_weight_memory_format``). Returns the module.
-    """
+    """Lay out the weights of 2-D convolutions in ``memory_format`` (``torch.nn.utils``). Returns the module."""
     return _convert(module, memory_format, ("Conv2d", "ConvTranspose2d"))
 
 
 def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> Module:
-    """Lay out the weights of 3-D convolutions in ``memory_format``
-    (``torch.nn.utils.convert_conv3d_weight_memory_format``). Returns the module.
-    """
+    """Lay out the weights of 3-D convolutions in ``memory_format`` (``torch.nn.utils``). Returns the module."""
     return _convert(module, memory_format, ("Conv3d", "ConvTranspose3d"))

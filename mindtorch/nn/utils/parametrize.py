@@ -285,9 +285,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """Return the class that the module had before its first parametrization
-    (``torch.nn.utils.parametrize.type_before_parametrizations``).
-    """
+    """Return the class that the module had before its first parametrization (``torch.nn.utils.parametrize``)."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 

@@ -306,9 +306,7 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 
 def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int,
                   importance_scores: Tensor | None = None) -> Module:
-    """Prune the channels along ``dim`` with the smallest norms of order ``n``
-    (``torch.nn.utils.prune.ln_structured``).
-    """
+    """Prune the channels along ``dim`` with the smallest norms of order ``n`` (``torch.nn.utils.prune``)."""
     LnStructured.apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
     return module
 

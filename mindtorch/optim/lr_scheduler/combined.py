@@ -65,9 +65,7 @@ class SequentialLR(CombinedLR):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Undo the first step of a schedule and of its parts
-        (``torch.optim.lr_scheduler.SequentialLR.recursive_undo``).
-        """
+        """Undo the first step of a schedule and of its parts (``torch.optim.lr_scheduler.SequentialLR``)."""
         sched = self if sched is None else sched
         if hasattr(sched, "_schedulers"):
             for part in sched._schedulers:

@@ -60,9 +60,7 @@ def _is_text(dtype: np.dtype) -> bool:
 
 
 def default_convert(data: Any) -> Any:
-    """Convert NumPy's arrays and numbers to tensors, also in mappings and sequences
-    (``torch.utils.data.default_convert``).
-    """
+    """Convert NumPy's arrays and numbers to tensors, also in mappings and sequences (``torch.utils.data``)."""
     if isinstance(data, Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)):

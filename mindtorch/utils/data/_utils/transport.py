@@ -29,8 +29,7 @@ _HAS_MEMORY = hasattr(os, "memfd_create")
 
 
 class _Pickler(ForkingPickler):
-    """Leaves the bytes of storages out of the pickle. A tensor that covers a small part of its storage goes alone.
-    """
+    """Leaves the bytes of storages out of the pickle. A tensor that covers a small part of its storage goes alone."""
 
     def reducer_override(self, value: Any) -> Any:
         """Reduce tensors and storages of host memory."""
