@@ -53,9 +53,7 @@ def _rebuild_tensor(storage: TypedStorage, storage_offset: int, size: Any, strid
 
 
 def _on(storage: UntypedStorage, dtype: DType, offset: int, size: Any, stride: Any, cls: Any = Tensor) -> Any:
-    """Make a tensor without operators, which a pipeline would put off. Raises TypeError for sizes and strides that are
-    not ints, and RuntimeError for a layout that leaves the storage.
-    """
+    """Make a tensor without operators, which a pipeline would defer; check sizes, strides and storage."""
     if not isinstance(dtype, DType):
         raise TypeError(f"expected a dtype, but got {type(dtype).__name__}")
     offset, size, stride = index(offset), tuple(map(index, size)), tuple(map(index, stride))
@@ -127,9 +125,7 @@ def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: DType, device: An
 
 
 def restore_device(device: Any) -> Any:
-    """Return the device that ``map_location`` gives a tensor in place of the one that it was saved from. Raises
-    RuntimeError if ``map_location`` is a function, which maps storages only.
-    """
+    """Return the device that ``map_location`` gives a tensor; RuntimeError if it is a function."""
     mapped = loading.map_location
     if isinstance(mapped, dict):
         return mapped.get(device, device)
@@ -245,9 +241,7 @@ def _setstate(self: Tensor, state: Any) -> None:
 
 @tensor_method("__deepcopy__")
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """Return a leaf with a storage of its own; tensors that share a storage still do after being copied together.
-    Raises RuntimeError for a tensor with history.
-    """
+    """Return a leaf with a storage of its own, shared as before within one copy; RuntimeError with history."""
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:

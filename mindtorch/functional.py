@@ -49,9 +49,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
-    """Return the common shape of several shapes, each a tuple or a number (``torch.broadcast_shapes``). Raises
-    RuntimeError if they have no common shape.
-    """
+    """Return the common shape of tuples or numbers, else raise RuntimeError (``torch.broadcast_shapes``)."""
     sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     result = [1] * max((len(shape) for shape in sizes), default=0)
     for i, shape in enumerate(sizes):

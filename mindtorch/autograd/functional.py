@@ -260,9 +260,7 @@ def _gradients(outputs: Sequence[Any], inputs: Tensors, vectors: Tensors | None,
 
 
 def _jacobian_of(output: Any, inputs: Tensors, create_graph: bool) -> Tensors:
-    """Return the Jacobian of one output: a gradient for each of its elements; None for inputs that it does not depend
-    on.
-    """
+    """Return one output's Jacobian, a gradient for each element; None for inputs that it does not depend on."""
     count = output.numel()
     if not count or not output.requires_grad:
         return (None,) * len(inputs)

@@ -266,9 +266,7 @@ class _Check:
         return result
 
     def undefined_gradients(self) -> None:
-        """Leave out the gradients of the outputs, all or one, and have zeros for the others: the result is zero. Raises
-        GradcheckError if it is not.
-        """
+        """Leave out the gradients of all outputs or one, and check that the result is zero."""
         edges = [x._grad_edge() for x in self.checked]
         roots = [output._grad_edge() for output in self.outputs]
         zeros = [zeros_like(output) for output in self.outputs]
@@ -311,8 +309,7 @@ def _parts(output: Any) -> list[tuple[complex, Function, str]]:
 
 
 def _joined(slopes: list[Any]) -> Any:
-    """Return the gradient from the slopes along the real directions, and for a complex input along the imaginary ones.
-    """
+    """Return the gradient from slopes along real and, for complex inputs, imaginary directions."""
     return slopes[0] if len(slopes) == 1 else slopes[0] + slopes[1] * 1j
 
 

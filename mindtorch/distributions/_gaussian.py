@@ -25,9 +25,7 @@ def squared_lengths(factor: Any, columns: Any) -> Any:
 
 
 def squared_length(factor: Any, x: Any) -> Any:
-    """Return the squared length of ``factor^-1 @ x`` for vectors x; vectors with one factor are solved together, as
-    columns.
-    """
+    """Return the squared length of ``factor^-1 @ x``; vectors with one factor are solved as columns."""
     sample_dims = x.dim() + 1 - factor.dim()
     if sample_dims <= 0:
         return squared_lengths(factor, x.unsqueeze(-1)).squeeze(-1)

@@ -14,9 +14,7 @@ __all__ = ["Binomial"]
 
 
 class Binomial(Odds):
-    """The number of successes in ``total_count`` trials, each with probability ``probs`` or log odds ``logits``
-    (``torch.distributions.Binomial``).
-    """
+    """Successes in ``total_count`` trials of ``probs`` or log odds ``logits`` (``torch.distributions.Binomial``)."""
 
     arg_constraints: ClassVar[Any] = {"total_count": constraints.nonnegative_integer,
                                       "probs": constraints.unit_interval, "logits": constraints.real}

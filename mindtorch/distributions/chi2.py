@@ -10,9 +10,7 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The chi-square distribution of ``df`` degrees of freedom, the gamma distribution of concentration df / 2 and rate
-    1/2 (``torch.distributions.Chi2``).
-    """
+    """The chi-square distribution of ``df`` degrees, gamma of df / 2 and rate 1/2 (``torch.distributions.Chi2``)."""
 
     arg_constraints: ClassVar[Any] = {"df": constraints.positive}
     _batched = Gamma._batched

@@ -14,9 +14,7 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Functions that make a transform for a constraint, by the constraint's class
-    (``torch.distributions.constraint_registry.ConstraintRegistry``).
-    """
+    """Functions that make a transform, by a constraint's class (``constraint_registry.ConstraintRegistry``)."""
 
     def __init__(self) -> None:
         self._registry: dict[type, Callable[[Any], Any]] = {}

@@ -36,9 +36,7 @@ class Constraint:
     _shown: ClassVar[tuple[str, ...]] = ()  # the attributes that repr shows by name
 
     def check(self, value: Any) -> Any:
-        """Return a bool tensor of the events in the set, of the shape of ``value`` without the last ``event_dim``
-        dimensions.
-        """
+        """Return a bool for each event in ``value``, whose last ``event_dim`` dimensions are an event."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

@@ -14,9 +14,7 @@ __all__ = ["Dirichlet"]
 
 
 class _Dirichlet(Function):
-    """Samples, differentiable in their concentrations: each coordinate has a beta distribution, and the others give way
-    to it in proportion.
-    """
+    """Samples differentiable in their concentrations: each is beta, and the others give way in proportion."""
 
     @staticmethod
     def forward(ctx: Any, concentration: Any) -> Any:
@@ -33,9 +31,7 @@ class _Dirichlet(Function):
 
 
 class Dirichlet(ExponentialFamily):
-    """The Dirichlet distribution of probabilities, whose concentrations lie along the last dimension
-    (``torch.distributions.Dirichlet``).
-    """
+    """Probabilities along the last dimension, given concentrations (``torch.distributions.Dirichlet``)."""
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex

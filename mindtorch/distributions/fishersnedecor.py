@@ -13,9 +13,7 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The F distribution: the ratio of two chi-square numbers, each divided by its degrees of freedom
-    (``torch.distributions.FisherSnedecor``).
-    """
+    """The F distribution, a ratio of two chi-squares over their degrees (``torch.distributions.FisherSnedecor``)."""
 
     arg_constraints: ClassVar[Any] = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

@@ -15,9 +15,7 @@ __all__ = ["Geometric"]
 
 
 class Geometric(Odds):
-    """The number of failures before the first success, each trial with probability ``probs`` or log odds ``logits``
-    (``torch.distributions.Geometric``).
-    """
+    """Failures before the first success of ``probs`` or log odds ``logits`` (``torch.distributions.Geometric``)."""
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer

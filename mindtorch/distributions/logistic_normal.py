@@ -13,9 +13,7 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Probabilities that ``StickBreakingTransform`` makes of normal numbers along the last dimension
-    (``torch.distributions.LogisticNormal``).
-    """
+    """Normal numbers through ``StickBreakingTransform`` (``torch.distributions.LogisticNormal``)."""
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

@@ -18,9 +18,7 @@ FORMS = ("covariance_matrix", "precision_matrix", "scale_tril")
 
 
 class OfMatrix:
-    """A distribution given a covariance matrix in one of three forms; the other forms are computed from the Cholesky
-    factor on demand.
-    """
+    """A distribution of a covariance in one of three forms; the others come from the Cholesky factor on demand."""
 
     _unbroadcasted_scale_tril: Any
     _expanded: Callable[[Any], Any]

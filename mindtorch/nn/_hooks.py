@@ -35,9 +35,7 @@ class HookHandle(RemovableHandle):
 
 
 def note_module(error: Exception, outer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Note on an error that it goes through a call of a module, and tell in which of the modules below that one it
-    arose: its path, and its arguments.
-    """
+    """Note a module's call on an error, and in which module below, by path and arguments, it arose."""
     note(error, outer, args, kwargs)
     paths, modules = {id(outer): ""}, [outer]
     for module in modules:
@@ -79,9 +77,7 @@ def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
 
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, grad_input, grad_output)`` called after every module's backward
-    (``torch.nn.modules.module.register_module_full_backward_hook``).
-    """
+    """Have ``hook(module, grad_input, grad_output)`` called after each backward (``torch.nn.modules.module``)."""
     _check_global_kind(old_global_backward_hooks)
     return HookHandle(global_backward_hooks, hook)
 

@@ -17,9 +17,7 @@ def get_enum(reduction: str) -> int:
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """Return the reduction that the deprecated flags mean. Raises RuntimeError for a tensor of several elements, such
-    as scores and targets that were given to a loss's class.
-    """
+    """Return the reduction that deprecated flags mean; RuntimeError for several elements, such as targets."""
     average, reduces = (flag is None or bool(flag) for flag in (size_average, reduce))
     found = "none" if not reduces else "mean" if average else "sum"
     if emit_warning:

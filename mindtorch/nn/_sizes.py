@@ -23,9 +23,7 @@ def reverse_repeat(values: Sequence[Any], times: int) -> tuple[Any, ...]:
 
 
 def with_defaults(sizes: Any, defaults: Sequence[int]) -> Any:
-    """Sizes, in which None stands for one of the last defaults. Raises ValueError if there are not more defaults than
-    sizes.
-    """
+    """Return sizes with the last defaults in place of None; ValueError unless there are more defaults."""
     if isinstance(sizes, int):
         return sizes
     if len(defaults) <= len(sizes):

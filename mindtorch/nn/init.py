@@ -150,9 +150,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Tensor:
 
 @no_grad()
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
-    """Make a matrix, whose rows are dimension 0, (semi-)orthogonal, times ``gain`` (``torch.nn.init.orthogonal_``).
-    Raises ValueError if the tensor has less than 2 dimensions.
-    """
+    """Make rows (dimension 0) orthogonal, times ``gain`` (``torch.nn.init.orthogonal_``); ValueError below 2-d."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0 or tensor.is_meta:
@@ -169,9 +167,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
 
 @no_grad()
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix with normal numbers, and a fraction of each column with zeros (``torch.nn.init.sparse_``). Raises
-    ValueError if the tensor is not a matrix.
-    """
+    """Fill a matrix with normal numbers, part of each column with 0 (``torch.nn.init.sparse_``); ValueError if none."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:
@@ -187,9 +183,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """Return how many inputs and how many outputs a weight ties to each element of the other side. Raises ValueError if
-    the weight has less than 2 dimensions.
-    """
+    """Return how many inputs and outputs a weight ties to an element; ValueError below 2-d."""
     if not hasattr(tensor, "ndim"):
         raise AttributeError("the argument 'tensor' of an initialisation must be Tensor, but "
                              f"{type(tensor).__name__!r} object has no attribute 'dim'")
@@ -216,9 +210,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill the weight with normal numbers, σ = gain·sqrt(2 / (fan_in + fan_out)) (``torch.nn.init.xavier_normal_``).
-    Raises ValueError if the weight has less than 2 dimensions.
-    """
+    """Fill normally, σ = gain·sqrt(2 / (fan_in + fan_out)) (``torch.nn.init.xavier_normal_``); ValueError below 2-d."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 

@@ -33,9 +33,7 @@ def adafactor(params: list[Any], grads: list[Any], row_vars: list[Any], col_vars
               state_steps: list[Any], foreach: bool | None = None, grad_scale: Tensor | None = None,
               found_inf: Tensor | None = None, has_complex: bool = False, *, d: float, lr: Any, beta2_decay: float,
               weight_decay: float, eps1: float | None, eps2: float, maximize: bool) -> None:
-    """Take one step in place (``torch.optim._adafactor.adafactor``). Its effect on a parameter depends on norms of
-    that parameter, so that ``foreach`` makes no difference.
-    """
+    """Take one step in place (``torch.optim._adafactor.adafactor``); ``foreach`` makes no difference."""
     no_scaling(grad_scale, found_inf)
     carry_out(_rule, params, grads, row_vars, col_vars, variances, counts={"step": state_steps}, maximize=maximize,
               lr=lr, beta2_decay=beta2_decay, d=d, decay=weight_decay, eps1=eps1, eps2=eps2)

@@ -181,9 +181,7 @@ def runs_fused(params: list[Any], fused: bool | None, differentiable: bool) -> b
 
 def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: list[Any], *settings: Any,
               scaling: tuple[Any, Any], twice: Sequence[list[Any]] = ()) -> None:
-    """Have a fused operator carry out the step of the parameters of one device after the other, which it counts. It
-    counts one write into each tensor; into those of the lists ``twice`` the operators that it stands for write twice.
-    """
+    """Run a fused step by device and count it; lists in ``twice`` count two writes, as the operators replaced."""
     if not TENSOR_TYPES.isdisjoint(map(type, settings)):
         settings = tuple([setting.item() if setting.__class__ in TENSOR_TYPES else setting for setting in settings])
     for *part, counted in by_device(*lists, steps):
@@ -217,9 +215,7 @@ def counting_dtype(fused: bool | None = None) -> DType:
 
 
 def count(value: float | None, param: Any, group: dict[str, Any]) -> Any:
-    """Return a number of a parameter's state (None for zero) as a tensor: on the device if ``capturable`` or ``fused``,
-    else on the host.
-    """
+    """Return a state's number (None: zero) as a tensor, on the device if ``capturable`` or ``fused``."""
     there = group.get("capturable") or group.get("fused")
     options: Any = {"dtype": counting_dtype(group.get("fused")), "device": param.device if there else "cpu"}
     return zeros((), **options) if value is None else tensor(value, **options)

@@ -21,9 +21,7 @@ def adadelta(params: list[Any], grads: list[Any], square_avgs: list[Any], acc_de
              state_steps: list[Any], capturable: bool = False, foreach: bool | None = None,
              differentiable: bool = False, has_complex: bool = False, *, lr: Any, rho: float, eps: float,
              weight_decay: float, maximize: bool) -> None:
-    """Take one step in place (``torch.optim.adadelta.adadelta``). Raises AssertionError if ``capturable`` is set and a
-    tensor is not on an NPU.
-    """
+    """Take one step in place (``torch.optim.adadelta.adadelta``); AssertionError if ``capturable`` off an NPU."""
     carry_out(_rule, params, grads, square_avgs, acc_deltas, counts={"step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, weight_decay=weight_decay,
               lr=lr, rho=rho, eps=eps)

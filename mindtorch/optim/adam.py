@@ -16,9 +16,7 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
          fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
          has_complex: bool = False, decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: Any, beta2: Any,
          lr: Any, weight_decay: float, eps: float, maximize: bool) -> None:
-    """Take one step in place (``torch.optim.adam.adam``). Raises AssertionError if ``capturable`` is set and a tensor
-    is not on an NPU.
-    """
+    """Take one step in place (``torch.optim.adam.adam``); AssertionError if ``capturable`` off an NPU."""
     peaks = max_exp_avg_sqs if amsgrad else []
     if runs_fused(params, fused, differentiable):
         if capturable:

@@ -20,9 +20,7 @@ def adamax(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_infs: l
            foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
            capturable: bool = False, has_complex: bool = False, *, eps: float, beta1: float, beta2: float, lr: Any,
            weight_decay: float) -> None:
-    """Take one step in place (``torch.optim.adamax.adamax``). Raises AssertionError if ``capturable`` is set and a
-    tensor is not on an NPU.
-    """
+    """Take one step in place (``torch.optim.adamax.adamax``); AssertionError if ``capturable`` off an NPU."""
     carry_out(_rule, params, grads, exp_avgs, exp_infs, counts={"step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, weight_decay=weight_decay,
               lr=lr, beta1=beta1, beta2=beta2, eps=eps)

@@ -25,9 +25,7 @@ def _rule(param: Any, grad: Any, ax: Any, *, mu: Any, eta: Any, step: Any, lambd
 def asgd(params: list[Any], grads: list[Any], axs: list[Any], mus: list[Any], etas: list[Any], state_steps: list[Any],
          foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
          has_complex: bool = False, *, lambd: float, lr: Any, t0: float, alpha: float, weight_decay: float) -> None:
-    """Take one step in place (``torch.optim.asgd.asgd``). Raises AssertionError if ``capturable`` is set and a tensor
-    is not on an NPU.
-    """
+    """Take one step in place (``torch.optim.asgd.asgd``); AssertionError if ``capturable`` off an NPU."""
     carry_out(_rule, params, grads, axs, counts={"mu": mus, "eta": etas, "step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, weight_decay=weight_decay,
               lambd=lambd, lr=lr, t0=t0, alpha=alpha)

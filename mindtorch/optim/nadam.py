@@ -25,9 +25,7 @@ def nadam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs:
           state_steps: list[Any], decoupled_weight_decay: bool = False, foreach: bool | None = None,
           capturable: bool = False, differentiable: bool = False, has_complex: bool = False, maximize: bool = False,
           *, beta1: float, beta2: float, lr: Any, weight_decay: float, momentum_decay: float, eps: float) -> None:
-    """Take one step in place (``torch.optim.nadam.nadam``). Raises AssertionError if ``capturable`` is set and a tensor
-    is not on an NPU.
-    """
+    """Take one step in place (``torch.optim.nadam.nadam``); AssertionError if ``capturable`` off an NPU."""
     carry_out(_rule, params, grads, exp_avgs, exp_avg_sqs, counts={"mu_product": mu_products, "step": state_steps},
               foreach=foreach, differentiable=differentiable, capturable=capturable, maximize=maximize,
               weight_decay=weight_decay, decoupled_weight_decay=decoupled_weight_decay, lr=lr, beta1=beta1,

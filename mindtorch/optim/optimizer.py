@@ -228,9 +228,7 @@ class Optimizer:
     # -- state -----------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of each parameter by its number, and the groups with their parameters' numbers
-        (``torch.optim.Optimizer.state_dict``).
-        """
+        """Return each parameter's state by number, and the groups (``torch.optim.Optimizer.state_dict``)."""
         for pre_hook in list(self._hooks("state_dict_pre").values()):
             pre_hook(self)
         numbers: dict[int, int] = {}
@@ -300,15 +298,11 @@ class Optimizer:
         return _register(self._hooks("state_dict_pre"), hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer, state_dict)`` called after ``state_dict``; it may return another dictionary
-        (``torch.optim.Optimizer.register_state_dict_post_hook``).
-        """
+        """Have ``hook(optimizer, state_dict)`` called after ``state_dict``; it may replace it."""
         return _register(self._hooks("state_dict_post"), hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another dictionary
-        (``torch.optim.Optimizer.register_load_state_dict_pre_hook``).
-        """
+        """Have ``hook(optimizer, state_dict)`` called before loading; it may replace it."""
         return _register(self._hooks("load_state_dict_pre"), hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:

@@ -28,9 +28,7 @@ def radam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs:
           decoupled_weight_decay: bool = False, foreach: bool | None = None, differentiable: bool = False,
           capturable: bool = False, has_complex: bool = False, maximize: bool = False, *, beta1: float, beta2: float,
           lr: Any, weight_decay: float, eps: float) -> None:
-    """Take one step in place (``torch.optim.radam.radam``). Raises AssertionError if ``capturable`` is set and a tensor
-    is not on an NPU.
-    """
+    """Take one step in place (``torch.optim.radam.radam``); AssertionError if ``capturable`` off an NPU."""
     carry_out(_rule, params, grads, exp_avgs, exp_avg_sqs, counts={"step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, weight_decay=weight_decay,
               decoupled_weight_decay=decoupled_weight_decay, lr=lr, beta1=beta1, beta2=beta2, eps=eps)

@@ -28,9 +28,7 @@ def rmsprop(params: list[Any], grads: list[Any], square_avgs: list[Any], grad_av
             momentum_buffer_list: list[Any], state_steps: list[Any], foreach: bool | None = None,
             maximize: bool = False, differentiable: bool = False, capturable: bool = False, has_complex: bool = False,
             *, lr: Any, alpha: float, eps: float, weight_decay: float, momentum: float, centered: bool) -> None:
-    """Take one step in place (``torch.optim.rmsprop.rmsprop``). Raises AssertionError if ``capturable`` is set and a
-    tensor is not on an NPU.
-    """
+    """Take one step in place (``torch.optim.rmsprop.rmsprop``); AssertionError if ``capturable`` off an NPU."""
     carry_out(_rule, params, grads, square_avgs, grad_avgs if centered else [],
               momentum_buffer_list if momentum > 0 else [], counts={"step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, weight_decay=weight_decay,

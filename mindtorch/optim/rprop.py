@@ -25,9 +25,7 @@ def rprop(params: list[Any], grads: list[Any], prevs: list[Any], step_sizes: lis
           foreach: bool | None = None, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
           has_complex: bool = False, *, step_size_min: float, step_size_max: float, etaminus: float,
           etaplus: float) -> None:
-    """Take one step in place (``torch.optim.rprop.rprop``). Raises AssertionError if ``capturable`` is set and a tensor
-    is not on an NPU.
-    """
+    """Take one step in place (``torch.optim.rprop.rprop``); AssertionError if ``capturable`` off an NPU."""
     carry_out(_rule, params, grads, prevs, step_sizes, counts={"step": state_steps}, foreach=foreach,
               differentiable=differentiable, capturable=capturable, maximize=maximize, step_size_min=step_size_min,
               step_size_max=step_size_max, etaminus=etaminus, etaplus=etaplus)

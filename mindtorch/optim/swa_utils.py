@@ -34,9 +34,7 @@ def _can_interpolate(x: Tensor) -> bool:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
-    """Return a function that moves a list of averages by ``1 - decay`` towards parameters
-    (``torch.optim.swa_utils.get_ema_multi_avg_fn``). Raises ValueError if ``decay`` is not in [0, 1].
-    """
+    """Return a function that moves averages by ``1 - decay`` in [0, 1], else ValueError (``torch.optim.swa_utils``)."""
     _check_decay(decay)
 
     @no_grad()
@@ -51,9 +49,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """Return a function that updates a list of averages, given the number of parameters averaged
-    (``torch.optim.swa_utils.get_swa_multi_avg_fn``).
-    """
+    """Return a function that updates averages, given the number averaged (``torch.optim.swa_utils``)."""
 
     @no_grad()
     def swa_update(averaged_param_list: list[Tensor], current_param_list: list[Tensor], num_averaged: Any) -> None:
@@ -68,9 +64,7 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
-    """Return a function of one average and parameter that computes decay·average + (1 - decay)·param
-    (``torch.optim.swa_utils.get_ema_avg_fn``). Raises ValueError if ``decay`` is not in [0, 1].
-    """
+    """Return a function that computes decay·average + (1 - decay)·param (``torch.optim.swa_utils``)."""
     _check_decay(decay)
 
     @no_grad()

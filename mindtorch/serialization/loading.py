@@ -154,9 +154,7 @@ def _kind(saved: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _measured(storage_type: Any, numel: Any) -> tuple[DType, int]:
-    """Return the dtype and the size in bytes of a storage. Raises UnpicklingError for other classes than storages, and
-    for invalid sizes.
-    """
+    """Return a storage's dtype and size in bytes; UnpicklingError for other classes and invalid sizes."""
     if storage_type is not UntypedStorage and not isinstance(storage_type, StorageType):
         raise pickle.UnpicklingError(f"expected a class of storages, but got {shown(storage_type)}")
     dtype = storage_type.dtype if isinstance(storage_type, StorageType) else uint8

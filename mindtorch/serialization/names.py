@@ -38,9 +38,7 @@ _PACKAGES = ("torch.nn.functional", "torch.functional", "torch.serialization", "
 
 
 def find(module: str, name: str) -> Any:
-    """Return the object that PyTorch has under a name, here: from the module of that name, or from the packages above
-    it. Raises AttributeError if mindtorch does not have it.
-    """
+    """Return the object of a PyTorch name, from its module or the packages above; AttributeError if absent."""
     if (module, name) in _THINGS:
         return _THINGS[module, name]
     if module == _TUPLES:
@@ -101,9 +99,7 @@ def _get_layout(name: str) -> layout:
 
 
 def reduced(thing: Any) -> Any:
-    """Return the form in which files hold named objects that are not classes: a string, or a function and its
-    arguments.
-    """
+    """Return the form of named objects that are not classes in files: a string, or a function and arguments."""
     if isinstance(thing, layout):
         return _get_layout, (repr(thing),)
     if type(thing).__module__ == _TUPLES:

@@ -49,9 +49,7 @@ def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2
 
 
 def _pickler(file: Any, module: Any, protocol: int, persistent_id: Callable[[Any], Any]) -> Any:
-    """Build a pickler that writes PyTorch's names. It derives from pickle's pickler in Python: the one in C has no hook
-    for the names of classes.
-    """
+    """Build a pickler that writes PyTorch's names, on pickle's in Python: the one in C has no such hook."""
     base: Any = pickle._Pickler if module is pickle else module.Pickler
 
     class Pickler(base):
@@ -94,9 +92,7 @@ class _Storages:
         self._dtypes: dict[int, DType] = {}
 
     def enter(self, found: StorageBase) -> tuple[Any, ...]:
-        """Return the class, key, location and number of elements of a storage. Raises RuntimeError if its memory was
-        entered under another dtype.
-        """
+        """Return a storage's class, key, location and numel; RuntimeError if it has two dtypes."""
         storage = found.untyped()
         dtype = found.dtype if isinstance(found, TypedStorage) else uint8
         address = 0 if storage.device.type == "meta" else storage.data_ptr()

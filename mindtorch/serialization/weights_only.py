@@ -46,9 +46,7 @@ def marked() -> list[Any]:
 
 
 def user_globals() -> dict[str, Any]:
-    """Return the classes and functions that users allowed, by path. Raises ValueError for a tuple that is not a pair,
-    and TypeError for a path that is not a string.
-    """
+    """Return what users allowed, by path; ValueError for a tuple that is no pair, TypeError for other paths."""
     found = {}
     for item in _marked_safe:
         if not isinstance(item, tuple):
@@ -327,9 +325,7 @@ def decoded(text: Any) -> Any:
 
 
 def _check_key(key: Any) -> None:
-    """Refuse a key that takes long to hash: tuples that hold another many times over. Raises UnpicklingError for such a
-    key.
-    """
+    """Refuse a key that takes long to hash, nested tuples many times over, with UnpicklingError."""
     if not isinstance(key, tuple):
         return
     rest, count = [key], 0
@@ -347,9 +343,7 @@ def load(file: Any, *, encoding: str = "utf-8", **options: Any) -> Any:
 
 
 def globals_in(data: bytes) -> set[str]:
-    """Return the paths of the classes and functions that a pickle names, without loading it. Raises UnpicklingError if
-    it has an instruction that is not allowed.
-    """
+    """Return the paths that a pickle names, without loading it; UnpicklingError for forbidden instructions."""
     found = set()
     try:
         for opcode, argument, _ in pickletools.genops(BytesIO(data)):

@@ -27,8 +27,7 @@ class TorchDispatchMode:
 
     @classmethod
     def is_infra_mode(cls) -> bool:
-        """Return True if the mode is part of a library's machinery, and not of the program's; False unless overridden.
-        """
+        """Return True if the mode is a library's machinery; False unless overridden."""
         return False
 
     def __enter__(self) -> Any:
@@ -86,17 +85,13 @@ def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
 
 
 def is_traceable_wrapper_subclass(t: Any) -> bool:
-    """Return True if a tensor's subclass names its inner tensors by ``__tensor_flatten__``
-    (``torch.utils._python_dispatch.is_traceable_wrapper_subclass``).
-    """
+    """Return True if a subclass has ``__tensor_flatten__`` (``torch.utils._python_dispatch``)."""
     return (isinstance(t, Tensor) and dispatches(type(t)) and hasattr(t, "__tensor_flatten__")
             and hasattr(t, "__tensor_unflatten__"))
 
 
 def transform_subclass(t: Any, callback: Any, outer_size: Any = None, outer_stride: Any = None) -> Any:
-    """Return the same subclass around ``callback(name, tensor)`` of each tensor that it is made of
-    (``torch.utils._python_dispatch.transform_subclass``).
-    """
+    """Return the subclass around ``callback(name, tensor)`` of each inner tensor (``torch.utils._python_dispatch``)."""
     names, context = t.__tensor_flatten__()
     inner = {name: callback(name, getattr(t, name)) for name in names}
     return type(t).__tensor_unflatten__(inner, context, t.size() if outer_size is None else outer_size,

@@ -49,9 +49,7 @@ RECOMPUTED, TAKEN = object(), object()
 
 
 class _Counting(TorchDispatchMode):
-    """A mode that knows of each call the how-manieth of its operator it is. ``detach``, which autograd calls more or
-    less often, does not count.
-    """
+    """A mode that counts each operator's calls, except ``detach``, which autograd calls at will."""
 
     def __init__(self, storage: dict[OpOverload, list[Any]]):
         super().__init__()

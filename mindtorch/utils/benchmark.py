@@ -119,8 +119,7 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """The number of figures of the median that the spread of the middle half of the times lets one trust: 1 to 5.
-        """
+        """Return how many figures of the median the times' spread supports: 1 to 5."""
         ordered = sorted(self._known)
         middle = ordered[len(ordered) // 4: max(ceil(3 * len(ordered) / 4), len(ordered) // 4 + 1)]
         spread = 1.645 * stdev(middle) / sqrt(len(middle)) if len(middle) > 1 else 0.0

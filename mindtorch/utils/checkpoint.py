@@ -225,9 +225,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """Call the function again, recorded, and run backward through it. Raises RuntimeError if the outer pass is to
-        compute the gradients of some inputs only.
-        """
+        """Run the function again, recorded, and backward through it; RuntimeError for some inputs only."""
         if local.task.needed is not None:
             raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
                                "passing an `inputs` parameter to .backward(). To resolve this error, you can either "

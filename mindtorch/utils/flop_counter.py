@@ -101,9 +101,7 @@ def conv_flop(x_shape: Shape, w_shape: Shape, _bias: Any, _stride: Any, _padding
 def conv_backward_flop(grad_out_shape: Shape, x_shape: Shape, w_shape: Shape, _bias: Any, _stride: Any, _padding: Any,
                        _dilation: Any, transposed: bool, _output_padding: Any, _groups: int, output_mask: Any,
                        out_shape: Any, **kwargs: Any) -> int:
-    """Count both gradients. The input's is the opposite convolution of the output's gradient; the filter's is a
-    convolution of these two, in which channels and samples change places.
-    """
+    """Count both gradients: the opposite convolution, and one with channels and samples exchanged."""
 
     def swapped(shape: Shape) -> Shape:
         return [shape[1], shape[0], *shape[2:]]

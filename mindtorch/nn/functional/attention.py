@@ -20,9 +20,7 @@ __dir__ = __all__.copy
 
 def canonical_mask(mask: Tensor | None, name: str, dtype: DType, other: Tensor | None = None,
                    other_name: str = "") -> Tensor | None:
-    """Return a mask as numbers to add to scores: minus infinity where a mask of bools is True. Raises AssertionError
-    for a mask of integers.
-    """
+    """Return a mask to add to scores, -inf where a mask of bools is True; AssertionError for integers."""
     if mask is None:
         return None
     if mask.dtype != bool_ and not mask.is_floating_point():

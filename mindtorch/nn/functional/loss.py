@@ -169,9 +169,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
 
 
 def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
-    """Input and target in their common shape, with a warning if they had different ones. Raises PyTorch's
-    AttributeError if one is not a tensor.
-    """
+    """Return input and target in their common shape, warning if they differ; AttributeError for no tensor."""
     for name, given in (("input", input), ("target", target)):
         if not hasattr(given, "size"):
             raise AttributeError(f"a loss's argument '{name}' must be Tensor, but {type(given).__name__!r} object has "

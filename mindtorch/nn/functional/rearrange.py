@@ -13,15 +13,11 @@ __dir__ = __all__.copy
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Turn sliding windows of images into columns, (N, C, H, W) to (N, C·kh·kw, L) (``torch.nn.functional.unfold``).
-    Raises RuntimeError if no window fits.
-    """
+    """Turn windows of images into columns, (N, C, H, W) to (N, C·kh·kw, L) (``torch.nn.functional.unfold``)."""
     return _unfold(input, _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
 
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
          stride: Any = 1) -> Tensor:
-    """Add up columns of ``unfold`` where they came from, (N, C·kh·kw, L) to (N, C, H, W)
-    (``torch.nn.functional.fold``). Raises RuntimeError if the sizes do not fit together.
-    """
+    """Add up columns where they came from, (N, C·kh·kw, L) to (N, C, H, W) (``torch.nn.functional.fold``)."""
     return _fold(input, _pair(output_size), _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))

@@ -122,9 +122,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Do what ``interpolate`` does in the mode 'bilinear' with ``align_corners``
-    (``torch.nn.functional.upsample_bilinear``, deprecated).
-    """
+    """Interpolate, 'bilinear' with ``align_corners``; deprecated (``torch.nn.functional.upsample_bilinear``)."""
     warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
                   stacklevel=outside())
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -171,9 +171,7 @@ class ModuleList(_Sequence):
 
 
 def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the pairs of a mapping (sorted, unless its type is among the ordered ones) or of a sequence. Raises
-    TypeError if it is not iterable, or one of its elements is not, and ValueError if an element is not a pair.
-    """
+    """Yield pairs of a mapping (sorted, unless ordered) or a sequence; TypeError or ValueError for no pairs."""
     if not isinstance(given, Iterable):
         raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got "
                         f"{type(given).__name__}")

@@ -225,9 +225,7 @@ class _LazyConvNd(LazyModuleMixin):
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Give weight and bias the shapes that an input asks for. Raises ValueError if its channels are not a multiple
-        of the groups, and RuntimeError if it has another number of dimensions.
-        """
+        """Size weight and bias for an input; ValueError unless groups divide its channels."""
         if not self.has_uninitialized_params():
             return
         dims = self.dims

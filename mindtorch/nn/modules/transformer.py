@@ -24,9 +24,7 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
-    """Return an activation function, given itself or its name. Raises RuntimeError for a name that is neither 'relu'
-    nor 'gelu'.
-    """
+    """Return an activation by itself or by its name, 'relu' or 'gelu'; RuntimeError for other names."""
     if given == "relu":
         return F.relu
     if given == "gelu":
@@ -51,9 +49,7 @@ def _is_causal(mask: Tensor | None, hint: bool | None, src: Tensor, batch_first:
 
 
 class _Layer(Module):
-    """Blocks of attention and a feed-forward network, each with dropout, a residual connection and a normalisation:
-    after it, or with ``norm_first`` before it.
-    """
+    """Attention and feed-forward blocks with dropout, residual and normalisation (before, if ``norm_first``)."""
 
     __constants__ = ("norm_first",)
     activation: Callable[[Tensor], Tensor]

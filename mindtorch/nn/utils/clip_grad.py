@@ -28,9 +28,7 @@ def _grads(parameters: Tensors) -> list[Any]:
 
 
 def _alike(tensors: list[Any], foreach: bool | None) -> Iterator[tuple[bool, list[Any]]]:
-    """Yield the tensors by device and dtype, and whether operators on lists may treat them. Raises RuntimeError if they
-    may not and ``foreach`` is set.
-    """
+    """Yield tensors by device and dtype, and whether list operators take them; RuntimeError if ``foreach`` fails."""
     groups: dict[Any, list[Any]] = {}
     for x in tensors:
         groups.setdefault((x._device, x._dtype), []).append(x)

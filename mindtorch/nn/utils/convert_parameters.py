@@ -16,9 +16,7 @@ def _check_device(device: Any, expected: Any) -> Any:
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Copy the parameters' elements in order into a new 1-d tensor (``torch.nn.utils.parameters_to_vector``). Raises
-    TypeError if they are on different devices.
-    """
+    """Copy parameters into a 1-d tensor (``torch.nn.utils.parameters_to_vector``); TypeError across devices."""
     device, flat = None, []
     for param in parameters:
         device = _check_device(param.device, device)

@@ -52,9 +52,7 @@ def _replace(tensor: Tensor, value: Tensor) -> None:
 
 
 def _inverted(parametrizations: Any, value: Any, strict: bool) -> Any:
-    """Return the originals of a tensor: apply the right inverses, last first. One without changes nothing, unless
-    ``strict``.
-    """
+    """Return a tensor's originals by the right inverses, last first; a missing one is skipped unless ``strict``."""
     for module in reversed(parametrizations):
         if hasattr(module, "right_inverse"):
             with suppress(*() if strict else (NotImplementedError,)):

@@ -346,9 +346,7 @@ def global_unstructured(parameters: Any, pruning_method: type[BasePruningMethod]
 
 
 def remove(module: Module, name: str) -> Module:
-    """Leave the pruned tensor as the parameter (``torch.nn.utils.prune.remove``). Returns the module. Raises ValueError
-    if the tensor is not pruned.
-    """
+    """Make the pruned tensor the parameter (``torch.nn.utils.prune.remove``); ValueError if it is not pruned."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             hook.remove(module)

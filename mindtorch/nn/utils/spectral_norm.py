@@ -113,9 +113,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Make the weight one parameter again (``torch.nn.utils.remove_spectral_norm``). Returns the module. Raises
-    ValueError if the weight is not normalised.
-    """
+    """Make the weight one parameter again, else ValueError (``torch.nn.utils.remove_spectral_norm``)."""
     for key in _hooks(module._forward_pre_hooks, name):
         hook: Any = module._forward_pre_hooks.pop(key)
         with no_grad():

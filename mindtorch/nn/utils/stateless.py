@@ -16,9 +16,7 @@ Tensors = dict[str, Tensor]
 
 
 def _with_tied(module: Module, given: Tensors) -> Tensors:
-    """Repeat the given tensors under the other names of their parameters. Raises ValueError if one parameter with two
-    names is given two values.
-    """
+    """Repeat tensors under their parameters' other names; ValueError if one parameter gets two values."""
     names: dict[int, list[str]] = {}
     for kind in (module.named_parameters, module.named_buffers):
         for name, tensor in kind(remove_duplicate=False):

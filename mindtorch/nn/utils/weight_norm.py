@@ -53,9 +53,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Make the weight one parameter again (``torch.nn.utils.remove_weight_norm``). Returns the module. Raises
-    ValueError if the weight is not normalised.
-    """
+    """Make the weight one parameter again, else ValueError (``torch.nn.utils.remove_weight_norm``)."""
     for key in _hooks(module, name):
         hook: Any = module._forward_pre_hooks.pop(key)
         weight = hook.compute_weight(module)

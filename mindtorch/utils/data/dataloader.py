@@ -395,9 +395,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _end(workers: Sequence[Any], connections: Sequence[Connection], owner: int) -> None:
-    """End the workers: ask them to, and if they do not within some seconds, or an interrupt comes meanwhile, make them.
-    In a fork, they are not ours.
-    """
+    """End the workers, by force after some seconds or an interrupt; in a fork, they are the parent's."""
     if os.getpid() != owner:
         return
     try:
