@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from .._dispatch.local import local
 from .._tensor import Tensor
-from .._transforms.batching.frames import is_batched
+from .._transforms.batching.frames import filled, is_batched
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:
@@ -19,3 +19,24 @@ def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
 def maybe_current_level() -> int | None:
     """Return the number of functions of functions that run, None outside of all."""
     return (len(local.frames) + local.transforms) or None
+
+
+def get_unwrapped(tensor: Tensor) -> Tensor:
+    """Return all elements of a batch that ``vmap`` runs; another tensor itself."""
+    for frame in reversed(local.frames):
+        if is_batched(tensor, frame):
+            return filled(tensor, frame)
+    return tensor
+
+
+def _add_batch_dim(tensor: Tensor, in_dim: int, level: int) -> Tensor:
+    """Raise an error: only ``torch.vmap`` itself makes batches.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("torch._C._functorch._add_batch_dim: use torch.vmap; its levels cannot be entered by "
+                              "hand")
+
+
+_remove_batch_dim = _add_batch_dim

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .forks import load_module
-from .left_out import reason
+from .left_out import IMPORTED, Absent, reason
 
 
 def has_module(folder: Path, name: str) -> bool:
@@ -38,6 +38,9 @@ def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any
             if not name.startswith("_") and has_module(Path(file).parent, name):
                 return load_module(f".{name}", package)
             below = f"{package}.{name}".partition(".")[2]
+            if below in IMPORTED:
+                setattr(sys.modules[package], name, absent := Absent(below))
+                return absent
             raise AttributeError(f"module {package!r} has no attribute {name!r}: {reason(below)}" if reason(below)
                                  else f"module {package!r} has no attribute {name!r}{hint}")
         module = load_module(module_of[name], package)

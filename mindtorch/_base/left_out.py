@@ -1,12 +1,16 @@
 """The names of PyTorch that mindtorch leaves out, with the reasons that errors give (``tests/differences.md``)."""
 from __future__ import annotations
 
+from types import ModuleType
+from typing import Any, NoReturn
+
 #: Names below ``torch``, and a sentence that holds for all of them.
 ROWS = {
     "_inductor": "`torch.compile` makes programs of NumPy's operations; `mindtorch/_compile` has them",
     "export onnx": "programs are not exported; `torch.save` keeps their state, `torch.fx` their code",
     "sparse sparse_coo_tensor sparse_csr_tensor nested": "tensors are strided only",
-    "ao quantization quantize_per_tensor quantize_per_channel": "there are no quantised tensors",
+    "ao quantization quantize_per_tensor quantize_per_channel nn.intrinsic nn.qat nn.quantized nn.quantizable":
+        "there are no quantised tensors",
     "lobpcg": "`torch.linalg.eigh` gives all eigenvalues, of which the wanted ones can be taken",
     "mtia": "there is no such device",
     "package": "programs are not packed into archives",
@@ -14,8 +18,9 @@ ROWS = {
     "utils.bottleneck": "`%%profile` and `torch.profiler` show where the time goes",
     "utils.data.datapipes": "they are no longer developed; an `IterableDataset` does the same",
 }
-#: Modules that many programs import but do not use: importing them succeeds, using them raises the sentence.
-IMPORTED = ("onnx",)
+#: Modules that many programs import but do not use: their names are there, and calling one raises the sentence.
+IMPORTED = ("onnx", "ao", "quantization", "nn.intrinsic", "nn.qat", "nn.quantized", "nn.quantizable", "package",
+            "sparse", "nested")
 LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}
 
 
@@ -25,3 +30,42 @@ def reason(name: str) -> str | None:
     if found is None:
         return reason(name.rpartition(".")[0]) if "." in name else None
     return f"mindtorch leaves out torch.{name}: {found}"
+
+
+def is_imported(name: str) -> bool:
+    """Return True for a module below ``torch`` that can be imported though it is left out."""
+    return any(name == found or name.startswith(f"{found}.") for found in IMPORTED)
+
+
+class _Refusing(type):
+    """The type of a class that stands for a name of a left-out module: it can be a base, and calling it raises."""
+
+    _name: str  #: below ``torch``
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(f"{reason(cls._name)}: torch.{cls._name} cannot be used")
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _refusing(f"{cls._name}.{name}")
+
+
+def _refusing(name: str) -> _Refusing:
+    where, _, last = name.rpartition(".")
+    return _Refusing(last, (), {"__module__": f"torch.{where}", "_name": name})
+
+
+class Absent(ModuleType):
+    """A left-out module that can be imported: each of its names is there, and calling one raises the reason."""
+
+    def __init__(self, name: str):
+        super().__init__(f"torch.{name}", f"{reason(name)}.")
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        value = _refusing(f"{self.__name__.removeprefix('torch.')}.{name}")
+        setattr(self, name, value)
+        return value

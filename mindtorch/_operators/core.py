@@ -17,6 +17,7 @@ def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
 schemas("""
 operator only:
     _to_copy(Tensor self, *, ScalarType? dtype=None, Device? device=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor  # A copy of `self` converted to `dtype` and moved to `device`.
+    _pin_memory(Tensor self, Device? device=None) -> Tensor  # A copy of `self` in page-locked memory of the host.
     _local_scalar_dense(Tensor self) -> Scalar  # The only element of `self` as a Python number.
 method:
     copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)  # Copies the elements of `src`, broadcast to its shape and converted to its dtype, into `self`.
@@ -27,6 +28,7 @@ function, method:
 operator("_to_copy", batching=as_it_is,
          self=lambda grad, self_dtype, self_device:
              (grad.real if grad.is_complex() and not self_dtype.is_complex else grad).to(self_device, self_dtype))
+operator("_pin_memory", composite=lambda self, device=None: self.pin_memory(device or "npu"))
 operator("_local_scalar_dense", differentiable=False)
 operator("copy_", batching=elementwise, node="torch::autograd::CopyBackwards", self=lambda grad: zeros_like(grad),
          src=lambda grad: grad)

@@ -8,12 +8,16 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from multiprocessing import spawn
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from .._base.forks import load_module
-from .._base.left_out import IMPORTED, reason
+from .._base.lazy import has_module
+from .._base.left_out import Absent, is_imported, reason
 from .._dispatch.overloads import LIBRARIES
+
+PACKAGE = Path(__file__).parents[1]
 
 
 class _Loader(importlib.abc.Loader):
@@ -37,12 +41,24 @@ class _Loader(importlib.abc.Loader):
                 sys.modules.setdefault("torch" + name[len("mindtorch"):], below)
 
 
+class _AbsentLoader(importlib.abc.Loader):
+    """Makes a left-out module that can be imported."""
+
+    def create_module(self, spec: Any) -> ModuleType:
+        return Absent(spec.name.removeprefix("torch."))
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> Any:
         package, _, name = fullname.partition(".")
         if package not in ("torch", "mindtorch"):
             return None
-        if (why := reason(name)) is not None and name.partition(".")[0] not in IMPORTED:
+        if is_imported(name) and not has_module(PACKAGE, name.partition(".")[0]) and package == "torch":
+            return importlib.machinery.ModuleSpec(fullname, _AbsentLoader(), is_package=True)
+        if (why := reason(name)) is not None and not is_imported(name):
             # With another name than the one that is imported, so that ``from torch import package`` passes it on.
             raise ModuleNotFoundError(why, name=f"mindtorch.{name}")
         if package != "torch":

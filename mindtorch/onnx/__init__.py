@@ -44,8 +44,15 @@ def is_in_onnx_export() -> bool:
     return False
 
 
-export, register_custom_op_symbolic, unregister_custom_op_symbolic = map(_refuse, (
-    "export", "register_custom_op_symbolic", "unregister_custom_op_symbolic"))
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Any, opset_version: int) -> None:
+    """Do nothing: the translation is never asked for (``torch.onnx.register_custom_op_symbolic``)."""
+
+
+def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
+    """Do nothing (``torch.onnx.unregister_custom_op_symbolic``)."""
+
+
+export = _refuse("export")
 symbolic_opset9, symbolic_opset10, symbolic_opset11, symbolic_opset12, operators = map(_Absent, (
     "symbolic_opset9", "symbolic_opset10", "symbolic_opset11", "symbolic_opset12", "operators"))
 __all__ = ["ONNXProgram", "OnnxExporterError", "TensorProtoDataType", "export", "is_in_onnx_export", "operators",

@@ -15,9 +15,9 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
-from ._autograd.grad_mode import no_grad
-from .futures import Future
-from .nn import Module
+from .._autograd.grad_mode import no_grad
+from ..futures import Future
+from ..nn import Module
 
 Function = Callable[..., Any]
 T = TypeVar("T")
