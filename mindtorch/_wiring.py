@@ -14,7 +14,7 @@ from ._autograd import (  # noqa: F401  (folded enters its operators)
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
 from ._backends.common.pointwise import Pointwise
-from ._backends.cpu.fast_paths import with_fast_path
+from ._backends.cpu.at_once import with_plans
 from ._backends.cpu.forms import with_fast_form
 from ._base.backend import by_key
 from ._dispatch import binding, observers, pipeline, torch_dispatch
@@ -77,11 +77,10 @@ def form(op: Operator, key: int) -> Kernel | None:
 
 
 def common(op: Operator, key: int, function: Callable[..., Any] | None, **traits: bool) -> Kernel | None:
-    """Return a kernel from a function that serves all backends; on the CPU, some have a fast path."""
+    """Return a kernel from a function that serves all backends; on the CPU, some have plans."""
     if function is None:
         return None
-    general, fast = with_fast_path(op, function) if key == CPU else (function, None)
-    return Kernel(general, function, fast, **traits)
+    return with_plans(op, function, **traits) if key == CPU else Kernel(function, function, None, **traits)
 
 
 registry.find_kernel = find_kernel

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .dispatcher import registry
@@ -46,7 +47,7 @@ def packer(op: Operator) -> Callable[[list[Any]], Any]:
     schema = op.schema
     if schema.returns_list:
         return list
-    return named_tuple(op.packet, schema.returns)._make if schema.is_named_tuple else tuple
+    return partial(tuple.__new__, named_tuple(op.packet, schema.returns)) if schema.is_named_tuple else tuple
 
 
 def pack(op: Operator, outputs: list[Any]) -> Any:

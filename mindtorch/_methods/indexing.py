@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._backends.cpu.fast_paths.views import basic_view
+from .._backends.cpu.views import basic_view
 from .._base.about import about, note
 from .._base.errors import check_fill
 from .._base.symbolic import SYMBOLIC, SymInt

@@ -1,11 +1,12 @@
 """The CPU backend: NumPy does the arithmetic.
 
 A row of ``ops.CPU_KERNELS`` is a function of arrays that returns arrays. ``kernels`` turns it into a kernel on tensors:
-the meta kernel describes the outputs, and ``rows`` adjusts dtype and layout. ``pointwise`` has the kernels of pointwise
-operators. ``plans`` keeps plans of calls for later calls like them.
+the meta kernel describes the outputs, and ``rows`` adjusts dtype and layout. Both happen once for each layout: later
+calls find a plan, and run its function. ``pointwise`` has the kernels of pointwise operators.
 
-``fast_paths`` serve calls that need no general checks: ``at_once`` wraps the fast paths of composites, ``forms`` has
-those of in-place and ``out=`` forms. ``windows`` and ``taps`` are shared by several families of rows.
+``views`` has plans of views, ``at_once`` those of composites, whose rows stand in ``ops.AT_ONCE``. ``forms`` has fast
+paths of in-place and ``out=`` forms, ``fast_paths`` those of calls whose checks depend on values. ``windows`` and
+``taps`` are shared by several families of rows.
 """
 from __future__ import annotations
 

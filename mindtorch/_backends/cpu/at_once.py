@@ -1,42 +1,119 @@
-"""Fast paths of composites, which compute at once what several operators do.
+"""Composites computed at once: one plan on arrays for the several operators that a composite calls.
 
-Modes, pipelines and gradients act on the operators that a composite calls. A fast path may skip them only for
+Modes, pipelines and gradients act on the operators that a composite calls. A plan may stand for them only for
 contiguous CPU tensors without other keys, and with no mode on that redirects calls. Observers change nothing: they
 are told of the operators as parts of the call.
+
+A plan is made at the second call of a layout: one that is not used again costs nothing.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Any
 
+import numpy as np
+
+from ..._base.formats import contiguous_format, preserve_format
+from ..._base.layout import Spec
+from ..._device import CPU as HOST
 from ..._dispatch import dispatcher
-from ..._dispatch.keys import REDIRECTING
-from ..._tensor import Tensor
-from .fast_paths import Row, fast_path
+from ..._dispatch.keys import AUTOGRAD, CPU, REDIRECTING
+from ..._dispatch.observers import untold
+from ..._dispatch.registry import Kernel, Operator
+from ..._dtype import int64
+from ..._tensor import from_array
+from ..common.half import FEW as SMALL
+from .kernels import SEEN, Plan, Shape, by_layouts, unchecked
+from .ops import AT_ONCE, MOVES
+from .plans import UNFIT, Plans
+from .rows import Prepared, Rows, array_of, moving
+from .views import COMPOSED, VIEWS, by_layout
 
 
-def at_once(fast: Row, general: Row) -> Row:
-    """Return a composite's kernel that uses the fast path unless a mode redirects calls."""
+def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Kernel:
+    """Return the CPU kernel of a function that serves all backends, with plans if the operator has any."""
+    if (by_plan := VIEWS.get(op.name)) is not None:
+        planned = by_plan(function)
+        return Kernel(planned, function, planned, **traits)
+    row = AT_ONCE.get(op.name) or COPIES.get(op.name)
+    if op.name in COMPOSED:
+        fast = by_layout(function)
+    elif row is not None:
+        fast = by_plans(op, function, row)
+    else:
+        return Kernel(function, function, None, **traits)
+    return Kernel(function, function, unless_redirected(fast, function), **traits)
 
+
+def unless_redirected(fast: Rows, general: Rows) -> Rows:
+    """Return a composite's kernel that takes the fast one unless a mode redirects calls."""
     def call(*args: Any) -> Any:
-        return general(*args) if dispatcher.mode & REDIRECTING else fast(*args)
+        result = None if dispatcher.mode & REDIRECTING else fast(*args)
+        return general(*args) if result is None else result
 
     return call
 
 
-def computing(compute: Row) -> Callable[[Row], Row]:
-    """Build a composite's fast path from a function as ``fast_path`` takes it."""
-    return lambda general: at_once(fast_path(compute)(general), general)
+def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
+    """Return the kernel that computes a composite by plans, given its row in ``AT_ONCE``. Until a plan is made, the
+    composite computes, with all checks; a row that is ``Prepared`` is sure of what it takes, so it computes at once.
+    """
+    sure, plans, shape = isinstance(row, Prepared), Plans(1 << 6 if row is MOVES else 1 << 10), Shape.of(op)
+    prepare: Callable[..., Rows | None] = row.prepare if sure else moved(general) if row is MOVES else row
+    if not shape.leading:
+        shape = shape._replace(taken=int(op.schema.parameters[0].is_tensor))
+
+    def first(key: Any, args: tuple[Any, ...], kept: Any) -> Any:
+        if kept is UNFIT:
+            return general(*args)
+        result = unchecked(op, prepare, shape.taken, args) if sure else None
+        if result is None:
+            result = general(*args)
+        plans.keep(key, SEEN if kept is None else planned(result, args))
+        return result
+
+    def planned(result: Any, args: tuple[Any, ...]) -> Any:
+        spec = None
+        if result.__class__ is not bool:
+            if result._keys & AUTOGRAD:  # a folded composite that was left to the operators
+                return SEEN
+            if (result._keys != CPU or result._base is not None or not result._array.size
+                    or any(result is arg for arg in args)):
+                return UNFIT
+            spec = Spec(result._array.shape, result._dtype)
+        with untold():
+            run = prepare(*[array_of(arg) for arg in args])
+        return UNFIT if run is None else Plan(op, run, spec, ())
+
+    return by_layouts(plans, shape, first)
 
 
-def drawing(draw: Callable[..., Tensor | None]) -> Callable[[Row], Row]:
-    """Build a composite's fast path that draws random numbers. Errors are raised: a retry would draw again."""
+# -- copies ------------------------------------------------------------------------------------------------------------
 
-    def make(general: Row) -> Row:
-        def fast(*args: Any) -> Any:
-            drawn = draw(*args)
-            return general(*args) if drawn is None else drawn
+#: Dtypes between which NumPy converts as C does.
+CONVERTED = "?Bbhilqefd"
+#: The formats in which a copy of a contiguous tensor is contiguous.
+AS_IT_IS = {None, contiguous_format, preserve_format, "contiguous_format", "preserve_format"}
 
-        return at_once(fast, general)
 
-    return make
+def clone(x: np.ndarray, memory_format: Any = None) -> Rows | None:
+    """Prepare a copy of a small contiguous tensor."""
+    return np.ndarray.copy if memory_format in AS_IT_IS and x.size < SMALL else None
+
+
+def to_copy(x: np.ndarray, dtype: Any = None, device: Any = None, non_blocking: bool = False,
+            memory_format: Any = None) -> Rows | None:
+    """Prepare a conversion of a small contiguous tensor."""
+    takes = dtype is not None and device in (None, HOST) and x.size < SMALL and memory_format in AS_IT_IS
+    if not takes or x.dtype.char not in CONVERTED or dtype.np.char not in CONVERTED:
+        return None
+    return methodcaller("astype", dtype.np)
+
+
+COPIES = {"clone": Prepared(clone), "_to_copy": Prepared(to_copy)}
+
+
+def moved(general: Rows) -> Callable[..., Rows | None]:
+    """Return what prepares a composite that only moves elements: it moves their numbers once."""
+    return moving(lambda numbers, *settings: general(from_array(numbers, int64), *settings)._array)

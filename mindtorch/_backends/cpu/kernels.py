@@ -5,17 +5,18 @@ The general kernel calls the meta kernel first, so that every check and every st
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._base.layout import Layout, Spec, intern_layout
-from ..._base.quiet import quietly
+from ..._base.quiet import silent
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry
-from ..._dispatch.keys import CPU
+from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import packer
-from ..._tensor import Tensor, new
+from ..._dtype import from_numpy_dtype, get_default_dtype
+from ..._tensor import Tensor, from_array, new
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise
 from .fast_paths import with_fast_path
@@ -25,6 +26,8 @@ from .pointwise import pointwise_fast_path, pointwise_kernel, with_zero_strides
 from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory
 
 ndarray = np.ndarray
+#: NumPy's errors for results that memory, or any memory, cannot hold.
+ERRORS = (MemoryError, ValueError, IndexError)
 #: Operators whose meta kernels depend on more than sizes: on values, the default dtype, or whether to warn.
 OF_MORE = {"index.Tensor", "index_put_", "scatter_.reduce", "where.self", "logsumexp", "searchsorted.Tensor",
            "searchsorted.Scalar", "bucketize.Tensor", "bucketize.Scalar"}
@@ -43,7 +46,7 @@ def kernel_of(op: Operator) -> Kernel | None:
         return Kernel(general, row, fast)
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
-    keeps = op.family not in ("creation", "random") and op.name not in OF_MORE
+    keeps = (op.family not in ("creation", "random") or isinstance(row, Prepared)) and op.name not in OF_MORE
     if op.is_inplace:
         general = writing_kernel(remembering(meta) if keeps else meta, on_arrays(row))
     else:
@@ -53,51 +56,118 @@ def kernel_of(op: Operator) -> Kernel | None:
 
 
 class Plan:
-    """A plan of a call: which arguments are tensors or lists of tensors, the ``specs`` of the outputs, and the function
-    that computes them from arrays.
+    """A plan of a call: the ``specs`` of the outputs, and the function that computes them from arrays.
 
-    ``layout`` is set once a single output was seen to be new and contiguous; its array is then used directly.
+    ``run`` takes the leading arrays, then ``settings``; a prepared row has settled them. ``layout`` is set once a
+    single output was seen to be new and contiguous: its array is then used directly. ``layouts`` is for several.
     """
 
-    __slots__ = ("layout", "lists", "run", "specs", "tensors")
+    __slots__ = ("layout", "layouts", "op", "pack", "run", "settings", "specs")
 
-    def __init__(self, row: Rows, specs: Any, args: tuple[Any, ...]) -> None:
-        self.specs = specs
-        self.tensors = [i for i, arg in enumerate(args) if arg.__class__ in TENSOR_TYPES]
-        self.lists = [i for i, arg in enumerate(args) if arg.__class__ in (list, tuple) and any(
-            item.__class__ in TENSOR_TYPES for item in arg)]
-        self.run = row.prepare(*self.arrays(args)) if isinstance(row, Prepared) else row
+    def __init__(self, op: Operator, row: Rows, specs: Any, settings: tuple[Any, ...]) -> None:
+        self.op, self.specs, self.settings, self.pack = op, specs, settings, packer(op)
+        self.run: Rows = row
+        if isinstance(row, Prepared):
+            self.run, self.settings = row.starting(self, settings), ()
         self.layout: Layout | None = None
+        self.layouts: list[Layout | None] | None = None
 
-    def arrays(self, args: tuple[Any, ...]) -> list[Any]:
-        """Return the arguments of a call as the row takes them."""
-        arrays = [*args]
-        for i in self.tensors:
-            arrays[i] = args[i]._array
-        for i in self.lists:
-            arrays[i] = array_of(args[i])
-        return arrays
+    def compute(self, arrays: list[Any]) -> Any:
+        """Return the outputs as tensors."""
+        try:
+            results = silent().run(self.run, *arrays, *self.settings)
+        except ERRORS as error:
+            self.refuse(error)
+            raise
+        return self.finish(results, arrays)
 
-    def learn(self, result: Any, inputs: list[Any]) -> None:
-        """Set ``layout`` if a result matches its specification and owns its memory."""
-        spec = self.specs
-        if (isinstance(spec, Spec) and spec.stride is None and spec.shape is not None
-                and result.__class__ is ndarray and result.base is None
-                and result.dtype is spec.dtype.np and result.shape == spec.shape and result.flags.c_contiguous
-                and not shares_memory(result, inputs)):
-            self.layout = intern_layout(spec.shape, None, spec.dtype)
+    def refuse(self, error: Exception) -> None:
+        """Raise PyTorch's error if memory is short, or if no memory could hold an output."""
+        if isinstance(error, MemoryError):
+            raise out_of_memory(error) from None
+        refuse_what_cannot_be(self.specs)
+
+    def finish(self, results: Any, arrays: list[Any]) -> Any:
+        """Return the outputs as tensors, and find out which arrays can be used directly from now on."""
+        specs = self.specs
+        if specs is None or results is None:  # a composite's result, or a call that is left to the composite
+            return results
+        if specs.__class__ is Spec:
+            if self.layout is not None and (out := direct(results, self.layout, arrays)) is not None:
+                return out
+            self.layout = layout_of(results, specs, arrays)
+            return fit(self.op, results, specs, arrays)
+        if self.layouts is None:
+            self.layouts = [layout_of(result, spec, arrays) if spec.__class__ is Spec else None
+                            for result, spec in zip(results, specs, strict=True)]
+        outputs = []
+        for result, spec, layout in zip(results, specs, self.layouts, strict=True):
+            out = None if layout is None else direct(result, layout, arrays)
+            if out is None:  # None is an output that was not requested; a number is already known
+                out = fit(self.op, result, spec, arrays) if spec.__class__ is Spec else spec
+            outputs.append(out)
+        return self.pack(outputs)
+
+
+def direct(result: Any, layout: Layout, inputs: list[Any]) -> Tensor | None:
+    """Return a tensor of a result as it is; None unless it is a new array, or another shape of one."""
+    if result.__class__ is not ndarray:
+        result = np.asarray(result)
+    base = result.base
+    if base is None:
+        for array in inputs:
+            if result is array:
+                return None
+    elif base.__class__ is not ndarray or base.base is not None or base.size != result.size:
+        return None
+    else:
+        for array in inputs:
+            if base is array or (array.__class__ is ndarray and array.base is base):
+                return None
+    out: Tensor = new(Tensor)
+    out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
+    return out
+
+
+def layout_of(result: Any, spec: Spec, inputs: list[Any]) -> Layout | None:
+    """Return the layout of a result that matches its specification and owns its memory, else None."""
+    array = np.asarray(result)
+    fits = (spec.stride is None and spec.shape is not None and array.dtype is spec.dtype.np
+            and array.shape == spec.shape and array.flags.c_contiguous and not shares_memory(array, inputs))
+    return intern_layout(array.shape, None, spec.dtype) if fits else None
 
 
 #: Types of settings that a meta kernel treats alike if they are equal: no number that is promoted with a tensor.
-ALIKE = {"int", "bool", "str", "ScalarType", "MemoryFormat", "float"}
+ALIKE = {"int", "bool", "str", "ScalarType", "MemoryFormat", "Layout", "Device", "float"}
+#: Operators whose numbers are alike if they are equal: corrections and orders of norms.
+OF_ALIKE_NUMBERS = {"var.correction", "std.correction", "var_mean.correction", "std_mean.correction",
+                    "linalg_vector_norm"}
 
 
-def leading_tensors(op: Operator) -> int:
-    """Return how many leading parameters are tensors, if the other arguments can be a cache key; else 0."""
-    parameters = op.schema.parameters
-    count = next((i for i, p in enumerate(parameters) if p.base != "Tensor" or p.is_list), len(parameters))
-    fits = "wrapped numbers" not in op.flags and all(p.base in ALIKE for p in parameters[count:])
-    return count if fits else 0
+class Shape(NamedTuple):
+    """How the calls of an operator are looked up. ``leading``: how many leading arguments are tensors, or -1 for a
+    list of tensors; 0 if the others cannot be a cache key as they are. ``numbers``: whether settings, where there are
+    any, have numbers of which 1, 1.0 and True differ. ``taken``: how many leading arguments a plan's function takes.
+    ``alike``: without leading tensors, whether equal settings are alike.
+    """
+
+    leading: int
+    numbers: bool
+    taken: int
+    alike: bool = False
+
+    @classmethod
+    def of(cls, op: Operator, row: Any = None) -> Shape:
+        """Return the shape of an operator's calls."""
+        parameters = op.schema.parameters
+        count = next((i for i, p in enumerate(parameters) if p.base != "Tensor" or p.is_list), len(parameters))
+        if not count and parameters and parameters[0].base == "Tensor" and not parameters[0].inner_optional:
+            count = -1
+        kinds = {p.base for p in parameters[abs(count):]} - ALIKE
+        numbers = kinds == {"Scalar"} and op.name not in OF_ALIKE_NUMBERS
+        leading = count if "wrapped numbers" not in op.flags and kinds <= {"Scalar"} else 0
+        taken = row.count if isinstance(row, Prepared) else abs(leading) or len(parameters)
+        return cls(leading, numbers and leading != 0, taken, not leading and kinds <= {"Tensor"})
 
 
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
@@ -105,41 +175,267 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
 
     With ``keeps``, later calls with the same cache key reuse the plan without a check. Refused calls have no plan.
     """
-    plans, packed, leading = Plans(), packer(op), leading_tensors(op) if keeps else 0
+    plans, shape = Plans(), Shape.of(op, row)
+    if not keeps:
+        shape = shape._replace(leading=0, numbers=False)
 
-    def kernel(*args: Any) -> Any:
-        key: Any = None
-        if leading == 1:
-            key = args[0]._layout or args[0]._layout_of_plans(), args[1:]
-        elif leading:
-            key = *[t if t is None else t._layout or t._layout_of_plans() for t in args[:leading]], args[leading:]
-        elif keeps:
-            key = key_of(args)
+    sure = row.sure if isinstance(row, Prepared) and keeps else None
+
+    def first(key: Any, args: tuple[Any, ...], plan: Any = None) -> Any:
+        if sure is not None and plan is None and (found := unchecked(op, sure, shape.taken, args)) is not None:
+            plans.keep(key, SEEN)
+            return found
+        plan = Plan(op, row, meta(*args), args[shape.taken:])
+        plans.keep(key, plan)
+        return plan.compute([array_of(arg) for arg in args[:shape.taken]])
+
+    return by_layouts(plans, shape, first) if keeps else lambda *args: first(None, args)
+
+
+#: NumPy's errors for calls that it cannot compute.
+REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
+#: Kept after the first call of a layout, of which nothing was settled.
+SEEN: Any = ("seen",)
+
+
+def unchecked(op: Operator, settle: Callable[..., Rows | None], count: int, args: tuple[Any, ...]) -> Any:
+    """Compute the first call of a layout without a plan and without the meta kernel's checks. None if ``settle``
+    returns no function for it, or NumPy refuses it, or the result is not new.
+
+    That is safe because ``settle`` takes contiguous arrays that leave nothing to decide: of one dtype, which NumPy
+    keeps.
+    """
+    arrays: list[Any] = []
+    for arg in args[:count]:
+        if arg.__class__ in TENSOR_TYPES:
+            if arg._keys & NONCONTIGUOUS:
+                return None
+            arrays.append(arg._array)
+        else:
+            arrays.append([item._array for item in arg] if arg.__class__ is list else arg)
+    try:
+        run = settle(*arrays, *args[count:])
+        result = None if run is None else silent().run(run, *arrays)
+    except REFUSALS:
+        return None
+    if result.__class__ is tuple:
+        outputs = [fresh(part, arrays) for part in result]
+        return None if any([out is None for out in outputs]) else packer(op)(outputs)  # noqa: C419
+    return result if result is None or result.__class__ is bool else fresh(result, arrays)
+
+
+def fresh(result: Any, inputs: list[Any]) -> Tensor | None:
+    """Return a tensor of an array; None unless it is new, contiguous and not empty."""
+    array = result if result.__class__ is ndarray else np.asarray(result)
+    if not array.size or not array.flags.c_contiguous or (array is result and shares_memory(array, inputs)):
+        return None
+    return from_array(array, from_numpy_dtype(array.dtype))
+
+
+# -- kernels that look for a plan --------------------------------------------------------------------------------------
+
+#: Computes a call without a plan, given its cache key, its arguments, and what is kept instead of a plan, or None.
+First = Callable[[Any, tuple[Any, ...], Any], Any]
+
+
+def key_of_call(shape: Shape, args: tuple[Any, ...]) -> Any:
+    """Return the cache key of a call, as the kernels below make it; None for a call without one. For observers."""
+    count = abs(shape.leading)
+    if not shape.alike and (not count or (shape.numbers and len(args) > count)):
+        return key_of(args)
+    return mixed(args) if not count else (*layouts_of(args[0] if shape.leading < 0 else args[:count]), args[count:])
+
+
+def mixed(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the cache key of tensors, lists of tensors and settings in any order, and the default dtype, which a
+    factory's result may have.
+    """
+    key: list[Any] = [get_default_dtype()]
+    for arg in args:
+        kind = arg.__class__
+        if kind in TENSOR_TYPES:
+            key.append(arg._layout or arg._layout_of_plans())
+        elif kind is list:
+            key.append(tuple(layouts_of(arg)))
+        else:
+            key.append(arg)
+    return tuple(key)
+
+
+def layouts_of(tensors: Any) -> list[Any]:
+    """Return the layouts of tensors; None for None."""
+    return [t if t is None else t._layout or t._layout_of_plans() for t in tensors]
+
+
+def by_layouts(plans: Plans, shape: Shape, first: First) -> Callable[..., Any]:
+    """Return a kernel that runs the plan of a call, and leaves a call without a plan to ``first``."""
+    kernel = of_any(plans, first, shape)
+    if shape.leading:
+        written = {-1: of_list, 1: of_one, 2: of_two, 3: of_three}.get(shape.leading) or of_tensors(shape.leading)
+        kernel = written(plans, first, kernel if shape.numbers else None)
+    kernel.plan_of = lambda *args: plans.get(key_of_call(shape, args))  # type: ignore[attr-defined]
+    return kernel
+
+
+def of_one(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
+    """Return the kernel for a tensor and settings, written out: a call less saves a tenth of ``a.sum()``."""
+    def kernel(self: Any, *settings: Any) -> Any:
+        if settings and by_numbers is not None:
+            return by_numbers(self, *settings)
+        key: Any
         try:
-            plan = plans.get(key)
+            plan = plans.get(key := (self._layout or self._layout_of_plans(), settings))
         except TypeError:  # a list among the settings is not hashable
             key = plan = None
-        if plan is None:
-            plan = plans.keep(key, Plan(row, meta(*args), args))
-        arrays = plan.arrays(args)
+        if plan.__class__ is not Plan:
+            return first(key, (self, *settings), plan)
+        array = self._array
         try:
-            results = quietly(plan.run, *arrays)
-        except MemoryError as error:
-            raise out_of_memory(error) from None
-        except (ValueError, IndexError):  # NumPy's errors for sizes that no memory can hold
-            refuse_what_cannot_be(plan.specs)
+            result = silent().run(plan.run, array, *plan.settings)
+        except ERRORS as error:
+            plan.refuse(error)
             raise
-        layout, specs = plan.layout, plan.specs
-        if (layout is not None and results.__class__ is ndarray and results.base is None
-                and all([results is not array for array in arrays])):  # noqa: C419 (a generator is slower)
+        layout = plan.layout
+        if layout is not None:
+            if result.__class__ is not ndarray:
+                result = np.asarray(result)
+            if result.base is None and result is not array:
+                out = new(Tensor)
+                out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
+                return out
+        return plan.finish(result, [array])
+
+    return kernel
+
+
+def of_two(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
+    """Return the kernel for two tensors, the second one perhaps None, and settings, written out."""
+    def kernel(self: Any, other: Any, *settings: Any) -> Any:
+        if settings and by_numbers is not None:
+            return by_numbers(self, other, *settings)
+        key: Any
+        try:
+            plan = plans.get(key := (self._layout or self._layout_of_plans(),
+                                     None if other is None else other._layout or other._layout_of_plans(), settings))
+        except TypeError:  # a list among the settings is not hashable
+            key = plan = None
+        if plan.__class__ is not Plan:
+            return first(key, (self, other, *settings), plan)
+        left, right = self._array, None if other is None else other._array
+        try:
+            result = silent().run(plan.run, left, right, *plan.settings)
+        except ERRORS as error:
+            plan.refuse(error)
+            raise
+        layout = plan.layout
+        if layout is not None:
+            if result.__class__ is not ndarray:
+                result = np.asarray(result)
+            if result.base is None and result is not left and result is not right:
+                out = new(Tensor)
+                out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
+                return out
+        return plan.finish(result, [left, right])
+
+    return kernel
+
+
+def of_three(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
+    """Return the kernel for three tensors, the later ones perhaps None, and settings, written out."""
+    def kernel(self: Any, second: Any, third: Any = None, *settings: Any) -> Any:
+        if settings and by_numbers is not None:
+            return by_numbers(self, second, third, *settings)
+        key: Any
+        try:
+            plan = plans.get(key := (self._layout or self._layout_of_plans(),
+                                     None if second is None else second._layout or second._layout_of_plans(),
+                                     None if third is None else third._layout or third._layout_of_plans(), settings))
+        except TypeError:  # a list among the settings is not hashable
+            key = plan = None
+        if plan.__class__ is not Plan:
+            return first(key, (self, second, third, *settings), plan)
+        arrays = self._array, None if second is None else second._array, None if third is None else third._array
+        try:
+            result = silent().run(plan.run, *arrays, *plan.settings)
+        except ERRORS as error:
+            plan.refuse(error)
+            raise
+        layout = plan.layout
+        if layout is not None and result.__class__ is ndarray and result.base is None:
+            a, b, c = arrays
+            if result is not a and result is not b and result is not c:
+                out = new(Tensor)
+                out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
+                return out
+        return plan.finish(result, [*arrays])
+
+    return kernel
+
+
+def of_list(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
+    """Return the kernel for a list of tensors and settings, written out."""
+    def kernel(tensors: Any, *settings: Any) -> Any:
+        if settings and by_numbers is not None:
+            return by_numbers(tensors, *settings)
+        layouts, arrays = [], []
+        for tensor in tensors:
+            layouts.append(tensor._layout or tensor._layout_of_plans())
+            arrays.append(tensor._array)
+        key: Any
+        try:
+            plan = plans.get(key := (*layouts, settings))
+        except TypeError:  # a list among the settings is not hashable
+            key = plan = None
+        if plan.__class__ is not Plan:
+            return first(key, (tensors, *settings), plan)
+        try:
+            result = silent().run(plan.run, arrays, *plan.settings)
+        except ERRORS as error:
+            plan.refuse(error)
+            raise
+        layout = plan.layout
+        if layout is not None and result.__class__ is ndarray and result.base is None:
             out = new(Tensor)
-            out._array, out._dtype, out._keys, out._layout = results, layout.dtype, CPU, layout
+            out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
             return out
-        if specs.__class__ is Spec:
-            plan.learn(results, arrays)
-            return fit(op, results, specs, arrays)
-        # None is an output that was not requested; a number is already known
-        return packed([fit(op, result, spec, arrays) if spec.__class__ is Spec else spec
-                       for result, spec in zip(results, specs, strict=True)])
+        return plan.finish(result, [arrays])
+
+    return kernel
+
+
+def of_tensors(count: int) -> Callable[..., Callable[..., Any]]:
+    """Return what makes the kernel for more tensors and settings."""
+    def make(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
+        def kernel(*args: Any) -> Any:
+            tensors, settings = args[:count], args[count:]
+            if settings and by_numbers is not None:
+                return by_numbers(*args)
+            key: Any
+            try:
+                plan = plans.get(key := (*layouts_of(tensors), settings))
+            except TypeError:  # a list among the settings is not hashable
+                key = plan = None
+            if plan.__class__ is not Plan:
+                return first(key, args, plan)
+            return plan.compute([t if t is None else t._array for t in tensors])
+
+        return kernel
+
+    return make
+
+
+def of_any(plans: Plans, first: First, shape: Shape) -> Callable[..., Any]:
+    """Return the kernel for tensors and settings in any order."""
+    count, key = shape.taken, mixed if shape.alike else key_of
+
+    def kernel(*args: Any) -> Any:
+        found: Any
+        try:
+            plan = plans.get(found := key(args))
+        except TypeError:  # a list among the settings is not hashable
+            found = plan = None
+        if plan.__class__ is not Plan:
+            return first(found, args, plan)
+        return plan.compute([array_of(arg) for arg in args[:count]])
 
     return kernel

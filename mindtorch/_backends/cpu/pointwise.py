@@ -13,7 +13,7 @@ from ..._base.quiet import silent
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Operator
-from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32, get_default_dtype
+from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
@@ -107,8 +107,6 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
 
     def kernel(*args: Any) -> Any:
         key, arrays = key_of(args), [array_of(arg) for arg in args]
-        if key is not None:
-            key = *key, get_default_dtype()  # numbers and results may have it
         plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
         if not plan.few and plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
                 plan.spec.stride is None and all_like(args[:count], plan.spec.shape, plan.spec.dtype)):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -22,17 +23,82 @@ ndarray = np.ndarray
 
 
 class Prepared:
-    """A row that precomputes its function of layouts and settings: ``prepare`` takes the arguments of a plan's first
-    call, and returns the function for all calls of the plan.
+    """A row that settles once per plan whatever layouts and settings decide.
+
+    ``prepare`` takes the arguments of a call, and returns the function of the leading arrays that computes this and
+    later calls of the plan; or None, if ``plain`` computes them. With a ``plain`` row, it is asked at the second call
+    of the plan: a plan that is not used again costs no more than a plain row. ``sure`` does so, too, for contiguous
+    arrays of one dtype that leave nothing to decide, so that a layout's first call needs no check.
     """
 
-    def __init__(self, prepare: Callable[..., Rows]) -> None:
-        self.prepare = prepare
-        self.__name__ = prepare.__name__
-        self.__wrapped__ = prepare
+    def __init__(self, prepare: Callable[..., Rows | None], count: int = 1, plain: Rows | None = None,
+                 sure: Callable[..., Rows | None] | None = None) -> None:
+        self.prepare, self.count, self.plain, self.sure = prepare, count, plain, sure
+        self.__wrapped__ = plain or prepare
+        self.__name__ = self.__wrapped__.__name__
 
     def __call__(self, *args: Any) -> Any:
-        return self.prepare(*args)(*args)
+        if self.plain is not None:
+            return self.plain(*args)
+        run = self.prepare(*args)
+        assert run is not None
+        return run(*args[:self.count])
+
+    def starting(self, plan: Any, settings: tuple[Any, ...]) -> Rows:
+        """Return the function that computes the first call of a plan, and prepares a later one."""
+        plain, settled = self.plain, False
+
+        def start(*arrays: Any) -> Any:
+            nonlocal settled
+            if plain is not None and not settled:
+                settled = True
+                return plain(*arrays, *settings)
+            run = self.prepare(*arrays, *settings)
+            if run is None:
+                assert plain is not None
+                run, plan.settings = plain, settings
+            plan.run, plan.layout, plan.layouts = run, None, None
+            return run(*arrays, *plan.settings)
+
+        return start
+
+
+#: Most elements of an array that a plan keeps: a table of places, or a result.
+MOST = 1 << 11
+
+
+def moving(function: Rows) -> Callable[..., Rows | None]:
+    """Return what prepares a function that only moves elements of an array, with zeros in holes: it moves the elements'
+    numbers once. Returns None for large arrays.
+    """
+    def prepare(x: ndarray, *settings: Any) -> Rows | None:
+        if not 0 < x.size <= MOST or not x.ndim or x.dtype.kind == "V":  # NumPy's own dtypes have a zero
+            return None
+        places = function(np.arange(1, x.size + 1).reshape(x.shape), *settings) - 1
+        if places.size > MOST:
+            return None
+        holes = np.flatnonzero(places < 0)
+        if not holes.size:
+            return methodcaller("take", places)
+        places = np.maximum(places, 0)
+
+        def move(x: ndarray) -> ndarray:
+            moved = x.take(places)
+            moved.put(holes, 0)
+            return moved
+
+        return move
+
+    return prepare
+
+
+def repeating(row: Rows) -> Prepared:
+    """Return a row of settings alone that keeps small results, of which each call gets a copy."""
+    def prepare(*settings: Any) -> Rows | None:
+        made: ndarray = row(*settings)
+        return made.copy if made.size <= MOST else None
+
+    return Prepared(prepare, 0, row)
 
 
 def array_of(value: Any) -> Any:

@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...._dispatch.keys import CPU, NONCONTIGUOUS
-from ...._dtype import bool_, int64
+from ...._dtype import int64
 from ...._storage import storage_of_array
 from ...._tensor import Tensor, from_array, new
-from ..at_once import computing
-from ..plans import MOST
+from ..rows import MOST
 from . import FAST_PATHS, FEW, PLAIN, fast_path, ndarray
-
-COMPARED = {*PLAIN, int64, bool_}
 
 
 def found(sequence: Any, values: Any, out_int32: bool = False, right: bool = False, side: str | None = None,
@@ -58,16 +55,7 @@ def nonzero(self: Any) -> Tensor | None:
     return out
 
 
-def equal(self: Any, other: Any) -> bool | None:
-    """Return True if small tensors of one dtype have the same shape and elements."""
-    left, right = self._array, other._array
-    if self._dtype not in COMPARED or other._dtype is not self._dtype or left.size > MOST:
-        return None
-    return left.shape == right.shape and bool(np.logical_and.reduce(left == right, None))
-
-
 FAST_PATHS.update({
-    "equal": computing(equal),
     "searchsorted.Tensor": fast_path(found),
     "bucketize.Tensor": bucketize,
     "nonzero": nonzero,

@@ -8,7 +8,7 @@ import numpy as np
 from ...._dispatch.return_types import named_tuple
 from ...._dtype import int64
 from ...._tensor import from_array
-from ..plans import MOST
+from ..rows import MOST
 from . import FAST_PATHS, FEW, PLAIN, fast_path
 
 add: Any = np.add.reduce

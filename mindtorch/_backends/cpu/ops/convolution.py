@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -136,23 +137,24 @@ def maps_of(input: Ints, weight: Array, stride: Ints, padding: Ints, dilation: I
     return Correlation(large, small, weight.shape, stride, padding, dilation, groups)
 
 
-@Prepared
+@partial(Prepared, count=3)
 def convolution(input: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, dilation: Ints,
                 transposed: bool, output_padding: Ints, groups: int) -> Callable[..., Array]:
     maps = maps_of(input.shape, weight, stride, padding, dilation, transposed, output_padding, groups)
     if not input.shape[1]:  # ATen returns no channels for an input without channels
-        return lambda x, *args: np.empty((len(x), 0, *(maps.size if transposed else maps.out)), to_opmath(x).dtype)
+        places = maps.size if transposed else maps.out
+        return lambda x, weight, bias: np.empty((len(x), 0, *places), to_opmath(x).dtype)
     if not transposed:
-        return lambda x, weight, bias, *settings: maps.forward(*map(to_opmath, (x, weight, bias)))
+        return lambda x, weight, bias: maps.forward(*map(to_opmath, (x, weight, bias)))
 
-    def run(input: Array, weight: Array, bias: Array | None, *settings: Any) -> Array:
+    def run(input: Array, weight: Array, bias: Array | None) -> Array:
         result = maps.adjoint(to_opmath(input), to_opmath(weight))
         return result if bias is None else result + to_opmath(bias).reshape(len(bias), *[1] * (result.ndim - 2))
 
     return run
 
 
-@Prepared
+@partial(Prepared, count=3)
 def convolution_backward(grad_output: Array, input: Array, weight: Array, bias_sizes: Any, stride: Ints, padding: Ints,
                          dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
                          output_mask: Any) -> Callable[..., list[Array | None]]:
@@ -160,7 +162,7 @@ def convolution_backward(grad_output: Array, input: Array, weight: Array, bias_s
     maps = maps_of(input.shape, weight, stride, padding, dilation, transposed, output_padding, groups)
     has_channels = input.shape[1]
 
-    def run(grad: Array, input: Array, weight: Array, *settings: Any) -> list[Array | None]:
+    def run(grad: Array, input: Array, weight: Array) -> list[Array | None]:
         grad, input, weight = map(to_opmath, (grad, input, weight))
         if not has_channels:
             return [np.zeros(sizes, grad.dtype) if wanted else None

@@ -9,6 +9,7 @@ import numpy as np
 from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype
 from ...common.shapes import length
 from ...random.numerics import affine
+from ..rows import repeating
 from . import CPU_KERNELS
 
 BEYOND_FLOAT32, HALF = (1 << 29) - 1, 1 << 28  #: bits of a float64 beyond float32, and the highest of them
@@ -132,5 +133,5 @@ def eye(n: int, m: int, dtype: DType | None = None, *options: Any) -> np.ndarray
     return np.eye(n, m, dtype=(dtype or get_default_dtype()).np)
 
 
-CPU_KERNELS.add(linspace, logspace)
-CPU_KERNELS.update({"arange.start_step": arange, "eye.m": eye})
+CPU_KERNELS.add(repeating(linspace), repeating(logspace))
+CPU_KERNELS.update({"arange.start_step": repeating(arange), "eye.m": repeating(eye)})

@@ -1,13 +1,15 @@
 """CPU kernels of embeddings."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from ...._base.about import about
-from . import CPU_KERNELS
-from .indexing import BEYOND, added_up, bounded, rows_at
+from . import AT_ONCE, CPU_KERNELS
+from .indexing import BEYOND, added_up, bounded, lowest, rows_at
 from .reduction import to_opmath
 
 Array = np.ndarray
@@ -16,6 +18,9 @@ SUM, MEAN, MAX = 0, 1, 2
 
 def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False,
               sparse: bool = False) -> Array:
+    if indices.size and lowest(indices, None) >= 0:
+        with suppress(IndexError):  # NumPy finds an index that is too large: it is looked for then
+            return rows_at(weight, indices)
     return rows_at(weight, bounded(indices, len(weight), IndexError, BEYOND, kind="index in self"))
 
 
@@ -41,6 +46,29 @@ def scattered(values: Array, at: Array, rows: int, padding: int, scale: bool) ->
         values = values / np.bincount(at, minlength=rows)[at, None].astype(values.dtype)
     return added_up(values, at, rows)
 
+
+FEW = 1 << 6  #: most classes that are read by Python
+
+
+def one_hot(x: Array, num_classes: int = -1) -> Callable[[Array], Array | None] | None:
+    """Prepare the encoding of few classes; of wrong classes, it computes None."""
+    if x.size > FEW:
+        return None
+
+    def run(x: Array) -> Array | None:
+        classes = x.ravel().tolist()
+        most = max(classes)
+        count = most + 1 if num_classes == -1 else num_classes
+        if min(classes) < 0 or most >= count:
+            return None
+        out = np.zeros((*x.shape, count), np.int64)
+        out.put([start + at for start, at in zip(range(0, out.size, count), classes, strict=True)], 1)
+        return out
+
+    return run
+
+
+AT_ONCE.add(one_hot)
 
 # -- bags --------------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ...._base.groups import Groups, by_channel, by_group, by_row
 from ...._storage import allocate
 from ...common.blas import add_product
 from ...common.blocks import BLOCK, LARGE, each_block
+from ..rows import Prepared
 from . import CPU_KERNELS
 from .pointwise import number
 from .reduction import FEW, add, mean, to_opmath, total
@@ -62,6 +63,34 @@ def normalised(x: Array, weight: Any, bias: Any, groups: Groups, eps: float) -> 
     rstd = reciprocal(spread, eps)
     centred *= rstd
     return affine(centred, weight, bias, groups).reshape(x.shape), middle, rstd
+
+
+def of_few(x: Array, weight: Any, bias: Any, groups: Groups, eps: float, each: Any) -> Callable[..., Any] | None:
+    """Return the function that normalises few float32 or float64 numbers, with moments of the shape ``each``; None for
+    other inputs.
+    """
+    if not (x.dtype.char in "fd" and 0 < x.size <= FEW and x.flags.c_contiguous
+            and all(given is None or given.dtype == x.dtype for given in (weight, bias))):
+        return None
+    outer, shape, over, shared = x.shape, groups.shape, groups.over, groups.affine
+    count, one, least = (number(value, x.dtype) for value in (groups.elements, 1, eps))
+
+    def run(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
+        x = x.reshape(shape)
+        middle = add(x, over, None, None, True) / count
+        centred = x - middle
+        spread = add(centred * centred, over, None, None, True)
+        spread /= count
+        spread += least
+        rstd = np.divide(one, np.sqrt(spread, spread), spread)
+        centred *= rstd
+        if weight is not None:
+            centred *= weight.reshape(shared)
+        if bias is not None:
+            centred += bias.reshape(shared)
+        return centred.reshape(outer), middle.reshape(each), rstd.reshape(each)
+
+    return run
 
 
 def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, groups: Groups, mask: Any,
@@ -277,16 +306,25 @@ def plain_rows(x: Array, weight: Any, *others: Any) -> bool:
         given is None or given.dtype == x.dtype for given in (weight, *others))
 
 
-def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
+@partial(Prepared, count=4)
+def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) -> Callable[..., Any]:
     groups = by_row(x.shape, len(shape))
-    if plain_rows(x, weight, bias) and groups.shape[1] < LONG:
-        weight, bias = [None if given is None else given.reshape(-1) for given in (weight, bias)]
-        out, middle, rstd = normalised_rows(x.reshape(groups.shape), weight, bias, eps)
-        out = out.reshape(x.shape)
-    else:
-        out, middle, rstd = normalised(x, weight, bias, groups, eps)
     each = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
-    return out, middle.reshape(each), rstd.reshape(each)
+    few = of_few(x, weight, bias, groups, eps, each)
+    if few is not None:
+        return lambda x, shape, weight, bias: few(x, weight, bias)
+    by_lines = plain_rows(x, weight, bias) and groups.shape[1] < LONG
+
+    def run(x: Array, shape: Any, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
+        if by_lines:
+            weight, bias = [None if given is None else given.reshape(-1) for given in (weight, bias)]
+            out, middle, rstd = normalised_rows(x.reshape(groups.shape), weight, bias, eps)
+            out = out.reshape(x.shape)
+        else:
+            out, middle, rstd = normalised(x, weight, bias, groups, eps)
+        return out, middle.reshape(each), rstd.reshape(each)
+
+    return run
 
 
 def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array, rstd: Array, weight: Any, bias: Any,
@@ -303,10 +341,16 @@ def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array,
 
 # -- by group ----------------------------------------------------------------------------------------------------------
 
+@partial(Prepared, count=3)
 def native_group_norm(x: Array, weight: Any, bias: Any, n: int, c: int, hxw: int, group: int,
-                      eps: float) -> tuple[Array, Array, Array]:
-    out, middle, rstd = normalised(x, weight, bias, by_group(n, c, hxw, group), eps)
-    return out, middle.reshape(n, group), rstd.reshape(n, group)
+                      eps: float) -> Callable[..., Any]:
+    groups = by_group(n, c, hxw, group)
+
+    def run(x: Array, weight: Any, bias: Any) -> tuple[Array, Array, Array]:
+        out, middle, rstd = normalised(x, weight, bias, groups, eps)
+        return out, middle.reshape(n, group), rstd.reshape(n, group)
+
+    return of_few(x, weight, bias, groups, eps, (n, group)) or run
 
 
 def native_group_norm_backward(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, n: int, c: int, hxw: int,

@@ -16,9 +16,10 @@ from ...._base.determinism import alert_not_deterministic
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.shapes import places
+from ..rows import MOST, Prepared
 from ..taps import region_places, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
-from . import CPU_KERNELS
+from . import AT_ONCE, CPU_KERNELS
 from .indexing import extreme, scatter_add_
 from .reduction import to_opmath
 
@@ -94,7 +95,34 @@ def numbered(size: Ints) -> Array:
     return np.arange(prod(size)).reshape(size)
 
 
-def max_pool(dims: int) -> Callable[..., Any]:
+def by_table(x: Array, out: Ints, parts: Sequence[Array], row: Callable[[Array], Any]) -> Callable[[Array], Any] | None:
+    """Return the function that takes maxima and their numbers from few elements, with those of each window side by
+    side; None for many. ``parts`` are as in ``greatest``; ``row`` computes where there is NaN.
+    """
+    table = np.stack([part.ravel() for part in parts], 1)
+    outer, size = prod(x.shape[:-len(out)]), prod(x.shape[x.ndim - len(out):])
+    width, lines, shape = table.shape[1], outer * len(table), (*x.shape[:-len(out)], *out)
+    if x.dtype.char not in "fd" or not 0 < lines * width <= MOST or (table.max(1) < 0).any():
+        return None
+    first = np.take_along_axis(table, (table >= 0).argmax(1)[:, None], 1)
+    table = np.where(table < 0, first, table)
+    source = table + np.arange(outer)[:, None, None] * size
+    places, starts = np.broadcast_to(table, source.shape).ravel(), np.arange(0, lines * width, width)
+
+    def few(x: Array) -> tuple[Array, Array]:
+        elements = x.take(source)
+        at = elements.reshape(lines, width).argmax(1)
+        at += starts
+        values = elements.take(at)
+        if (total := values.sum()) != total:  # the last NaN counts
+            found: tuple[Array, Array] = row(x)
+            return found
+        return values.reshape(shape), places.take(at).reshape(shape)
+
+    return few
+
+
+def max_pool(dims: int) -> Prepared:
     def row(self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
             ceil_mode: bool = False) -> tuple[Array, Array]:
         x, size = to_opmath(self), self.shape[-dims:]
@@ -114,17 +142,51 @@ def max_pool(dims: int) -> Callable[..., Any]:
         shape = *self.shape[:-dims], *window.out
         return best.reshape(shape), at.reshape(shape)
 
-    return row
+    def prepare(x: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *rest: Any) -> Any:
+        window = Window.over(x.shape[-dims:], kernel_size, stride, padding, *(*rest, *((1,), False)[len(rest):])[::-1])
+        return by_table(x, window.out, window.parts(numbered(window.size), -1),
+                        lambda x: row(x, kernel_size, stride, padding, *rest))
+
+    return Prepared(prepare, plain=row)
 
 
-def adaptive_max_pool(dims: int) -> Callable[..., Any]:
-    def row(self: Array, output_size: Ints) -> tuple[Array, Array]:
-        x, size = to_opmath(self), self.shape[-dims:]
+def adaptive_max_pool(dims: int) -> Prepared:
+    def settled(x: Array, output_size: Ints) -> tuple[list[Any], list[Array]]:
+        size = x.shape[-dims:]
         tables = [region_places(n, o)[0].T for n, o in zip(size, output_size, strict=True)]  # a short region repeats
         keys = [(..., *np.ix_(*at)) for at in product(*tables)]  # its last element
-        return greatest([x[key] for key in keys], [numbered(size)[key] for key in keys])
+        return keys, [numbered(size)[key] for key in keys]
 
-    return row
+    def prepare(x: Array, output_size: Ints) -> Callable[[Array], tuple[Array, Array]]:
+        keys, numbers = settled(x, output_size)
+
+        def row(x: Array) -> tuple[Array, Array]:
+            x = to_opmath(x)
+            return greatest([x[key] for key in keys], numbers)
+
+        return by_table(x, output_size, numbers, row) or row
+
+    return Prepared(prepare)
+
+
+def highest(dims: int) -> Callable[..., Any]:
+    """Return what prepares maxima without their numbers (``max_pool1d`` and the like), one offset after the other."""
+    def prepare(x: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *rest: Any) -> Any:
+        window = Window.over(x.shape[-dims:], kernel_size, stride, padding, *(*rest, *((1,), False)[len(rest):])[::-1])
+        first, *others = window.keys()
+        if x.dtype.char not in "fd" or x.size > MOST:
+            return None
+
+        def run(x: Array) -> Array:
+            x = x if window.wide == window.size else window.padded(x, -np.inf)
+            best: Array = x[first].copy()
+            for key in others:
+                np.maximum(best, x[key], out=best)
+            return best
+
+        return run
+
+    return prepare
 
 
 def fractional_starts(size: int, kernel: int, out: int, samples: Array) -> Array:
@@ -223,25 +285,31 @@ def quotient(total: Array, divisor: Any) -> Array:
     return total / divisor.astype(total.dtype)
 
 
-def avg_pool(dims: int) -> Callable[..., Array]:
-    def row(self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
-            count_include_pad: bool = True, divisor_override: int | None = None) -> Array:
-        window = Window.over(self.shape[-dims:], kernel_size, stride, padding, ceil_mode)
-        total = window.padded(to_opmath(self))
-        for d in range(dims):
-            parts = along(total, d - dims, window.out[d], window.kernel[d], window.stride[d])
-            total = parts[0].copy()
-            for part in parts[1:]:
-                total += part
-        return quotient(total, divisors(window, count_include_pad, divisor_override))
+def avg_pool(dims: int) -> Prepared:
+    def prepare(x: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
+                count_include_pad: bool = True, divisor_override: int | None = None) -> Callable[[Array], Array]:
+        window = Window.over(x.shape[-dims:], kernel_size, stride, padding, ceil_mode)
+        kind, counts = to_opmath(x[:0]).dtype, divisors(window, count_include_pad, divisor_override)
+        steps: list[list[Any]] = [
+            [(..., slice(k, k + (n - 1) * step + 1, step), *(slice(None),) * (dims - 1 - d)) for k in range(length)]
+            for d, (n, length, step) in enumerate(zip(window.out, window.kernel, window.stride, strict=True))]
+        if kind.kind == "f":
+            counts = counts.astype(kind)
+            counts = counts.ravel()[0] if counts.size and (counts == counts.ravel()[0]).all() else counts
 
-    return row
+        def run(x: Array) -> Array:
+            x = to_opmath(x)
+            x = x if window.wide == window.size else window.padded(x)
+            for first, *others in steps:
+                total = x[first] + x[others[0]] if others else x[first].copy()
+                for key in others[1:]:
+                    total += x[key]
+                x = total
+            return np.divide(x, counts, x) if kind.kind == "f" else quotient(x, counts)
 
+        return run
 
-def along(x: Array, axis: int, out: int, kernel: int, stride: int) -> list[Array]:
-    """Return the elements at each offset of a window along one dimension. They share memory."""
-    x = np.moveaxis(x, axis, -1)
-    return [np.moveaxis(x[..., k:k + (out - 1) * stride + 1:stride], -1, axis) for k in range(kernel)]
+    return Prepared(prepare)
 
 
 def avg_pool_backward(dims: int) -> Callable[..., Array]:
@@ -278,6 +346,7 @@ def adaptive_avg_pool_backward(dims: int) -> Callable[..., Array]:
     return row
 
 
+AT_ONCE.update({"avg_pool1d": avg_pool(1).prepare, **{f"max_pool{_n}d": highest(_n) for _n in (1, 2, 3)}})
 for _n in (2, 3):
     CPU_KERNELS.update({
         f"max_pool{_n}d_with_indices": max_pool(_n), f"avg_pool{_n}d": avg_pool(_n),

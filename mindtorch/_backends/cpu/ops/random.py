@@ -3,17 +3,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...._dtype import int64
+from ...._dtype import DType, from_numpy_dtype, get_default_dtype, int64
 from ...random import integers, rejection, sampling
 from ...random.default import default_generator
 from ...random.generator import Generator
-from . import CPU_KERNELS
+from ..windows import Ints
+from . import AT_ONCE, CPU_KERNELS
 
 Sampler = Callable[..., np.ndarray]
+FEW = 1 << 6  #: most elements that are drawn in one call
 
 
 def put(out: np.ndarray, generator: Generator | None, sample: Sampler, *parameters: Any) -> np.ndarray:
@@ -89,6 +92,67 @@ def up_to(generator: Generator, n: int, dtype: np.dtype, high: int) -> np.ndarra
     return integers.random_from_to(generator, n, dtype, 0, high)
 
 
+def bernoulli(p: np.ndarray, generator: Generator | None = None) -> np.ndarray:
+    """Draw zeros and ones; few by one comparison, if all probabilities are in range."""
+    if 0 < p.size <= FEW and p.dtype.char in "fd" and p.flags.c_contiguous and ((p >= 0) & (p <= 1)).all():
+        draws = sampling.standard_uniform(generator or default_generator, p.size, p.dtype)
+        return (draws.reshape(p.shape) < p).astype(p.dtype)
+    return bernoulli_tensor(np.empty(p.shape, p.dtype), p, generator)
+
+
+# -- composites ------------------------------------------------------------------------------------------------------
+
+def few(size: Ints) -> int:
+    """Return the number of elements, or 0 if they are many."""
+    count = prod(size)
+    return count if count <= FEW else 0
+
+
+def numbers(sample: Sampler, first: float, second: float) -> Callable[..., Any]:
+    """Return what prepares drawing a few numbers with two parameters from the default generator."""
+    def prepare(size: Ints, dtype: DType | None = None, *options: Any) -> Callable[[], np.ndarray] | None:
+        kind, count = (dtype or get_default_dtype()).np, few(size)
+        if kind.char not in "fd" or not count:
+            return None
+        if len(size) == 1:
+            return lambda: sample(default_generator, count, kind, first, second)
+        return lambda: sample(default_generator, count, kind, first, second).reshape(size)
+
+    return prepare
+
+
+def numbers_like(sample: Sampler, first: float, second: float) -> Callable[..., Any]:
+    """Return what prepares drawing a few numbers in the shape and dtype of an array."""
+    prepare = numbers(sample, first, second)
+
+    def prepare_like(x: np.ndarray, dtype: DType | None = None, *options: Any) -> Callable[..., np.ndarray] | None:
+        draw = prepare(x.shape, dtype or from_numpy_dtype(x.dtype))
+        return draw and (lambda x: draw())
+
+    return prepare_like
+
+
+def randint(low: int, high: int, size: Ints, dtype: DType | None = None,
+            *options: Any) -> Callable[[], np.ndarray] | None:
+    count = few(size)
+    if dtype not in (None, int64) or not -1 << 31 <= low < high < 1 << 31 or not count:
+        return None
+    return lambda: integers.random_from_to(default_generator, count, int64.np, low, high).reshape(size)
+
+
+def randperm(n: int, dtype: DType | None = None, *options: Any) -> Callable[[], np.ndarray] | None:
+    return None if dtype not in (None, int64) else lambda: integers.randperm(default_generator, n, int64.np)
+
+
+AT_ONCE.add(randperm)
+AT_ONCE.update({
+    "rand": numbers(sampling.uniform, 0.0, 1.0),
+    "randn": numbers(sampling.normal, 0.0, 1.0),
+    "rand_like": numbers_like(sampling.uniform, 0.0, 1.0),
+    "randn_like": numbers_like(sampling.normal, 0.0, 1.0),
+    "randint": lambda high, size, *options: randint(0, high, size, *options),
+    "randint.low": randint,
+})
 CPU_KERNELS.add(normal_, multinomial, binomial, native_dropout)
 CPU_KERNELS.update({
     "uniform_": drawn(sampling.uniform, 0.0, 1.0),
@@ -101,7 +165,7 @@ CPU_KERNELS.update({
     "geometric_": drawn(sampling.geometric, None),
     "cauchy_": drawn(sampling.cauchy, 0.0, 1.0),
     "log_normal_": drawn(sampling.log_normal, 1.0, 2.0),
-    "bernoulli": lambda p, generator=None: bernoulli_tensor(np.empty(p.shape, p.dtype), p, generator),
+    "bernoulli": bernoulli,
     "bernoulli.p": lambda x, p, generator=None: bernoulli_(np.empty(x.shape, x.dtype), p, generator),
     "_standard_gamma": standard_gamma,
     "_sample_dirichlet": sample_dirichlet,

@@ -18,6 +18,7 @@ from ...._base.layout import Ints, wrap_dims
 from ...common.blocks import LARGE, by_parts, each_block
 from ...common.half import converted as as_dtype
 from ..along import taken_along
+from ..rows import Prepared
 from . import CPU_KERNELS
 
 #: FEW, SOME: most elements that are summed row by row, for any number of rows and for few rows. LEVELS: levels of
@@ -25,6 +26,8 @@ from . import CPU_KERNELS
 FEW, SOME, LEVELS = 512, 1 << 13, 4
 #: Most rows that are summed one after the other.
 SHORT = 128
+#: Up to this many elements, Python numbers beat several NumPy calls.
+PYTHON = 16
 #: Vectors of ones, by dtype letter and length.
 ONES = {kind: [np.ones(FEW, kind)[:count] for count in range(FEW + 1)] for kind in "fd"}
 #: MANY: elements from which on lines of at least LINE elements are summed by SIMD, in pieces of PIECE.
@@ -37,6 +40,8 @@ multiply: Any = np.multiply.reduce
 maximum: Any = np.maximum.reduce
 minimum: Any = np.minimum.reduce
 exclusive_or: Any = np.bitwise_xor.reduce
+sqrt: Any = np.sqrt
+ndarray = np.ndarray
 
 
 def to_opmath(x: Any) -> Any:
@@ -52,28 +57,48 @@ def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
     return (x.real if x.dtype.kind == "c" and not dtype.is_complex else x).astype(dtype.np, copy=False)
 
 
-def reduced(function: Reduce, loop: loops.Loop | None = None) -> Callable[..., Any]:
+Settled = Callable[[np.ndarray], Any]
+
+
+def reduced(function: Reduce, loop: loops.Loop | None = None,
+            of_few: Callable[[np.ndarray, Ints, bool], Settled | None] | None = None) -> Prepared:
     """Return a row for ``op(self, dim, keepdim, dtype)`` that cuts large arrays, unless ``loop`` reduces their lines.
+    ``of_few`` may settle a shorter function for small contiguous arrays.
     """
 
-    def row(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-        x, axis = to_opmath(converted(x, dtype)), wrap_dims(dim, x.ndim)
-        if x.size < LARGE or 0 in axis or not x.ndim or (
-                loop and along_lines(x, axis) and by_loop(loop, x)):
-            return function(x, axis, keepdim)
-        return by_parts(lambda part: function(part, axis, keepdim), x)  # each part yields some of the results
+    def sure(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled | None:
+        if of_few is None or not x.size or (dtype is not None and dtype.np != x.dtype) or not x.flags.c_contiguous:
+            return None
+        return of_few(x, wrap_dims(dim, x.ndim), keepdim)
 
-    return row
+    def prepare(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled:
+        if (settled := sure(x, dim, keepdim, dtype)) is not None:
+            return settled
+        axis, converts = wrap_dims(dim, x.ndim), dtype is not None and dtype.np != x.dtype
+
+        def compute(x: np.ndarray) -> Any:
+            if x.size < LARGE or 0 in axis or not x.ndim or (loop and along_lines(x, axis) and by_loop(loop, x)):
+                return function(x, axis, keepdim)
+            return by_parts(lambda part: function(part, axis, keepdim), x)  # each part yields some of the results
+
+        if converts or (x.dtype.itemsize == 2 and x.dtype.kind not in "iu"):
+            return lambda x: compute(to_opmath(converted(x, dtype)))
+        return compute if x.size >= LARGE else lambda x: function(x, axis, keepdim)
+
+    return Prepared(prepare, sure=of_few and sure)
 
 
-def whole(row: Callable[..., Any]) -> Callable[..., Any]:
+def whole(row: Prepared) -> Prepared:
     """Return a row for ``op(self, dtype)`` over all dimensions."""
-    return lambda x, dtype=None: row(x, None, False, dtype)
+    sure = row.sure
+    return Prepared(lambda x, dtype=None: row.prepare(x, None, False, dtype),
+                    sure=sure and (lambda x, dtype=None: sure(x, None, False, dtype)))
 
 
-def listed(row: Callable[..., Any]) -> Callable[..., Any]:
+def listed(row: Prepared) -> Prepared:
     """Return a row for which an empty list of dimensions reduces none."""
-    return lambda x, dim=None, keepdim=False: x.astype(bool) if dim == () else row(x, dim, keepdim)
+    return Prepared(lambda x, dim=None, keepdim=False:
+                    (lambda x: x.astype(bool)) if dim == () else row.prepare(x, dim, keepdim))
 
 
 def along_lines(x: np.ndarray, axis: Ints) -> bool:
@@ -88,15 +113,40 @@ def count(x: np.ndarray, axis: Ints) -> int:
 
 # -- sums ----------------------------------------------------------------------------------------------------
 
-def by_ones(x: np.ndarray, axis: int) -> Any:
-    """Sum few float32 or float64 numbers along an axis by a product with ones, in a quarter of NumPy's time. Handles
-    the last axis, or the first of a matrix; returns None for others.
+def by_ones(x: np.ndarray, axis: int) -> Settled | None:
+    """Return the function that sums few float32 or float64 numbers along an axis by a product with ones, in a quarter
+    of NumPy's time. Handles the last axis, or the first of a matrix; returns None for others.
     """
     count, last = x.shape[axis], x.ndim - 1
     if axis == last and count <= FEW:
         ones = ONES[x.dtype.char][count]
-        return x.dot(ones) if last < 2 else x.reshape(-1, count).dot(ones).reshape(x.shape[:-1])
-    return ONES[x.dtype.char][count].dot(x) if last == 1 and count <= SHORT else None
+        if not last:
+            return ones.dot
+        return (lambda x: x.dot(ones)) if last < 2 else (lambda x: x.reshape(-1, count).dot(ones).reshape(x.shape[:-1]))
+    return ONES[x.dtype.char][count].dot if last == 1 and count <= SHORT else None
+
+
+def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
+    """Return the function that sums integers or few float32 or float64 numbers; None for others."""
+    if x.dtype.char in "lq":
+        return lambda x: add(x, axis, None, None, keepdims)
+    if x.dtype.char not in ONES or not axis:
+        return None
+    if len(axis) == x.ndim and not keepdims and x.size < MANY:
+        if x.size > FEW:
+            return lambda x: add(x, None)
+        ones = ONES[x.dtype.char][x.size]
+        return ones.dot if x.ndim == 1 else lambda x: x.reshape(-1).dot(ones)
+    if x.size <= SOME and len(axis) == 1 and not keepdims and (settled := by_ones(x, axis[0])):
+        return settled
+    return (lambda x: add(x, axis, None, None, keepdims)) if x.size <= FEW else None
+
+
+def few_averaged(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
+    """Return the function that averages few float32 or float64 numbers; None for others."""
+    summed = few_summed(x, axis, keepdims) if x.dtype.char in ONES else None
+    number = x.dtype.type(count(x, axis))
+    return None if summed is None else lambda x: summed(x) / number
 
 
 def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
@@ -234,7 +284,7 @@ def variance(x: np.ndarray, axis: Ints, freedom: Any, keepdims: bool) -> tuple[A
     return result, middle.reshape(result.shape)
 
 
-def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Callable[..., Any]:
+def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Prepared:
     """Return a row for ``op(self, dim, correction, keepdim)``: a function of the variance, and the mean."""
 
     def row(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
@@ -256,13 +306,55 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Callable[..
             middle = np.where(early, middle.dtype.type(np.nan), middle)
         return (spread if x.size else np.full_like(spread, np.nan)), middle
 
-    return row
+    def prepare(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Settled:
+        axis = wrap_dims(dim, x.ndim)
+        freedom = count(x, axis) - (1 if correction is None else correction)
+        if not (x.dtype.char in ONES and 0 < x.size <= FEW and axis and freedom > 0):
+            return lambda x: row(x, dim, correction, keepdim)
+        number, divisor, single = x.dtype.type(count(x, axis)), x.dtype.type(freedom), x.dtype.char == "f"
+
+        def few(x: np.ndarray) -> tuple[Any, Any]:
+            middle = add(x, axis, None, None, True) / number
+            away = x - middle
+            found = np.asarray(add(away * away, axis, None, None, keepdim) / divisor)
+            if not (within(found, TINY, inf) if single else np.isfinite(found).all()):
+                return row(x, dim, correction, keepdim)
+            return finish(found), middle.reshape(found.shape)
+
+        return few
+
+    return Prepared(prepare)
+
+
+def first(row: Prepared) -> Prepared:
+    """Return the row of the first output alone."""
+    def prepare(*args: Any) -> Settled:
+        both: Any = row.prepare(*args)
+        return lambda x: both(x)[0]
+
+    return Prepared(prepare)
+
+
+def within(array: np.ndarray, low: float, high: float) -> bool:
+    """Return True if all elements lie strictly between two bounds."""
+    if array.size > PYTHON:
+        return bool(minimum(array, None) > low and maximum(array, None) < high)
+    for value in array.ravel().tolist():  # noqa: SIM110 (a generator takes thrice as long)
+        if not low < value < high:
+            return False
+    return True
 
 
 # -- extrema and truth ---------------------------------------------------------------------------------------
 
 def truth(reduce: Any) -> Reduce:
     return lambda x, axis, keepdims: reduce(x.astype(bool, copy=False), axis, keepdims=keepdims)
+
+
+def few_true(reduce: Any) -> Callable[[np.ndarray, Ints, bool], Settled | None]:
+    """Return what settles the truth of numbers that NumPy need not convert first."""
+    return lambda x, axis, keepdims: (
+        (lambda x: reduce(x, axis, keepdims=keepdims)) if x.dtype.char in "fdlq?" and x.size < LARGE else None)
 
 
 def extremum(reduce: Any, find: Callable[..., np.ndarray]) -> Reduce:
@@ -295,22 +387,32 @@ def lines(x: np.ndarray, dim: int) -> tuple[np.ndarray, int]:
     return (x, dim % x.ndim) if x.ndim else (x.reshape(1), 0)
 
 
-def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., Any]:
+def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Prepared:
     """Return a row for ``op(self, dim, keepdim)`` from a function that returns an index for each line."""
 
-    def row(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Any:
-        return at(x, dim, choose(*lines(to_opmath(x), dim)), keepdim)
+    def prepare(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Settled:
+        return sure(x, dim, keepdim) or (lambda x: at(x, dim, choose(*lines(to_opmath(x), dim)), keepdim))
 
-    return row
+    def sure(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Settled | None:
+        if not 0 < x.size <= SOME or x.dtype.char not in "fdlq" or not -x.ndim <= dim < x.ndim:
+            return None
+        axis = dim % x.ndim
+        starts, step = line_starts(x.shape, axis)
+        shape = (*x.shape[:axis], 1, *x.shape[axis + 1:])
+
+        def few(x: np.ndarray) -> tuple[Any, Any]:
+            index = choose(x, axis)
+            values = x.take(starts + index if step == 1 else starts + index * step)
+            return (values.reshape(shape), index.reshape(shape)) if keepdim else (values, index)
+
+        return few
+
+    return Prepared(prepare, sure=sure)
 
 
 def at(x: np.ndarray, dim: int, index: np.ndarray, keepdim: bool) -> tuple[Any, Any]:
     """Return the values at one index per line, and the index, with or without that dimension."""
     along, axis = lines(x, dim)
-    if x.size <= SOME and x.ndim:
-        first, step = line_starts(x.shape, axis)
-        values, shape = x.take(first + index * step), (*x.shape[:axis], 1, *x.shape[axis + 1:])
-        return (values.reshape(shape), index.reshape(shape)) if keepdim else (values, index)
     index = np.expand_dims(index, axis)
     shape = along.shape[:axis] + (1,) * keepdim + along.shape[axis + 1:] if x.ndim else ()
     return taken_along(along, index, axis).reshape(shape), index.reshape(shape)
@@ -323,23 +425,31 @@ def line_starts(shape: Ints, axis: int) -> tuple[np.ndarray, int]:
     return np.asarray(places.take(0, axis)), prod(shape[axis + 1:])
 
 
-def argument(find: Callable[..., Any]) -> Callable[..., Any]:
+def argument(find: Callable[..., Any]) -> Prepared:
     """Return the kernel of ``argmax`` or ``argmin``: the first of equal elements is found, and NaN wins."""
 
-    def row(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Any:
-        x = to_opmath(x)
-        if dim is None or not x.ndim:
-            return np.reshape(find(x), (1,) * x.ndim if keepdim else ())
-        if dim in (0, -x.ndim) and x.size >= max(LARGE, LINE * len(x)) and (
-                loop := loops.extreme_in_columns.taking(x)):
-            out = np.empty((1, *x.shape[1:])[not keepdim:], np.int64)
-            matrix, target = x.reshape(len(x), -1), out.reshape(-1)
-            each_block(lambda part: loop(matrix, target[part], find is np.argmin, part.start),
-                       len(target), max(LARGE // len(x), 1), x.size)
-            return out
-        return find(x, axis=dim, keepdims=keepdim)
+    def of_columns(x: np.ndarray, keepdim: bool) -> Any:
+        loop = loops.extreme_in_columns.taking(x)
+        if not loop:
+            return find(x, 0, keepdims=keepdim)
+        out = np.empty((1, *x.shape[1:])[not keepdim:], np.int64)
+        matrix, target = x.reshape(len(x), -1), out.reshape(-1)
+        each_block(lambda part: loop(matrix, target[part], find is ndarray.argmin, part.start),
+                   len(target), max(LARGE // len(x), 1), x.size)
+        return out
 
-    return row
+    def prepare(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Settled:
+        half = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+        if dim is None or not x.ndim:
+            shape = (1,) * x.ndim if keepdim else ()
+            return (lambda x: np.reshape(find(to_opmath(x)), shape)) if keepdim or half else find
+        if dim in (0, -x.ndim) and x.size >= max(LARGE, LINE * len(x)):
+            return lambda x: of_columns(to_opmath(x), keepdim)
+        if half:
+            return lambda x: find(to_opmath(x), dim, keepdims=keepdim)
+        return (lambda x: find(x, dim, keepdims=keepdim)) if keepdim else (lambda x: find(x, dim))
+
+    return Prepared(prepare)
 
 
 def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
@@ -383,18 +493,29 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
     return total(x, axis, keepdims) if p == 1 else total(x**p, axis, keepdims) ** (1 / p)
 
 
-def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False,
+                       dtype: Any = None) -> Settled:
+    """Prepare a norm; the Euclidean one of few elements is written out."""
+    axis = wrap_dims(dim, x.ndim)
+    if (ord == 2 and dtype is None and x.dtype.char in ONES and 0 < x.size <= FEW and x.flags.c_contiguous
+            and count(x, axis) > 1):
+        return lambda x: sqrt(add(x * x, axis, None, None, keepdim))
+    return lambda x: norm(x, ord, dim, keepdim, dtype)
+
+
+def norm(x: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if x.dtype.kind not in "fiub" and x.dtype.name == "complex32":
         x = x.astype(np.complex64)  # NumPy has no parts of complex32
     return reduced(lambda part, axis, keepdims: vector_norm(part, ord, axis, keepdims))(x, dim, keepdim, dtype)
 
 
 var, std = moments("var"), moments("std", np.sqrt)
-summed, averaged, multiplied = reduced(total, loops.sum_lines), reduced(mean, loops.sum_lines), reduced(product)
-every, some = reduced(truth(np.logical_and.reduce)), reduced(truth(np.logical_or.reduce))
+summed, averaged = reduced(total, loops.sum_lines, few_summed), reduced(mean, loops.sum_lines, few_averaged)
+multiplied = reduced(product)
+every, some = (reduced(truth(holds), None, few_true(holds)) for holds in (np.logical_and.reduce, np.logical_or.reduce))
 largest, smallest = (reduced(extremum(*of), loops.extreme_of_lines)
                      for of in ((maximum, np.argmax), (minimum, np.argmin)))
-CPU_KERNELS.add(aminmax, hash_tensor, linalg_vector_norm)
+CPU_KERNELS.add(aminmax, hash_tensor, Prepared(linalg_vector_norm))
 CPU_KERNELS.update({
     "sum": whole(summed),
     "sum.dim_IntList": summed,
@@ -403,8 +524,8 @@ CPU_KERNELS.update({
     "mean.dim": averaged,
     "prod": whole(multiplied),
     "prod.dim_int": multiplied,
-    "var.correction": lambda *args: var(*args)[0],
-    "std.correction": lambda *args: std(*args)[0],
+    "var.correction": first(var),
+    "std.correction": first(std),
     "var_mean.correction": moments("var_mean"),
     "std_mean.correction": moments("std_mean", np.sqrt),
     "all": every,
@@ -418,9 +539,9 @@ CPU_KERNELS.update({
     "amin": smallest,
     "max": largest,
     "min": smallest,
-    "max.dim": selected(np.argmax),
-    "min.dim": selected(np.argmin),
-    "argmax": argument(np.argmax),
-    "argmin": argument(np.argmin),
+    "max.dim": selected(ndarray.argmax),
+    "min.dim": selected(ndarray.argmin),
+    "argmax": argument(ndarray.argmax),
+    "argmin": argument(ndarray.argmin),
     "logsumexp": reduced(logsumexp),
 })

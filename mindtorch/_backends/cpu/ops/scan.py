@@ -13,9 +13,10 @@ import numpy as np
 from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import each_block
+from ..rows import Prepared
 from . import CPU_KERNELS
 from .pointwise import logaddexp
-from .reduction import converted, lines, to_opmath
+from .reduction import add, converted, lines, to_opmath
 
 #: BLOCK: elements of a block. PIECE: elements of a piece of a line. WIDE: lines that repay a NumPy call for each step.
 BLOCK, PIECE, WIDE = 1 << 17, 16, 1 << 10
@@ -28,7 +29,7 @@ def running(x: np.ndarray) -> np.dtype:
     return np.dtype({"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64))
 
 
-def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
+def accumulated(ufunc: np.ufunc) -> Prepared:
     """Return a row for ``op(self, dim, dtype)``."""
 
     def row(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
@@ -57,7 +58,18 @@ def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
             each_block(lambda part: along(source[part], target[part]), len(source), max(BLOCK // length, 1), x.size)
         return out
 
-    return scalar_back(row)
+    plain, accumulate = scalar_back(row), ufunc.accumulate
+
+    def prepare(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any]:
+        return sure(x, dim, dtype) or (lambda x: plain(x, dim, dtype))
+
+    def sure(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any] | None:
+        kept = x.dtype
+        if not x.ndim or x.size > BLOCK or kept.char not in "fd" or (dtype is not None and dtype.np is not kept):
+            return None
+        return lambda x: accumulate(x, dim, np.float64).astype(kept, copy=False)
+
+    return Prepared(prepare, sure=sure)
 
 
 def one_by_one(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray) -> None:
@@ -119,21 +131,27 @@ def scalar_back(row: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def extremum(ufunc: np.ufunc) -> Callable[..., Any]:
+def extremum(ufunc: np.ufunc) -> Prepared:
     """Return the kernel of ``cummax`` or ``cummin``: the last of equal elements is found, and NaN persists."""
 
-    def row(x: np.ndarray, dim: int) -> tuple[Any, Any]:
-        if not x.size:
-            return x, np.zeros(x.shape, np.int64)
-        wide, axis = lines(to_opmath(x), dim)
-        values = ufunc.accumulate(wide, axis)
-        reached = wide == values
-        if wide.dtype.kind == "f":
-            reached |= np.isnan(wide)
-        places = np.arange(wide.shape[axis]).reshape((-1,) + (1,) * (wide.ndim - axis - 1))
-        return values, np.maximum.accumulate(np.where(reached, places, 0), axis)
+    def prepare(x: np.ndarray, dim: int) -> Callable[[np.ndarray], tuple[Any, Any]]:
+        shape, (line, axis) = x.shape, lines(x, dim)
+        if not x.size or not x.ndim:
+            return lambda x: (x, np.zeros(shape, np.int64))
+        numbers = np.arange(line.shape[axis]).reshape((-1,) + (1,) * (line.ndim - axis - 1))
 
-    return scalar_back(row)
+        def run(x: np.ndarray) -> tuple[Any, Any]:
+            x = to_opmath(x)
+            values = ufunc.accumulate(x, axis)
+            reached = x == values
+            if x.dtype.kind == "f" and (total := add(x, None)) != total:  # there may be NaN
+                reached |= np.isnan(x)
+            places = np.where(reached, numbers, 0)
+            return values, np.maximum.accumulate(places, axis, None, places)
+
+        return run
+
+    return Prepared(prepare)
 
 
 FEW = 32  #: from this many lines on, a NumPy step beats Python numbers

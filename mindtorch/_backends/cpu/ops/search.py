@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...._base.errors import check
-from . import CPU_KERNELS
+from ..rows import MOST, Prepared
+from . import AT_ONCE, CPU_KERNELS
 from .reduction import to_opmath
 
 # -- unique elements -----------------------------------------------------------------------------------------
@@ -122,6 +123,16 @@ def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert:
     return np.isin(x, among, invert=invert)
 
 
+def equal(left: np.ndarray, right: np.ndarray) -> Callable[[np.ndarray, np.ndarray], bool] | None:
+    """Prepare the comparison of small arrays of one dtype."""
+    if left.dtype != right.dtype or left.dtype.char not in "fdlq?" or left.size > MOST:
+        return None
+    if left.shape != right.shape:
+        return lambda left, right: False
+    return lambda left, right: bool((left == right).all())
+
+
+AT_ONCE.add(Prepared(equal))
 CPU_KERNELS.add(unique_consecutive, nonzero_static)
 CPU_KERNELS.update({
     "_unique2": lambda x, sorted=True, *flags: sorted_elements(x, *(*flags, False, False)[:2]),

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from ...._dtype import from_numpy_dtype, promote_types
 from ...._storage import allocate, out_of_host_memory
 from ...common.blocks import LARGE, SMALL, each_block
-from . import CPU_KERNELS
+from ..rows import MOST, Prepared, moving, repeating
+from ..windows import Ints, keys_of_positions
+from . import AT_ONCE, CPU_KERNELS, MOVES
 
 Array = np.ndarray
 
@@ -23,13 +26,26 @@ def of_one_dtype(arrays: list[Array]) -> list[Array]:
     return [array.astype(dtype, copy=False) for array in arrays]
 
 
-def cat(arrays: list[Array], dim: int = 0) -> Array:
+def joined(arrays: list[Array], dim: int) -> Array:
     kept = [array for array in of_one_dtype(arrays) if array.shape != (0,)]
     return np.concatenate(kept, dim) if kept else arrays[0]
 
 
-def stack(arrays: list[Array], dim: int = 0) -> Array:
-    return stacked(of_one_dtype(arrays), dim)
+def concatenation(arrays: list[Array], dim: int = 0) -> Callable[[list[Array]], Array] | None:
+    """Prepare ``cat`` of arrays of one dtype, without any empty vector."""
+    dtype = arrays[0].dtype if arrays else None
+    for array in arrays:
+        if array.dtype is not dtype or array.shape == (0,):
+            return None
+    return lambda arrays: np.concatenate(arrays, dim)
+
+
+def stack(arrays: list[Array], dim: int = 0) -> Callable[[list[Array]], Array]:
+    """Prepare ``stack``; along the first dimension, it is concatenation."""
+    shape = len(arrays), *arrays[0].shape
+    if dim in (0, -len(shape)) and len(shape) > 1 and all(array.dtype is arrays[0].dtype for array in arrays):
+        return lambda arrays: np.concatenate(arrays).reshape(shape)
+    return lambda arrays: stacked(of_one_dtype(arrays), dim)
 
 
 def stacked(arrays: list[Array], dim: int) -> Array:
@@ -104,12 +120,64 @@ def triangle(cut: Callable[[Array, int], Array]) -> Callable[..., Array]:
     return row
 
 
+def flip(x: Array, dims: Ints) -> Array:
+    return np.flip(x, dims) if dims and x.ndim else x
+
+
+# -- composites ------------------------------------------------------------------------------------------------------
+
+def constant_pad_nd(x: Array, pad: Ints, value: Any = 0) -> Callable[[Array], Array] | None:
+    """Prepare padding of small floating point arrays with a number."""
+    if x.dtype.char not in "fd" or x.size > MOST or not any(pad) or min(pad) < 0:
+        return None
+    before, after = ([0] * (x.ndim - len(pad) // 2) + [*ends] for ends in (pad[-2::-2], pad[::-2]))
+    shape = [n + b + a for n, b, a in zip(x.shape, before, after, strict=True)]
+    place = tuple([slice(b, b + n) for b, n in zip(before, x.shape, strict=True)])
+
+    def run(x: Array) -> Array:
+        out: Array = np.empty(shape, x.dtype)
+        out.fill(value)
+        out[place] = x
+        return out
+
+    return run if prod(shape) <= MOST else None
+
+
+def col2im(x: Array, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints,
+           stride: Ints) -> Callable[[Array], Array] | None:
+    """Prepare sums of columns: the target of each of their elements, with padding sent to an extra last element."""
+    if x.size > MOST or x.dtype.char not in "fd":
+        return None
+    shape = *x.shape[:-2], x.shape[-2] // prod(kernel_size), *output_size
+    size, planes = prod(output_size), prod(shape[:-2])
+    wide = np.pad(np.arange(size).reshape(output_size), [(pad, pad) for pad in padding], constant_values=-1)
+    out = tuple([(n - step * (length - 1) - 1) // far + 1
+                 for n, step, length, far in zip(wide.shape, dilation, kernel_size, stride, strict=True)])
+    table = np.stack([wide[key].ravel() for key in keys_of_positions(out, kernel_size, stride, dilation)])
+    places = np.where(table < 0, planes * size, table + np.arange(planes)[:, None, None] * size).ravel()
+
+    def run(x: Array) -> Array:
+        sums = np.zeros(planes * size + 1, x.dtype)
+        np.add.at(sums, places, x.ravel())
+        return sums[:-1].reshape(shape).copy()
+
+    return run
+
+
+AT_ONCE.add(constant_pad_nd, col2im)
+AT_ONCE.update(dict.fromkeys((
+    "fliplr", "flipud", "roll", "rot90", "diag", "diag_embed", "im2col", "repeat", "tile", "repeat_interleave.self_int",
+    "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
+    *(f"{mode}_pad{n}d" for mode in ("reflection", "replication") for n in (1, 2, 3))), MOVES))
+
 tril, triu = triangle(np.tril), triangle(np.triu)
-CPU_KERNELS.add(cat, stack, tril_indices, triu_indices)
+CPU_KERNELS.add(Prepared(stack), repeating(tril_indices), repeating(triu_indices))
 CPU_KERNELS.update({
-    "flip": lambda x, dims: np.flip(x, dims) if dims and x.ndim else x,
-    "tril": tril,
-    "triu": triu,
+    "cat": Prepared(lambda arrays, dim=0: concatenation(arrays, dim) or (lambda arrays: joined(arrays, dim)),
+                    sure=concatenation),
+    "flip": Prepared(moving(flip), plain=flip),
+    "tril": Prepared(moving(tril), plain=tril),
+    "triu": Prepared(moving(triu), plain=triu),
     "tril_": lambda x, diagonal=0: np.copyto(x, tril(x, diagonal)),
     "triu_": lambda x, diagonal=0: np.copyto(x, triu(x, diagonal)),
     "repeat_interleave.Tensor": repeat_interleave,

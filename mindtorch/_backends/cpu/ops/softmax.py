@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...._base import loops
+from ...._dtype import DType
 from ...._storage import allocate
 from ...common.blocks import BLOCK, LARGE, each_block
-from . import CPU_KERNELS
+from ..rows import Prepared
+from . import CPU_KERNELS, reduction
 from .pointwise import exp_of
 from .reduction import MANY, SOME, by_ones, lines, maximum, to_opmath, total
 
@@ -34,7 +36,7 @@ FOR_SUMS, FOR_LOGARITHMS = 6400.0, 1024.0
 def softmax_of_few(x: np.ndarray) -> np.ndarray | None:
     """Compute softmax of short contiguous lines of moderate float32 or float64 numbers; None for others."""
     flat, count = x.ravel(), x.shape[-1]
-    if count > SHORT or not flat.dot(flat) < FOR_SUMS:
+    if not flat.dot(flat) < FOR_SUMS:
         return None
     powers = np.exp(x)
     return np.divide(powers, powers.dot(SQUARES[x.dtype.char][count]), powers)
@@ -43,7 +45,7 @@ def softmax_of_few(x: np.ndarray) -> np.ndarray | None:
 def log_softmax_of_few(x: np.ndarray) -> np.ndarray | None:
     """Compute log-softmax of short contiguous lines of moderate float32 or float64 numbers; None for others."""
     flat, count = x.ravel(), x.shape[-1]
-    if count > SHORT or not flat.dot(flat) < FOR_LOGARITHMS:
+    if not flat.dot(flat) < FOR_LOGARITHMS:
         return None
     sums = np.exp(x).dot(SQUARES[x.dtype.char][count])
     return np.subtract(x, np.log(sums, sums), sums)
@@ -58,9 +60,10 @@ def largest(x: np.ndarray, axis: int) -> np.ndarray:
 
 def sums(x: np.ndarray, axis: int) -> np.ndarray:
     """Return the sums along an axis, with a shape that broadcasts; few numbers by a product with ones."""
-    found = by_ones(x, axis) if x.size <= SOME else None
-    if found is None:
+    settled = by_ones(x, axis) if x.size <= SOME else None
+    if settled is None:
         return total(x, (axis,), True)
+    found: np.ndarray = settled(x)
     return found[..., None] if axis == x.ndim - 1 else found
 
 
@@ -88,11 +91,13 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
     np.subtract(grad, out, out=out)
 
 
-def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: loops.Loop) -> Callable[..., Any]:
+def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: loops.Loop,
+            of_few: Callable[[np.ndarray], np.ndarray | None] | None = None) -> Prepared:
     """Return a row from a function that computes along an axis of ``count`` arrays into an output.
 
     The function receives slices along the first axis, if that is not the axis of the computation. Contiguous float32
-    arrays use the loops: ``along`` for lines, ``down`` for columns.
+    arrays use the loops: ``along`` for lines, ``down`` for columns. Small ones are computed as a whole; ``of_few`` may
+    compute short lines of very few numbers.
     """
 
     def row(*args: Any) -> np.ndarray:
@@ -110,7 +115,36 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
             down_columns(loop, [array.reshape(prod(out.shape[:axis]), out.shape[axis], -1) for array in (*arrays, out)])
         return out.reshape(given[0].shape)
 
-    return row
+    def prepare(*args: Any) -> Callable[..., Any]:
+        rest = args[count:]
+        return sure(*args) or (lambda *arrays: row(*arrays, *rest))
+
+    def sure(*args: Any) -> Callable[..., Any] | None:
+        x, (dim, other) = args[0], args[count:]
+        keeps = other.np is x.dtype if isinstance(other, DType) else not other  # the dtype
+        if x.dtype.char not in SQUARES or not 0 < x.size <= FEW or not -x.ndim <= dim < x.ndim or not keeps:
+            return None
+        for array in args[:count]:
+            if array.dtype != x.dtype or array.shape != x.shape or not array.flags.c_contiguous:
+                return None
+        axis, shape, dtype = dim % x.ndim, x.shape, x.dtype
+
+        def small(*arrays: np.ndarray) -> np.ndarray:
+            out: np.ndarray = np.empty(shape, dtype)
+            compute(*arrays, out, axis)
+            return out
+
+        short = of_few
+        if short is None or x.size > reduction.FEW or axis != x.ndim - 1 or x.shape[axis] > SHORT:
+            return small
+
+        def few(x: np.ndarray) -> np.ndarray:
+            found = short(x)
+            return small(x) if found is None else found
+
+        return few
+
+    return Prepared(prepare, count, sure=sure)
 
 
 def by_numpy(compute: Callable[..., None], arrays: list[np.ndarray], out: np.ndarray, axis: int) -> None:
@@ -134,8 +168,9 @@ def down_columns(loop: Callable[..., None], boxes: list[np.ndarray]) -> None:
 
 
 CPU_KERNELS.update({
-    "_softmax": blocked(softmax_of, 1, loops.softmax, loops.softmax_down),
-    "_log_softmax": blocked(log_softmax_of, 1, loops.log_softmax, loops.log_softmax_down),
+    "_softmax": blocked(softmax_of, 1, loops.softmax, loops.softmax_down, softmax_of_few),
+    "_log_softmax": blocked(log_softmax_of, 1, loops.log_softmax, loops.log_softmax_down,
+                            log_softmax_of_few),
     "_softmax_backward_data": blocked(softmax_grad, 2, loops.softmax_backward, loops.softmax_backward_down),
     "_log_softmax_backward_data": blocked(
         log_softmax_grad, 2, loops.log_softmax_backward, loops.log_softmax_backward_down),

@@ -1,18 +1,18 @@
 """Views of CPU tensors by plan: the first view of a layout records shape, strides and offset for later ones like it."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from ...._autograd.views import mark_multiple
-from ...._base.layout import Ints, Layout, contiguous_strides, intern_layout
-from ...._dispatch.keys import MATH_BITS
-from ...._tensor import Tensor
-from ..at_once import at_once
-from ..plans import UNFIT, Plans
-from . import ANY_STRIDES, FAST_PATHS, Row
+from ..._autograd.views import mark_multiple
+from ..._base.layout import Ints, Layout, contiguous_strides, intern_layout
+from ..._dispatch.keys import MATH_BITS
+from ..._tensor import Tensor
+from .plans import UNFIT, Plans
+from .rows import Rows
 
 #: The arguments of ``Tensor._view_by`` for a view.
 Step = tuple[Ints, np.dtype, int, Ints, Ints | None, Layout]
@@ -109,7 +109,7 @@ def step_of(self: Tensor, view: Tensor) -> Step | None:
     return layout.shape, array.dtype, view._offset - self._offset, array.strides, layout.stride, layout
 
 
-def by_layout(general: Row) -> Row:
+def by_layout(general: Rows) -> Rows:
     """Cache plans of views by the tensor's layout and the arguments."""
     plans, layout = Plans(), getattr(general, "__wrapped__", None)
 
@@ -137,7 +137,7 @@ def by_layout(general: Row) -> Row:
     return view
 
 
-def in_pieces(general: Row) -> Row:
+def in_pieces(general: Rows) -> Rows:
     """Cache plans of operators that return several views."""
     plans = Plans()
 
@@ -160,16 +160,12 @@ def in_pieces(general: Row) -> Row:
     return views
 
 
-def composed(general: Row) -> Row:
-    """Cache plans of a composite's view, for calls that nothing observes."""
-    return at_once(by_layout(general), general)
-
-
-FAST_PATHS.update(dict.fromkeys(
-    ("movedim.int", "movedim.intlist", "narrow", "swapaxes", "swapdims", "unflatten.int", "numpy_T", "mT",
-     "flatten.using_ints", "ravel"), composed))
-ANY_STRIDES.update({
+#: By operator name: what makes the kernel of views, for tensors of any strides, from the general one.
+VIEWS: dict[str, Callable[[Rows], Rows]] = {
     **dict.fromkeys(("alias", "diagonal", "expand", "permute", "select.int", "slice.Tensor", "squeeze", "squeeze.dim",
                      "squeeze.dims", "t", "transpose.int", "unfold", "unsqueeze", "view"), by_layout),
     **dict.fromkeys(("split.Tensor", "split_with_sizes", "unbind.int"), in_pieces),
-})
+}
+#: Composites that return a view, for contiguous tensors.
+COMPOSED = {"movedim.int", "movedim.intlist", "narrow", "swapaxes", "swapdims", "unflatten.int", "numpy_T", "mT",
+            "flatten.using_ints", "ravel"}
