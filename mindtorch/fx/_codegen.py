@@ -21,7 +21,7 @@ from .._tensor import Tensor
 from ..utils import _pytree as pytree
 from ..utils._dtype_abbrs import dtype_abbrs
 from . import _pytree as fx_pytree
-from ._names import is_from_torch, qualified_name, torch, type_name
+from ._names import PACKAGE, is_from_torch, qualified_name, torch, type_name
 from .node import Node
 
 reflectable_magic_methods = {
@@ -61,8 +61,8 @@ for _name, _import, _value in (
     ("inf", "from math import inf", math.inf),
     ("nan", "from math import nan", math.nan),
     ("NoneType", "NoneType = type(None)", type(None)),
-    ("torch", f"import {torch.__name__} as torch", torch),
-    ("device", f"from {torch.__name__} import device", device),
+    ("torch", f"import {PACKAGE} as torch", torch),
+    ("device", f"from {PACKAGE} import device", device),
     ("fx_pytree", f"import {fx_pytree.__name__} as fx_pytree", fx_pytree),
     ("pytree", f"import {pytree.__name__} as pytree", pytree),
 ):

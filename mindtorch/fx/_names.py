@@ -13,8 +13,10 @@ from .._dispatch.overloads import OpOverload, OpOverloadPacket
 from .._methods import functions
 from .._tensor import Tensor
 
+#: The package's name, whether or not it is installed as PyTorch.
+PACKAGE = __name__.partition(".")[0]
 #: The package, as generated code knows it: ``torch``.
-torch: Any = sys.modules[__name__.partition(".")[0]]
+torch: Any = sys.modules[PACKAGE]
 #: The functions that PyTorch defines in Python, in ``torch.functional``; ``torch`` has them under the same names.
 IN_FUNCTIONAL = frozenset((
     "align_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
@@ -86,9 +88,9 @@ def qualified_name(function: Any) -> str:
 def module_of(value: Any) -> str:
     """Return PyTorch's name of the module of a class or function; other modules keep their names."""
     module = value.__module__
-    if not f"{module}.".startswith(f"{torch.__name__}."):
+    if not f"{module}.".startswith(f"{PACKAGE}."):
         return module
-    return "torch" if getattr(torch, value.__qualname__, None) is value else "torch" + module[len(torch.__name__):]
+    return "torch" if getattr(torch, value.__qualname__, None) is value else "torch" + module[len(PACKAGE):]
 
 
 def is_from_torch(value: Any, name: str) -> bool:

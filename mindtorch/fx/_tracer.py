@@ -18,7 +18,7 @@ from ..nn.module import Module
 from ..nn.modules.container import Sequential
 from ..nn.parameter import Parameter
 from ._codegen import _PyTreeCodeGen, _PyTreeInfo
-from ._names import torch
+from ._names import PACKAGE
 from ._patching import _autowrap_check, _find_proxy, _new_patcher, _patch_wrapped_functions, wrap
 from .graph import Graph
 from .node import Argument
@@ -157,7 +157,7 @@ class Tracer(TracerBase):
         """Return True if a call of the module is one node: for those of ``torch.nn``, except ``Sequential``
         (``torch.fx.Tracer.is_leaf_module``).
         """
-        return f"{m.__module__}.".startswith(f"{torch.__name__}.nn.") and not isinstance(m, Sequential)
+        return f"{m.__module__}.".startswith(f"{PACKAGE}.nn.") and not isinstance(m, Sequential)
 
     def path_of_module(self, mod: Module) -> str:
         """Return the path of a module in the traced one (``torch.fx.Tracer.path_of_module``).

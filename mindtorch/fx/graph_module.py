@@ -20,7 +20,7 @@ from ..nn.modules import BatchNorm1d, BatchNorm2d, BatchNorm3d, Conv1d, Conv2d, 
 from ..nn.parameter import Parameter
 from ..serialization import save
 from ._codegen import PythonCode, _BoxedCodeGen, _custom_builtins, _PyTreeCodeGen
-from ._names import torch
+from ._names import PACKAGE
 from ._tracer import Tracer
 from .graph import Graph
 
@@ -365,7 +365,7 @@ class GraphModule(Module):
                 save(module, folder / f"{name}.pt")
                 pickled.append(name)
                 made = f"torch.load(r'{folder / name}.pt', weights_only=False)  # {' '.join(made.splitlines())}"
-            lines.append(f"self.{name} = {made}" if type(module) in READABLE else f"setattr(self, '{name}', {made}")
+            lines.append(f"self.{name} = {made}")
         for kind, values in (("Buffer", self._buffers), ("Parameter", self._parameters)):
             for name, value in values.items():
                 if value is None:
@@ -377,7 +377,7 @@ class GraphModule(Module):
         imports = "\n".join(builtin.import_str for builtin in _custom_builtins.values())
         body = "".join(f"        {line}\n" for line in lines)
         (folder / "module.py").write_text(
-            f"{imports}\n\nfrom {torch.__name__}.nn import *\n\n\nclass {module_name}(torch.nn.Module):\n"
+            f"{imports}\n\nfrom {PACKAGE}.nn import *\n\n\nclass {module_name}(torch.nn.Module):\n"
             f"    def __init__(self):\n        super().__init__()\n{body}{_indented(self.code)}\n")
         (folder / "__init__.py").write_text("from .module import *\n")
         if pickled:

@@ -5,7 +5,6 @@ import ast
 import copy
 import functools
 import inspect
-import textwrap
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -25,7 +24,9 @@ class AST_Rewriter(ast.NodeTransformer):
 
     def rewrite(self, fn: FunctionType) -> FunctionType:
         """Return a function that is written so."""
-        tree = self.visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
+        source = inspect.getsource(fn)
+        source = f"if True:\n{source}" if source[0].isspace() else source  # a text in it may be indented less
+        tree = self.visit(ast.parse(source))
         scope = dict(fn.__globals__)
         exec(compile(ast.fix_missing_locations(tree), "", "exec"), scope)
         made = scope[fn.__name__]
