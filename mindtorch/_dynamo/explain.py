@@ -9,6 +9,7 @@ from typing import Any
 from .._compile.explain import Compiled, explanation_of
 from .._compile.function import CompiledFunction
 from .._compile.modules import OptimizedModule
+from .backends.inductor import inductor
 from .convert_frame import Compiler, Entry
 from .eval_frame import Optimized
 from .exc import Break
@@ -71,10 +72,11 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
     function = function._orig_mod if isinstance(function, OptimizedModule) else function
 
     def run(*args: Any, **kwargs: Any) -> ExplainOutput:
-        found, made = ExplainOutput(), []
+        found = ExplainOutput()
+        made: list[CompiledFunction] = []
 
         def backend(gm: Any, example_inputs: Any) -> Any:
-            made.append(CompiledFunction(gm.forward))
+            made.append(inductor(gm, example_inputs))
             found.graphs.append(gm)
             found.ops_per_graph.append([node.target for node in gm.graph.nodes if node.op.startswith("call")])
             return made[-1]
