@@ -281,7 +281,7 @@ class ExceptionVariable(Variable):
         found = getattr(self.kind, name, None)
         if hasattr(found, "__code__"):
             return tx.bound(found, self)
-        throw(tx, AttributeError, f"{self.kind.__name__!r} object has no attribute {name!r}")
+        no_attribute(tx, self, name)
 
     def set_attribute(self, tx: Translator, name: str, value: Variable) -> None:
         self.attributes[name] = value
@@ -339,6 +339,14 @@ def text_of(tx: Translator, value: Variable) -> Any:
 def throw(tx: Translator, kind: type[BaseException], *args: Any) -> NoReturn:
     """Raise an exception in the interpreted program."""
     raise Raised(ExceptionVariable(kind, [ConstantVariable(arg) for arg in args]))
+
+
+def no_attribute(tx: Translator, owner: Variable, name: str) -> NoReturn:
+    """Raise AttributeError in the interpreted program, if the class has no such attribute; else break."""
+    kind = owner.python_type()
+    if hasattr(kind, name):
+        raise Break(f"reading attribute {name!r} of {owner}")
+    throw(tx, AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
 
 
 def fold(tx: Translator, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

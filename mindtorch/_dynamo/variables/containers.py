@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 from ..._base.size import Size
 from ..exc import Break
 from ..places import Source
-from .base import BoundBuiltin, Codegen, ConstantVariable, IteratorVariable, Translator, Variable, fold, throw
+from .base import (
+    BoundBuiltin, Codegen, ConstantVariable, IteratorVariable, Translator, Variable, fold, no_attribute, throw,
+)
 
 
 class SequenceVariable(Variable):
@@ -57,7 +59,7 @@ class SequenceVariable(Variable):
             if hasattr(found, "__code__"):  # of a user's subclass
                 return tx.bound(found, self)
             return BoundBuiltin(self, name)
-        throw(tx, AttributeError, f"{self.kind.__name__!r} object has no attribute {name!r}")
+        no_attribute(tx, self, name)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         if name == "__getitem__":
@@ -238,7 +240,7 @@ class DictVariable(Variable):
             return tx.bound(found, self)
         if found is not None:
             return BoundBuiltin(self, name)
-        throw(tx, AttributeError, f"{self.kind.__name__!r} object has no attribute {name!r}")
+        no_attribute(tx, self, name)
 
     def item(self, tx: Translator, key: Variable) -> Variable:
         """Return ``self[key]``."""
@@ -462,7 +464,7 @@ class SetVariable(Variable):
     def attribute(self, tx: Translator, name: str) -> Variable:
         if hasattr(self.kind, name):
             return BoundBuiltin(self, name)
-        throw(tx, AttributeError, f"{self.kind.__name__!r} object has no attribute {name!r}")
+        no_attribute(tx, self, name)
 
     def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         if name == "__contains__":

@@ -157,7 +157,9 @@ class UserFunction(FunctionVariable):
         if (found := tx.output.side_effects.read(self, name)) is not None:
             return found
         if not hasattr(self.real, name):
-            throw(tx, AttributeError, f"'function' object has no attribute {name!r}")
+            if self.source is not None:
+                tx.output.guards.absent(self.source, self.real, name)
+            no_attribute(tx, self, name)
         if name == "__get__":
             return BoundBuiltin(self, name)
         return self._read(tx, getattr(self.real, name), self.source and self.source.attribute(name))
@@ -215,7 +217,7 @@ class NestedFunction(FunctionVariable):
             return TupleVariable([*self.defaults]) if self.defaults else ConstantVariable(None)
         if name in ("__get__", "__call__"):
             return BoundBuiltin(self, name)
-        throw(tx, AttributeError, f"'function' object has no attribute {name!r}")
+        no_attribute(tx, self, name)
 
     def set_attribute(self, tx: Translator, name: str, value: Variable) -> None:
         self.attributes[name] = value
@@ -299,7 +301,9 @@ class PartialVariable(Variable):
             return DictVariable([(ConstantVariable(key), value) for key, value in self.kwargs.items()])
         if name == "__call__":
             return self
-        throw(tx, AttributeError, f"'functools.partial' object has no attribute {name!r}")
+        if name == "__class__":
+            return tx.made(functools.partial)
+        no_attribute(tx, self, name)
 
     def reconstruct(self, cg: Codegen) -> str:
         args = "".join(f", {cg.value(arg)}" for arg in self.args)

@@ -7,7 +7,7 @@ from ..._tensor import Tensor
 from ...fx import Node
 from ..exc import Break
 from ..places import Source
-from .base import BoundBuiltin, Codegen, ConstantVariable, IteratorVariable, Translator, Variable, throw
+from .base import BoundBuiltin, Codegen, ConstantVariable, IteratorVariable, Translator, Variable, no_attribute, throw
 
 #: Attributes and methods whose result the example knows.
 KNOWN = frozenset(["device", "dtype", "is_complex", "is_cpu", "is_cuda", "is_floating_point", "is_mps", "is_meta",
@@ -43,6 +43,11 @@ class TensorVariable(Variable):
             self._node = self.output.placeholder(self)
         return self._node
 
+    @property
+    def known(self) -> Any:
+        """The tensor that answers questions about the layout and the like."""
+        return self.example
+
     def python_type(self) -> type:
         return Tensor if self.real is None else type(self.real)
 
@@ -52,7 +57,7 @@ class TensorVariable(Variable):
     def attribute(self, tx: Translator, name: str) -> Variable:
         if name in VIEWS:
             return tx.output.call(tx, "call_function", getattr, [self, ConstantVariable(name)], {})
-        if name in KNOWN and not callable(found := getattr(self.example, name)):
+        if name in KNOWN and not callable(found := getattr(self.known, name)):
             return tx.made(found)
         if name == "data":
             return tx.output.call(tx, "call_method", "detach", [self], {})
@@ -70,7 +75,7 @@ class TensorVariable(Variable):
             return tx.wrap(self.real.__dict__[name], self.source.attribute(name))
         if (found := tx.output.side_effects.read(self, name)) is not None:
             return found
-        throw(tx, AttributeError, f"'Tensor' object has no attribute {name!r}")
+        no_attribute(tx, self, name)
 
     def set_attribute(self, tx: Translator, name: str, value: Variable) -> None:
         raise Break(f"Tensor.{name} is set")
@@ -81,7 +86,7 @@ class TensorVariable(Variable):
         if name == "size" and not args and not kwargs:
             return tx.made(self.example.shape)
         if name in KNOWN and all(arg.is_constant for arg in (*args, *kwargs.values())):
-            return tx.made(getattr(self.example, name)(*[arg.value for arg in args],
+            return tx.made(getattr(self.known, name)(*[arg.value for arg in args],
                                                        **{key: arg.value for key, arg in kwargs.items()}))
         if name == "__iter__":
             return self.iterator(tx)
