@@ -1,29 +1,37 @@
-"""Examples of tensors while a frame is interpreted: with shapes and dtypes, without data."""
+"""Examples of tensors while a frame is interpreted: fake tensors, which have no data."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .._creation.factories import empty_strided
+from .._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
 from .._tensor import Tensor
 from .exc import Break
 
 
 class Mode:
-    """Makes examples of inputs, and runs operators on examples."""
+    """Makes fake tensors of inputs, and runs the calls of the graph on them."""
+
+    def __init__(self) -> None:
+        self.fake = FakeTensorMode()
 
     def input(self, value: Tensor) -> Tensor:
-        """Return an example of a tensor that exists."""
-        made = empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
-        made.requires_grad_(value.requires_grad) if value.requires_grad else None
+        """Return the example of a tensor that exists."""
+        try:
+            made: Tensor = self.fake.from_tensor(value)
+        except Exception as error:
+            raise Break(f"a tensor of which there is no example: {error}") from error
         return made
 
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Run a call of the graph on examples; what it raises is a graph break, and raised again outside of it."""
+        """Run a call on examples. What it raises is a graph break, and raised again when the call itself runs."""
         try:
-            return function(*args, **kwargs)
-        except NotImplementedError as error:
+            with self.fake:
+                return function(*args, **kwargs)
+        except DynamicOutputShapeException as error:
             raise Break(f"Dynamic shape operator: {error}") from error
+        except DataDependentOutputException as error:
+            raise Break(f"Data dependent operator: {error}") from error
         except Exception as error:
             raise Break(f"RuntimeError when making fake tensor call: {type(error).__name__}: {error}") from error
 
