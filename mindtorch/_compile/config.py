@@ -42,6 +42,10 @@ class _Config(ModuleType):
             raise AttributeError(f"torch._dynamo.config.{name} does not exist")
         super().__setattr__(name, value)
 
+    def __delattr__(self, name: str) -> None:
+        if name not in ALIASES:  # which ``unittest.mock.patch`` deletes before it sets them
+            super().__delattr__(name)
+
     @contextmanager
     def patch(self, changes: Any = None, value: Any = None, **named: Any) -> Iterator[None]:
         """Set options for a block or a function (``torch._dynamo.config.patch``).

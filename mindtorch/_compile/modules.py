@@ -43,6 +43,9 @@ class OptimizedModule(Module):
     def __delattr__(self, name: str) -> None:
         delattr(self._orig_mod, name)
 
+    def __dir__(self) -> list[str]:
+        return dir(self._orig_mod)
+
     def extra_repr(self) -> str:
         """Return nothing: the module inside describes itself."""
         return ""

@@ -16,6 +16,7 @@ from .places import Source
 from .side_effects import SideEffects
 from .variables.base import Translator, Variable
 from .variables.containers import ListVariable, TupleVariable
+from .variables.contexts import set_grad_enabled_node as set_grad_enabled
 from .variables.functions import CellVariable
 from .variables.tensor import TensorVariable
 
@@ -154,11 +155,25 @@ class OutputGraph:
         nodes = [variable.argument() for variable in outputs]
         self.graph.output(tuple(nodes))
         self._drop_unused()
+        self._drop_switches()
         if not any(node.op.startswith("call") for node in self.graph.nodes) and not outputs:
             return None
         module = GraphModule(dict(self.attributes), self.graph)
         self.compiled.append(module)
         return module
+
+    def _drop_switches(self) -> None:
+        """Drop switches of grad mode behind which nothing runs before the next, or that change nothing."""
+        now, last = self.grad_mode, None
+        for node in [*self.graph.nodes]:
+            if node.op == "output" or (node.op.startswith("call") and node.target is not set_grad_enabled):
+                if last is not None and last.args[0] is now:
+                    self.graph.erase_node(last)
+                now, last = (now if last is None else bool(last.args[0])), None
+            elif node.target is set_grad_enabled:
+                if last is not None:
+                    self.graph.erase_node(last)
+                last = node
 
     def _drop_unused(self) -> None:
         for node in reversed([*self.graph.nodes]):

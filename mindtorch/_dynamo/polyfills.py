@@ -51,39 +51,10 @@ def min_(*args: Any, key: Any = None, default: Any = MISSING) -> Any:
     return _best(lambda one, other: one < other, args, key, default)
 
 
-def map_(function: Callable[..., Any], *values: Iterable[Any]) -> Iterator[Any]:
-    for args in zip(*values, strict=False):
-        yield function(*args)
-
-
 def filter_(function: Any, values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
         if value if function is None else function(value):
             yield value
-
-
-def enumerate_(values: Iterable[Any], start: int = 0) -> Iterator[Any]:
-    for value in values:
-        yield start, value
-        start += 1
-
-
-def zip_(*values: Iterable[Any], strict: bool = False) -> Iterator[Any]:
-    iterators = [iter(value) for value in values]
-    while iterators:
-        items: list[Any] = []
-        for number, iterator in enumerate(iterators):
-            try:
-                items.append(next(iterator))
-            except StopIteration:
-                if strict and number:
-                    raise ValueError(f"zip() argument {number + 1} is shorter than argument 1") from None
-                if strict:
-                    for other in iterators[1:]:
-                        if next(other, MISSING) is not MISSING:
-                            raise ValueError("zip() argument 2 is longer than argument 1") from None
-                return
-        yield tuple(items)
 
 
 def reduce_(function: Callable[..., Any], values: Iterable[Any], start: Any = MISSING) -> Any:

@@ -29,7 +29,7 @@ from .variables.objects import ClassVariable, UserObject
 from .variables.tensor import TensorVariable
 
 NULL_LAST = sys.version_info >= (3, 13)  #: where the stack has the NULL of a call behind the callable
-MAX_DEPTH = 120
+MAX_DEPTH = 60
 BINARY: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
     "%": operator.mod, "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_,

@@ -14,8 +14,8 @@ IN_GRAPH = tuple(f"{PACKAGE}.{name}" for name in (
     "_tensor", "signal", "_transforms", "_dispatch.overloads", "_dispatch.binding", "_base.size"))
 #: Modules of the library that are interpreted, as if a user had written them.
 INLINED = tuple(f"{PACKAGE}.{name}" for name in (
-    "nn.modules", "nn.module", "nn.attention", "nn.utils", "nn._sizes", "_autograd.grad_mode", "distributions", "optim",
-    "utils._pytree", "_dynamo.polyfills", "_dynamo.variables", "amp"))
+    "nn.modules", "nn.module", "nn.attention", "nn.utils", "nn.init", "nn._sizes", "nn._hooks", "_autograd.grad_mode",
+    "distributions", "optim", "utils._pytree", "_dynamo.polyfills", "_dynamo.variables", "amp"))
 #: Modules of the standard library that are interpreted.
 STANDARD_INLINED = ("contextlib", "functools", "collections", "dataclasses", "typing", "types", "enum", "abc",
                     "operator", "_collections_abc", "heapq", "bisect", "statistics", "textwrap", "string", "numbers")

@@ -27,7 +27,7 @@ from .containers import CountVariable, DictVariable, ListVariable, SetVariable, 
 from .contexts import MODES, ContextVariable
 from .functions import MethodVariable, PartialVariable, UserFunction
 from .objects import ClassVariable, PythonModule, UserObject
-from .torch_functions import TorchFunction
+from .torch_functions import KNOWN, TorchFunction
 
 PLAIN = (int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented))
 #: Values that are compared when they are guarded.
@@ -138,7 +138,7 @@ def _callable(tx: Translator, value: Any, source: Source | None) -> Variable | N
         inner = vars(value).get("_torchdynamo_orig_callable")
         if inner is not None and not getattr(value, "_torchdynamo_disable", False):
             return made(tx, inner)
-        if is_in_graph(value):
+        if is_in_graph(value) or (value.__name__ in KNOWN and module_of(value).startswith(PACKAGE)):
             return TorchFunction(value)
         reason = why_skipped(value)
         special = BuiltinVariable.special(value)

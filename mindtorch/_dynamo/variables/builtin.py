@@ -9,8 +9,11 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..._base.size import Size
 from ..._device import device
+from ..._dtype import finfo, iinfo
 from .. import polyfills
 from ..exc import Break, Raised
 from ..trace_rules import PACKAGE
@@ -32,7 +35,7 @@ PURE = frozenset(["abs", "bin", "bool", "bytes", "callable", "chr", "complex", "
                   "slice", "sorted", "str", "sum", "tuple", "issubclass", "bytearray"])
 POLYFILLS: dict[Any, Any] = {
     all: polyfills.all_, any: polyfills.any_, sum: polyfills.sum_, max: polyfills.max_, min: polyfills.min_,
-    map: polyfills.map_, filter: polyfills.filter_, enumerate: polyfills.enumerate_, zip: polyfills.zip_,
+    filter: polyfills.filter_,
     functools.reduce: polyfills.reduce_, itertools.chain: polyfills.chain_, itertools.repeat: polyfills.repeat_,
     itertools.cycle: polyfills.cycle_, itertools.islice: polyfills.islice_,
     itertools.accumulate: polyfills.accumulate_, itertools.product: polyfills.product_,
@@ -577,7 +580,84 @@ class Getter(Variable):
         return f"{cg.object(self.kind)}({', '.join(map(cg.object, self.names))})"
 
 
+def _fromkeys(kind: type) -> Callable[..., Variable]:
+    def make(tx: Translator, keys: Variable, value: Variable | None = None) -> Variable:
+        return DictVariable([(key, value or ConstantVariable(None)) for key in keys.items(tx)], kind=kind)
+
+    return make
+
+
+class Zip(Variable):
+    """``zip``, ``map`` or ``enumerate``: the iterators that it draws from, and what it makes of their items."""
+
+    def __init__(self, kind: Any, iterators: list[Variable], function: Variable | None = None, start: int = 0,
+                 strict: bool = False) -> None:
+        self.kind, self.iterators, self.function, self.start, self.strict = kind, iterators, function, start, strict
+
+    def python_type(self) -> type:
+        return self.kind  # type: ignore[no-any-return]
+
+    def iterator(self, tx: Translator) -> Variable:
+        return self
+
+    def next(self, tx: Translator) -> Variable:
+        if not self.iterators:
+            throw(tx, StopIteration)
+        items: list[Variable] = []
+        for number, one in enumerate(self.iterators):
+            try:
+                items.append(one.next(tx))
+            except Raised as raised:
+                if self.strict and is_exception(raised.value, StopIteration):
+                    self._check(tx, number)
+                raise
+        if self.function is not None:
+            return self.function.call(tx, items, {})
+        if self.kind is enumerate:
+            items.insert(0, ConstantVariable(self.start))
+            self.start += 1
+        return TupleVariable(items)
+
+    def _check(self, tx: Translator, number: int) -> None:
+        if number:
+            throw(tx, ValueError, f"zip() argument {number + 1} is shorter than argument 1")
+        for place, other in enumerate(self.iterators[1:], 2):
+            try:
+                other.next(tx)
+            except Raised:
+                continue
+            throw(tx, ValueError, f"zip() argument {place} is longer than argument 1")
+
+    def attribute(self, tx: Translator, name: str) -> Variable:
+        return BoundBuiltin(self, name)
+
+    def method(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
+        return self.next(tx) if name == "__next__" else self
+
+    def reconstruct(self, cg: Codegen) -> str:
+        given = [*([cg.value(self.function)] if self.function is not None else []), *map(cg.value, self.iterators)]
+        given += [str(self.start)] if self.kind is enumerate else ["strict=True"] if self.strict else []
+        return f"{cg.object(self.kind)}({', '.join(given)})"
+
+    def __str__(self) -> str:
+        return f"a {self.kind.__name__}"
+
+
+def _zip(tx: Translator, *values: Variable, strict: Variable | None = None) -> Variable:
+    return Zip(zip, [value.iterator(tx) for value in values], strict=strict is not None and strict.truth(tx))
+
+
+def _map(tx: Translator, function: Variable, *values: Variable) -> Variable:
+    return Zip(map, [value.iterator(tx) for value in values], function)
+
+
+def _enumerate(tx: Translator, iterable: Variable, start: Variable | None = None) -> Variable:
+    return Zip(enumerate, [iterable.iterator(tx)], start=0 if start is None else start.value)
+
+
 HANDLERS: dict[Any, Callable[..., Variable]] = {
+    zip: _zip, map: _map, enumerate: _enumerate, dict.fromkeys: _fromkeys(dict),
+    OrderedDict.fromkeys: _fromkeys(OrderedDict), defaultdict.fromkeys: _fromkeys(defaultdict),
     isinstance: _isinstance, len: _len, getattr: _getattr, hasattr: _hasattr, setattr: _setattr, delattr: _delattr,
     iter: _iter, next: _next, type: _type, super: _super, list: _to_list, tuple: _to_tuple, set: _to_set(set),
     frozenset: _to_set(frozenset), dict: _to_dict(dict), OrderedDict: _to_dict(OrderedDict),
@@ -618,5 +698,6 @@ def _folded(function: Any) -> Callable[..., Variable]:
 
 
 HANDLERS.update({kind: _mode(kind) for kind in MODES})
-HANDLERS.update({device: _folded(device), Size: lambda tx, value=None: TupleVariable(
+HANDLERS.update({kind: _folded(kind) for kind in (device, finfo, iinfo, np.dtype, np.finfo, np.iinfo)})
+HANDLERS.update({Size: lambda tx, value=None: TupleVariable(
     [] if value is None else value.items(tx), kind=Size)})

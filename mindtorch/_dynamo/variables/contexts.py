@@ -13,7 +13,7 @@ GRAD_MODES = (no_grad, enable_grad, set_grad_enabled)
 MODES = (*GRAD_MODES, inference_mode, autocast)
 
 
-def _set_grad_enabled(mode: bool) -> None:
+def set_grad_enabled_node(mode: bool) -> None:
     """Switch grad mode (``torch._C._set_grad_enabled``)."""
     local.grad_enabled = mode
 
@@ -70,8 +70,8 @@ class ContextVariable(Variable):
 
     def switch(self, tx: Translator, enabled: bool) -> None:
         """Switch grad mode, in the graph and here."""
-        tx.output.node("call_function", _set_grad_enabled, (enabled,), {}, None)
-        _set_grad_enabled(enabled)
+        tx.output.node("call_function", set_grad_enabled_node, (enabled,), {}, None)
+        set_grad_enabled_node(enabled)
 
     def enter(self, tx: Translator) -> None:
         """Enter the mode."""
@@ -96,7 +96,7 @@ class ContextVariable(Variable):
         """Leave the mode in the graph alone: the code after the graph enters it again."""
         before = self.before[-1]
         if self.kind in GRAD_MODES:
-            output.node("call_function", _set_grad_enabled, (before,), {}, None)
+            output.node("call_function", set_grad_enabled_node, (before,), {}, None)
         else:
             output.node("call_function", _exit, (before[1],), {}, None)
 

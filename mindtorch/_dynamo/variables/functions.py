@@ -8,7 +8,9 @@ from typing import Any
 
 from ..exc import Break, Raised
 from ..places import Source
-from .base import BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, Translator, Variable, is_exception, throw
+from .base import (
+    BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, Translator, Variable, is_exception, no_attribute, throw,
+)
 from .containers import DictVariable, TupleVariable
 
 

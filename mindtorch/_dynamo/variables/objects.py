@@ -89,7 +89,7 @@ class UserObject(Variable):
         space = getattr(self.real, "__dict__", {}) if self.real is not None else {}
         if name in space:
             return self._read(tx, space[name], name, f".__dict__[{name!r}]" if of_class is not MISSING else None)
-        if isinstance(self.real, Module):
+        if isinstance(self.real, Module) and of_class is MISSING:
             for table in TABLES:
                 if name in space.get(table, ()):
                     source = self.source and self.source.attribute(table).item(repr(name))
@@ -262,7 +262,7 @@ class UserObject(Variable):
         for name, value in self.written.items():
             plain = static(self.kind, "__setattr__") is object.__setattr__ or not isinstance(self.real, Module)
             if value is None:
-                lines.append(f"delattr({target}, {name!r})")
+                lines += [f"delattr({target}, {name!r})"] if hasattr(self.real, name) else []
             elif plain:
                 lines.append(f"{cg.object(object)}.__setattr__({target}, {name!r}, {cg.value(value)})")
             else:
