@@ -93,6 +93,11 @@ def _storage_id(tensor: TensorBase) -> int:
     return id(tensor.untyped_storage())
 
 
+def _set_grad_enabled(enabled: bool) -> None:
+    """Switch grad mode, as a node of a graph does (``torch._C._set_grad_enabled``)."""
+    local.grad_enabled = enabled
+
+
 def _get_privateuse1_backend_name() -> str:
     return "npu"
 

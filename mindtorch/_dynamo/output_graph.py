@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from .._C import _set_grad_enabled
 from .._dispatch.local import local
 from .._tensor import Tensor
 from ..fx import Graph, GraphModule, Node
@@ -16,7 +17,6 @@ from .places import Source
 from .side_effects import SideEffects
 from .variables.base import Translator, Variable
 from .variables.containers import ListVariable, TupleVariable
-from .variables.contexts import set_grad_enabled_node as set_grad_enabled
 from .variables.functions import CellVariable
 from .variables.tensor import TensorVariable
 
@@ -166,11 +166,11 @@ class OutputGraph:
         """Drop switches of grad mode behind which nothing runs before the next, or that change nothing."""
         now, last = self.grad_mode, None
         for node in [*self.graph.nodes]:
-            if node.op == "output" or (node.op.startswith("call") and node.target is not set_grad_enabled):
+            if node.op == "output" or (node.op.startswith("call") and node.target is not _set_grad_enabled):
                 if last is not None and last.args[0] is now:
                     self.graph.erase_node(last)
                 now, last = (now if last is None else bool(last.args[0])), None
-            elif node.target is set_grad_enabled:
+            elif node.target is _set_grad_enabled:
                 if last is not None:
                     self.graph.erase_node(last)
                 last = node

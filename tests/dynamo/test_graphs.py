@@ -18,7 +18,6 @@ DIFFERS = {
     "while_on_data": "sizes are fixed and a rest is compiled for each of its own; PyTorch runs a loop of data once",
     "backward": "PyTorch starts a graph behind the write of requires_grad",
     "warns": "PyTorch keeps a node whose result is not used",
-    "grad_modes": "PyTorch drops a switch of grad mode behind which there is nothing",
 }
 
 

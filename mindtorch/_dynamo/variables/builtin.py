@@ -18,7 +18,8 @@ from .. import polyfills
 from ..exc import Break, Raised
 from ..trace_rules import PACKAGE
 from .base import (
-    Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Translator, Variable, fold, is_exception, throw,
+    BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Translator, Variable, fold,
+    is_exception, throw,
 )
 from .containers import (
     CountVariable, DictVariable, ListVariable, SequenceVariable, SetVariable, SliceVariable, TupleVariable,

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ..._C import _set_grad_enabled
 from ..._dispatch.local import local
 from ...amp.autocast_mode import autocast
 from ..exc import Break
@@ -11,11 +12,6 @@ from .base import BoundBuiltin, Codegen, ConstantVariable, Translator, Variable
 
 GRAD_MODES = (no_grad, enable_grad, set_grad_enabled)
 MODES = (*GRAD_MODES, inference_mode, autocast)
-
-
-def set_grad_enabled_node(mode: bool) -> None:
-    """Switch grad mode (``torch._C._set_grad_enabled``)."""
-    local.grad_enabled = mode
 
 
 def _enter(kind: Any, *args: Any, **kwargs: Any) -> Any:
@@ -70,8 +66,8 @@ class ContextVariable(Variable):
 
     def switch(self, tx: Translator, enabled: bool) -> None:
         """Switch grad mode, in the graph and here."""
-        tx.output.node("call_function", set_grad_enabled_node, (enabled,), {}, None)
-        set_grad_enabled_node(enabled)
+        tx.output.node("call_function", _set_grad_enabled, (enabled,), {}, None)
+        _set_grad_enabled(enabled)
 
     def enter(self, tx: Translator) -> None:
         """Enter the mode."""
@@ -96,7 +92,7 @@ class ContextVariable(Variable):
         """Leave the mode in the graph alone: the code after the graph enters it again."""
         before = self.before[-1]
         if self.kind in GRAD_MODES:
-            output.node("call_function", set_grad_enabled_node, (before,), {}, None)
+            output.node("call_function", _set_grad_enabled, (before,), {}, None)
         else:
             output.node("call_function", _exit, (before[1],), {}, None)
 
