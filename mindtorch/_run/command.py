@@ -13,22 +13,27 @@ import sys
 from pathlib import Path
 
 from .install import install_as_torch
+from .options import add_options
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
 
-def run(script: str, arguments: list[str]) -> None:
-    """Run a program as ``__main__``, with ``import torch`` meaning mindtorch."""
+def run(script: str, arguments: list[str], module: bool = False) -> None:
+    """Run a program as ``__main__``, with ``import torch`` meaning mindtorch: a file, or a module by its name."""
     install_as_torch()
     sys.argv = [script, *arguments]
+    if module:
+        sys.path.insert(0, str(Path.cwd()))
+        runpy.run_module(script, run_name="__main__", alter_sys=True)
+        return
     sys.path.insert(0, str(Path(script).resolve().parent))
     runpy.run_path(script, run_name="__main__")
 
 
-def told(script: str, arguments: list[str]) -> int:
+def told(script: str, arguments: list[str], module: bool = False) -> int:
     """Run a program, and tell its error as Python does: from the program's first line on. Returns the exit status."""
     try:
-        run(script, arguments)
+        run(script, arguments, module)
     except Exception as error:
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename != script:
@@ -56,6 +61,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m mindtorch", description="mindtorch: PyTorch's insides, seen.")
     commands = parser.add_subparsers(dest="command", required=True)
     runner = commands.add_parser("run", help="run a PyTorch program on mindtorch")
+    runner.add_argument("-m", "--module", action="store_true", help="the program is a module")
     runner.add_argument("script")
     runner.add_argument("arguments", nargs=argparse.REMAINDER)
     guide = commands.add_parser("tour", help="open the tour notebook in JupyterLab")
@@ -81,25 +87,22 @@ def main() -> int:
     teacher.add_argument("--seconds", type=float, default=120.0, help="that a notebook may take (grade)")
     grader = commands.add_parser("nbgrader", help="run nbgrader, even if its environment is not activated")
     grader.add_argument("arguments", nargs=argparse.REMAINDER)
-    launcher = commands.add_parser("launch", help="run a program in several processes (torch.distributed)")
-    launcher.add_argument("-n", "--nproc-per-node", dest="count", type=int, required=True, help="how many")
-    launcher.add_argument("-l", "--label", action="store_true", help="begin each line of output with its rank")
-    launcher.add_argument("script")
-    launcher.add_argument("arguments", nargs=argparse.REMAINDER)
+    add_options(commands.add_parser("launch", aliases=["torchrun"], help="run a program in several processes "
+                                    "(torch.distributed), with torchrun's options"))
     commands.add_parser("npu", help="say what of CANN is found, what is missing, and what to do")
     options = parser.parse_args()
     if options.command == "run":
-        return told(options.script, options.arguments)
+        return told(options.script, options.arguments, options.module)
     if options.command == "npu":
         from .._backends.npu.report import report
 
         lines, is_usable = report()
         print("\n".join(lines))
         return 0 if is_usable else 1
-    if options.command == "launch":
-        from .launch import launch
+    if options.command in ("launch", "torchrun"):
+        from .launch import launch_as_told
 
-        return launch(options.count, options.script, options.arguments, ["-l"] if options.label else [])
+        return launch_as_told(options)
     if options.command in ("course", "nbgrader"):
         from ..course.command import command, nbgrader  # slow, and of no use to the others
 

@@ -5,6 +5,7 @@ others are notified, so that their pending calls raise there; a rank that has no
 """
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import secrets
@@ -145,13 +146,62 @@ class Ranks:
         self.select.close()
 
 
-def launch(count: int, script: str, arguments: list[str], options: list[str] | None = None) -> int:
+def launch_as_told(options: argparse.Namespace) -> int:
+    """Run a program by the command line's options; once more, if a rank fails, as often as they allow."""
+    program = [*(["-m"] if options.module else []), options.script, *options.arguments]
+    status = 0
+    for attempt in range(options.max_restarts + 1):
+        variables = {"TORCHELASTIC_RESTART_COUNT": str(attempt), "TORCHELASTIC_MAX_RESTARTS": str(options.max_restarts)}
+        if options.nodes > 1:
+            status = launch_node(options.count, options.nodes, options.node_rank, program,
+                                 {**variables, "MASTER_ADDR": options.master_addr,
+                                  "MASTER_PORT": str(options.master_port)})
+        else:
+            variables |= {"MASTER_ADDR": options.master_addr, "MASTER_PORT": str(options.master_port)}
+            status = launch(options.count, program[0], program[1:], ["-l"] if options.label else [], variables)
+        if status in (0, *(128 + number for number in ENDING)):
+            break
+        if attempt < options.max_restarts:
+            print(f"launch: the ranks are started again, {options.max_restarts - attempt} times at most",
+                  file=sys.stderr, flush=True)
+    return status
+
+
+def launch_node(count: int, nodes: int, node: int, program: list[str], variables: dict[str, str]) -> int:
+    """Run a program in this machine's processes, which meet those of other machines at ``MASTER_ADDR``.
+
+    Returns:
+        The exit status: 0 if all ended well, else that of the first that did not.
+    """
+    started = [subprocess.Popen([sys.executable, "-m", "mindtorch", "run", *program], env={
+        "OMP_NUM_THREADS": "1", **os.environ, **variables, "RANK": str(node * count + place),
+        "LOCAL_RANK": str(place), "WORLD_SIZE": str(nodes * count), "LOCAL_WORLD_SIZE": str(count),
+        "GROUP_RANK": str(node), "GROUP_WORLD_SIZE": str(nodes), "TORCHELASTIC_RUN_ID": "mindtorch"})
+        for place in range(count)]
+    try:
+        while any(process.poll() is None for process in started):
+            if failed := [process for process in started if process.poll()]:
+                return 1 if failed[0].returncode < 0 else failed[0].returncode
+            time.sleep(0.1)
+        return max(process.returncode for process in started)
+    finally:
+        for process in started:
+            process.terminate()
+        for process in started:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE)
+            process.kill()
+
+
+def launch(count: int, script: str, arguments: list[str], options: list[str] | None = None,
+           variables: dict[str, str] | None = None) -> int:
     """Run a script in several processes, and wait for them.
 
     Args:
         count: the number of ranks; there may be more of them than cores.
         script, arguments: what each rank runs, with ``import torch`` meaning mindtorch.
         options: more arguments for ``mpiexec``, such as ``["-l"]``, which begins each line with its rank.
+        variables: more variables for the ranks' environment.
 
     Returns:
         The exit status: 0 if all ranks ended well, 128 and the signal's number if it was told to end by one.
@@ -160,7 +210,7 @@ def launch(count: int, script: str, arguments: list[str], options: list[str] | N
     environment = {
         "OMP_NUM_THREADS": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500", **os.environ,
         VARIABLE: ranks.address, "TORCHELASTIC_RUN_ID": ranks.address[1:], "TORCHELASTIC_RESTART_COUNT": "0",
-        "TORCHELASTIC_MAX_RESTARTS": "0",
+        "TORCHELASTIC_MAX_RESTARTS": "0", **(variables or {}),
     }
     command = [mpiexec(), "-disable-auto-cleanup", *(options or []), "-n", str(count), sys.executable, "-m",
                "mindtorch._run.worker", script, *arguments]

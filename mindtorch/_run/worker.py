@@ -74,7 +74,8 @@ def take_along() -> None:
 
 
 def main() -> None:
-    """Run ``script arguments`` as ``__main__``, with ``import torch`` meaning mindtorch."""
+    """Run ``script arguments``, or ``-m module arguments``, as ``__main__``, with ``import torch`` meaning mindtorch.
+    """
     rank = set_environment()
     stand_before_mpiexec(rank)
     launcher.connect(rank)
@@ -85,7 +86,9 @@ def main() -> None:
     failure: Any = None
     trace = ""
     try:
-        run(sys.argv[1], sys.argv[2:])
+        is_module = sys.argv[1] == "-m"
+        script, *arguments = sys.argv[1 + is_module:]
+        run(script, arguments, is_module)
     except SystemExit as exit:
         if exit.code not in (None, 0):
             failure = f"exited with {exit.code!r}"

@@ -39,6 +39,10 @@ from ._collectives.operations import (
     reduce_scatter_tensor as reduce_scatter_tensor, scatter as scatter, send as send,
 )
 from ._collectives.reduce_op import ReduceOp as ReduceOp
+from ._collectives.rendezvous import rendezvous as rendezvous
+from ._collectives.stores import (
+    FileStore as FileStore, HashStore as HashStore, PrefixStore as PrefixStore, Store as Store, TCPStore as TCPStore,
+)
 
 if TYPE_CHECKING:
     from .device_mesh import DeviceMesh as DeviceMesh, init_device_mesh as init_device_mesh

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from . import launcher
 from .engine import Engine, Steps, Work
 from .errors import DistStoreError
 from .headers import agree
+from .rendezvous import join, joined, started_by_mpi, store_of
 
 default_pg_timeout = timedelta(minutes=30)
 #: The kind of device whose tensors a backend takes. They are names for one transport, MPI.
@@ -85,6 +87,7 @@ group = _Groups()
 engine: Engine | None = None
 _made: list[ProcessGroup] = []  # groups beside the world
 _numbers = itertools.count(1)  # of calls of new_group, which all ranks make
+_stores: list[Any] = []  # in which processes met, kept for those that come later
 _crashed = False
 
 
@@ -150,12 +153,17 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
                        pg_options: Any = None, device_id: Any = None) -> None:
     """Join the processes that were started together (``torch.distributed.init_process_group``).
 
+    Processes that MPI has started (``python -m mindtorch launch``, ``mpiexec``) know each other. Others meet in a
+    store, and then become processes of MPI as well.
+
     Args:
         backend: "mpi" or "gloo" for tensors of the CPU, "hccl" for simulated NPUs, or several as in
             "cpu:gloo,npu:hccl". The default is all of them. All go by MPI.
-        init_method: "env://", the default: MPI knows who is there.
+        init_method: where the processes meet: "env://" (``MASTER_ADDR`` and ``MASTER_PORT``), the default,
+            "tcp://host:port", or "file:///path" of a file that does not exist yet.
         timeout: after which a call that some rank does not make is an error; half an hour unless given.
-        world_size, rank: if given, they must be those of MPI.
+        world_size, rank: those of the environment unless given.
+        store: where the processes meet, in the place of ``init_method``.
 
     Raises:
         RuntimeError: if mpi4py is not installed.
@@ -166,16 +174,29 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     if is_initialized():
         raise ValueError("trying to initialize the default process group twice!")
     backend = _known((backend or "cpu:gloo,npu:hccl").lower())
-    if store is not None or init_method not in (None, "env://"):
-        raise ValueError("processes find each other through MPI: leave out store, and init_method or make it 'env://'")
+    if store is not None and init_method is not None:
+        raise AssertionError("Cannot specify both init_method and store.")
     if not is_available():
         raise RuntimeError("torch.distributed.init_process_group: the distributed package is not available; it needs "
                            "MPI: pip install mpi4py mpich")
-    expected_rank, expected_size = _expected("RANK", rank), _expected("WORLD_SIZE", world_size)
-    seconds = (default_pg_timeout if timeout is None else timeout).total_seconds()
-    if launcher.line is not None:
-        _assemble(launcher.line, seconds)
+    timeout = default_pg_timeout if timeout is None else timeout
+    seconds = timeout.total_seconds()
+    if started_by_mpi() or _in_mpi():
+        expected_rank, expected_size = _expected("RANK", rank), _expected("WORLD_SIZE", world_size)
+        if launcher.line is not None:
+            _assemble(launcher.line, seconds)
+    else:
+        if store is None:
+            store, expected_rank, expected_size = store_of(init_method, rank, world_size, timeout)
+        elif rank < 0 or world_size < 1:
+            raise ValueError("init_process_group(store=...) needs rank and world_size")
+        else:
+            expected_rank, expected_size = rank, world_size
+        if expected_size > 1:
+            join(store, expected_rank, expected_size, timeout)
     world = _start_mpi()
+    joined()
+    _stores.append(store)
     if (world.rank, world.size) != (expected_rank, expected_size):
         raise ValueError(f"this process should be rank {expected_rank} of {expected_size}, but for MPI it is rank "
                          f"{world.rank} of {world.size}: start the program with 'python -m mindtorch launch -n "
@@ -196,6 +217,11 @@ def _expected(variable: str, given: int) -> int:
             return int(os.environ[name])
     raise ValueError(f"Error initializing torch.distributed using env:// rendezvous: environment variable {variable} "
                      "expected, but not set")
+
+
+def _in_mpi() -> bool:
+    """Return whether this process is one of MPI's, from a group before."""
+    return "mpi4py.MPI" in sys.modules
 
 
 def _assemble(line: launcher.Line, seconds: float) -> None:
@@ -228,16 +254,30 @@ def _start_mpi() -> Any:
 
         sys.excepthook = crash
         atexit.register(_leave)
+        Finalize(None, _leave, exitpriority=-10)  # processes of multiprocessing do not run what atexit knows
         if launcher.line is not None:
             launcher.line.say(files=launcher.shared_memory())
     return MPI.COMM_WORLD
 
 
 def _leave() -> None:
+    """Leave MPI at the end of the program: at once, and without the others, if it ends by an error."""
     from mpi4py import MPI
 
-    failed = _crashed or (engine is not None and (bool(engine.lanes) or bool(engine.broken)))
+    if getattr(_start_mpi, "left", False):
+        return
+    _start_mpi.left = True  # type: ignore[attr-defined]
+    error = sys.exc_info()[1]
+    failed = _crashed or (engine is not None and (bool(engine.lanes) or bool(engine.broken))) or (
+        error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0)))
     destroy_process_group() if is_initialized() else None
+    line = launcher.line
+    if line is not None and line.own:  # no launcher has started this process, and its hub waits for the word
+        if failed:
+            line.say(failed=f"raised {type(error).__name__}: {error}", trace="")
+        else:
+            line.say(ended=True)
+            failed = not line.wait(lambda: line.done)
     if failed:
         for file in launcher.shared_memory():
             Path(file).unlink(missing_ok=True)

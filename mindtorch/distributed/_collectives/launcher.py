@@ -38,7 +38,8 @@ class Line:
     ``dead`` and ``ended`` hold the ranks that the launcher has reported (with the reason, or True).
     """
 
-    def __init__(self, address: str, rank: int):
+    def __init__(self, address: str, rank: int, own: bool = False):
+        self.own = own  # whether it leads to a hub, which the ranks have started themselves
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(address.replace("@", "\0", 1))
         self.news = threading.Condition()
