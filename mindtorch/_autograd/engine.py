@@ -496,7 +496,12 @@ def _one(output: Any) -> Any:
                     "backward of many", output=output)
     if dtype.category != FLOATING:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-    return ones_like(output) if is_tensor else ones(shape, dtype, None, device)
+    return like_with_ones(output) if is_tensor else ones(shape, dtype, None, device)
+
+
+def like_with_ones(output: Any) -> Any:
+    """Return the gradient with which a backward pass starts, by the call that a tracer sees PyTorch make."""
+    return ones_like(output, None, None, None, False, "preserve_format")
 
 
 def _facts(output: Any) -> tuple[Any, Any, Any]:

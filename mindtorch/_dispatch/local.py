@@ -27,6 +27,7 @@ class LocalState(threading.local):
     below_autograd: bool = False  #: whether a ``__torch_dispatch__`` runs; its calls record no derivatives
     formula: bool = False  #: whether a derivative or a composite runs that PyTorch has in C++
     dispatch_off: bool = False  #: whether ``__torch_dispatch__`` is switched off
+    python_dispatcher: bool = False  #: whether composites run as PyTorch has them in Python, for tracers
     function_modes: tuple[Any, ...] = ()  #: the enclosing ``TorchFunctionMode`` blocks, innermost last
     function_off: int = 0  #: whether ``__torch_function__`` is switched off for classes (1) or also for modes (2)
     added: tuple[Any, ...] = ()  #: this thread's added keys that are not excluded, outermost last

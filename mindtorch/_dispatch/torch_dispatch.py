@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._base.formats import strided
 from .dispatcher import TENSOR_TYPES, resolve, switched, tensors_of
 from .keys import BACKENDS, CPU, PYTHON
 from .local import local
@@ -76,7 +77,7 @@ def _with_tensors(op: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Replace numbers by tensors of the result's dtype, on the first tensor's device."""
     if all(arg.__class__ in TENSOR_TYPES for arg in args):
         return args
-    options = op.meta(*args).dtype, None, args[0]._device
+    options = op.meta(*args).dtype, strided, args[0]._device
     return tuple([arg if arg.__class__ in TENSOR_TYPES else registry["scalar_tensor"].call(arg, *options)
                   for arg in args])
 

@@ -1,1 +1,1 @@
-"""``torch._functorch``: settings of the stages between a captured program and its compilation."""
+"""``torch._functorch``: AOTAutograd, which makes graphs of a program and of its derivative before either runs."""

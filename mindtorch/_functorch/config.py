@@ -9,5 +9,17 @@ from ..utils._config_module import ConfigModule
 fake_tensor_propagate_real_tensors = False
 #: Whether there may be meta tensors among fake ones.
 fake_tensor_allow_meta = True
+#: How much of what the backward pass needs may be saved: from 0, the inputs alone, to 1, all that saves time.
+activation_memory_budget = 1.0
+#: Values further from the backward pass than so many operators are not computed again.
+max_dist_from_bw = 1000
+#: Which values the min-cut partitioner saves although they could be computed again.
+ban_recompute_used_far_apart = True
+ban_recompute_long_fusible_chains = True
+ban_recompute_materialized_backward = True
+ban_recompute_not_in_allowlist = True
+ban_recompute_reductions = True
+#: Whether views are always made again.
+recompute_views = False
 
 sys.modules[__name__].__class__ = ConfigModule

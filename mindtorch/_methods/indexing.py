@@ -23,7 +23,7 @@ from .._dispatch.aten import (
     index_Tensor as index_tensor, select_int as select, slice_Tensor as slice_, unsqueeze, view,
 )
 from .._dispatch.binding import LONG
-from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, BATCHED, CPU, FUNCTION, NONCONTIGUOUS, OBSERVED, REDIRECTING
 from .._dispatch.observers import told
 from .._dispatch.torch_function import asked, handle
@@ -180,7 +180,8 @@ def as_value(self: Tensor, value: Any) -> Any:
         is_half = dtype.category == FLOATING and dtype.itemsize == 2  # where what is too large becomes infinite
         if isinstance(number, complex) and dtype.category in (INTEGER, FLOATING):
             number = number.real
-        return make_tensor(number, dtype=dtype, device=self._device) if is_half or self._keys & AUTOGRAD else number
+        return make_tensor(number, dtype=dtype, device=self._device) if (
+            is_half or self._keys & AUTOGRAD or is_seen(self)) else number
     raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")
 
 
@@ -344,6 +345,8 @@ def apply_slice(part: Tensor, dim: int, index: slice, skip_whole: bool = False) 
         stop = slice_end(stop)
     if skip_whole and step == 1 and not start and part.ndim and (stop is None or stop >= part.shape[dim]):
         return part
+    if is_seen(part):  # which sees the bounds that PyTorch fills in
+        start, stop = 0 if start is None else start, LONG[-1] if stop is None else stop
     return slice_(part, dim, start, stop, step)
 
 

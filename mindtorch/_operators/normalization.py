@@ -5,7 +5,7 @@ from math import prod
 from typing import Any
 
 from .._base.errors import NAMES, check, check_real, check_takes
-from .._base.formats import channels_last, channels_last_3d, contiguous_format
+from .._base.formats import channels_last, channels_last_3d, contiguous_format, strided
 from .._base.groups import Groups, by_channel, by_group, by_row
 from .._base.layout import Ints, Spec, is_channels_last, is_contiguous, suggested_order, suggested_strides, wrap_dim
 from .._dispatch.aten import (
@@ -48,7 +48,7 @@ def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_va
               "batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad "
               "defined")
     if is_seen(input):
-        empty((0,), uint8, None, input._device)  # what PyTorch's other kernels reserve for their backward pass
+        empty((0,), uint8, strided, input._device)  # what PyTorch's other kernels reserve for their backward pass
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 

@@ -12,7 +12,8 @@ from .._dispatch.aten import (
     _standard_gamma_grad, empty_like, empty_memory_format as empty, normal_, random__from, randperm_generator,
     scalar_tensor, uniform_, zeros_like,
 )
-from .._dispatch.dispatcher import has_values
+from .._dispatch.dispatcher import has_values, registry
+from .._dispatch.local import local
 from .._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
 from .._transforms.batching.rules import elementwise
 from . import operator, schemas
@@ -236,7 +237,9 @@ operator("_standard_gamma", lambda self, generator=None: same_floating("gamma_cp
          self=lambda grad, self, result: grad * _standard_gamma_grad(self, result))
 operator("_sample_dirichlet", lambda self, generator=None: same_floating("dirichlet")(self))
 operator("native_dropout", meta_native_dropout,
-         input=lambda grad, result1, p, train: grad * (result1 * scale_of(p, train)))
+         input=lambda grad, result1, p, train: (
+             grad * (result1 * scale_of(p, train)) if local.grad_enabled else
+             registry["native_dropout_backward"].call(grad, result1, scale_of(p, train))))
 operator("native_dropout_backward", composite=native_dropout_backward, batching=elementwise,
          grad_output=lambda grad, mask, scale: grad * (mask.to(grad.dtype) * scale))
 
@@ -291,6 +294,8 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
         check(0 <= p <= 1, lambda: f"dropout probability has to be between 0 and 1, but got {p:g}")
         if p == 0 or not train or not self.numel():
             return self
+        if local.python_dispatcher and not (inplace or feature or alpha):
+            return registry["native_dropout"].call(self, p, True)[0]
         multiply = self.mul_ if inplace else self.mul
         if p == 1:
             return multiply(scalar_tensor(0, *options_of(self)))

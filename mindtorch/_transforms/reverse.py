@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._autograd.accumulate import AccumulateGrad, grad_accumulator
-from .._autograd.engine import grad as gradients_of
+from .._autograd.engine import grad as gradients_of, like_with_ones
 from .._autograd.grad_mode import enable_grad
 from .._autograd.saved import disable_saved_tensors_hooks
-from .._creation import ones_like, zeros_like
+from .._creation import zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
@@ -74,7 +74,7 @@ class Recording:
 
     def gradients(self, vectors: list[Any] | None, retain_graph: bool, create_graph: bool = True) -> Any:
         """Return the gradients of the outputs, weighted by ``vectors``; zeros where independent."""
-        given = ([ones_like(y) for y in self.outputs] if vectors is None else
+        given = ([like_with_ones(y) for y in self.outputs] if vectors is None else
                  [lowered_all(v, self._frames) for v in vectors])
         pairs = [(y, v) for y, v in zip(self.outputs, given, strict=True) if y._keys & AUTOGRAD]
         follows = create_graph and (any(_innermost(v)._keys & AUTOGRAD for v in given)

@@ -1,0 +1,129 @@
+"""The first run of a function: on functional tensors, to find out what it does besides computing."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from ..._autograd.function import BackwardCFunction
+from ..._autograd.grad_mode import enable_grad
+from ..._dispatch.local import local
+from ..._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
+from ..._tensor import Tensor
+from .schemas import COMPUTED, InputAliasInfo, MutationType, OutputAliasInfo, OutputType, ViewAndMutationMeta
+
+
+def wrapped_inputs(mode: FunctionalTensorMode, args: Any) -> list[Any]:
+    """Return functional tensors in place of tensors: leaves, or not, as these are."""
+    made: dict[int, Any] = {}
+
+    def wrap(tensor: Any) -> Any:
+        out: Any = mode.wrap(tensor.detach() if tensor.requires_grad else tensor)
+        if tensor.requires_grad:
+            out.requires_grad_()
+            if tensor._grad_fn is not None:
+                with enable_grad():
+                    out = out.clone(memory_format="preserve_format")
+        return out
+
+    return [made.setdefault(id(arg), wrap(arg)) if isinstance(arg, Tensor) else arg for arg in args]
+
+
+def run_functionalized_fw_and_collect_metadata(f: Callable[..., Any], *, keep_input_mutations: bool
+                                               ) -> Callable[..., ViewAndMutationMeta]:
+    """Return a function that runs ``f``, which takes and returns flat values, and returns what it does to them."""
+
+    def inner(*flat_args: Any) -> ViewAndMutationMeta:
+        mode, grad_mode = FunctionalTensorMode(), local.grad_enabled
+        with mode:
+            args = wrapped_inputs(mode, flat_args)
+            memories = [arg._memory if isinstance(arg, FunctionalTensor) else None for arg in args]
+            versions = [arg._version if isinstance(arg, Tensor) else 0 for arg in args]
+            outputs = f(*args)
+            left = local.grad_enabled
+            local.grad_enabled = grad_mode
+        inputs = [_of_input(*each, keep_input_mutations)
+                  for each in zip(flat_args, args, memories, versions, strict=True)]
+        found, bases = _of_outputs(args, memories, outputs)
+        written = [arg for arg, info in zip(args, inputs, strict=True) if info.requires_grad and info.mutates_data
+                   and info.mutation_type is MutationType.MUTATED_OUT_GRAPH]
+        computed = [output for output, info in zip(outputs, found, strict=True)
+                    if info.output_type in COMPUTED and info.requires_grad]
+        tangents = [tensor.value().clone() for tensor in (*written, *computed, *bases)]
+        return ViewAndMutationMeta(inputs, found, len(bases), keep_input_mutations, tangents,
+                                   left if left != grad_mode else None)
+
+    return inner
+
+
+def _of_input(arg: Any, functional: Any, memory: Any, version: int, keep_input_mutations: bool) -> InputAliasInfo:
+    """Return what a call did to one input."""
+    if memory is None:
+        return InputAliasInfo(False, False, False, False, False, False, False, keep_input_mutations)
+    mutates_data = memory.generation > 0 and not functional._set
+    return InputAliasInfo(
+        is_leaf=arg._grad_fn is None,
+        mutates_data=mutates_data,
+        mutates_metadata=functional._moved or functional._set,
+        mutations_hidden_from_autograd=functional._version == version,
+        mutations_under_no_grad_or_inference_mode=mutates_data and memory.quiet == memory.generation,
+        mutates_storage_metadata=functional._set,
+        requires_grad=functional.requires_grad,
+        keep_input_mutations=keep_input_mutations)
+
+
+def _of_outputs(args: list[Any], memories: list[Any], outputs: Any) -> tuple[list[OutputAliasInfo], list[Any]]:
+    """Return what each output is, and the tensors that are no outputs, but that several outputs are views of."""
+    functional = [output for output in outputs if isinstance(output, FunctionalTensor)]
+    aliases = Counter(id(output._memory) for output in functional)
+    parts = Counter(id(output._memory) for output in functional if _is_one_of_several(output))
+    input_of = {id(memory): i for i, memory in reversed([*enumerate(memories)]) if memory is not None}
+    output_of = {id(output): i for i, output in reversed([*enumerate(outputs)]) if isinstance(output, Tensor)}
+    argument_of = {id(arg): i for i, arg in enumerate(args) if isinstance(arg, Tensor)}
+    bases: list[Any] = []
+
+    def kind(output: Any) -> tuple[Any, int | None, tuple[Any, ...]]:
+        if type(output) is not FunctionalTensor:
+            return OutputType.non_alias, None, ()
+        memory = id(output._memory)
+        whole = aliases[memory] - parts[memory]  # the outputs on this memory that are not one of several views
+        if id(output) in argument_of:
+            return OutputType.is_input, argument_of[id(output)], ()
+        if memory in input_of:
+            if isinstance(output._grad_fn, BackwardCFunction):
+                return OutputType.custom_function_view, None, ()
+            if output._grad_fn is not None and not whole:
+                return OutputType.non_alias, None, ()
+            return OutputType.alias_of_input, input_of[memory], output._views
+        base: Any = output._base
+        if base is not None and output.requires_grad and base.requires_grad:
+            if whole <= 1:
+                return OutputType.unsafe_view_alias, None, ()
+            views = output._views[len(base._views):]
+            if id(base) in output_of:
+                return OutputType.alias_of_intermediate_base_is_user_output, output_of[id(base)], views
+            known = next((i for i, other in enumerate(bases) if other is base), None)
+            if known is not None:
+                return OutputType.alias_of_intermediate, known, views
+            bases.append(base)
+            return OutputType.alias_of_intermediate_save_as_output, len(bases) - 1, views
+        if aliases[memory] > 1 and not output.requires_grad:
+            same = next((i for i, other in enumerate(outputs) if isinstance(other, FunctionalTensor)
+                         and other._memory is output._memory and other.requires_grad
+                         and (other.shape, other._strides(), other._offset) == (output.shape, output._strides(),
+                                                                               output._offset)), None)
+            if same is not None:
+                return OutputType.alias_of_intermediate_base_is_user_output, same, ()
+        return OutputType.non_alias, None, ()
+
+    found = []
+    for output in outputs:
+        output_type, base, views = kind(output)
+        found.append(OutputAliasInfo(output_type, type(output), base,
+                                     isinstance(output, Tensor) and output.requires_grad, views))
+    return found, bases
+
+
+def _is_one_of_several(output: FunctionalTensor) -> bool:
+    """Return True for a view that was made together with others, as by ``unbind``."""
+    return bool(output._views) and output._views[-1].number is not None

@@ -1,0 +1,153 @@
+"""``aot_function``: the values, gradients, versions and aliases of the function, by the graphs that PyTorch has."""
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import mindtorch
+from tests.support import torch
+
+LIBS = (mindtorch, torch)
+
+
+def module(lib, name):
+    return importlib.import_module(f"{lib.__name__}.{name}")
+
+
+def written_under_no_grad(lib, x, y):
+    with lib.no_grad():
+        y.add_(1)
+    return (x @ y).sin()
+
+
+#: Functions of a matrix that requires grad, and of one that does not.
+PROGRAMS = {
+    "values": lambda lib, x, y: (x @ y).sin(),
+    "saved outputs": lambda lib, x, y: x.sigmoid().tanh() @ y,
+    "an input is written": lambda lib, x, y: (y.mul_(2), (x * 2) @ y)[1],
+    "an input gets a history": lambda lib, x, y: (y.mul_(x.t()), y.sum() * 2)[1],
+    "an input that requires grad is written": lambda lib, x, y: ((z := x * 1).mul_(2), (z @ y).sum())[1],
+    "a view of an input is written": lambda lib, x, y: (y[0].zero_(), x @ y)[1],
+    "an input's layout is changed": lambda lib, x, y: (y.t_(), x * y)[1],
+    "written under no_grad": written_under_no_grad,
+    "written by detach": lambda lib, x, y: (y.detach().add_(1), x @ y)[1],
+    "an alias of an input": lambda lib, x, y: (x.view(-1), x * 2),
+    "an alias of an input that is written": lambda lib, x, y: (y.mul_(2), y.view(-1), y[0], x @ y)[1:],
+    "a detached alias": lambda lib, x, y: (x.detach(), x.detach()[0], x * 2),
+    "an input": lambda lib, x, y: (x, y, y @ x),
+    "aliases of an intermediate tensor": lambda lib, x, y: ((z := x * 2).view(-1), z.t(), z[0]),
+    "an alias of an output": lambda lib, x, y: ((z := x * 2), z.t(), z.detach()),
+    "one view of an intermediate tensor": lambda lib, x, y: (x * 2).view(-1),
+    "parts": lambda lib, x, y: (x * 2).unbind(0),
+    "an output twice": lambda lib, x, y: ((z := x * 2), z),
+    "without a gradient": lambda lib, x, y: (x.detach() * 2, x * 3, y + 1, x > 0),
+    "integers": lambda lib, x, y: (x.argmax(1), x.max(1)),
+    "a layer": lambda lib, x, y: lib.nn.functional.layer_norm(lib.nn.functional.linear(x, y.t()).relu(), (3,)),
+    "dropout": lambda lib, x, y: lib.nn.functional.dropout(x, 0.5) @ y,
+    "no tensor": lambda lib, x, y: (x * 2, None, 3, "word", {"a": [x + 1]}),
+    "attention": lambda lib, x, y: lib.nn.functional.scaled_dot_product_attention(
+        x[None, None], *[y.t()[None, None]] * 2),
+}
+
+
+def numbers(lib, *shape):
+    count = 1
+    for size in shape:
+        count *= size
+    return lib.arange(float(count)).reshape(shape) / 7 - 0.5
+
+
+def inputs(lib):
+    return numbers(lib, 3, 4).requires_grad_(), numbers(lib, 4, 3).cos()
+
+
+def facts(lib, value):
+    """Return what can be seen of a result."""
+    leaves = module(lib, "utils._pytree").tree_leaves(value)
+    return [(leaf.shape, leaf.stride(), leaf.requires_grad,
+             leaf.detach().double().tolist()) if hasattr(leaf, "requires_grad") else leaf for leaf in leaves]
+
+
+def observed(lib, function):
+    """Call a function, and its backward pass, twice; return everything that can be seen of it."""
+    rows = []
+    for _ in range(2):
+        args = inputs(lib)
+        lib.manual_seed(3)
+        results = function(*args)
+        seen = facts(lib, results)
+        tensors = [leaf for leaf in module(lib, "utils._pytree").tree_leaves(results)
+                   if getattr(leaf, "requires_grad", False)]
+        if tensors:
+            sum(tensor.sum() * (i + 1) for i, tensor in enumerate(tensors)).backward()
+        rows.append((seen, [(arg._version, arg.stride(), arg.detach().tolist()) for arg in args],
+                     [None if arg.grad is None else arg.grad.tolist() for arg in args]))
+    return rows
+
+
+def rounded(value):
+    """Return a nested value with numbers that can be compared."""
+    if isinstance(value, float):
+        return round(value, 3)
+    return type(value)(map(rounded, value)) if type(value) in (list, tuple) else (
+        tuple(value) if isinstance(value, tuple) else value)
+
+
+def compiled(lib, program, **options):
+    nop = module(lib, "_functorch.compilers").nop
+    return module(lib, "_functorch.aot_autograd").aot_function(
+        lambda x, y: program(lib, x, y), fw_compiler=nop, bw_compiler=nop, **options)
+
+
+@pytest.mark.parametrize("partition", ["default_partition", "min_cut_rematerialization_partition"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_compiled_function_does_what_the_function_does(name, partition) -> None:
+    program = PROGRAMS[name]
+    chosen = getattr(module(mindtorch, "_functorch.partitioners"), partition)
+    found = observed(mindtorch, compiled(mindtorch, program, partition_fn=chosen))
+    wanted = observed(mindtorch, lambda x, y: program(mindtorch, x, y))
+    assert rounded(found) == rounded(wanted)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_does_what_pytorchs_does(name) -> None:
+    ours, theirs = (rounded(observed(lib, compiled(lib, PROGRAMS[name]))) for lib in LIBS)
+    assert ours == theirs
+
+
+SAME_GRAPHS = sorted(PROGRAMS.keys() - {
+    "an input is written", "an alias of an input that is written", "attention", "a view of an input is written",
+    "an input gets a history", "an input's layout is changed", "an output twice", "integers", "written by detach",
+    "written under no_grad"})
+
+
+@pytest.mark.parametrize("partition", ["default_partition", "min_cut_rematerialization_partition"])
+@pytest.mark.parametrize("name", SAME_GRAPHS)
+def test_the_graphs_are_pytorchs(name, partition) -> None:
+    def graphs(lib):
+        printed = []
+
+        def compiler(traced, inputs):
+            printed.append(traced.code)
+            return module(lib, "_functorch.aot_autograd").make_boxed_func(traced)
+
+        chosen = getattr(module(lib, "_functorch.partitioners"), partition)
+        function = module(lib, "_functorch.aot_autograd").aot_function(
+            lambda x, y: PROGRAMS[name](lib, x, y), compiler, partition_fn=chosen)
+        observed(lib, function)
+        return printed
+
+    assert graphs(mindtorch) == graphs(torch)
+
+
+def test_the_backward_pass_cannot_be_differentiated() -> None:
+    def message(lib):
+        x, y = inputs(lib)
+        result = compiled(lib, lambda lib, x, y: (x * x) @ y)(x, y)
+        gradient, = lib.autograd.grad(result.sum(), x, create_graph=True)
+        with pytest.raises(RuntimeError) as error:
+            gradient.sum().backward()
+        return str(error.value).partition(".")[0]
+
+    assert message(mindtorch) == message(torch)

@@ -1,0 +1,113 @@
+"""``make_fx``: the graphs are PyTorch's, node by node, as they print."""
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+
+import mindtorch
+from tests.support import torch
+
+LIBS = (mindtorch, torch)
+
+
+def module(lib, name):
+    return importlib.import_module(f"{lib.__name__}.{name}")
+
+
+def constants(lib, x):
+    first, second = lib.tensor([1.0, 2.0]), lib.tensor(3)
+    x[0, 0] = second.item()
+    return x + first.sum(), [x.t(), {"a": x}]
+
+
+def in_place(lib, x):
+    x.add_(1)
+    x.view(-1).mul_(2)
+    first, second = x.split(2, 1)
+    return first * second
+
+
+def gradient(lib, x):
+    x = x.detach().requires_grad_()
+    return lib.autograd.grad((x.sigmoid() * x.exp()).sum(), x)
+
+
+def accumulated(lib, x):
+    x = x.detach().requires_grad_()
+    x.sigmoid().tanh().sum().backward()
+    return x.grad
+
+
+PROGRAMS = {
+    "operators": lambda lib, x: x.sin() + 1,
+    "composites": lambda lib, x: lib.nn.functional.linear(x, x[:2], x[0, :2]).relu().sum(),
+    "constants": constants,
+    "a number is read": lambda lib, x: 1 if x.sum() > 0 else 0,
+    "in-place operators": in_place,
+    "a tensor from outside": lambda lib, x: x + OUTSIDE[lib],
+    "parameters": lambda lib, x: LINEAR[lib](x) * LINEAR[lib].bias,
+    "a gradient": gradient,
+    "an accumulated gradient": accumulated,
+    "a transform": lambda lib, x: module(lib, "func").grad(lambda x: x.sin().sum())(x),
+    "a batch": lambda lib, x: module(lib, "func").vmap(lambda x: x.sin().sum())(x),
+    "random numbers": lambda lib, x: lib.nn.functional.dropout(x) + lib.rand(4),
+    "batch normalisation": lambda lib, x: lib.nn.functional.batch_norm(x.t(), None, None, training=True),
+    "factories": lambda lib, x: lib.zeros(3, dtype=lib.float64) + lib.arange(3) + lib.full((3,), 2.0),
+    "several outputs": lambda lib, x: x.max(1),
+    "indices": lambda lib, x: (x[1:, ::2], x[lib.tensor([0, 1])], x.unsqueeze(0).squeeze(), x[..., None]),
+    "a number where a tensor is needed": lambda lib, x: lib.where(x > 0, x, 2.0),
+    "lists": lambda lib, x: lib.stack([x, x]).sum(0).unbind() + lib.cat([x, x]).chunk(2),
+    "a loss": lambda lib, x: lib.nn.functional.cross_entropy(x, lib.tensor([0, 1, 2])),
+    "an output that is given": lambda lib, x: lib.add(x, 1, out=lib.empty(3, 4)),
+}
+OUTSIDE = {lib: lib.ones(3, 4) for lib in LIBS}
+LINEAR = {lib: lib.nn.Linear(4, 2) for lib in LIBS}
+
+
+def graph(lib, program, *args, **options):
+    """Return the printed graph, or the error."""
+    make_fx = module(lib, "fx.experimental.proxy_tensor").make_fx
+    try:
+        return make_fx(lambda x: program(lib, x), **options)(*args).code
+    except RuntimeError as error:
+        return str(error).partition("\n")[0]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_graph_is_pytorchs(name) -> None:
+    ours, theirs = (graph(lib, PROGRAMS[name], lib.arange(12.0).reshape(3, 4)) for lib in LIBS)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"a number is read", "random numbers", "in-place operators",
+                                                            "constants"}))
+def test_the_graph_computes_what_the_program_does(name) -> None:
+    x = mindtorch.linspace(-1, 1, 12).reshape(3, 4)
+    traced = mindtorch.fx.experimental.proxy_tensor.make_fx(lambda x: PROGRAMS[name](mindtorch, x))(x)
+    leaves = mindtorch.utils._pytree.tree_leaves
+    for found, wanted in zip(leaves(traced(x)), leaves(PROGRAMS[name](mindtorch, x)), strict=True):
+        mindtorch.testing.assert_close(found, wanted)
+
+
+def test_fake_tensors_do_not_touch_the_arguments() -> None:
+    x = mindtorch.ones(3, 4)
+    traced = module(mindtorch, "fx.experimental.proxy_tensor").make_fx(lambda x: x.add_(1), tracing_mode="fake")(x)
+    assert x.sum() == 12 and traced(x).sum() == x.sum() == 24
+
+
+def test_a_decomposition_replaces_an_operator() -> None:
+    def printed(lib):
+        table = module(lib, "_decomp").get_decompositions([lib.ops.aten.mse_loss])
+        return graph(lib, lambda lib, x: lib.nn.functional.mse_loss(x, x + 1), lib.ones(2), decomposition_table=table)
+
+    assert printed(mindtorch) == printed(torch)
+
+
+def test_nodes_describe_their_values() -> None:
+    traced = module(mindtorch, "fx.experimental.proxy_tensor").make_fx(lambda x: x.t().max(1))(mindtorch.ones(3, 4))
+    node = next(node for node in traced.graph.nodes if node.name == "t")
+    value = node.meta["val"]
+    assert (tuple(value.shape), value.stride(), value.dtype) == ((4, 3), (1, 4), mindtorch.float32)
+    assert re.search("FakeTensor", repr(value)) and node.meta["tensor_meta"].shape == (4, 3)
