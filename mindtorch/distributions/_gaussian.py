@@ -5,26 +5,27 @@ import math
 from typing import Any
 
 from .._creation import eye
+from .._tensor import Tensor
 from ..linalg import cholesky, solve_triangular
 from . import constraints
 from .distribution import Distribution
 
 
-def diagonal(matrix: Any) -> Any:
+def diagonal(matrix: Tensor) -> Any:
     return matrix.diagonal(dim1=-2, dim2=-1)
 
 
-def log_diagonal(factor: Any) -> Any:
+def log_diagonal(factor: Tensor) -> Any:
     """Return half the logarithm of the determinant of ``factor @ factor.mT``, for a triangular factor."""
     return diagonal(factor).log().sum(-1)
 
 
-def squared_lengths(factor: Any, columns: Any) -> Any:
+def squared_lengths(factor: Tensor, columns: Tensor) -> Any:
     """Return the squared length of ``factor^-1 @ column`` for each column, for a lower triangular factor."""
     return solve_triangular(factor, columns, upper=False).pow(2).sum(-2)
 
 
-def squared_length(factor: Any, x: Any) -> Any:
+def squared_length(factor: Tensor, x: Tensor) -> Tensor:
     """Return the squared length of ``factor^-1 @ x``; vectors with one factor are solved as columns."""
     sample_dims = x.dim() + 1 - factor.dim()
     if sample_dims <= 0:
@@ -55,27 +56,27 @@ class Gaussian(Distribution):
     mean = property(lambda self: self.loc)
     mode = property(lambda self: self.loc)
 
-    def _half_log_det(self) -> Any:
+    def _half_log_det(self) -> Tensor:
         raise NotImplementedError
 
     def _roots(self) -> list[Any]:
         raise NotImplementedError
 
-    def _mahalanobis(self, x: Any) -> Any:
+    def _mahalanobis(self, x: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def _mahalanobis_of_columns(self, columns: Any) -> Any:
+    def _mahalanobis_of_columns(self, columns: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def _expanded(self, matrix: Any) -> Any:
+    def _expanded(self, matrix: Tensor) -> Any:
         return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + self._mahalanobis(value - self.loc)) - self._half_log_det()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         entropy = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
         return entropy.expand(self._batch_shape)
 

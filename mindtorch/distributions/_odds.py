@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from .._tensor import Tensor
 from .distribution import Distribution
 from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
@@ -30,11 +31,11 @@ class Odds(Distribution):
         return [other.type_as(self._param) for other in others]
 
     @lazy_property
-    def logits(self) -> Any:
+    def logits(self) -> Tensor:
         return probs_to_logits(self.probs, self._is_binary)
 
     @lazy_property
-    def probs(self) -> Any:
+    def probs(self) -> Tensor:
         return logits_to_probs(self.logits, self._is_binary)
 
     param_shape = property(lambda self: self._param.size())

@@ -1,11 +1,13 @@
 """``torch.distributions.binomial``."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
 from .._creation import arange
 from .._methods.functions import binomial
+from .._tensor import Tensor
 from . import constraints
 from ._odds import Odds
 from .distribution import _enumerated
@@ -33,12 +35,12 @@ class Binomial(Odds):
     mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         # log(1 + exp(logits)), stable, and with half the gradient at 0 from either side
         softplus = _positive_part(self.logits) + (-self.logits.abs()).exp().log1p()
@@ -51,15 +53,15 @@ class Binomial(Odds):
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{what}`.")
         return total_count
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         self._one_count("entropy")
         log_prob = self.log_prob(self.enumerate_support(False))
         return -(log_prob.exp() * log_prob).sum(0)
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         values = arange(1 + self._one_count("enumerate_support"), dtype=self._param.dtype, device=self._param.device)
         return _enumerated(values, self._batch_shape, expand)
 
 
-def _positive_part(x: Any) -> Any:
+def _positive_part(x: Tensor) -> Tensor:
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2

@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._base.size import Size
 from .._creation import arange, full
 from .._dtype import finfo, int64
 from .._methods.functions import multinomial
+from .._tensor import Tensor
 from ..functional import broadcast_tensors
 from . import constraints
 from ._odds import Odds, one_of
@@ -41,26 +43,26 @@ class Categorical(Odds):
         return constraints.integer_interval(0, self._num_events - 1)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     mode = property(lambda self: self.probs.argmax(-1))
     variance = mean
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         sample_shape = Size(sample_shape)
         rows = self.probs.reshape(-1, self._num_events)
         return multinomial(rows, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         value, log_probs = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return log_probs.gather(-1, value[..., :1]).squeeze(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return -(self.logits.clamp(min=finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         values = arange(self._num_events, dtype=int64, device=self._param.device)
         return _enumerated(values, self._batch_shape, expand)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from .._tensor import Tensor
 from . import constraints
 from .gamma import Gamma
 
@@ -15,7 +16,7 @@ class Chi2(Gamma):
     arg_constraints: ClassVar[Any] = {"df": constraints.positive}
     _batched = Gamma._batched
 
-    def __init__(self, df: Any, validate_args: bool | None = None):
+    def __init__(self, df: Tensor | float, validate_args: bool | None = None):
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
     df = property(lambda self: self.concentration * 2)

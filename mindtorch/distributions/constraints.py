@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from .._creation import full
 from .._dtype import bool_, finfo
 from .._methods.functions import cat as _cat, isclose as _isclose, stack as _stack
+from .._tensor import Tensor
 from ..linalg import cholesky_ex, eigvalsh, norm
 
 __all__ = [
@@ -35,7 +36,7 @@ class Constraint:
     event_dim: Any = 0
     _shown: ClassVar[tuple[str, ...]] = ()  # the attributes that repr shows by name
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return a bool for each event in ``value``, whose last ``event_dim`` dimensions are an event."""
         raise NotImplementedError
 
@@ -66,7 +67,7 @@ class _Dependent(Constraint):
         return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
                           event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
@@ -107,7 +108,7 @@ class _IndependentConstraint(Constraint):
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
     event_dim = property(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         result = self.base_constraint.check(value)
         kept = result.dim() - self.reinterpreted_batch_ndims
         if kept < 0:
@@ -131,7 +132,7 @@ class MixtureSameFamilyConstraint(Constraint):
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
     event_dim = property(lambda self: self.base_constraint.event_dim)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
         kept = value.dim() - self.event_dim
         if kept < 0:
@@ -152,7 +153,7 @@ class _Several(Constraint):
     is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
     event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
 
-    def _check_dim(self, value: Any) -> None:
+    def _check_dim(self, value: Tensor) -> None:
         _expect(-value.dim() <= self.dim < value.dim(),
                 f"dim {self.dim} out of range for value with {value.dim()} dimensions")
 
@@ -166,7 +167,7 @@ class _Cat(_Several):
         _expect(len(self.lengths) == len(self.cseq),
                 f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         self._check_dim(value)
         starts = (sum(self.lengths[:i]) for i in range(len(self.lengths)))
         return _cat([c.check(value.narrow(self.dim, start, length))
@@ -181,7 +182,7 @@ class _Stack(_Several):
         dim = max(c.event_dim for c in self.cseq)
         return dim + (self.dim + dim < 0)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         self._check_dim(value)
         return _stack([c.check(part) for part, c in zip(value.unbind(self.dim), self.cseq, strict=False)], self.dim)
 
@@ -194,14 +195,14 @@ class _Boolean(Constraint):
 
     is_discrete = True
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return (value == 0) | (value == 1)
 
 
 class _Real(Constraint):
     """All but nan."""
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return value == value
 
 
@@ -227,45 +228,45 @@ class _Between(Constraint):
 
 
 class _GreaterThan(_Above):
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return self.lower_bound < value
 
 
 class _GreaterThanEq(_Above):
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return self.lower_bound <= value
 
 
 class _LessThan(_Below):
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return value < self.upper_bound
 
 
 class _Interval(_Between):
     """Both bounds included."""
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Between):
     """Without the upper bound."""
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
 class _IntegerInterval(_Between):
     is_discrete = True
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _IntegerLessThan(_Below):
     is_discrete = True
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return (value % 1 == 0) & (value <= self.upper_bound)
 
 
@@ -274,7 +275,7 @@ class _IntegerGreaterThan(_Above):
 
     is_discrete = True
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return (value % 1 == 0) & (value >= self.lower_bound)
 
 
@@ -287,7 +288,7 @@ class _OneHot(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return _Boolean().check(value).all(-1) & value.sum(-1).eq(1)
 
 
@@ -296,7 +297,7 @@ class _Simplex(Constraint):
 
     event_dim = 1
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
@@ -309,7 +310,7 @@ class _Multinomial(Constraint):
     def __init__(self, upper_bound: Any):
         self.upper_bound = upper_bound
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
@@ -321,44 +322,44 @@ class _Matrix(Constraint):
 
 
 class _LowerTriangular(_Matrix):
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return (value.tril() == value).flatten(-2).all(-1)
 
 
 class _LowerCholesky(_LowerTriangular):
     """Lower triangular matrices with a positive diagonal."""
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
 class _CorrCholesky(_LowerCholesky):
     """Cholesky factors of correlation matrices: the rows have length 1."""
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         tolerance = finfo(value.dtype).eps * value.size(-1) * 10  # PyTorch's
         return super().check(value) & (norm(value.detach(), dim=-1) - 1).abs().le(tolerance).all(-1)
 
 
 class _Square(_Matrix):
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         return full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=bool_, device=value.device)
 
 
 class _Symmetric(_Square):
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         square = super().check(value)
         return _isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if square.all() else square
 
 
 class _PositiveSemidefinite(_Symmetric):
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
         return eigvalsh(value).ge(0).all(-1) if symmetric.all() else symmetric
 
 
 class _PositiveDefinite(_Symmetric):
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
         return cholesky_ex(value).info.eq(0) if symmetric.all() else symmetric
 

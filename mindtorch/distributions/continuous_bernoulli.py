@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._creation.random import rand
 from .._methods.functions import where
+from .._tensor import Tensor
 from ..nn.functional import binary_cross_entropy_with_logits
 from . import constraints
 from ._odds import Odds
@@ -39,20 +41,20 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         super().__init__(self._param.shape, validate_args=validate_args)
 
     @lazy_property
-    def probs(self) -> Any:
+    def probs(self) -> Tensor:
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def _outside_unstable_region(self) -> Any:
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
-    def _cut_probs(self) -> Any:
+    def _cut_probs(self) -> Tensor:
         """Return the probabilities, moved off the unstable region."""
         return where(self._outside_unstable_region(), self.probs, self._lims[0])
 
     def _stable(self, formula: Any, taylor: Any) -> Any:
         return where(self._outside_unstable_region(), formula, taylor)
 
-    def _cont_bern_log_norm(self) -> Any:
+    def _cont_bern_log_norm(self) -> Tensor:
         """Return the logarithm of the factor that makes the integral of the density 1."""
         p = self._cut_probs()
         below = (-2.0 * where(p <= 0.5, p, 0.0)).log1p()
@@ -62,36 +64,36 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return self._stable(log_norm, math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * x) * x)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         p, x = self._cut_probs(), self.probs - 0.5
         return self._stable(p / (2.0 * p - 1.0) + 1.0 / ((-p).log1p() - p.log()),
                             0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x.pow(2)) * x)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         p, x = self._cut_probs(), (self.probs - 0.5).pow(2)
         return self._stable(p * (p - 1.0) / (1.0 - 2.0 * p).pow(2) + 1.0 / ((-p).log1p() - p.log()).pow(2),
                             1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.icdf(rand(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._cont_bern_log_norm()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         p = self._cut_probs()
         inside = self._stable((p.pow(value) * (1.0 - p).pow(1.0 - value) + p - 1.0) / (2.0 * p - 1.0), value)
         return where(value <= 0.0, 0.0, where(value >= 1.0, 1.0, inside))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         p = self._cut_probs()
         return self._stable(((-p + value * (2.0 * p - 1.0)).log1p() - (-p).log1p()) / (p.log() - (-p).log1p()), value)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         log_probs0 = (-self.probs).log1p()
         return self.mean * (log_probs0 - self.probs.log()) - self._cont_bern_log_norm() - log_probs0
 
@@ -99,7 +101,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
     def _natural_params(self) -> Any:
         return (self.logits,)
 
-    def _log_normalizer(self, x: Any) -> Any:
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         low, high = self._lims[0] - 0.5, self._lims[1] - 0.5
         stable = (x <= low) | (x > high)
         cut = where(stable, x, low)

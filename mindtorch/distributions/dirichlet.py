@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from .._autograd.function import Function
 from .._methods.functions import _dirichlet_grad, _sample_dirichlet
+from .._tensor import Tensor
 from ..autograd.function import once_differentiable
 from ..nn.functional import one_hot
 from . import constraints
@@ -24,7 +25,7 @@ class _Dirichlet(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
         x, concentration = ctx.saved_tensors
         total = concentration.sum(-1, True).expand_as(concentration)
         return _dirichlet_grad(x, concentration, total) * (grad_output - (x * grad_output).sum(-1, True))
@@ -78,5 +79,5 @@ class Dirichlet(ExponentialFamily):
     def _natural_params(self) -> Any:
         return (self.concentration,)
 
-    def _log_normalizer(self, x: Any) -> Any:
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         return x.lgamma().sum(-1) - x.sum(-1).lgamma()

@@ -6,6 +6,7 @@ and a sample has the shape ``sample_shape + batch_shape + event_shape``.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
@@ -80,11 +81,11 @@ class Distribution:
                                  f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid "
                                  f"values:\n{value}")
 
-    def _check_sample(self, value: Any) -> None:
+    def _check_sample(self, value: Tensor) -> None:
         if self._validate_args:
             self._validate_sample(value)
 
-    def _validate_sample(self, value: Any) -> None:
+    def _validate_sample(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         actual, expected = value.shape, self._batch_shape + self._event_shape
@@ -144,37 +145,37 @@ class Distribution:
                                       "__init__ method must also define a custom .expand() method.")
         return self.__new__(type(self)) if _instance is None else _instance
 
-    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     # -- what a distribution knows ---------------------------------------------------------------------------
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         raise NotImplementedError
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The value of the greatest probability."""
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         raise NotImplementedError
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         """The standard deviation."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples, without gradients, of the shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples that are differentiable functions of the parameters."""
         raise NotImplementedError
 
@@ -183,29 +184,29 @@ class Distribution:
         warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
         return self.sample(Size((n,)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability, or density, of each event of ``value``."""
         raise NotImplementedError
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of values up to ``value``."""
         raise NotImplementedError
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """Return the quantiles of the probabilities ``value``: the inverse of ``cdf``."""
         raise NotImplementedError
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all events of a finite support along a new first dimension; with ``expand`` for each distribution of
         the batch.
         """
         raise NotImplementedError
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy, of the batch shape, in nats."""
         raise NotImplementedError
 
-    def perplexity(self) -> Any:
+    def perplexity(self) -> Tensor:
         """Return the exponential of the entropy."""
         return self.entropy().exp()
 
@@ -219,7 +220,7 @@ def _unknown() -> Any:
     raise NotImplementedError
 
 
-def _enumerated(values: Any, batch_shape: Any, expand: bool) -> Any:
+def _enumerated(values: Tensor, batch_shape: Any, expand: bool) -> Any:
     """Lay events along the first dimension of ``values``, for ``enumerate_support``."""
     count, *event = values.shape
     values = values.view((count, *[1] * len(batch_shape), *event))

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._autograd.engine import grad
+from .._tensor import Tensor
 from .distribution import Distribution
 
 __all__ = ["ExponentialFamily"]
@@ -22,7 +23,7 @@ class ExponentialFamily(Distribution):
     def _natural_params(self) -> Any:
         raise NotImplementedError
 
-    def _log_normalizer(self, *natural_params: Any) -> Any:
+    def _log_normalizer(self, *natural_params: Any) -> Tensor:
         raise NotImplementedError
 
     def _normalizer_and_slopes(self) -> tuple[Any, list[tuple[Any, Any]]]:
@@ -31,7 +32,7 @@ class ExponentialFamily(Distribution):
         value = self._log_normalizer(*parameters)
         return value, list(zip(parameters, grad(value.sum(), parameters, create_graph=True), strict=True))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         result = -self._mean_carrier_measure
         normalizer, slopes = self._normalizer_and_slopes()
         result = result + normalizer

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from .._creation import full_like
+from .._tensor import Tensor
 from ._half import Half
 from .cauchy import Cauchy
 
@@ -16,7 +16,7 @@ class HalfCauchy(Half):
 
     _batched = Half._batched
 
-    def __init__(self, scale: Any, validate_args: bool | None = None):
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None):
         self._of(Cauchy(0, scale, validate_args=False), validate_args)
 
     mean = property(lambda self: full_like(self.scale, math.inf))

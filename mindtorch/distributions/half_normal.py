@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from .._tensor import Tensor
 from ._half import Half
 from .normal import Normal
 
@@ -15,7 +15,7 @@ class HalfNormal(Half):
 
     _batched = Half._batched
 
-    def __init__(self, scale: Any, validate_args: bool | None = None):
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None):
         self._of(Normal(0, scale, validate_args=False), validate_args)
 
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))

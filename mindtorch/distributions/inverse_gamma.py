@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from .._methods.functions import where
+from .._tensor import Tensor
 from . import constraints
 from .gamma import Gamma
 from .transformed_distribution import TransformedDistribution
@@ -22,7 +23,7 @@ class InverseGamma(TransformedDistribution):
     has_rsample = True
     _batched = TransformedDistribution._batched
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None):
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None):
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
 
@@ -32,10 +33,10 @@ class InverseGamma(TransformedDistribution):
     mode = property(lambda self: self.rate / (self.concentration + 1))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         finite = self.rate.square() / ((self.concentration - 1).square() * (self.concentration - 2))
         return where(self.concentration > 2, finite, math.inf)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return (self.concentration + self.rate.log() + self.concentration.lgamma()
                 - (1 + self.concentration) * self.concentration.digamma())

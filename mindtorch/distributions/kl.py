@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._creation import full_like
+from .._tensor import Tensor
 from ..nn.functional import softplus
 from ._gaussian import divergence
 from .bernoulli import Bernoulli
@@ -64,7 +65,7 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
     return decorator
 
 
-def kl_divergence(p: Distribution, q: Distribution) -> Any:
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """Return the Kullback-Leibler divergence KL(p || q) of each pair of a batch
     (``torch.distributions.kl.kl_divergence``). Raises NotImplementedError if there is no formula for the pair of
     classes.
@@ -95,7 +96,7 @@ def _closest(p: type, q: type) -> Formula | None:
 # -- averages of x under p ---------------------------------------------------------------------------------------
 
 
-def _mean_xlogx(low: Any, high: Any) -> Any:
+def _mean_xlogx(low: Any, high: Any) -> Tensor:
     """Return the mean of log x over an interval."""
     return (high.xlogy(high) - low.xlogy(low)) / (high - low) - 1
 
@@ -116,7 +117,7 @@ LOG_MEAN_EXP: dict[type, Formula] = {
 }
 
 
-def _mean_distance(p: Any, loc: Any) -> Any:
+def _mean_distance(p: Any, loc: Any) -> Tensor:
     """Return the mean distance of normal numbers to ``loc``."""
     away = p.loc - loc
     z = away / p.scale
@@ -126,49 +127,49 @@ def _mean_distance(p: Any, loc: Any) -> Any:
 # -- cross entropies ---------------------------------------------------------------------------------------------
 
 
-def _to_beta(p: Any, q: Any) -> Any:
+def _to_beta(p: Any, q: Any) -> Tensor:
     a, b = q.concentration1, q.concentration0
     return (a.lgamma() + b.lgamma() - (a + b).lgamma()
             - (a - 1) * MEAN_LOG[Uniform](p) - (b - 1) * _mean_xlogx(1 - p.high, 1 - p.low))
 
 
-def _to_continuous_bernoulli(p: Any, q: Any) -> Any:
+def _to_continuous_bernoulli(p: Any, q: Any) -> Tensor:
     return -p.mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm()
 
 
-def _to_exponential(p: Any, q: Any) -> Any:
+def _to_exponential(p: Any, q: Any) -> Tensor:
     return q.rate * p.mean - q.rate.log()
 
 
-def _to_gamma(p: Any, q: Any) -> Any:
+def _to_gamma(p: Any, q: Any) -> Tensor:
     mean_log = MEAN_LOG[_family(p, MEAN_LOG)](p)
     return (q.concentration.lgamma() - q.concentration * q.rate.log() - (q.concentration - 1) * mean_log
             + q.rate * p.mean)
 
 
-def _to_gumbel(p: Any, q: Any) -> Any:
+def _to_gumbel(p: Any, q: Any) -> Tensor:
     log_mean_exp = LOG_MEAN_EXP[_family(p, LOG_MEAN_EXP)](p, q.scale)
     return q.scale.log() + (p.mean - q.loc) / q.scale + (q.loc / q.scale + log_mean_exp).exp()
 
 
-def _to_laplace(p: Any, q: Any) -> Any:
+def _to_laplace(p: Any, q: Any) -> Tensor:
     return (2 * q.scale).log() + _mean_distance(p, q.loc) / q.scale
 
 
-def _to_normal(p: Any, q: Any) -> Any:
+def _to_normal(p: Any, q: Any) -> Tensor:
     square = (p.variance + (p.mean - q.loc).pow(2)) / q.scale.pow(2)
     return 0.5 * (math.log(2 * math.pi) + square) + q.scale.log()
 
 
-def _to_pareto(p: Any, q: Any) -> Any:
+def _to_pareto(p: Any, q: Any) -> Tensor:
     return (q.alpha + 1) * MEAN_LOG[Uniform](p) - q.alpha.log() - q.alpha * q.scale.log()
 
 
-def _to_poisson(p: Any, q: Any) -> Any:
+def _to_poisson(p: Any, q: Any) -> Tensor:
     return q.rate - p.mean * q.rate.log()  # the factorials of 0 and 1 are 1
 
 
-def _to_uniform(p: Any, q: Any) -> Any:
+def _to_uniform(p: Any, q: Any) -> Tensor:
     return (q.high - q.low).log()
 
 
@@ -222,7 +223,7 @@ def _relative(cross_entropy: Formula, outside: Formula | None) -> Formula:
     return formula
 
 
-def _infinite(p: Any, q: Any) -> Any:
+def _infinite(p: Any, q: Any) -> Tensor:
     return full_like(p.mean, math.inf)
 
 
@@ -238,7 +239,7 @@ for _p, _kinds in INFINITE.items():
 
 
 @register_kl(Bernoulli, Bernoulli)
-def _bernoulli(p: Any, q: Any) -> Any:
+def _bernoulli(p: Any, q: Any) -> Tensor:
     ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     zeros = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
     return (ones.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0)
@@ -246,7 +247,7 @@ def _bernoulli(p: Any, q: Any) -> Any:
 
 
 @register_kl(Beta, Beta)
-def _beta(p: Any, q: Any) -> Any:
+def _beta(p: Any, q: Any) -> Tensor:
     a, b, total = p.concentration1, p.concentration0, p.concentration1 + p.concentration0
     c, d, total_q = q.concentration1, q.concentration0, q.concentration1 + q.concentration0
     return (c.lgamma() + d.lgamma() + total.lgamma() - (a.lgamma() + b.lgamma() + total_q.lgamma())
@@ -254,7 +255,7 @@ def _beta(p: Any, q: Any) -> Any:
 
 
 @register_kl(Binomial, Binomial)
-def _binomial(p: Any, q: Any) -> Any:
+def _binomial(p: Any, q: Any) -> Tensor:
     if (p.total_count < q.total_count).any():
         raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
     kl = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
@@ -262,24 +263,24 @@ def _binomial(p: Any, q: Any) -> Any:
 
 
 @register_kl(Categorical, Categorical)
-def _categorical(p: Any, q: Any) -> Any:
+def _categorical(p: Any, q: Any) -> Tensor:
     terms = p.probs * (p.logits - q.logits)
     return terms.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0).sum(-1)
 
 
 @register_kl(Cauchy, Cauchy)
-def _cauchy(p: Any, q: Any) -> Any:
+def _cauchy(p: Any, q: Any) -> Tensor:
     return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
 
 
 @register_kl(ContinuousBernoulli, ContinuousBernoulli)
-def _continuous_bernoulli(p: Any, q: Any) -> Any:
+def _continuous_bernoulli(p: Any, q: Any) -> Tensor:
     return (p.mean * (p.logits - q.logits) + p._cont_bern_log_norm() + (-p.probs).log1p()
             - q._cont_bern_log_norm() - (-q.probs).log1p())
 
 
 @register_kl(Dirichlet, Dirichlet)
-def _dirichlet(p: Any, q: Any) -> Any:
+def _dirichlet(p: Any, q: Any) -> Tensor:
     a, b = p.concentration, q.concentration
     total = a.sum(-1)
     return (total.lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
@@ -287,13 +288,13 @@ def _dirichlet(p: Any, q: Any) -> Any:
 
 
 @register_kl(Exponential, Exponential)
-def _exponential(p: Any, q: Any) -> Any:
+def _exponential(p: Any, q: Any) -> Tensor:
     ratio = q.rate / p.rate
     return ratio - ratio.log() - 1
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _exponential_family(p: Any, q: Any) -> Any:
+def _exponential_family(p: Any, q: Any) -> Tensor:
     """Return the Bregman divergence of the log normalizer."""
     if type(p) is not type(q):
         raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed "
@@ -307,38 +308,38 @@ def _exponential_family(p: Any, q: Any) -> Any:
 
 
 @register_kl(Gamma, Gamma)
-def _gamma(p: Any, q: Any) -> Any:
+def _gamma(p: Any, q: Any) -> Tensor:
     a, b = p.concentration, q.concentration
     return (b * (p.rate / q.rate).log() + b.lgamma() - a.lgamma() + (a - b) * a.digamma()
             + (q.rate - p.rate) * (a / p.rate))
 
 
 @register_kl(Geometric, Geometric)
-def _geometric(p: Any, q: Any) -> Any:
+def _geometric(p: Any, q: Any) -> Tensor:
     return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
 
 
 @register_kl(Gumbel, Gumbel)
-def _gumbel(p: Any, q: Any) -> Any:
+def _gumbel(p: Any, q: Any) -> Tensor:
     ratio, away = p.scale / q.scale, (p.loc - q.loc) / q.scale
     return (-ratio.log() + away + ratio * euler_constant + ((1 + ratio).lgamma() - away).exp()
             - (1 + euler_constant))
 
 
 @register_kl(HalfNormal, HalfNormal)
-def _half_normal(p: Any, q: Any) -> Any:
+def _half_normal(p: Any, q: Any) -> Tensor:
     return _normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Independent, Independent)
-def _independent(p: Any, q: Any) -> Any:
+def _independent(p: Any, q: Any) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
     return _sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
 @register_kl(Laplace, Laplace)
-def _laplace(p: Any, q: Any) -> Any:
+def _laplace(p: Any, q: Any) -> Tensor:
     ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
     return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
 
@@ -349,36 +350,36 @@ for _p in (LowRankMultivariateNormal, MultivariateNormal):
 
 
 @register_kl(Normal, Normal)
-def _normal(p: Any, q: Any) -> Any:
+def _normal(p: Any, q: Any) -> Tensor:
     ratio = (p.scale / q.scale).pow(2)
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot(p: Any, q: Any) -> Any:
+def _one_hot(p: Any, q: Any) -> Tensor:
     return _categorical(p._categorical, q._categorical)
 
 
 @register_kl(Pareto, Pareto)
-def _pareto(p: Any, q: Any) -> Any:
+def _pareto(p: Any, q: Any) -> Tensor:
     ratio = q.alpha / p.alpha
     result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
     return result.masked_fill(p.scale < q.scale, math.inf)
 
 
 @register_kl(Poisson, Poisson)
-def _poisson(p: Any, q: Any) -> Any:
+def _poisson(p: Any, q: Any) -> Tensor:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
-def _transformed(p: Any, q: Any) -> Any:
+def _transformed(p: Any, q: Any) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
     return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(Uniform, Uniform)
-def _uniform(p: Any, q: Any) -> Any:
+def _uniform(p: Any, q: Any) -> Tensor:
     result = ((q.high - q.low) / (p.high - p.low)).log()
     return result.masked_fill((q.low > p.low) | (q.high < p.high), math.inf)

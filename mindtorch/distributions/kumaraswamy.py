@@ -5,6 +5,7 @@ import math
 from typing import Any, ClassVar
 
 from .._creation import ones_like, zeros_like
+from .._tensor import Tensor
 from . import constraints
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
@@ -28,7 +29,7 @@ class Kumaraswamy(TransformedDistribution):
         super().__init__(base, [PowerTransform(self.concentration0.reciprocal()), AffineTransform(1.0, -1.0),
                                 PowerTransform(self.concentration1.reciprocal())], validate_args=validate_args)
 
-    def _moment(self, n: int) -> Any:
+    def _moment(self, n: int) -> Tensor:
         """Return the mean of x^n."""
         a, b = 1 + n / self.concentration1, self.concentration0
         return b * (a.lgamma() + b.lgamma() - (a + b).lgamma()).exp()
@@ -37,11 +38,11 @@ class Kumaraswamy(TransformedDistribution):
     variance = property(lambda self: self._moment(2) - self.mean.pow(2))
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         return (b.reciprocal() * (-b).log1p() - (-b * a).log1p()).masked_fill((b < 1) | (a < 1), math.nan).exp()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         harmonic = (b + 1).digamma() + euler_constant
         return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - a.log() - b.log()

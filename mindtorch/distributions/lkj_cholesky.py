@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._base.size import Size
@@ -9,6 +10,7 @@ from .._creation import arange
 from .._creation.random import randn
 from .._dtype import finfo
 from .._methods.functions import cat
+from .._tensor import Tensor
 from . import constraints
 from .beta import Beta
 from .distribution import Distribution
@@ -27,7 +29,7 @@ class LKJCholesky(Distribution):
     support = constraints.corr_cholesky
     _batched = ("concentration", "_beta")
 
-    def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None):
+    def __init__(self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None):
         if dim < 2:
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
@@ -37,7 +39,7 @@ class LKJCholesky(Distribution):
         self._beta = Beta(offset + 0.5, (self.concentration + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * offset)
         super().__init__(self.concentration.shape, Size((dim, dim)), validate_args)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         # each row: a direction, and how much of its squared length is off the diagonal
         share = self._beta.sample(sample_shape).unsqueeze(-1)
         direction = randn(self._extended_shape(sample_shape), dtype=share.dtype, device=share.device).tril(-1)
@@ -46,7 +48,7 @@ class LKJCholesky(Distribution):
         factor = share.sqrt() * direction
         return factor + (1 - (factor**2).sum(-1)).clamp(min=finfo(factor.dtype).tiny).sqrt().diag_embed()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         place = arange(2, self.dim + 1, device=self.concentration.device)

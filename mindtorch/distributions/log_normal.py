@@ -4,6 +4,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any, ClassVar
 
+from .._tensor import Tensor
 from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
@@ -20,7 +21,7 @@ class LogNormal(TransformedDistribution):
     has_rsample = True
     _batched = TransformedDistribution._batched
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None):
         super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
 
     loc = property(attrgetter("base_dist.loc"))
@@ -29,5 +30,5 @@ class LogNormal(TransformedDistribution):
     mode = property(lambda self: (self.loc - self.scale.square()).exp())
     variance = property(lambda self: self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp())
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc

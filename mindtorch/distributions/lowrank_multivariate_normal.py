@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from .._tensor import Tensor
 from ..functional import broadcast_tensors
 from ..linalg import cholesky, solve_triangular
 from . import constraints
@@ -83,7 +84,7 @@ class LowRankMultivariateNormal(Gaussian):
     def _roots(self) -> list[Any]:
         return [self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag.sqrt().diag_embed()]
 
-    def _mahalanobis(self, x: Any) -> Any:
+    def _mahalanobis(self, x: Tensor) -> Tensor:
         projected = (self._weighted() @ x.unsqueeze(-1)).squeeze(-1)
         return ((x.pow(2) / self._unbroadcasted_cov_diag).sum(-1)
                 - squared_length(self._capacitance_tril, projected))
@@ -93,5 +94,5 @@ class LowRankMultivariateNormal(Gaussian):
                 - squared_lengths(self._capacitance_tril, self._weighted() @ columns))
 
 
-def _plus_identity(matrix: Any) -> Any:
+def _plus_identity(matrix: Tensor) -> Tensor:
     return matrix + matrix.new_ones(matrix.shape[-1]).diag_embed()

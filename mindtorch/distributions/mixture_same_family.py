@@ -1,10 +1,12 @@
 """``torch.distributions.mixture_same_family``."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
 from .._base.size import Size
+from .._tensor import Tensor
 from . import constraints
 from .categorical import Categorical
 from .constraints import MixtureSameFamilyConstraint
@@ -49,11 +51,11 @@ class MixtureSameFamily(Distribution):
     mixture_distribution = property(lambda self: self._mixture_distribution)
     component_distribution = property(lambda self: self._component_distribution)
 
-    def _pad(self, value: Any) -> Any:
+    def _pad(self, value: Tensor) -> Any:
         """Return a value with a dimension for the components."""
         return value.unsqueeze(-1 - self._event_ndims)
 
-    def _average(self, values: Any) -> Any:
+    def _average(self, values: Tensor) -> Any:
         """Return the mean over the components, in the dimension before the event's."""
         probs = self.mixture_distribution.probs
         return (probs.reshape((*probs.shape, *[1] * self._event_ndims)) * values).sum(-1 - self._event_ndims)
@@ -61,19 +63,19 @@ class MixtureSameFamily(Distribution):
     mean = property(lambda self: self._average(self.component_distribution.mean))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         component = self.component_distribution
         return self._average(component.variance) + self._average((component.mean - self._pad(self.mean)).pow(2.0))
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         return (self.component_distribution.cdf(self._pad(value)) * self.mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         log_probs = self.component_distribution.log_prob(self._pad(value))
         return (log_probs + self.mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             chosen = self.mixture_distribution.sample(sample_shape)
             samples = self.component_distribution.sample(sample_shape)

@@ -1,10 +1,11 @@
 """``torch.distributions.multivariate_normal``."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from .._methods.functions import cholesky_inverse
+from .._tensor import Tensor
 from ..functional import broadcast_shapes
 from ..linalg import cholesky
 from . import constraints
@@ -24,11 +25,11 @@ class OfMatrix:
     _expanded: Callable[[Any], Any]
 
     @lazy_property
-    def scale_tril(self) -> Any:
+    def scale_tril(self) -> Tensor:
         return self._expanded(self._unbroadcasted_scale_tril)
 
     @lazy_property
-    def covariance_matrix(self) -> Any:
+    def covariance_matrix(self) -> Tensor:
         return self._expanded(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
 
@@ -59,27 +60,27 @@ class MultivariateNormal(OfMatrix, Gaussian):
         self._unbroadcasted_scale_tril = cholesky_factor(form, matrix)
 
     @lazy_property
-    def precision_matrix(self) -> Any:
+    def precision_matrix(self) -> Tensor:
         return self._expanded(cholesky_inverse(self._unbroadcasted_scale_tril))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
-    def _half_log_det(self) -> Any:
+    def _half_log_det(self) -> Tensor:
         return log_diagonal(self._unbroadcasted_scale_tril)
 
     def _roots(self) -> list[Any]:
         return [self._unbroadcasted_scale_tril]
 
-    def _mahalanobis(self, x: Any) -> Any:
+    def _mahalanobis(self, x: Tensor) -> Tensor:
         return squared_length(self._unbroadcasted_scale_tril, x)
 
-    def _mahalanobis_of_columns(self, columns: Any) -> Any:
+    def _mahalanobis_of_columns(self, columns: Tensor) -> Tensor:
         return squared_lengths(self._unbroadcasted_scale_tril, columns)
 
 
@@ -91,7 +92,7 @@ def given_form(error: type[Exception], *matrices: Any) -> tuple[str, Any]:
     return given[0]
 
 
-def cholesky_factor(form: str, matrix: Any) -> Any:
+def cholesky_factor(form: str, matrix: Tensor) -> Any:
     """Return the Cholesky factor of the covariance matrix, from one of the three forms."""
     if form == "scale_tril":
         return matrix

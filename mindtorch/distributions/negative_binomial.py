@@ -1,10 +1,12 @@
 """``torch.distributions.negative_binomial``."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
 from .._methods.functions import poisson, sigmoid
+from .._tensor import Tensor
 from ..nn.functional import logsigmoid
 from . import constraints
 from ._odds import Odds
@@ -36,11 +38,11 @@ class NegativeBinomial(Odds):
     def _gamma(self) -> Any:
         return Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             return poisson(self._gamma.sample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         log_coefficient = (self.total_count + value).lgamma() - (1.0 + value).lgamma() - self.total_count.lgamma()
         log_coefficient = log_coefficient.masked_fill(self.total_count + value == 0.0, 0.0)

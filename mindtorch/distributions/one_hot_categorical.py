@@ -1,9 +1,11 @@
 """``torch.distributions.one_hot_categorical``."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._creation import eye
+from .._tensor import Tensor
 from ..nn.functional import one_hot
 from . import constraints
 from .categorical import Categorical, _OfCategorical
@@ -27,17 +29,17 @@ class OneHotCategorical(_OfCategorical):
     mode = property(lambda self: one_hot(self.probs.argmax(-1), self.probs.shape[-1]).to(self.probs))
     variance = property(lambda self: self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return one_hot(self._categorical.sample(sample_shape), self._categorical._num_events).to(self.probs)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         return self._categorical.log_prob(value.max(-1)[1])
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self._categorical.entropy()
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         values = eye(self.event_shape[0], dtype=self._param.dtype, device=self._param.device)
         return _enumerated(values, self.batch_shape, expand)
 
@@ -47,5 +49,5 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.sample(sample_shape) + (self.probs - self.probs.detach())

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from .._tensor import Tensor
 from . import constraints
 from .exponential import Exponential
 from .transformed_distribution import TransformedDistribution
@@ -18,7 +19,7 @@ class Pareto(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"alpha": constraints.positive, "scale": constraints.positive}
     _batched = ("scale", "alpha", "base_dist")
 
-    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None):
+    def __init__(self, scale: Tensor | float, alpha: Any, validate_args: bool | None = None):
         self.scale, self.alpha = broadcast_all(scale, alpha)
         super().__init__(Exponential(self.alpha, validate_args=validate_args),
                          [ExpTransform(), AffineTransform(0, self.scale)], validate_args=validate_args)
@@ -28,16 +29,16 @@ class Pareto(TransformedDistribution):
         return constraints.greater_than_eq(self.scale)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         alpha = self.alpha.clamp(min=1)
         return alpha * self.scale / (alpha - 1)
 
     mode = property(lambda self: self.scale)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         alpha = self.alpha.clamp(min=2)
         return self.scale.pow(2) * alpha / ((alpha - 1).pow(2) * (alpha - 2))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())

@@ -1,10 +1,12 @@
 """``torch.distributions.poisson``."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
 from .._methods.functions import poisson
+from .._tensor import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all
@@ -19,18 +21,18 @@ class Poisson(ExponentialFamily):
     support = constraints.nonnegative_integer
     _batched = ("rate",)
 
-    def __init__(self, rate: Any, validate_args: bool | None = None):
+    def __init__(self, rate: Tensor | float, validate_args: bool | None = None):
         self._broadcast(validate_args, rate=rate)
 
     mean = property(lambda self: self.rate)
     mode = property(lambda self: self.rate.floor())
     variance = property(lambda self: self.rate)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             return poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
@@ -39,5 +41,5 @@ class Poisson(ExponentialFamily):
     def _natural_params(self) -> Any:
         return (self.rate.log(),)
 
-    def _log_normalizer(self, x: Any) -> Any:
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         return x.exp()

@@ -1,11 +1,13 @@
 """``torch.distributions.relaxed_categorical``."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
 from .._creation import full_like
 from .._creation.random import rand
+from .._tensor import Tensor
 from . import constraints
 from .categorical import Categorical, _OfCategorical
 from .transformed_distribution import TransformedDistribution
@@ -27,12 +29,12 @@ class ExpRelaxedCategorical(_OfCategorical):
         self.temperature = temperature
         self._of(Categorical(probs, logits), validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         u = rand(self._extended_shape(sample_shape), dtype=self.logits.dtype, device=self.logits.device)
         scores = (self.logits - (-clamp_probs(u).log()).log()) / self.temperature
         return scores - scores.logsumexp(-1, True)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         count = self._categorical._num_events
         self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)

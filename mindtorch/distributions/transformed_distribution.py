@@ -1,11 +1,13 @@
 """``torch.distributions.transformed_distribution``."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import mul
 from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
+from .._tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .independent import Independent
@@ -55,17 +57,17 @@ class TransformedDistribution(Distribution):
 
     has_rsample = property(lambda self: self.base_dist.has_rsample)
 
-    def _transformed(self, value: Any) -> Any:
+    def _transformed(self, value: Tensor) -> Any:
         return reduce(lambda x, transform: transform(x), self.transforms, value)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             return self._transformed(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self._transformed(self.base_dist.rsample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         event_dim, log_det, y = len(self.event_shape), 0.0, value
         for transform in reversed(self.transforms):
@@ -76,17 +78,17 @@ class TransformedDistribution(Distribution):
             y = x
         return log_det + _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
-    def _of_increasing(self, value: Any) -> Any:
+    def _of_increasing(self, value: Tensor) -> Any:
         """Convert probabilities of smaller numbers to greater ones where the transforms decrease."""
         sign = reduce(mul, (transform.sign for transform in self.transforms), 1)
         return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         for transform in reversed(self.transforms):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
         return self._of_increasing(self.base_dist.cdf(value))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         return self._transformed(self.base_dist.icdf(self._of_increasing(value)))

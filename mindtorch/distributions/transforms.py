@@ -89,7 +89,7 @@ class Transform:
             return self is other
         return all(_equal(getattr(self, name), getattr(other, name)) for name in self._compared)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Any:
         """Return y."""
         if self._cache_size == 0:
             return self._call(x)
@@ -100,7 +100,7 @@ class Transform:
         self._cached_x_y = x, y
         return y
 
-    def _inv_call(self, y: Any) -> Any:
+    def _inv_call(self, y: Tensor) -> Any:
         if self._cache_size == 0:
             return self._inverse(y)
         x_old, y_old = self._cached_x_y
@@ -110,33 +110,33 @@ class Transform:
         self._cached_x_y = x, y
         return x
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return log |dy/dx|, of the shape of x without the event's dimensions."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """Return the shape of y, given that of x."""
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """Return the shape of x, given that of y."""
         return shape
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: Tensor, b: Tensor) -> bool:
     return bool((a == b).all()) if isinstance(a, Tensor) or isinstance(b, Tensor) else a == b
 
 
-def _need_dims(shape: Any, count: int) -> None:
+def _need_dims(shape: Sequence[int], count: int) -> None:
     if len(shape) < count:
         raise ValueError("Too few dimensions on input")
 
@@ -167,16 +167,16 @@ class _InverseTransform(Transform):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inv!r})"
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Any:
         return self._inv._inv_call(x)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -self._inv.log_abs_det_jacobian(y, x)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self._inv.inverse_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self._inv.forward_shape(shape)
 
 
@@ -225,10 +225,10 @@ class ComposeTransform(Transform):
             self._inv._inv = self
         return self._inv
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Any:
         return reduce(lambda value, part: part(value), self.parts, x)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         if not self.parts:
             return zeros_like(x)
         values = [x]
@@ -240,10 +240,10 @@ class ComposeTransform(Transform):
             event_dim += part.codomain.event_dim - part.domain.event_dim
         return reduce(add, terms)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return reduce(lambda value, part: part.forward_shape(value), self.parts, shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return reduce(lambda value, part: part.inverse_shape(value), reversed(self.parts), shape)
 
     def __repr__(self) -> str:
@@ -274,24 +274,24 @@ class IndependentTransform(Transform):
     bijective = property(lambda self: self.base_transform.bijective)
     sign = property(lambda self: self.base_transform.sign)
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         _need_dims(x.shape, self.domain.event_dim)
         return self.base_transform(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         _need_dims(y.shape, self.codomain.event_dim)
         return self.base_transform.inv(y)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return _sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self.base_transform.forward_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self.base_transform.inverse_shape(shape)
 
 
@@ -319,16 +319,16 @@ class _PartsTransform(Transform):
     def _length(self) -> tuple[int, str]:
         raise NotImplementedError
 
-    def _split(self, value: Any) -> Any:
+    def _split(self, value: Tensor) -> Any:
         raise NotImplementedError
 
     def _joined(self, parts: list[Any]) -> Any:
         raise NotImplementedError
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return self._joined([t(part) for t, part in self._parts(x=x)])
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return self._joined([t.inv(part) for t, part in self._parts(y=y)])
 
 
@@ -350,13 +350,13 @@ class CatTransform(_PartsTransform):
     def _length(self) -> tuple[int, str]:
         return self.length, "length"
 
-    def _split(self, value: Any) -> Any:
+    def _split(self, value: Tensor) -> Any:
         return value.split(self.lengths, self.dim)
 
     def _joined(self, parts: list[Any]) -> Any:
         return cat(parts, self.dim)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         terms = [_sum_rightmost(t.log_abs_det_jacobian(x_part, y_part), self.event_dim - t.event_dim)
                  for t, x_part, y_part in self._parts(x=x, y=y)]
         dim = (self.dim if self.dim < 0 else self.dim - x.dim()) + self.event_dim
@@ -382,13 +382,13 @@ class StackTransform(_PartsTransform):
     def _length(self) -> tuple[int, str]:
         return len(self.transforms), "len(transforms)"
 
-    def _split(self, value: Any) -> Any:
+    def _split(self, value: Tensor) -> Any:
         return value.unbind(self.dim)
 
     def _joined(self, parts: list[Any]) -> Any:
         return stack(parts, self.dim)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return self._joined([t.log_abs_det_jacobian(*parts) for t, *parts in self._parts(x=x, y=y)])
 
     @constraints.dependent_property
@@ -414,13 +414,13 @@ class CumulativeDistributionTransform(Transform):
 
     domain = property(lambda self: self.distribution.support)
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return self.distribution.cdf(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return self.distribution.icdf(y)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return self.distribution.log_prob(x)
 
 
@@ -449,23 +449,23 @@ class ReshapeTransform(Transform):
     def codomain(self) -> Any:
         return constraints.independent(constraints.real, len(self.out_shape))
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return _replaced(shape, self.in_shape, self.out_shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return _replaced(shape, self.out_shape, self.in_shape)
 
 
-def _replaced(shape: Any, old: Any, new: Any) -> Any:
+def _replaced(shape: Sequence[int], old: Any, new: Any) -> Any:
     """Return a shape with other last dimensions."""
     _need_dims(shape, len(old))
     cut = len(shape) - len(old)
@@ -490,26 +490,26 @@ class _Increasing(Transform):
 class ExpTransform(_Increasing):
     """y = exp(x) (``torch.distributions.ExpTransform``)."""
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.exp()
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return x
 
 
 class SoftplusTransform(_Increasing):
     """y = log(1 + exp(x)) (``torch.distributions.SoftplusTransform``)."""
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return softplus(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return (-y).expm1().neg().log() + y
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -softplus(-x)
 
 
@@ -518,18 +518,18 @@ class SigmoidTransform(_Increasing):
 
     codomain = constraints.unit_interval
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return _within_unit(sigmoid(x))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         y = _within_unit(y)
         return y.log() - (-y).log1p()
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -softplus(-x) - softplus(x)
 
 
-def _within_unit(y: Any) -> Any:
+def _within_unit(y: Tensor) -> Any:
     info = finfo(y.dtype)
     return y.clamp(info.tiny, 1.0 - info.eps)
 
@@ -539,13 +539,13 @@ class TanhTransform(_Increasing):
 
     codomain = constraints.interval(-1.0, 1.0)
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.atanh()
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
@@ -556,17 +556,17 @@ class AbsTransform(Transform):
     codomain = constraints.positive
     _compared = ()
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.abs()
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y
 
 
 class _Broadcasting(Transform):
     """A transform whose parameters are broadcast with the value."""
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return broadcast_shapes(shape, *(getattr(getattr(self, name), "shape", ()) for name in self._compared or ()))
 
     inverse_shape = forward_shape
@@ -580,7 +580,7 @@ class PowerTransform(_Broadcasting):
     bijective = True
     _arguments = _compared = ("exponent",)
 
-    def __init__(self, exponent: Any, cache_size: int = 0):
+    def __init__(self, exponent: Tensor | float, cache_size: int = 0):
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
@@ -588,13 +588,13 @@ class PowerTransform(_Broadcasting):
     def sign(self) -> Any:
         return self.exponent.sign()
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.pow(1 / self.exponent)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return (self.exponent * y / x).abs().log()
 
 
@@ -606,7 +606,7 @@ class AffineTransform(_Broadcasting):
     _arguments = ("loc", "scale", "event_dim")
     _compared = ("loc", "scale")
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0):
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0):
         super().__init__(cache_size=cache_size)
         self.loc, self.scale = loc, scale
         self.event_dim = event_dim
@@ -623,13 +623,13 @@ class AffineTransform(_Broadcasting):
             return self.scale.sign()
         return (self.scale > 0) - (self.scale < 0)
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         shape, scale = x.shape, self.scale
         result = scale.abs().log() if isinstance(scale, Tensor) else full_like(x, math.log(abs(scale)))
         if self.event_dim:
@@ -648,14 +648,14 @@ class SoftmaxTransform(Transform):
     codomain = constraints.simplex
     _compared = ()
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         weights = (x - x.max(-1, True)[0]).exp()
         return weights / weights.sum(-1, True)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         _need_dims(shape, 1)
         return shape
 
@@ -672,29 +672,29 @@ class StickBreakingTransform(Transform):
     bijective = True
     _compared = ()
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         share = _within_unit(sigmoid(x - _log_remaining(x)))
         return pad(share, [0, 1], value=1) * pad((1 - share).cumprod(-1), [1, 0], value=1)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         kept = y[..., :-1]
         left = (1 - kept.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
         return kept.log() - left.log() + _log_remaining(kept)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         x = x - _log_remaining(x)
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         _need_dims(shape, 1)
         return shape[:-1] + Size((shape[-1] + 1,))
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         _need_dims(shape, 1)
         return shape[:-1] + Size((shape[-1] - 1,))
 
 
-def _log_remaining(x: Any) -> Any:
+def _log_remaining(x: Tensor) -> Any:
     """Return the logarithm of how many probabilities come after each of K."""
     size = x.shape[-1]
     return (size + 1 - x.new_ones(size).cumsum(-1)).log()
@@ -712,14 +712,14 @@ class CorrCholeskyTransform(Transform):
     codomain = constraints.corr_cholesky
     bijective = True
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         eps = finfo(x.dtype).eps
         partial = vec_to_tril_matrix(x.tanh().clamp(-1 + eps, 1 - eps), diag=-1)
         left = (1 - partial**2).sqrt().cumprod(-1)
         partial = partial + eye(partial.shape[-1], dtype=partial.dtype, device=partial.device)
         return partial * pad(left[..., :-1], [1, 0], value=1)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         left = pad((1 - (y * y).cumsum(-1))[..., :-1], [1, 0], value=1)
         partial = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(left, diag=-1).sqrt()
         return (partial.log1p() - partial.neg().log1p()) / 2  # atanh
@@ -728,7 +728,7 @@ class CorrCholeskyTransform(Transform):
         left = tril_matrix_to_vec(1 - (y * y).cumsum(-1), diag=-2)
         return 0.5 * left.log().sum(-1) - 2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         _need_dims(shape, 1)
         count = shape[-1]
         size = round((0.25 + 2 * count) ** 0.5 + 0.5)
@@ -736,14 +736,14 @@ class CorrCholeskyTransform(Transform):
             raise ValueError("Input is not a flattened lower-diagonal number")
         return shape[:-1] + Size((size, size))
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         _need_dims(shape, 2)
         if shape[-2] != shape[-1]:
             raise ValueError("Input is not square")
         return shape[:-2] + Size((shape[-1] * (shape[-1] - 1) // 2,))
 
 
-def _of_diagonal(function: Callable[[Any], Any], x: Any) -> Any:
+def _of_diagonal(function: Callable[[Any], Any], x: Tensor) -> Any:
     """Return the lower triangle, with a function of the diagonal in its place."""
     return x.tril(-1) + function(x.diagonal(dim1=-2, dim2=-1)).diag_embed()
 
@@ -755,10 +755,10 @@ class LowerCholeskyTransform(Transform):
     codomain = constraints.lower_cholesky
     _compared = ()
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return _of_diagonal(Tensor.exp, x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return _of_diagonal(Tensor.log, y)
 
 
@@ -769,9 +769,9 @@ class PositiveDefiniteTransform(Transform):
     codomain = constraints.positive_definite
     _compared = ()
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         factor = LowerCholeskyTransform()(x)
         return factor @ factor.mT
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return LowerCholeskyTransform().inv(cholesky(y))

@@ -39,7 +39,7 @@ def _standard_normal(shape: Sequence[int], dtype: Any, device: Any) -> Any:
     return empty(shape, dtype=dtype, device=device).normal_()
 
 
-def _sum_rightmost(value: Any, dim: int) -> Any:
+def _sum_rightmost(value: Tensor, dim: int) -> Any:
     """Return the sum over the last ``dim`` dimensions."""
     return value.reshape((*value.shape[:-dim], -1)).sum(-1) if dim else value
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .._autograd.grad_mode import no_grad
@@ -9,6 +10,7 @@ from .._creation import zeros
 from .._creation.random import rand
 from .._dtype import bool_, float64
 from .._methods.functions import where
+from .._tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import lazy_property
@@ -25,14 +27,14 @@ LARGE = ((0.39894228, 0.01328592, 0.00225319, -0.00157565, 0.00916281, -0.020577
           -0.00420059))
 
 
-def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+def _polynomial(x: Tensor, coefficients: tuple[float, ...]) -> Any:
     total: Any = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
         total = coefficient + x * total
     return total
 
 
-def _log_modified_bessel_fn(x: Any, order: int = 0) -> Any:
+def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Any:
     """Return the logarithm of the modified Bessel function of the first kind of a positive number."""
     small = _polynomial((x / 3.75).pow(2), SMALL[order]).log() + (x.log() if order else 0)
     large = x - 0.5 * x.log() + _polynomial(3.75 / x, LARGE[order]).log()
@@ -47,14 +49,14 @@ class VonMises(Distribution):
     has_rsample = False
     _batched = ("loc", "concentration")
 
-    def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None):
+    def __init__(self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None):
         self._broadcast(validate_args, loc=loc, concentration=concentration)
 
     mean = property(lambda self: self.loc)
     mode = property(lambda self: self.loc)
 
     @lazy_property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """Compute the circular variance: 1 less the mean of the cosine of the distance to ``loc``."""
         return 1 - (_log_modified_bessel_fn(self.concentration, 1) - _log_modified_bessel_fn(self.concentration)).exp()
 
@@ -66,7 +68,7 @@ class VonMises(Distribution):
         return where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples by Best and Fisher's rejection (1979), in float64."""
         shape = self._extended_shape(sample_shape)
         loc, kappa, r = self.loc.to(float64), self.concentration.to(float64), self._proposal_r
@@ -82,7 +84,7 @@ class VonMises(Distribution):
             done = done | accept
         return ((x + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         return (self.concentration * (value - self.loc).cos() - math.log(2 * math.pi)
                 - _log_modified_bessel_fn(self.concentration))

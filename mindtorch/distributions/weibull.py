@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .._creation import ones_like
+from .._tensor import Tensor
 from . import constraints
 from .exponential import Exponential
 from .transformed_distribution import TransformedDistribution
@@ -22,7 +23,7 @@ class Weibull(TransformedDistribution):
     support = constraints.positive
     _batched = ("scale", "concentration", "concentration_reciprocal", "base_dist")
 
-    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None):
+    def __init__(self, scale: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None):
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         super().__init__(Exponential(ones_like(self.scale), validate_args=validate_args),
@@ -38,6 +39,6 @@ class Weibull(TransformedDistribution):
                     ** self.concentration.reciprocal())
     variance = property(lambda self: self.scale.pow(2) * (self._log_moment(2).exp() - (2 * self._log_moment(1)).exp()))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return (euler_constant * (1 - self.concentration_reciprocal)
                 + (self.scale * self.concentration_reciprocal).log() + 1)

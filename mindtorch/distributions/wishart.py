@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from .._base.size import Size
@@ -10,6 +11,7 @@ from .._creation import arange, eye, tensor
 from .._creation.random import randn
 from .._dtype import finfo
 from .._methods.functions import cholesky_solve
+from .._tensor import Tensor
 from ..functional import broadcast_shapes, tril_indices
 from ..linalg import slogdet
 from . import constraints
@@ -62,32 +64,32 @@ class Wishart(OfMatrix, ExponentialFamily):
         places = arange(event_shape[-1], dtype=matrix.dtype, device=matrix.device)
         self._dist_chi2 = Chi2(self.df.unsqueeze(-1) - places.expand((*batch_shape, -1)))
 
-    def _expanded(self, matrix: Any) -> Any:
+    def _expanded(self, matrix: Tensor) -> Any:
         return matrix.expand(self._batch_shape + self._event_shape)
 
     @lazy_property
-    def precision_matrix(self) -> Any:
+    def precision_matrix(self) -> Tensor:
         factor = self._unbroadcasted_scale_tril
         identity = eye(self._event_shape[-1], dtype=factor.dtype, device=factor.device)
         return self._expanded(cholesky_solve(identity, factor))
 
-    def _times_covariance(self, factor: Any) -> Any:
+    def _times_covariance(self, factor: Tensor) -> Any:
         return factor.view((*self._batch_shape, 1, 1)) * self.covariance_matrix
 
     mean = property(lambda self: self._times_covariance(self.df))
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         factor = self.df - self._event_shape[-1] - 1
         return self._times_covariance(factor.masked_fill(factor <= 0, math.nan))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         diag = diagonal(self.covariance_matrix)
         squares = self.covariance_matrix.pow(2) + diag.unsqueeze(-1) * diag.unsqueeze(-2)
         return self.df.view((*self._batch_shape, 1, 1)) * squares
 
-    def _bartlett_sampling(self, sample_shape: Any) -> Any:
+    def _bartlett_sampling(self, sample_shape: Sequence[int]) -> Any:
         p = self._event_shape[-1]
         noise = self._dist_chi2.rsample(sample_shape).sqrt()
         noise = noise.clamp(min=finfo(noise.dtype).eps).diag_embed()
@@ -101,7 +103,7 @@ class Wishart(OfMatrix, ExponentialFamily):
         """Return True if any distribution of the batch has the flag, by sample."""
         return flags.flatten(-rank).any(-1) if (rank := len(self._batch_shape)) else flags
 
-    def rsample(self, sample_shape: Any = (), max_try_correction: int = 10) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: int = 10) -> Tensor:
         """Draw samples; those that rounding made singular are drawn anew, up to ``max_try_correction`` times.
 
         PyTorch redraws the other samples once as well, and so does this, to have its numbers.
@@ -116,14 +118,14 @@ class Wishart(OfMatrix, ExponentialFamily):
         warnings.warn("Singular sample detected.", stacklevel=2)
         return sample
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         nu, p = self.df, self._event_shape[-1]
         return (-nu * (p * math.log(2) / 2 + log_diagonal(self._unbroadcasted_scale_tril)) - (nu / 2).mvlgamma(p)
                 + (nu - p - 1) / 2 * slogdet(value).logabsdet
                 - diagonal(cholesky_solve(value, self._unbroadcasted_scale_tril)).sum(-1) / 2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         nu, p = self.df, self._event_shape[-1]
         places = arange(p, dtype=nu.dtype, device=nu.device)
         mvdigamma = (nu.unsqueeze(-1) / 2 - places / 2).digamma().sum(-1)
@@ -134,7 +136,7 @@ class Wishart(OfMatrix, ExponentialFamily):
     def _natural_params(self) -> Any:
         return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
 
-    def _log_normalizer(self, x: Any, y: Any) -> Any:
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         p = self._event_shape[-1]
         half = y + (p + 1) / 2
         return half * (-slogdet(-2 * x).logabsdet + math.log(2) * p) + half.mvlgamma(p)
