@@ -84,6 +84,9 @@ def _assert_is_none(value: Any, msg: str) -> None:
     assert value is None, msg
 
 
+_assert_is_none.__module__ = f"{PACKAGE}.fx._symbolic_trace"  # where PyTorch has it
+
+
 class Tracer(TracerBase):
     """A recorder of modules and functions (``torch.fx.Tracer``): ``trace`` returns the graph. Subclasses override
     ``is_leaf_module``, which modules become one node, and the methods of ``TracerBase``.

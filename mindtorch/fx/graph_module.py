@@ -197,7 +197,7 @@ class GraphModule(Module):
                 if node.target not in root:
                     raise RuntimeError(f"Node {node} referenced target {node.target} but that target was not provided "
                                        "in ``root``!")
-            for target in sorted({str(node.target) for node in named}, key=lambda path: path.count(".")):
+            for target in sorted(dict.fromkeys(str(node.target) for node in named), key=lambda path: path.count(".")):
                 _assign_attr(root[target], self, target)  # modules before their attributes
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")

@@ -138,7 +138,7 @@ def split_const_subgraphs(module: Module, skip_folding_node_fn: Callable[[Node],
     call = split.graph.find_nodes(op="call_module", target="submod_0")[0]
     for node, given in zip(folded.graph.find_nodes(op="placeholder"), call.args, strict=True):
         with folded.graph.inserting_before(node):
-            read = folded.graph.get_attr(given.target)
+            read = folded.graph.create_node("get_attr", given.target)
         read.meta = node.meta.copy()
         node.replace_all_uses_with(read)
         folded.graph.erase_node(node)

@@ -1,0 +1,247 @@
+"""Graphs that are run, recorded anew, rewritten and divided; what tracing wraps and annotates."""
+from __future__ import annotations
+
+import math
+import sys
+from types import ModuleType
+
+import pytest
+
+import mindtorch as torch
+from mindtorch import fx, nn
+from mindtorch.fx import traceback as fx_traceback
+from mindtorch.fx.experimental.const_fold import split_const_subgraphs
+from mindtorch.fx.experimental.optimization import fuse, remove_dropout
+from mindtorch.fx.operator_schemas import normalize_function
+from mindtorch.fx.passes.dialect.common.cse_pass import CSEPass
+from mindtorch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from mindtorch.fx.passes.infra.pass_manager import PassManager, this_before_that_pass_constraint
+from mindtorch.fx.passes.operator_support import OperatorSupport
+from mindtorch.fx.passes.split_module import split_module
+from mindtorch.fx.passes.split_utils import split_by_tags
+from mindtorch.fx.passes.utils import compare_graphs
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm, self.drop = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Dropout()
+        self.head = nn.Linear(2, 3)
+
+    def forward(self, x, bias=1.0):
+        x = self.drop(torch.relu(self.norm(self.conv(x))))
+        return self.head(x.mean((2, 3))) + bias
+
+
+X = torch.randn(2, 1, 5, 5)
+
+
+def test_an_interpreter_frees_values_after_their_last_use() -> None:
+    module, alive = fx.symbolic_trace(Net().eval()), []
+
+    class Watching(fx.Interpreter):
+        def run_node(self, n):
+            alive.append(len(self.env))
+            return super().run_node(n)
+
+    assert torch.equal(Watching(module).run(X), module(X)) and max(alive) == 2
+    arguments = [X, 2.0]
+    assert torch.equal(fx.Interpreter(module).boxed_run(arguments), module(X, 2.0)) and not arguments
+    with pytest.raises(RuntimeError, match=r"received 1 \(missing arguments\)"):
+        fx.Interpreter(module).boxed_run([X])
+
+
+def test_an_interpreter_names_the_node_that_failed() -> None:
+    module = fx.symbolic_trace(lambda x: x + torch.ones(7))
+    with pytest.raises(RuntimeError, match=r"While executing %add : \[num_users=1\] = call_function"):
+        fx.Interpreter(module).run(torch.ones(3))
+
+
+def test_a_transformer_replaces_functions() -> None:
+    class Negative(fx.Transformer):
+        def call_function(self, target, args, kwargs):
+            return super().call_function(torch.neg if target is torch.relu else target, args, kwargs)
+
+    module = Negative(fx.symbolic_trace(Net().eval())).transform()
+    assert "torch.neg(norm)" in module.code and "torch.relu" not in module.code
+    assert module(X).shape == (2, 3)
+
+
+def test_a_pattern_is_replaced_wherever_it_is() -> None:
+    module = fx.symbolic_trace(lambda x, y: torch.relu(x + y) * torch.relu(y + x).sum())
+    found = fx.replace_pattern(module, lambda a, b: torch.relu(a + b), lambda a, b: torch.clamp(a - b, min=0))
+    assert len(found) == 2 and found[0].anchor.name == "relu"
+    x, y = torch.randn(3), torch.randn(3)
+    assert torch.equal(module(x, y), (x - y).clamp(min=0) * (y - x).clamp(min=0).sum())
+
+
+def test_a_part_that_is_used_elsewhere_is_not_replaced() -> None:
+    def pattern(a):
+        return a.sin().cos()
+
+    module = fx.symbolic_trace(lambda x: (x.sin().cos(), x.exp().sin().cos()))
+    assert len(fx.replace_pattern(module, pattern, lambda a: a)) == 2
+    shared = fx.symbolic_trace(lambda x: [s := x.sin(), s.cos()])
+    assert fx.replace_pattern(shared, pattern, lambda a: a) == []
+    assert compare_graphs(shared.graph, fx.symbolic_trace(lambda z: [s := z.sin(), s.cos()]).graph)
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_a_divided_module_does_the_same(keep_order) -> None:
+    module = fx.symbolic_trace(Net().eval())
+    numbers = {node: at // 3 for at, node in enumerate(module.graph.nodes)}
+    paths: dict[str, str] = {}
+    divided = split_module(module, None, numbers.__getitem__, paths, keep_original_order=keep_order)
+    assert [name for name, _ in divided.named_children()] == ["submod_0", "submod_1", "submod_2"]
+    assert paths["submod_0.conv"] == "conv" and torch.equal(divided(X), module(X))
+    with pytest.raises(RuntimeError, match="cycle exists between partitions"):
+        split_module(module, None, lambda node: node.name in ("relu", "mean"))
+
+
+def test_tags_divide_a_module() -> None:
+    module = fx.symbolic_trace(Net().eval())
+    for node in module.graph.nodes:
+        node.tag = "features" if node.name in ("conv", "norm", "relu", "drop") else "head"
+    divided, paths = split_by_tags(module, ["features", "head"], return_fqn_mapping=True)
+    assert paths == {name: f"features.{name}" for name in ("conv", "norm", "drop")} | {"head": "head.head"}
+    assert torch.equal(divided(X, 2.0), module(X, 2.0))
+
+
+def test_a_backend_gets_the_largest_parts() -> None:
+    class Adds(OperatorSupport):
+        def is_node_supported(self, submodules, node):
+            return node.op == "call_function"
+
+    module = fx.symbolic_trace(lambda x: ((x + 1) * 2).sin() + (x - 1) / 2)
+    partitioner = CapabilityBasedPartitioner(module, Adds())
+    parts = partitioner.propose_partitions()
+    assert [[node.name for node in part.nodes] for part in parts] == [["sub", "truediv", "add_1"], ["add", "mul"]]
+    x = torch.randn(3)
+    expected = module(x)
+    fused = partitioner.fuse_partitions(parts)
+    assert [node.op for node in fused.graph.nodes].count("call_module") == 2 and torch.equal(fused(x), expected)
+
+
+def test_constants_are_computed_once() -> None:
+    class Constant(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Parameter(torch.randn(3)), nn.Parameter(torch.randn(3))
+
+        def forward(self, x):
+            return x * (self.a + self.b).exp()
+
+    module = Constant()
+    folded = split_const_subgraphs(module)
+    x = torch.randn(3)
+    assert torch.equal(folded(x), module(x))
+    assert [node.op for node in folded.graph.nodes] == ["placeholder", "get_attr", "call_function", "output"]
+
+
+def test_batch_norms_are_folded_into_convolutions() -> None:
+    net = Net().eval()
+    fused = remove_dropout(fuse(net))
+    assert not any(isinstance(module, (nn.BatchNorm2d, nn.Dropout)) for module in fused.modules())
+    assert torch.allclose(fused(X), net(X), atol=1e-6)
+
+
+def test_repeated_nodes_are_computed_once() -> None:
+    module = fx.symbolic_trace(lambda x: (x.sin() + 1) * (x.sin() + 1) + (x.sin() + 1.0))
+    result = CSEPass()(module)
+    assert result.modified and [node.name for node in result.graph_module.graph.nodes] == [
+        "x", "sin", "add", "mul", "add_2", "add_3", "output"]
+
+
+def test_passes_run_in_an_order_that_holds_the_constraints() -> None:
+    ran = []
+
+    def first(module):
+        ran.append("first")
+        return fx.passes.infra.pass_base.PassResult(module, False)
+
+    def second(module):
+        ran.append("second")
+        return fx.passes.infra.pass_base.PassResult(module, False)
+
+    module = fx.symbolic_trace(lambda x: x)
+    PassManager([second, first], [this_before_that_pass_constraint(first, second)])(module)
+    assert ran == ["first", "second"]
+    with pytest.raises(RuntimeError, match="Circular dependency"):
+        PassManager([second, first], [this_before_that_pass_constraint(first, second),
+                                      this_before_that_pass_constraint(second, first)])(module)
+
+
+def test_wrapped_functions_become_one_node() -> None:
+    module = ModuleType("wrapped_functions")
+    sys.modules["wrapped_functions"] = module
+    exec("import mindtorch\nfrom math import sqrt\n"
+         "@mindtorch.fx.wrap\ndef scale(x, by):\n    return x * by if by else x\n"
+         "mindtorch.fx.wrap('len')\nmindtorch.fx.wrap('sqrt')\n"
+         "def program(x):\n    return scale(x, len(x)) + sqrt(x.size(0))\n", module.__dict__)
+    traced = fx.symbolic_trace(module.program)
+    assert [node.name for node in traced.graph.nodes] == ["x", "len_1", "scale", "size", "sqrt", "add", "output"]
+    assert traced(torch.ones(4)).tolist() == [6.0] * 4 and module.scale(2, 3) == 6 and "len" not in vars(module)
+    with pytest.raises(NotImplementedError, match="at the top level of a module"):
+        fx.wrap("sum")
+    del sys.modules["wrapped_functions"]
+
+
+def test_functions_of_math_are_wrapped_by_themselves() -> None:
+    assert "math_sqrt(size)" in fx.symbolic_trace(lambda x: math.sqrt(x.size(0))).code
+
+
+def test_nothing_stays_replaced_after_tracing() -> None:
+    before = nn.Module.__call__, nn.Module.__getattr__, math.sqrt
+    with pytest.raises(fx.proxy.TraceError):
+        fx.symbolic_trace(lambda x: math.sqrt(2) if x else x)
+    assert (nn.Module.__call__, nn.Module.__getattr__, math.sqrt) == before
+    assert not fx._symbolic_trace.is_fx_tracing()
+
+
+def test_stacks_and_annotations_are_kept() -> None:
+    class Recording(fx.Tracer):
+        record_stack_traces = True
+
+    class Small(nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    module = fx.GraphModule(Small(), Recording().trace(Small()))
+    add = module.graph.find_nodes(op="call_function", target=__import__("operator").add)[0]
+    assert "return x + 1" in add.stack_trace
+    assert f"# File: {__file__}:" in module.print_readable(print_output=False)
+    with fx_traceback.preserve_node_meta(), fx_traceback.annotate({"stage": 1}):
+        traced = fx.symbolic_trace(lambda x: x * 2)
+    assert [node.meta["custom"] for node in traced.graph.nodes] == [{"stage": 1}] * 3
+
+
+def test_arguments_are_named_by_the_signature() -> None:
+    x = torch.ones(2)
+    assert normalize_function(torch.nn.functional.relu, (x,)).kwargs == {"inplace": False}
+    named = normalize_function(torch.ops.aten.add.Tensor, (x, x), normalize_to_only_use_kwargs=True)
+    assert named.args == () and list(named.kwargs) == ["input", "other", "alpha"]
+    with pytest.raises(RuntimeError, match="the schema match was ambiguous"):
+        normalize_function(torch.max, (x, x))
+    typed = normalize_function(torch.max, (x, x), arg_types=(torch.Tensor, torch.Tensor))
+    assert typed.args == (x, x)
+
+
+def test_an_operator_that_writes_is_refused_if_asked() -> None:
+    class Strict(fx.Tracer):
+        check_mutable_operations = True
+
+    with pytest.raises(RuntimeError, match="Tried to trace mutable operation"):
+        Strict().trace(lambda x: torch.relu_(x))
+
+
+def test_sizes_of_parameters_may_be_constants() -> None:
+    class Sized(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(2, 3))
+
+        def forward(self, x):
+            return x.sum() if self.weight.shape[0] == 2 else x
+
+    graph = fx.Tracer(param_shapes_constant=True).trace(Sized())
+    assert [node.op for node in graph.nodes] == ["placeholder", "get_attr", "call_method", "output"]
