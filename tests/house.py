@@ -78,8 +78,8 @@ HOUSE = (
          "ones that compute", "an operator's decomposition: a row in a module of its family"),
     Room("_higher_order_ops", "operators that take functions: `cond`, `while_loop`, `scan`, `map`",
          "an operator: a module of its name"),
-    Room("_compile compiler _dynamo", "`torch.compile`: bytecode interpreted and calls recorded as graphs, guarded, "
-         "optimised, and printed as the Python that runs", "an opcode: a method of `symbolic_convert.py`; an "
+    Room("_compile compiler _dynamo _logging", "`torch.compile`: bytecode interpreted and calls recorded as graphs, "
+         "guarded, optimised, and printed as the Python that runs", "an opcode: a method of `symbolic_convert.py`; an "
          "optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",
          "the content of a picture"),

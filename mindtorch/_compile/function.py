@@ -5,6 +5,7 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -19,6 +20,7 @@ from . import config
 from .breaks import CannotCompile, FailOnRecompileLimitHit, GraphBreak, break_here
 from .entry import Entry
 from .guards import Guards
+from .logs import log
 from .recording import FirstCall, unsupported
 from .state import plainly
 from .watch import Watch
@@ -155,6 +157,9 @@ class CompiledFunction:
             state.on_tensor = lambda tensor: None
             first.forget()
         entry.seconds = perf_counter() - start
+        for program in (entry.forward, entry.backward):
+            if program is not None:
+                log("output_code", partial(getattr, program, "source"))
         self.entries.append(entry)
         return result
 

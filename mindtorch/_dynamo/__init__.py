@@ -22,12 +22,7 @@ file                    idea
 """
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from .._compile import config
-from .._compile.explain import Explanation, explanation_of
-from .._compile.function import CompiledFunction
 from . import backends, exc, testing, utils
 from .backends import inductor as _inductor
 from .backends.registry import list_backends, lookup_backend, register_backend
@@ -36,6 +31,7 @@ from .decorators import (
     skip, substitute_in_graph,
 )
 from .eval_frame import OptimizedModule, optimize, optimize_assert, reset
+from .explain import explain
 from .marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 
 __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "backends", "config", "disable",
@@ -45,17 +41,3 @@ __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "backe
            "skip", "substitute_in_graph", "testing", "utils"]
 __dir__ = __all__.copy
 _loaded = (_inductor,)  # which registers itself
-
-
-def explain(f: Callable[..., Any]) -> Callable[..., Explanation]:
-    """Return a function that compiles ``f`` for its arguments, and returns the recorded graph, the guards and the
-    programs, or the place and the reason of a graph break; ``print`` shows it as text (``torch._dynamo.explain``).
-    """
-    function = getattr(f, "_torchdynamo_orig_callable", f)
-    compiled = CompiledFunction(function._orig_mod if isinstance(function, OptimizedModule) else function)
-
-    def run(*args: Any, **kwargs: Any) -> Explanation:
-        compiled(*args, **kwargs)
-        return explanation_of(compiled)
-
-    return run

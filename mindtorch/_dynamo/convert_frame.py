@@ -14,6 +14,7 @@ from typing import Any
 from .._base import forks
 from .._compile import config
 from .._compile.function import stance
+from .._compile.logs import log
 from .._dispatch import dispatcher
 from .._dispatch.keys import ADDED, FUNCTION, OBSERVED, THREAD_STATE
 from .._dispatch.local import local
@@ -24,7 +25,6 @@ from .bytecode_analysis import check_version
 from .codegen import Codegen
 from .exc import Break, FailOnRecompileLimitHit, Raised, RecompileError, Restart, Unsupported
 from .guards import run_source
-from .logs import log
 from .output_graph import OutputGraph
 from .symbolic_convert import RootTranslator
 from .trace_rules import why_skipped

@@ -8,12 +8,16 @@ from hypothesis import given, settings, strategies as st
 import mindtorch as torch
 from mindtorch import nn
 from mindtorch._compile import kernels
+from mindtorch._compile.explain import explanation_of
+from mindtorch._compile.function import CompiledFunction
 from mindtorch.nn import functional as F
 from tests.compile import differential
 
 
 def explained(function, *args):
-    return torch._dynamo.explain(function)(*args)
+    compiled = CompiledFunction(function)
+    compiled(*args)
+    return explanation_of(compiled)
 
 
 def same(ours, eager) -> None:

@@ -19,6 +19,8 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import nn
+from mindtorch._compile.explain import explanation_of
+from mindtorch._compile.function import CompiledFunction
 from mindtorch._dynamo import exc
 
 SETTINGS = SimpleNamespace(scale=2.0)
@@ -30,8 +32,14 @@ def entries(compiled):
     return compiled._compiled.entries
 
 
+def explained(function, *args):
+    compiled = CompiledFunction(function)
+    compiled(*args)
+    return explanation_of(compiled)
+
+
 def reason_of(function, *args) -> str:
-    return str(torch._dynamo.explain(function)(*args).break_reasons[0])
+    return str(explained(function, *args).break_reasons[0])
 
 
 # -- guards ------------------------------------------------------------------------------------------------------------
@@ -268,7 +276,7 @@ def test_hooks_and_functions_of_a_broken_call_have_their_effect() -> None:
 
 
 def test_a_break_tells_the_line_that_made_it() -> None:
-    found = torch._dynamo.explain(branches)(torch.ones(2)).break_reasons[0]
+    found = explained(branches, torch.ones(2)).break_reasons[0]
     assert (found.file, found.line) == (__file__, branches.__code__.co_firstlineno + 1)
 
 
@@ -586,7 +594,7 @@ def test_a_compiled_module_is_the_module_under_a_prefix() -> None:
 
 def test_the_printed_program_is_the_one_that_runs() -> None:
     x = torch.randn(3, 4, requires_grad=True)
-    found = torch._dynamo.explain(lambda x: (x * x + 1).exp().sum())(x)
+    found = explained(lambda x: (x * x + 1).exp().sum(), x)
     text = str(found)
     assert (found.graph_count, found.graph_break_count, found.op_count) == (1, 0, 4)
     for word in ("Dynamo", "AOTAutograd", "Inductor", "x: float32[3, 4], contiguous, requires grad", "numpy.exp(",

@@ -596,7 +596,7 @@ class Zip(Variable):
         self.kind, self.iterators, self.function, self.start, self.strict = kind, iterators, function, start, strict
 
     def python_type(self) -> type:
-        return self.kind  # type: ignore[no-any-return]
+        return self.kind
 
     def iterator(self, tx: Translator) -> Variable:
         return self

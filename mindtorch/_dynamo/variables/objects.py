@@ -119,8 +119,12 @@ class UserObject(Variable):
         source = self.class_source(tx)
         if source is None or is_library(function) or not isinstance(function, types.FunctionType):
             return tx.made(function)
-        return tx.wrap(function, Source(f"{'.__dict__[' + repr(name) + ']' if behind else '.' + name}{behind}", source)
-                       if name in vars(self.kind) or not behind else Source(tx.output.object(function)))
+        if behind:  # of a property
+            return tx.wrap(function, Source(f".__dict__[{name!r}]{behind}", source) if name in vars(self.kind) else
+                           Source(tx.output.object(function)))
+        if self.source is not None:  # an attribute of the object would come first
+            return tx.wrap(function, self.source.attribute(name).attribute("__func__"))
+        return tx.wrap(function, source.attribute(name))
 
     def _of_class(self, tx: Translator, found: Any, name: str) -> Variable:
         if isinstance(found, types.FunctionType):
@@ -148,7 +152,9 @@ class UserObject(Variable):
                 return made
             raise Break(f"attribute {name!r} of {self} is a {type(found).__name__}")
         source = self.class_source(tx)
-        return tx.made(found) if source is None else tx.wrap(found, source.attribute(name))
+        if source is None:
+            return tx.made(found)
+        return tx.wrap(found, (self.source or source).attribute(name))
 
     def write(self, tx: Translator, name: str, value: Variable | None) -> None:
         """Set or delete an attribute, without descriptors."""

@@ -1,0 +1,288 @@
+"""What a compiled frame promises: backends, guards, recompiles, side effects, breaks, errors, logs."""
+from __future__ import annotations
+
+import collections
+import dataclasses
+import logging
+
+import pytest
+
+import mindtorch as torch
+from mindtorch._dynamo import exc
+from mindtorch._dynamo.testing import CompileCounter, CompileCounterWithBackend, EagerAndRecordGraphs, same
+
+OFFSET = 1
+
+
+def counted(function, **options):
+    counter = CompileCounter()
+    return torch.compile(function, backend=counter, **options), counter
+
+
+def test_a_backend_gets_a_graph_module_and_the_inputs() -> None:
+    record = EagerAndRecordGraphs()
+    layer = torch.nn.Linear(3, 2)
+    x = torch.ones(4, 3)
+    torch.testing.assert_close(torch.compile(layer, backend=record)(x), layer(x))
+    (gm,) = record.graphs
+    assert isinstance(gm, torch.fx.GraphModule)
+    assert [node.target for node in gm.graph.nodes if node.op == "placeholder"] == [
+        "L_input_", "L_self_parameters_weight_", "L_self_parameters_bias_"]
+    found = []
+    torch.compile(lambda a, b: a * b, backend=lambda gm, inputs: found.extend(inputs) or gm.forward)(x, x + 1)
+    assert [tuple(one.shape) for one in found] == [(4, 3), (4, 3)]
+
+
+def test_backends_have_names() -> None:
+    @torch._dynamo.register_backend(name="tests_twice")
+    def twice(gm, inputs):
+        return lambda *args: tuple(one * 2 for one in gm(*args))
+
+    assert "tests_twice" in torch._dynamo.list_backends() and "eager" not in torch._dynamo.list_backends()
+    assert "eager" in torch.compiler.list_backends(None) and torch._dynamo.lookup_backend("tests_twice") is twice
+    assert torch.compile(lambda x: x + 1, backend="tests_twice")(torch.ones(2)).tolist() == [4, 4]
+    with pytest.raises(AssertionError, match="duplicate name"):
+        torch._dynamo.register_backend(twice, name="tests_twice")
+    with pytest.raises(exc.InvalidBackend, match="list_backends"):
+        torch.compile(lambda x: x, backend="tests_nobody")
+
+
+def test_an_error_of_a_backend_names_it() -> None:
+    def failing(gm, inputs):
+        raise ValueError("no")
+
+    with pytest.raises(exc.BackendCompilerFailed, match="backend='failing' raised:\nValueError: no"):
+        torch.compile(lambda x: x + 1, backend=failing)(torch.ones(2))
+
+
+CALLS = {
+    "the same": ((2,), {}, 1), "another shape": ((3,), {}, 2), "another number": ((2,), {"n": 5}, 2),
+    "true for one": ((2,), {"n": True}, 2), "one as a float": ((2,), {"n": 1.0}, 2),
+    "negative zero": ((2,), {"n": -0.0}, 2), "another dtype": ((2,), {"dtype": torch.float64}, 2),
+    "a gradient": ((2,), {"requires_grad": True}, 2),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_guards_hold_for_the_calls_that_a_program_fits(name) -> None:
+    shape, kwargs, programs = CALLS[name]
+    n = kwargs.pop("n", 1) if "n" in kwargs else 1
+    kwargs = {key: value for key, value in CALLS[name][1].items() if key != "n"}
+    compiled, counter = counted(lambda x, n=1: x * n)
+    for size, options, number in (((2,), {}, 1), (shape, kwargs, n), (shape, kwargs, n)):
+        x = torch.ones(size, **options)
+        result = compiled(x, number)
+        assert str(result.detach()) == str((x * number).detach()) and result.dtype is (x * number).dtype
+    assert counter.frame_count == programs
+
+
+def test_globals_closures_attributes_and_classes_are_guarded(monkeypatch) -> None:
+    class Scale:
+        by = 2.0
+
+        def apply(self, x):
+            return x * self.by
+
+    scale, box = Scale(), {"k": 1}
+
+    def function(x):
+        return scale.apply(x) + OFFSET + box["k"]
+
+    compiled, counter = counted(function)
+    x = torch.ones(2)
+    changes = [lambda: None, lambda: monkeypatch.setitem(globals(), "OFFSET", 7), lambda: setattr(scale, "by", 3.0),
+               lambda: box.update(k=5), lambda: setattr(Scale, "apply", lambda self, x: x - 1)]
+    for number, change in enumerate(changes, 1):
+        change()
+        assert compiled(x).tolist() == function(x).tolist() == compiled(x).tolist()
+        assert counter.frame_count == number
+
+
+def test_what_the_function_does_not_read_is_not_guarded() -> None:
+    compiled, counter = counted(lambda x, unused: x + 1)
+    for unused in (1, "two", [3], object()):
+        compiled(torch.ones(2), unused)
+    assert counter.frame_count == 1
+
+
+def test_writes_into_objects_are_repeated_at_every_call() -> None:
+    log, cache, state = [], {"a": 0}, collections.Counter()
+
+    class Model(torch.nn.Module):
+        calls = 0
+
+        def forward(self, x):
+            self.calls = self.calls + 1
+            return x
+
+    model = Model()
+
+    def function(x):
+        log.append(x * 2)
+        cache["a"] = x + 1
+        cache.setdefault("b", []).append(3)
+        return model(x) + len(log)
+
+    compiled = torch.compile(function, backend="eager")
+    for call in range(1, 4):
+        assert compiled(torch.ones(2)).tolist() == [call + 1.0] * 2
+        assert len(log) == call and model.calls == call and cache["b"] == [3] * call
+        assert cache["a"].tolist() == [2, 2] and log[-1].tolist() == [2, 2]
+    assert not state
+
+
+def test_containers_that_are_made_keep_their_identity() -> None:
+    @dataclasses.dataclass
+    class Pair:
+        one: list
+        other: list
+
+    def function(x):
+        inner = [x + 1]
+        pair = Pair(inner, inner)
+        inner.append(pair)
+        return pair, inner
+
+    pair, inner = torch.compile(function, backend="eager", fullgraph=True)(torch.ones(2))
+    assert pair.one is pair.other is inner and inner[1] is pair
+
+
+def test_functions_that_leave_the_frame_share_their_variables() -> None:
+    def function(x):
+        total = x
+
+        def add(y):
+            nonlocal total
+            total = total + y
+            return total
+
+        return add, lambda: total
+
+    add, read = torch.compile(function, backend="eager")(torch.ones(2))
+    assert add(torch.ones(2)).tolist() == [2, 2] and read().tolist() == [2, 2]
+
+
+def test_a_break_in_a_mode_leaves_it_and_enters_it_again() -> None:
+    seen = []
+
+    @torch._dynamo.disable
+    def outside():
+        seen.append(torch.is_grad_enabled())
+
+    def function(x):
+        with torch.no_grad():
+            y = x * 2
+            outside()
+            z = y * x
+        return z, x * 3
+
+    x = torch.ones(2, requires_grad=True)
+    z, w = torch.compile(function, backend="eager")(x)
+    assert seen == [False] and not z.requires_grad and w.requires_grad and torch.is_grad_enabled()
+
+
+def test_without_a_whole_graph_fullgraph_raises_with_the_users_line() -> None:
+    def function(x):
+        return helper(x) + 1
+
+    def helper(x):
+        print("never")
+        return x
+
+    with pytest.raises(exc.Unsupported, match=r"call of builtins\.print") as caught:
+        torch.compile(function, backend="eager", fullgraph=True)(torch.ones(2))
+    assert 'print("never")' in str(caught.value) and "return helper(x) + 1" in str(caught.value)
+
+
+def test_what_the_function_raises_reaches_the_caller() -> None:
+    def function(x):
+        if x.shape[0] == 2:
+            raise ValueError("two")
+        return x @ x.t()
+
+    compiled = torch.compile(function, backend="eager")
+    with pytest.raises(ValueError, match="two"):
+        compiled(torch.ones(2, 2))
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        compiled()
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        torch.compile(lambda x: x @ x, backend="eager")(torch.ones(2, 3))
+
+
+def test_after_the_limit_calls_run_as_they_are_written() -> None:
+    compiled, counter = counted(lambda x, n: x * n)
+    with torch._dynamo.config.patch(recompile_limit=3), pytest.warns(UserWarning, match=r"recompile_limit \(3\)"):
+        for n in range(6):
+            assert compiled(torch.ones(2), n).tolist() == [n, n]
+    assert counter.frame_count == 3
+    strict = torch.compile(lambda x, n: x * n, backend="eager", fullgraph=True)
+    with pytest.raises(exc.FailOnRecompileLimitHit, match="last reason"):
+        for n in range(12):
+            strict(torch.ones(2), n)
+
+
+def test_artifacts_are_logged_if_they_are_asked_for(caplog) -> None:
+    torch._logging.set_logs(recompiles=True, graph_breaks=True, graph_code=True, guards=True)
+    try:
+        with caplog.at_level(logging.DEBUG, "torch._dynamo"):
+            compiled = torch.compile(lambda x, n: (x * n, print(end=""))[0], backend="eager")
+            compiled(torch.ones(2), 1), compiled(torch.ones(2), 2)
+    finally:
+        torch._logging.set_logs()
+    text = caplog.text
+    for word in ("L['n'] == 1", "Recompiling function <lambda>", "call of builtins.print", "l_x_ * 1", "[__guards]"):
+        assert word in text
+    with pytest.raises(ValueError, match="Unrecognized log or artifact"):
+        torch._logging.set_logs(nonsense=True)
+
+
+def test_explain_lists_graphs_breaks_operators_and_guards() -> None:
+    def function(x):
+        y = x.sin()
+        print(end="")
+        return y.cos() + 1
+
+    found = torch._dynamo.explain(function)(torch.ones(2))
+    assert (found.graph_count, found.graph_break_count, found.op_count) == (2, 1, 3)
+    assert [[str(op) for op in ops] for ops in found.ops_per_graph] == [["sin"], ["cos", "<built-in function add>"]]
+    assert "print" in found.break_reasons[0].reason
+    assert found.break_reasons[0].user_stack[-1].lineno == function.__code__.co_firstlineno + 2
+    text = str(found)
+    for line in ("Graph Count: 2", "Graph Break Count: 1", "Op Count: 3", "  Break Reason 1:", "Ops per Graph:",
+                 "Out Guards:"):
+        assert line in text.splitlines()
+
+
+def test_functions_are_put_into_the_graph_or_kept_out_of_it() -> None:
+    def inner(x):
+        return (x * 2).relu()
+
+    record = EagerAndRecordGraphs()
+    torch.compile(lambda x: torch._dynamo.allow_in_graph(inner)(x) + 1, backend=record)(torch.ones(2))
+
+    torch._dynamo.allow_in_graph(inner)
+    record = EagerAndRecordGraphs()
+    torch.compile(lambda x: inner(x) + 1, backend=record)(torch.ones(2))
+    assert inner in [node.target for node in record.graphs[0].graph.nodes]
+    torch._dynamo.disallow_in_graph(inner)
+    compiled, counter = counted(lambda x: inner(x + 1) + 1)
+    assert compiled(torch.ones(2)).tolist() == [5, 5] and counter.frame_count == 2
+
+
+def test_counters_count_and_compare() -> None:
+    counter = CompileCounterWithBackend("eager")
+    torch._dynamo.utils.counters.clear()
+    torch.compile(lambda x: x.sin() + 1, backend=counter)(torch.ones(2))
+    assert (counter.frame_count, counter.op_count, len(counter.graphs)) == (1, 2, 1)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+    counter.clear()
+    assert (counter.frame_count, counter.op_count, counter.graphs) == (0, 0, [])
+    x = torch.ones(2)
+    assert same({"a": [x, 1.0]}, {"a": [x + 1e-6, 1.0]}) and not same([x], [x + 1]) and not same(x, x.double())
+
+
+@pytest.mark.parametrize("device", ["npu", "meta"])
+def test_graphs_run_on_other_devices(device) -> None:
+    function = torch.compile(lambda x: (x * 2 + torch.ones(3, device=x.device)).sum(), backend="eager", fullgraph=True)
+    result = function(torch.ones(3, device=device))
+    assert result.device.type == device and (device == "meta" or result.item() == 9)
