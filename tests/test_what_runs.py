@@ -19,7 +19,7 @@ LIBRARY = Path(torch.__file__).parent
 #: Modules of observers, whose functions run only while something is observed.
 OBSERVERS = {"_dispatch/observers.py", "_dispatch/sites.py", "_base/call_site.py", "_base/durations.py"}
 #: Functions of theirs that describe a call for observers, with all that they call.
-DESCRIBING = {"describe", "_path", "_composed", "_event", "tell_parts", "observed"}
+DESCRIBING = {"describe", "_path", "_composed", "_event", "tell_parts", "observed", "plan_of", "_plan_use"}
 #: Functions that run now and then: they forget tensors that are gone.
 NOW_AND_THEN = {("_storage/untyped.py", "UntypedStorage.add_alias.<locals>.<listcomp>")}
 STEPS = 25  #: after so many, CPython 3.11 has rewritten the code of every function that each of them calls

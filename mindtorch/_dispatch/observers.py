@@ -12,16 +12,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .._base import forks
 from .._base.backend import by_key
 from .._base.call_site import call_site
 from .._base.durations import time_text
 from .._base.interrupts import contextmanager, uninterrupted
+from .._base.layout import Layout
 from .._device import device as Device
 from .dispatcher import TENSOR_TYPES, resolve, set_mode, tensors_of
-from .keys import ADDED, AUTOGRAD, BACKENDS, CPU, META, OBSERVED, ONE_BY_ONE, THREAD_STATE, DispatchKeySet
+from .keys import (
+    ADDED, AUTOGRAD, BACKENDS, CPU, META, NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, THREAD_STATE, DispatchKeySet,
+)
 from .local import local
 from .registry import Operator, registry
 from .sites import kernel_site
@@ -48,6 +51,19 @@ class TensorMeta:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
+class PlanUse(NamedTuple):
+    """The plan by which a call ran: ``made`` by this call or found, the layouts by which it is looked up, the function
+    of arrays that computed, at ``file`` and ``line``, and the names of the values that autograd keeps.
+    """
+
+    made: bool
+    layouts: tuple[str, ...]
+    function: str
+    file: str
+    line: int
+    recorded: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class DispatchEvent:
     """One dispatched call. Times are in nanoseconds of ``perf_counter_ns``; ``depth`` counts enclosing calls.
@@ -55,7 +71,8 @@ class DispatchEvent:
     ``path`` names the keys handled, the kernel's last; ``kernel`` is the function that computed, at ``file`` and
     ``line``; ``site`` is the user's file, line and function. The call began at ``called``; describing it took until
     ``start``. A ``part`` did not run by itself: it is one of several PyTorch operators that a function computed at
-    once. A part takes no time, except the last part of a function that is not an operator.
+    once. A part takes no time, except the last part of a function that is not an operator. ``plan`` is None for calls
+    without one.
     """
 
     sequence: int
@@ -79,6 +96,7 @@ class DispatchEvent:
     error: str | None = None
     pending: bool = False
     part: bool = False
+    plan: PlanUse | None = None
 
 
 @dataclass(slots=True)
@@ -245,19 +263,25 @@ _asked_for = 0  #: the number of blocks in which operators run one by one
 
 
 @contextmanager
-def one_at_a_time(observer: Observer, activities: ActivityObserver | None = None) -> Iterator[None]:
-    """Run a block with an observer subscribed in which every operator of PyTorch runs by itself."""
+def one_by_one() -> Iterator[None]:
+    """Run a block in which every operator of PyTorch runs by itself."""
     global _asked_for
-    with subscribed(observer, activities):
-        try:
-            with uninterrupted(), _lock:
-                _asked_for += 1
-                set_mode(ONE_BY_ONE, True)
-            yield
-        finally:
-            with uninterrupted(), _lock:
-                _asked_for -= 1
-                set_mode(ONE_BY_ONE, _asked_for > 0)
+    try:
+        with uninterrupted(), _lock:
+            _asked_for += 1
+            set_mode(ONE_BY_ONE, True)
+        yield
+    finally:
+        with uninterrupted(), _lock:
+            _asked_for -= 1
+            set_mode(ONE_BY_ONE, _asked_for > 0)
+
+
+@contextmanager
+def one_at_a_time(observer: Observer) -> Iterator[None]:
+    """Run a block with an observer subscribed in which every operator of PyTorch runs by itself."""
+    with subscribed(observer), one_by_one():
+        yield
 
 
 def describe(value: Any) -> Any:
@@ -288,7 +312,7 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         if path is None:
             path = paths[effective] = _path(op, effective)
         sequence, depth, events, inputs = numbered(), local.depth, local.events, tuple(map(describe, args))
-        error, result = None, ()
+        error, result, before = None, (), plan_of(op, effective, args)
         start = perf_counter_ns()
         local.depth = depth + 1  # no call between this and the ``try``, so an interrupt cannot leave it changed
         try:
@@ -302,9 +326,45 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
             if path[-1] and error is None and local.events == events and effective & CPU and not local.pipeline:
                 tell_parts(_composed(op), args, result, start, duration, inside=True)
             local.depth = depth
-            _tell(_event(op, path, sequence, inputs, result, called, start, duration, error), args, result)
+            event = _event(op, path, sequence, inputs, result, called, start, duration, error)
+            event.plan = _plan_use(before, plan_of(op, effective, args), op, args, effective)
+            _tell(event, args, result)
 
     return call
+
+
+#: The keys of calls that go straight to the CPU's kernels.
+STRAIGHT = CPU | AUTOGRAD | NONCONTIGUOUS
+
+
+def plan_of(op: Operator, keys: int, args: tuple[Any, ...]) -> Any:
+    """Return the plan by which the CPU's kernel computes a call; None without one, or on another way."""
+    if keys & ~STRAIGHT or local.parts is not None or local.pipeline is not None:
+        return None
+    kernel = op.kernel(CPU)
+    find = None if kernel is None else getattr(kernel.fn, "plan_of", None) or getattr(kernel.fast, "plan_of", None)
+    if find is None:
+        return None
+    tensors = [tensor for tensor in tensors_of(args) if tensor._layout is None]
+    plan = find(*args)
+    for tensor in tensors:  # the call itself shall find what it finds without an observer
+        tensor._layout = None
+    return plan
+
+
+def _plan_use(before: Any, plan: Any, op: Operator, args: tuple[Any, ...], keys: int) -> PlanUse | None:
+    """Describe the plan that a call had, given the one that it would have found."""
+    if plan is None:
+        return None
+    layouts = [Layout(tuple(tensor.shape), tensor._strides() if tensor._keys & NONCONTIGUOUS else None, tensor._dtype)
+               for tensor in tensors_of(args)]
+    recorded: tuple[str, ...] = ()
+    if keys & AUTOGRAD and hasattr(op.derivative, "plan"):  # it is differentiable
+        mask = sum(bit for bit, at in op.derivative.inputs
+                   if at < len(args) and getattr(args[at], "requires_grad", False))
+        recorded = tuple(op.derivative.plan(mask).names)
+    function, file, line = plan.site()
+    return PlanUse(plan is not before, tuple(map(str, layouts)), function, file, line, recorded)
 
 
 def _event(op: Operator, path: Path, sequence: int, inputs: tuple[Any, ...], result: Any, called: int, start: int,

@@ -112,7 +112,7 @@ class _Body:
         mark = tag("b", "¹", title=FIRST) if is_first else None
         time = (soft("at once", title=AT_ONCE) if event.part and not event.duration else
                 join([bar, " ", mono(time_text(event.duration)), mark]))
-        return row(_operator(event), _types(event), _keys(event), where, time)
+        return row(_operator(event), _types(event), _keys(event), join([where, _plan(event)]), time)
 
 
 def _total(events: Sequence[DispatchEvent]) -> int:
@@ -139,6 +139,17 @@ def _operator(event: DispatchEvent) -> Markup:
 def _keys(event: DispatchEvent) -> Markup:
     note = chip("composite", "written in other operators, the rows below") if event.composite else None
     return join([Markup(join(map(_key, event.path), " › "), " > ".join(event.path)), note], " ")
+
+
+def _plan(event: DispatchEvent) -> Markup | None:
+    """Say whether a call's plan was found or made; its title opens it."""
+    plan = event.plan
+    if plan is None:
+        return None
+    kept = f"; autograd keeps {', '.join(plan.recorded)}" if plan.recorded else ""
+    what = (f"for {', '.join(plan.layouts)} and these settings: {plan.function} at {place_of(plan.file, plan.line)} "
+            f"computes{kept}")
+    return tag("div", "plan made" if plan.made else "plan found", class_="mt-soft", title=what, plain="")
 
 
 def _key(key: str) -> Markup:

@@ -137,3 +137,30 @@ def test_the_first_call_of_a_kernel_is_marked_and_no_later_one(monkeypatch):
     first, = (line for line in text.splitlines() if line.endswith("¹"))
     assert first.startswith("cos") and "¹ is the first call" in text and "run the cell again" in text
     assert "¹" not in viz.dispatch_text(warm.events, warm.asked)
+
+
+def test_a_call_reports_whether_its_plan_was_made_or_found_and_what_the_plan_holds():
+    x = torch.arange(35.0).reshape(5, 7).requires_grad_()
+    plans = [next(event for event in watched(lambda: x.sum(1)) if event.op == "sum.dim_IntList").plan
+             for _ in range(5)]
+    assert plans[0] is None  # a layout's first call makes none
+    made, *found = [plan for plan in plans if plan is not None]
+    assert made.made and found and not any(plan.made for plan in found)
+    assert made.layouts == ("float32[5, 7]",)
+    assert made.file.endswith("reduction.py") and made.line > 0
+    product = torch.ones(7, 3, requires_grad=True)
+    event = [next(event for event in watched(lambda: torch.mm(x, product)) if event.op == "mm")
+             for _ in range(5)][-1]
+    assert set(event.plan.recorded) >= {"self", "mat2"}
+    page = viz.dispatch_page([event])
+    assert "plan found" in page and "autograd keeps" in page
+
+
+def test_operators_run_one_by_one_where_the_magic_is_asked_to(shell, capsys):
+    shell.push({"layer": nn.Linear(2, 3), "x": torch.ones(4, 2)})
+    shell.run_cell("%dispatch layer(x);")
+    together = capsys.readouterr().out
+    shell.run_cell("%dispatch --one-by-one layer(x);")
+    apart = capsys.readouterr().out
+    assert "at once" in together and "addmm" in together
+    assert "at once" not in apart and "addmm" in apart

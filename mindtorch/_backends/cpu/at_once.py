@@ -52,6 +52,7 @@ def unless_redirected(fast: Rows, general: Rows) -> Rows:
         result = None if dispatcher.mode & REDIRECTING else fast(*args)
         return general(*args) if result is None else result
 
+    call.plan_of = getattr(fast, "plan_of", None)  # type: ignore[attr-defined]
     return call
 
 

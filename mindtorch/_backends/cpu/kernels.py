@@ -81,6 +81,10 @@ class Plan:
             raise
         return self.finish(results, arrays)
 
+    def site(self) -> tuple[str, str, int]:
+        """Return name, file and line of the function that computes."""
+        return getattr(self.run, "__qualname__", repr(self.run)), *Kernel(self.run, self.run).location
+
     def refuse(self, error: Exception) -> None:
         """Raise PyTorch's error if memory is short, or if no memory could hold an output."""
         if isinstance(error, MemoryError):
@@ -273,7 +277,15 @@ def by_layouts(plans: Plans, shape: Shape, first: First) -> Callable[..., Any]:
     if shape.leading:
         written = {-1: of_list, 1: of_one, 2: of_two, 3: of_three}.get(shape.leading) or of_tensors(shape.leading)
         kernel = written(plans, first, kernel if shape.numbers else None)
-    kernel.plan_of = lambda *args: plans.get(key_of_call(shape, args))  # type: ignore[attr-defined]
+
+    def plan_of(*args: Any) -> Plan | None:
+        try:
+            plan = plans.get(key_of_call(shape, args))
+        except TypeError:  # a list among the settings is not hashable
+            plan = None
+        return plan if plan.__class__ is Plan else None
+
+    kernel.plan_of = plan_of  # type: ignore[attr-defined]
     return kernel
 
 

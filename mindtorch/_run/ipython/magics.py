@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from IPython.display import SVG, Image
 from ... import distributed, introspect, viz
 from ..._creation import empty
 from ..._device import device as Device, get_default_device, set_default_device
+from ..._dispatch.observers import one_by_one
 from .base import MagicGroup, Picture, magic
 
 #: The magics by what a reader asks.
@@ -26,6 +28,8 @@ QUESTIONS = {
     "How do several processes compute together?": ("ranks",),
     "How do I keep a picture? What does a word mean?": ("save_picture", "glossary"),
 }
+#: The option of magics that show what runs.
+ONE_BY_ONE = argument("--one-by-one", action="store_true", help="let every operator of PyTorch run by itself")
 OVER_CELLS = ("check", "dispatch", "profile", "timeline", "compile", "pipeline")  #: magics that take a cell, too
 
 
@@ -259,20 +263,25 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_cell_magic,
            argument("--top", action="store_true", help="only operators that the cell calls, not those inside them"),
+           ONE_BY_ONE,
            argument("statement", nargs="*", help="what to run, where there is no cell"))
     def dispatch(self, line: str, cell: str | None = None) -> Any:
         """Run a cell or statement, and show each operator: keys, kernel with file and line, output, time."""
         options, code = self._code(self.dispatch, line, cell)
-        return self._watch(introspect.watch_dispatch(), introspect.AskedTrace(), code, lambda trace: viz.dispatch_page(
-            [event for event in trace.events if not (options.top and event.depth)], trace.asked, trace.first))
+        with one_by_one() if options.one_by_one else nullcontext():
+            return self._watch(
+                introspect.watch_dispatch(), introspect.AskedTrace(), code, lambda trace: viz.dispatch_page(
+                    [event for event in trace.events if not (options.top and event.depth)], trace.asked, trace.first))
 
-    @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
+    @magic(line_cell_magic, ONE_BY_ONE,
+           argument("statement", nargs="*", help="what to run, where there is no cell"))
     def profile(self, line: str, cell: str | None = None) -> Any:
         """Run a cell or statement, and show its time by operators, lines, modules, kernels and Python."""
-        _, code = self._code(self.profile, line, cell)
+        options, code = self._code(self.profile, line, cell)
         if self._names_npu(code):
             introspect.start_npu()
-        return self._watch(introspect.profile(self.shell.user_ns), introspect.Profile(), code, viz.profile_page)
+        with one_by_one() if options.one_by_one else nullcontext():
+            return self._watch(introspect.profile(self.shell.user_ns), introspect.Profile(), code, viz.profile_page)
 
     @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
     def compile(self, line: str, cell: str | None = None) -> Any:
@@ -295,7 +304,8 @@ class MindtorchMagics(MagicGroup):
            argument("--save", metavar="FILE", help="also write a Chrome trace to this file, for chrome://tracing "
                     "or Perfetto; before a statement: --save=FILE"),
            argument("--ranks", action="store_true", help="in a program of several processes (%%px), all of which run "
-                    "this: put their timelines together, which rank 0 shows"))
+                    "this: put their timelines together, which rank 0 shows"),
+           ONE_BY_ONE)
     def timeline(self, line: str, cell: str | None = None) -> Any:
         """Run a cell or statement, and show the work of the host, every stream and the network over time. An NPU that
         it names is started first.
@@ -314,7 +324,8 @@ class MindtorchMagics(MagicGroup):
             introspect.start_npu()
         found = introspect.Timeline()
         try:
-            with introspect.timeline(self.shell.user_ns) as found:
+            with one_by_one() if options.one_by_one else nullcontext(), introspect.timeline(
+                    self.shell.user_ns) as found:
                 return self._run(code)
         finally:
             found = introspect.timeline_of_ranks(found) if options.ranks else found
