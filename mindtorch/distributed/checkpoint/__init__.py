@@ -1,0 +1,20 @@
+"""``torch.distributed.checkpoint``: states written by some processes, and read by as many or others.
+
+Each process writes the parts that it has; what all have, one writes. A file beside them lists the parts, so that a
+process that reads finds the boxes of elements that its own parts need.
+"""
+from ._together import CheckpointException
+from .default_planner import DefaultLoadPlanner, DefaultSavePlanner
+from .filesystem import FileSystemReader, FileSystemWriter
+from .metadata import BytesStorageMetadata, ChunkStorageMetadata, Metadata, TensorStorageMetadata
+from .planner import LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, WriteItem
+from .state_dict_loader import load
+from .state_dict_saver import async_save, save
+from .storage import StorageReader, StorageWriter
+
+__all__ = [
+    "BytesStorageMetadata", "CheckpointException", "ChunkStorageMetadata", "DefaultLoadPlanner", "DefaultSavePlanner",
+    "FileSystemReader", "FileSystemWriter", "LoadPlan", "LoadPlanner", "Metadata", "ReadItem", "SavePlan",
+    "SavePlanner", "StorageReader", "StorageWriter", "TensorStorageMetadata", "WriteItem", "async_save", "load",
+    "save",
+]
