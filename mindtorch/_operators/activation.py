@@ -18,6 +18,7 @@ from .._dispatch.aten import (
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
+from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions, as_it_is
 from . import composites, operator, schemas
 from .core import like_input
@@ -34,7 +35,7 @@ def backward(name: str, takes: str = "reduced|floating", **options: Any) -> Poin
     return Pointwise("default", 2, takes, f"{name}_backward_cpu", **options)
 
 
-def flat(grad: Any) -> Any:
+def flat(grad: Tensor) -> Any:
     """Return the derivative of a function that is linear between its kinks."""
     return zeros_like(grad)
 
@@ -62,7 +63,7 @@ def check_clamped(words: str) -> Callable[..., None]:
     return refuse
 
 
-def check_hardtanh(promoted: DType, self: Any, min_val: Any = -1, max_val: Any = 1) -> None:
+def check_hardtanh(promoted: DType, self: Tensor, min_val: Any = -1, max_val: Any = 1) -> None:
     check_clamped("Bool inputs not supported for hardtanh")(promoted)
     check_number(promoted, min_val)
     check_number(promoted, max_val)
@@ -70,14 +71,14 @@ def check_hardtanh(promoted: DType, self: Any, min_val: Any = -1, max_val: Any =
           "cannot do hardtanh on an unsigned type with negative limits")
 
 
-def check_elu_backward(promoted: DType, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
-                       self_or_result: Any) -> None:
+def check_elu_backward(promoted: DType, grad_output: Tensor, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
+                       self_or_result: Tensor) -> None:
     check(not is_result or alpha >= 0,
           "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused "
           "by calling in-place forward function with a negative slope, please call out-of-place version instead.")
 
 
-def elu_double_backward(grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any,
+def elu_double_backward(grad: Tensor, grad_output: Tensor, alpha: Any, scale: Any, input_scale: Any,
                         is_result: bool, self_or_result: Any) -> Any:
     product = grad * grad_output * input_scale
     if not is_result:
@@ -118,14 +119,14 @@ in-place, out, exact dtype, no overlap:
 """)  # noqa: E501
 
 
-def check_gelu(promoted: DType, self: Any, approximate: str = "none") -> None:
+def check_gelu(promoted: DType, self: Tensor, approximate: str = "none") -> None:
     check(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
 
 
 TANH_SCALE, TANH_CUBIC = math.sqrt(2 / math.pi), 0.044715  # of gelu's approximation by tanh
 
 
-def gelu_double_backward(grad: Any, grad_output: Any, self: Any, approximate: str) -> Any:
+def gelu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, approximate: str) -> Any:
     square = self * self
     if approximate == "none":
         return grad * grad_output * (-0.5 * square).exp() * (2 - square) / math.sqrt(2 * math.pi)
@@ -135,14 +136,14 @@ def gelu_double_backward(grad: Any, grad_output: Any, self: Any, approximate: st
     return grad * grad_output * (1 - tanh * tanh) * (slope + 0.5 * self * (bend - 2 * tanh * slope * slope))
 
 
-def silu_grad(grad: Any, self: Any) -> Any:
+def silu_grad(grad: Tensor, self: Tensor) -> Any:
     if not local.grad_enabled:
         return silu_backward(grad, self)
     gate = sigmoid(self)
     return grad * conj(gate * (1 + self * (1 - gate)))
 
 
-def mish_grad(grad: Any, self: Any) -> Any:
+def mish_grad(grad: Tensor, self: Tensor) -> Any:
     if not local.grad_enabled:
         return mish_backward(grad, self)
     tanh = softplus(self).tanh()
@@ -176,7 +177,7 @@ in-place:
 """)  # noqa: E501
 
 
-def check_leaky_relu_backward(promoted: DType, grad_output: Any, self: Any, negative_slope: Any,
+def check_leaky_relu_backward(promoted: DType, grad_output: Tensor, self: Tensor, negative_slope: Any,
                               self_is_result: bool) -> None:
     check(not self_is_result or negative_slope >= 0,
           "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
@@ -185,13 +186,13 @@ def check_leaky_relu_backward(promoted: DType, grad_output: Any, self: Any, nega
           "backward calculation with negative slope")
 
 
-def check_rrelu_backward(promoted: DType, grad_output: Any, self: Any, noise: Any, lower: Any, upper: Any,
+def check_rrelu_backward(promoted: DType, grad_output: Tensor, self: Tensor, noise: Any, lower: Any, upper: Any,
                          training: bool, self_is_result: bool) -> None:
     if not training:
         check_leaky_relu_backward(promoted, grad_output, self, (lower + upper) / 2, self_is_result)
 
 
-def meta_rrelu_with_noise(self: Any, noise: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
+def meta_rrelu_with_noise(self: Tensor, noise: Tensor, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
                           generator: Any = None) -> Spec:
     check(lower <= upper, "Lower bound should be less than or equal to the upper bound")
     return RRELU(self)
@@ -200,7 +201,7 @@ def meta_rrelu_with_noise(self: Any, noise: Any, lower: Any = 0.125, upper: Any 
 RRELU = activation("leaky_relu")
 
 
-def softplus_double_backward(grad: Any, grad_output: Any, self: Any, beta: Any, threshold: Any) -> Any:
+def softplus_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, beta: Any, threshold: Any) -> Any:
     scaled = self * beta
     return sigmoid_backward(grad * grad_output, sigmoid(scaled)) * (scaled < threshold) * beta
 
@@ -247,24 +248,24 @@ function, in-place, out:
 """)  # noqa: E501
 
 
-def check_hardshrink(promoted: DType, self: Any, lambd: Any = 0.5) -> None:
+def check_hardshrink(promoted: DType, self: Tensor, lambd: Any = 0.5) -> None:
     if promoted.category == FLOATING:
         check_number(promoted, lambd)
 
 
-def check_threshold(promoted: DType, self: Any, threshold: Any, value: Any) -> None:
+def check_threshold(promoted: DType, self: Tensor, threshold: Any, value: Any) -> None:
     check_number(opmath(promoted), threshold)
     check_number(promoted, value)
 
 
-def check_softshrink(promoted: DType, self: Any, lambd: Any = 0.5) -> None:
+def check_softshrink(promoted: DType, self: Tensor, lambd: Any = 0.5) -> None:
     check_takes(promoted.category == FLOATING, "softshrink_check", promoted)
     largest = finfo(promoted).max
     check(0 <= lambd <= largest,
           lambda: f"lambda must be in range [0, {largest:g}] for input dtype {promoted}, but found {lambd}")
 
 
-def meta_log_sigmoid(self: Any) -> tuple[Spec, Spec]:
+def meta_log_sigmoid(self: Tensor) -> tuple[Spec, Spec]:
     described = LOG_SIGMOID(self)
     out = Spec(described.shape, described.dtype)
     return out, out  # contiguous, whatever the input is
@@ -273,7 +274,7 @@ def meta_log_sigmoid(self: Any) -> tuple[Spec, Spec]:
 LOG_SIGMOID = activation("log_sigmoid")
 
 
-def log_sigmoid_double_backward(grad: Any, grad_output: Any, self: Any) -> Any:
+def log_sigmoid_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor) -> Any:
     gate = sigmoid(self)
     return grad * grad_output * (gate - 1) * gate
 
@@ -306,7 +307,7 @@ out:
 """)  # noqa: E501
 
 
-def meta_glu(self: Any, dim: int = -1) -> Spec:
+def meta_glu(self: Tensor, dim: int = -1) -> Spec:
     check(self.ndim > 0, "glu does not support scalars because halving size must be even")
     dim = wrap_dim(dim, self.ndim)
     size = self.shape[dim]
@@ -316,7 +317,7 @@ def meta_glu(self: Any, dim: int = -1) -> Spec:
     return Spec(shape, self._dtype, iterator_strides(shape, ((shape, self._strides()),)))
 
 
-def prelu_backward(grad_output: Any, self: Any, weight: Any) -> tuple[Spec, Spec]:
+def prelu_backward(grad_output: Tensor, self: Tensor, weight: Any) -> tuple[Spec, Spec]:
     out = PRELU_BACKWARD(grad_output, self, weight)
     return out, out
 
@@ -324,7 +325,7 @@ def prelu_backward(grad_output: Any, self: Any, weight: Any) -> tuple[Spec, Spec
 PRELU_BACKWARD = Pointwise("default", 3, "reduced|floating", "prelu_backward_cpu")
 
 
-def glu_double_backward(grad: Any, grad_output: Any, self: Any, dim: int) -> Any:
+def glu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: int) -> Any:
     first, second = self.chunk(2, dim)
     of_first, of_second = grad.chunk(2, dim)
     gate = sigmoid(second)
@@ -332,14 +333,14 @@ def glu_double_backward(grad: Any, grad_output: Any, self: Any, dim: int) -> Any
     return cat([of_second * slope, slope * (of_first + of_second * first * (1 - 2 * gate))], dim)
 
 
-def glu_in_grad(grad: Any, self: Any, dim: int) -> Any:
+def glu_in_grad(grad: Tensor, self: Tensor, dim: int) -> Any:
     first, second = self.chunk(2, dim)
     of_first, of_second = grad.chunk(2, dim)
     gate = sigmoid(second)
     return of_first * gate + of_second * first * gate * (1 - gate)
 
 
-def prelu_in_grad(grads: Any, self: Any, weight: Any) -> Any:
+def prelu_in_grad(grads: Any, self: Tensor, weight: Any) -> Any:
     of_self, of_weight = grads
     above, below = 0, 0
     if of_self is not None:
@@ -371,14 +372,14 @@ function:
 """)  # noqa: E501
 
 
-def check_celu(promoted: DType, self: Any, alpha: Any = 1.0) -> None:
+def check_celu(promoted: DType, self: Tensor, alpha: Any = 1.0) -> None:
     check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-def prelu(self: Any, weight: Any) -> Any:
+def prelu(self: Tensor, weight: Tensor) -> Tensor:
     """``torch.prelu``: negative elements times the weight of their channel, which is dimension 1. Raises RuntimeError
     if the weights are not one or as many as channels, or of another dtype.
     """

@@ -18,6 +18,7 @@ from .._dispatch.aten import (
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING, bool_, float32
+from .._tensor import Tensor
 from . import operator, schemas
 
 schemas("""
@@ -132,7 +133,7 @@ def math(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: flo
     return matmul(weights, value).to(dtype), weights.to(dtype)
 
 
-def shared_by(query: Any, tensor: Any) -> Any:
+def shared_by(query: Any, tensor: Tensor) -> Any:
     """Keys or values, repeated for all heads of the query that share them."""
     heads, own = query.shape[-3], tensor.shape[-3]
     check(own and not heads % own, "Number of heads in key and value must divide the number of heads in query")

@@ -14,6 +14,7 @@ from .._base.layout import Spec, broadcast_shapes
 from .._dispatch.aten import where_self as where, zeros_like
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, uint8
+from .._tensor import Tensor
 from .._transforms.batching.rules import composed
 from . import aliases, composites, operator, schemas
 from .pointwise import refuse_complex, zero_like
@@ -53,7 +54,7 @@ def infinite(name: str) -> Pointwise:
     return Pointwise("bool", 1, "bool|real", check=refuse)
 
 
-def isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """``torch.isclose``: ``|self - other| <= atol + rtol * |other|``. Raises RuntimeError for different dtypes."""
     check(self._dtype is other._dtype, lambda: f"{NAMES[self._dtype.name]} did not match {NAMES[other._dtype.name]}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
@@ -124,7 +125,7 @@ def extremum(name: str) -> Pointwise:
 def chosen(hides: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """Return the gradient of an operand of maximum or minimum: half where both are equal, none where it is hidden."""
 
-    def part(grad: Any, self: Any, other: Any) -> Any:
+    def part(grad: Tensor, self: Tensor, other: Any) -> Any:
         half = grad / 2
         return where(self == other, half, grad).masked_fill_(hides(self, other), 0)
 
@@ -167,7 +168,7 @@ function, method, in-place, out, exact dtype, no overlap:
 """)  # noqa: E501
 
 
-def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
+def check_bounds(promoted: DType, self: Tensor, min: Any = None, max: Any = None) -> None:
     check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
     check(promoted.category != COMPLEX, "clamp is not supported for complex types", NotImplementedError)
     if min == min and max == max:  # a NaN makes all elements NaN, whatever the other bound
@@ -176,7 +177,7 @@ def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -
                 check_number(promoted, bound)
 
 
-def check_tensor_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
+def check_tensor_bounds(promoted: DType, self: Tensor, min: Any = None, max: Any = None) -> None:
     check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
     check(not self._dtype.is_complex, "clamp is not supported for complex types", NotImplementedError)
     broadcast_shapes(*(t.shape for t in (self, min, max) if t is not None))
@@ -190,7 +191,7 @@ CLAMP_ONE = Pointwise("default", 2, "real", "clamp_scalar_cpu", check=check_boun
                       iterates_numbers=False)
 
 
-def inside(grad: Any, self: Any, min: Any, max: Any) -> Any:
+def inside(grad: Tensor, self: Tensor, min: Any, max: Any) -> Any:
     """Return the gradient of a clamp's input: zero outside of the bounds."""
     zero = zero_like(grad)
     if min is None or max is None:
@@ -198,7 +199,7 @@ def inside(grad: Any, self: Any, min: Any, max: Any) -> Any:
     return where((self >= min).logical_and_(self <= max), grad, zero)
 
 
-def bounds(grad: Any, self: Any, min: Any, max: Any) -> Any:
+def bounds(grad: Tensor, self: Tensor, min: Any, max: Any) -> Any:
     """Return the gradients of a clamp's bounds; where they cross, the upper one counts."""
     below, above = None, None
     if min is not None:
@@ -235,13 +236,13 @@ function:
 """)  # noqa: E501
 
 
-def check_heaviside(promoted: DType, self: Any, values: Any) -> None:
+def check_heaviside(promoted: DType, self: Tensor, values: Tensor) -> None:
     dtype = values._dtype if values.__class__ in TENSOR_TYPES else promoted
     check(promoted.category != COMPLEX, "heaviside is not yet implemented for complex tensors.")
     check(self._dtype is dtype, "heaviside is not yet implemented for tensors with different dtypes.")
 
 
-def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> None:
+def check_condition(promoted: DType, condition: Any, self: Tensor, other: Any) -> None:
     check(condition._dtype in (bool_, uint8),
           lambda: about(RuntimeError("where expected condition to be a boolean tensor, but got a tensor with dtype "
                                      f"{NAMES[condition._dtype.name]}"), "mask dtype", mask=condition))
@@ -253,7 +254,7 @@ def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> N
             check_fill(promoted, choice, 1)
 
 
-def composite_where(condition: Any) -> Any:
+def composite_where(condition: Tensor) -> Any:
     """``torch.where`` of a condition alone: the indices at which it holds, one tensor per dimension."""
     return condition.nonzero(as_tuple=True)
 
@@ -275,7 +276,7 @@ function, method, in-place:
 """)  # noqa: E501
 
 
-def meta_masked_fill(self: Any, mask: Any, value: Any) -> Spec:
+def meta_masked_fill(self: Tensor, mask: Tensor, value: Any) -> Spec:
     check(mask._dtype is bool_,
           lambda: f"masked_fill_ only supports boolean masks, but got mask with dtype {CPP_NAMES[mask._dtype.name]}",
           kind="mask dtype")
@@ -287,7 +288,7 @@ def meta_masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     return Spec(broadcast_shapes(self.shape, mask.shape), self._dtype)
 
 
-def meta_masked_fill_(self: Any, mask: Any, value: Any) -> None:
+def meta_masked_fill_(self: Tensor, mask: Tensor, value: Any) -> None:
     check_broadcast(meta_masked_fill(self, mask, value).shape, self.shape)
 
 
@@ -295,7 +296,7 @@ def meta_masked_fill_(self: Any, mask: Any, value: Any) -> None:
 MASKED_FILL_ = with_overlap(meta_masked_fill_, deprecated_on("masked_fill_"))
 
 
-def decomposed_masked_fill(self: Any, mask: Any, value: Any) -> Any:
+def decomposed_masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return self.where(~mask, value).to(self._dtype)
 
 

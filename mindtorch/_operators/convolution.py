@@ -13,6 +13,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.registry import Operator
 from .._dtype import BOOL, FLOATING, bfloat16, float16, float32, int64
+from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import apart, beside, per_channel
 from . import composites, operator, schemas
@@ -195,8 +196,8 @@ def meta_convolution_backward(grad_output: Any, input: Any, weight: Any, bias_si
     return tuple(spec if wanted else None for spec, wanted in zip(specs, output_mask, strict=True))
 
 
-def _convolution_mode(input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints,
-                      groups: int) -> Any:
+def _convolution_mode(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: str, dilation: Ints,
+                      groups: int) -> Tensor:
     """Convolve without padding ('valid'), or with the padding that keeps the size ('same'). Raises RuntimeError for
     another padding, or a stride with 'same'.
     """
@@ -233,7 +234,7 @@ def _convolution_double_backward(ggI: Any, ggW: Any, ggb: Any, gO: Any, weight: 
                         groups)
 
 
-def convolution_grads(grad: Any, input: Any, weight: Any, bias_shape: Any, stride: Any, padding: Any, dilation: Any,
+def convolution_grads(grad: Tensor, input: Any, weight: Any, bias_shape: Any, stride: Any, padding: Any, dilation: Any,
                       transposed: bool, output_padding: Any, groups: int, output_mask: Any) -> Any:
     return convolution_backward(grad, input, weight, bias_shape, stride, padding, dilation, transposed, output_padding,
                                 groups, output_mask)
@@ -248,7 +249,7 @@ def total(terms: list[Any]) -> Any:
     return found
 
 
-def double_grads(grads: Any, grad_output: Any, input: Any, weight: Any, stride: Any, padding: Any, dilation: Any,
+def double_grads(grads: Any, grad_output: Tensor, input: Any, weight: Any, stride: Any, padding: Any, dilation: Any,
                  transposed: bool, output_padding: Any, groups: int) -> tuple[Any, ...]:
     """Return the gradients of ``convolution_backward``, each of whose outputs is linear in two inputs."""
     of_input, of_weight, of_bias = grads
@@ -311,7 +312,7 @@ function:
 """)  # noqa: E501
 
 
-def conv_tbc(self: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """``torch.conv_tbc``: (time, batch, channels) with (time, channels in, channels out). Raises RuntimeError if the
     numbers of dimensions or the channels do not fit together.
     """

@@ -5,11 +5,12 @@ from typing import Any
 
 from .._base.layout import Spec
 from .._dispatch.aten import zeros_like
+from .._tensor import Tensor
 from .._transforms.batching.rules import as_it_is, elementwise
 from . import operator, schemas
 
 
-def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
+def like_input(grad_output: Tensor, self: Tensor, *rest: Any) -> Spec:
     """Describe a gradient: contiguous, of the input's shape."""
     return Spec(tuple(self.shape), self._dtype)
 

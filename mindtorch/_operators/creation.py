@@ -9,6 +9,7 @@ from .._base.errors import C_NAMES, NAMES, check, check_number, check_takes
 from .._base.layout import Ints, Spec, ordered_strides
 from .._dispatch.aten import arange_start_step, empty_memory_format as empty, empty_strided, eye_m, full, ones, zeros
 from .._dtype import BOOL, FLOATING, INTEGER, DType, dtype_of_number, get_default_dtype, int64
+from .._tensor import Tensor
 from .._transforms.batching.rules import as_it_is, with_size
 from . import composites, operator, schemas
 
@@ -54,7 +55,7 @@ def meta_eye(n: int, m: int, dtype: DType | None = None, *options: Any) -> Spec:
     return Spec((n, m), dtype or get_default_dtype())
 
 
-def empty_permuted(size: Ints, physical_layout: Ints, *options: Any) -> Any:
+def empty_permuted(size: Ints, physical_layout: Ints, *options: Any) -> Tensor:
     check(sorted(physical_layout) == list(range(len(size))),
           lambda: "Number of dimensions in size does not match the length of the physical_layout; i.e. "
                   f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}, or "
@@ -111,12 +112,12 @@ def meta_logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: D
     return meta_linspace(start, end, steps, dtype)
 
 
-def new_empty_strided(self: Any, size: Ints, stride: Ints, *options: Any) -> Any:
+def new_empty_strided(self: Tensor, size: Ints, stride: Ints, *options: Any) -> Tensor:
     """Uninitialised memory of a layout, of this tensor's dtype and on its device."""
     return empty_strided(size, stride, *options_of(self, *options))
 
 
-def options_of(self: Any, dtype: DType | None = None, layout: Any = None, device: Any = None,
+def options_of(self: Tensor, dtype: DType | None = None, layout: Any = None, device: Any = None,
                pin_memory: bool | None = None) -> tuple[Any, ...]:
     """Return the options of a factory, with those of a tensor where none are given."""
     return dtype or self._dtype, layout, device or self._device, pin_memory

@@ -7,6 +7,7 @@ from .._base.errors import check, check_takes
 from .._base.layout import Ints, Spec
 from .._dispatch.aten import _ctc_loss, _ctc_loss_backward
 from .._dtype import INTEGER, int64
+from .._tensor import Tensor
 from .._transforms.batching.rules import each_element
 from . import operator, schemas
 from .nn import MEAN, reduced
@@ -23,7 +24,7 @@ operator only:
 WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
-def meta_ctc_loss(log_probs: Any, targets: Any, input_lengths: Ints, target_lengths: Ints, blank: int = 0,
+def meta_ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Ints, target_lengths: Ints, blank: int = 0,
                   zero_infinity: bool = False) -> tuple[Spec, Spec]:
     check(log_probs.numel(), "log_probs tensor must not be empty")
     check_takes(log_probs._dtype.name in ("float32", "float64"), "ctc_loss_cpu", log_probs._dtype)

@@ -15,6 +15,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.dispatcher import is_unseen
 from .._dtype import FLOATING, bfloat16, float16
+from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions, composed, each_element, trailing
 from . import composites, operator, schemas
 from .core import like_input
@@ -38,13 +39,13 @@ def check_norm(dtype: Any) -> None:
           lambda: f"norm(): input dtype should be either floating point or complex. Got {NAMES[dtype.name]} instead.")
 
 
-def meta_norm(self: Any, p: Any, dim: Any, keepdim: bool = False) -> Spec:
+def meta_norm(self: Tensor, p: Any, dim: Any, keepdim: bool = False) -> Spec:
     check_norm(self._dtype)
     check_norm_of_nothing(self, 2 if p is None else p, dim)
     return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), self._dtype.to_real())
 
 
-def meta_dist(self: Any, other: Any, p: Any = 2) -> Spec:
+def meta_dist(self: Tensor, other: Tensor, p: Any = 2) -> Spec:
     dtype = result_type((self, other))
     check_sub(dtype, self, other)
     check_norm(dtype)
@@ -54,7 +55,7 @@ def meta_dist(self: Any, other: Any, p: Any = 2) -> Spec:
     return Spec((), dtype.to_real())
 
 
-def meta_renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Spec:
+def meta_renorm(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Spec:
     check(not isinstance(p, complex), "renorm: p must be real-valued")
     check(p > 0, "renorm: non-positive-norm not supported")
     check(not isinstance(maxnorm, complex), "renorm: maxnorm must be real-valued")
@@ -65,7 +66,7 @@ def meta_renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Spec:
     return Spec(tuple(self.shape), self._dtype)
 
 
-def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """``torch.norm``: a vector norm, or for 'nuc' the nuclear norm of a matrix."""
     if p == "nuc":
         dim = (-2, -1) if dim is None else dim
@@ -74,7 +75,7 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
     return vector_norm(self, 2 if p is None or p == "fro" else p, dim, keepdim, dtype)
 
 
-def renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+def renorm_grad(grad: Tensor, self: Tensor, p: Any, dim: int, maxnorm: Any) -> Any:
     """Return the gradient of ``renorm``: the rows that were scaled down depend on their norm, too."""
     others = tuple(d for d in range(self.ndim) if d != dim % self.ndim)
     norm = vector_norm(self, p, others, True, None)
@@ -90,7 +91,7 @@ def decomposed_renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     return self * (maxnorm / (norms + 1e-7)).where(norms > maxnorm, 1)
 
 
-def decomposed_dist(self: Any, other: Any, p: Any = 2) -> Any:
+def decomposed_dist(self: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     """``dist``: the norm of the difference."""
     return vector_norm(self - other, p, None, False, None)
 
@@ -111,13 +112,13 @@ function:
 """)  # noqa: E501
 
 
-def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """``torch.pairwise_distance``: the p-norm of the rows' differences, to which ``eps`` is added."""
     away = x1 - x2 + eps
     return norm_ScalarOpt_dim(away, p, (max(x1.ndim, x2.ndim) - 1,), keepdim)
 
 
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """``torch.cosine_similarity``: the product of the vectors over their norms, each at least ``eps``."""
     dtype = result_type((x1, x2))
     check(dtype.category == FLOATING,
@@ -149,7 +150,7 @@ operator only:
 """)  # noqa: E501
 
 
-def meta_cdist(x1: Any, x2: Any, p: float, compute_mode: int | None = None) -> Spec:
+def meta_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None = None) -> Spec:
     shape = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     if x1.numel() and x2.numel():
         check_takes(x1._dtype not in (float16, bfloat16), "cdist", x1._dtype)
@@ -161,7 +162,7 @@ def meta_cdist(x1: Any, x2: Any, p: float, compute_mode: int | None = None) -> S
 MODES = {"use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
 
 
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """``torch.cdist``: the distances of all rows of ``x1`` from all rows of ``x2``."""
     check(compute_mode in MODES, lambda: f"{compute_mode} is not a valid value for compute_mode", ValueError)
     for name, x in (("X1", x1), ("X2", x2)):
@@ -180,13 +181,13 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     return cdist_forward(x1, x2, p, None)
 
 
-def euclidean_grad(grad: Any, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:
+def euclidean_grad(grad: Tensor, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:
     ratio = (grad / result).masked_fill(result == 0, 0)
     return (x1 * ratio.sum(-1, True) - ratio.matmul(x2),
             x2 * ratio.sum(-2).unsqueeze(-1) - ratio.transpose(-2, -1).matmul(x1))
 
 
-def second_cdist_grad(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
+def second_cdist_grad(grad: Tensor, x1: Any, x2: Any, p: float, result: Any) -> Any:
     result = result.transpose(-2, -1).contiguous()
     return cdist_backward(grad.transpose(-2, -1).contiguous(), x2, x1, p, result)
 
@@ -206,12 +207,12 @@ operator only:
 """)  # noqa: E501
 
 
-def meta_pdist(self: Any, p: float = 2.0) -> Spec:
+def meta_pdist(self: Tensor, p: float = 2.0) -> Spec:
     check_takes(self._dtype not in (float16, bfloat16) or not self.numel(), "pdist", self._dtype)
     return Spec((self.shape[0] * (self.shape[0] - 1) // 2,), self._dtype)
 
 
-def pdist(self: Any, p: float = 2.0) -> Any:
+def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     """``torch.pdist``: the distances of all pairs of rows."""
     check(self.ndim == 2, lambda: f"pdist only supports 2D tensors, got: {self.ndim}D")
     check(self._dtype.category == FLOATING, "pdist only supports floating-point dtypes")

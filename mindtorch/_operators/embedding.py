@@ -14,6 +14,7 @@ from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, int32, int64, promote_types
+from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import by_element, composed
 from . import operator, schemas
@@ -48,7 +49,7 @@ def meta_embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_
     return Spec((*indices.shape, weight.shape[1]), weight._dtype)
 
 
-def meta_embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+def meta_embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     check(self.dim() == 2, lambda: f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for "
           "argument #1 'self' (while checking arguments for embedding_renorm_)")
     check_indices("embedding_renorm_", indices, 2)
@@ -56,7 +57,7 @@ def meta_embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: 
           f"floating point or complex. Got {NAMES[self._dtype.name]} instead.")
 
 
-def meta_embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, padding_idx: int,
+def meta_embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int,
                                   scale_grad_by_freq: bool) -> Spec:
     check_indices("embedding_backward", indices, 2)
     width = grad_output.shape[-1]
@@ -95,8 +96,8 @@ def embedding_bag_backward(grad: Any, indices: Any, offsets: Any, offset2bag: An
     return Spec((num_weights, grad.shape[1]), grad._dtype)
 
 
-def embedding_bag(weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0,
-                  sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+                  sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
                   padding_idx: int | None = None) -> Any:
     """ATen's ``embedding_bag``, whose result says which elements were taken if it has a gradient. Raises RuntimeError
     if ``padding_idx`` is no row of the weight.
@@ -115,20 +116,20 @@ def dense(name: str, sparse: bool) -> None:
     check(not sparse, lambda: f"{name}(): sparse gradients need the sparse layout, which mindtorch does not have")
 
 
-def embedding_grad(grad: Any, indices: Any, weight_shape: Any, padding_idx: int, scale_grad_by_freq: bool,
+def embedding_grad(grad: Tensor, indices: Any, weight_shape: Any, padding_idx: int, scale_grad_by_freq: bool,
                    sparse: bool) -> Any:
     dense("embedding", sparse)
     return embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
 
-def embedding_double_grad(grad: Any, indices: Any, padding_idx: int) -> Any:
+def embedding_double_grad(grad: Tensor, indices: Any, padding_idx: int) -> Any:
     rows = grad.index_select(0, indices.reshape(-1))
     if padding_idx >= 0:
         rows = rows.masked_fill((indices == padding_idx).reshape(-1, 1), 0)
     return rows.view((*indices.shape, grad.shape[1]))
 
 
-def embedding_bag_grad(grad: Any, indices: Any, offsets: Any, result1: Any, result2: Any, result3: Any,
+def embedding_bag_grad(grad: Tensor, indices: Any, offsets: Any, result1: Any, result2: Any, result3: Any,
                        weight_shape: Any, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any,
                        padding_idx: int) -> Any:
     dense("embedding_bag", sparse)
@@ -186,11 +187,11 @@ operator only:
 """)  # noqa: E501
 
 
-def per_sample_weights_backward(grad: Any, weight: Any, indices: Any, *rest: Any) -> Spec:
+def per_sample_weights_backward(grad: Tensor, weight: Any, indices: Any, *rest: Any) -> Spec:
     return Spec((indices.shape[0],), grad._dtype)
 
 
-def one_hot(self: Any, num_classes: int = -1) -> Any:
+def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     """``nn.functional.one_hot``: class numbers as rows of zeros with a one. Raises RuntimeError unless the tensor is
     int64, and its values are classes.
     """
@@ -208,7 +209,7 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
     return scatter_value_(zeros((*shape, num_classes), self._dtype, None, self._device), -1, self.unsqueeze(-1), 1)
 
 
-def decomposed_one_hot(self: Any, num_classes: int = -1) -> Any:
+def decomposed_one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     """Class numbers as rows of zeros with a one; the values, which differ from element to element, are not checked."""
     if self._dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

@@ -23,6 +23,7 @@ from .._dispatch.local import local
 from .._dispatch.return_types import pack
 from .._dispatch.schemas import registry
 from .._dtype import COMPLEX, FLOATING, INTEGER, finfo, int32, int64
+from .._tensor import Tensor
 from .._transforms.batching.rules import each_element, trailing
 from . import operator, schemas
 from .linalg import adjoint, conj
@@ -130,7 +131,7 @@ def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdi
     return sums.amax(second, keepdim) if ord > 0 else sums.amin(second, keepdim)
 
 
-def _norm_of_values(self: Any, ord: Any, rows: int, columns: int, keepdim: bool, dtype: Any) -> Any:
+def _norm_of_values(self: Tensor, ord: Any, rows: int, columns: int, keepdim: bool, dtype: Any) -> Any:
     """Return the nuclear norm, or the largest or smallest singular value."""
     check_norm_dtype("linalg.matrix_norm", self._dtype, dtype)
     order = (*(d for d in range(self.ndim) if d not in (rows, columns)), rows, columns)
@@ -212,7 +213,7 @@ def meta_lu_factor_ex(A: Any, pivot: bool = True, check_errors: bool = False, fu
     return *_lu(A), status(A)
 
 
-def meta_linalg_lu(A: Any, pivot: bool = True) -> Specs:
+def meta_linalg_lu(A: Tensor, pivot: bool = True) -> Specs:
     meta_lu_factor_ex(A, pivot, False, "linalg.lu")
     return _unpacked(A, pivot)
 
@@ -226,7 +227,7 @@ def _unpacked(A: Any, with_p: bool = True, with_lu: bool = True) -> Specs:
             Spec((*batch, k, m), dtype) if with_lu else nothing)
 
 
-def meta_lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Specs:
+def meta_lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Specs:
     check_matrix("torch.lu_unpack", LU_data, "LU_data")
     check(not unpack_pivots or LU_pivots._dtype is int32,
           "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: "
@@ -241,11 +242,11 @@ def meta_slogdet(A: Any) -> Specs:
 _cholesky = Factorization("cholesky", like, "cholesky_cpu", floating=False)
 
 
-def meta_cholesky(self: Any, upper: bool = False) -> Spec:
+def meta_cholesky(self: Tensor, upper: bool = False) -> Spec:
     return _cholesky(self) if self.numel() else Spec(tuple(self.shape), self._dtype)
 
 
-def meta_ldl_factor_ex(self: Any, hermitian: bool = False, check_errors: bool = False) -> Specs:
+def meta_ldl_factor_ex(self: Tensor, hermitian: bool = False, check_errors: bool = False) -> Specs:
     return like(self), Spec(tuple(self.shape[:-1]), int32), status(self)
 
 
@@ -266,7 +267,7 @@ def meta_householder_product(input: Any, tau: Any) -> Spec:
     return like(input)
 
 
-def meta_ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False) -> Spec:
+def meta_ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Spec:
     tau, other = input2, input3
     _check_reflectors("torch.ormqr", self, tau)
     check(other.ndim >= 2, "torch.ormqr: other must have at least 2 dimensions.")
@@ -318,7 +319,7 @@ def meta_eig(A: Any) -> Specs:
     return Spec(tuple(A.shape[:-1]), dtype), column_major(A.shape, dtype)
 
 
-def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = None) -> Specs:
+def lstsq(self: Tensor, b: Any, rcond: float | None = None, driver: str | None = None) -> Specs:
     check(self.ndim >= 2, "torch.linalg.lstsq: input must have at least 2 dimensions.")
     check(b.ndim >= 1, "torch.linalg.lstsq: other must have at least 1 dimension.")
     check(0 <= self.ndim - b.ndim <= 1, lambda: "torch.linalg.lstsq: input.dim() must be greater or equal to "
@@ -352,14 +353,14 @@ def _refuse_complex(function: str, atol: Any, rtol: Any) -> None:
             raise RuntimeError(f"{function}: {name} tensor of complex type is not supported. Got {value.dtype}")
 
 
-def _scalar(self: Any, value: Any) -> Any:
+def _scalar(self: Tensor, value: Any) -> Any:
     """Return a tolerance as a tensor of the singular values' dtype."""
     if hasattr(value, "dtype"):
         return value
     return full((), value, dtype=self.dtype.to_real(), device=self.device)
 
 
-def _tolerances(self: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
+def _tolerances(self: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """Tolerances as tensors; by default, and without an absolute one, eps * max(rows, columns) relative."""
     default = 0.0 if rtol is not None else finfo(self.dtype.to_real()).eps * max(self.shape[-2:])
     if rtol is None and hasattr(atol, "dtype"):
@@ -395,7 +396,7 @@ def linalg_pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool =
     return Vh.mH @ (where(kept, S.reciprocal(), _scalar(self, 0.0)).to(self.dtype).unsqueeze(-1) * U.mH)
 
 
-def pinv_with_rcond(self: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
+def pinv_with_rcond(self: Tensor, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
     is_floating = self._dtype.category >= FLOATING
     atol, rtol = (_scalar(self, 0.0), _scalar(self, rcond)) if is_floating else (None, None)
     return pinv(self, atol, rtol, hermitian)
@@ -428,7 +429,7 @@ def real(x: Any) -> Any:
     return x.real if x.is_complex() else x
 
 
-def det_grad(grad: Any, result: Any, A: Any, LU: Any, pivots: Any) -> Any:
+def det_grad(grad: Tensor, result: Any, A: Any, LU: Any, pivots: Any) -> Any:
     if not A.numel():
         return A.new_zeros(A.shape)
     scale = (grad * conj(result)).unsqueeze(-1)
@@ -450,7 +451,7 @@ def sign_of(pivots: Any) -> Any:
     return 1 - 2 * (moved.sum(-1) % 2)
 
 
-def singular_det_grad(grad: Any, A: Any) -> Any:
+def singular_det_grad(grad: Tensor, A: Any) -> Any:
     """Return the gradient by singular values, some of which are 0: the cofactors are products of the others."""
     U, S, Vh = linalg_svd(A, True)
     n = S.shape[-1]
@@ -496,7 +497,7 @@ def lu_grad(gL: Any, gU: Any, P: Any, L: Any, U: Any) -> Any:
     return P @ g
 
 
-def lu_factor_grad(grad: Any, LU: Any, pivots: Any) -> Any:
+def lu_factor_grad(grad: Tensor, LU: Any, pivots: Any) -> Any:
     P, L, U = lu_unpack(LU, pivots)
     k = U.shape[-2]
     return lu_grad(grad.narrow(-1, 0, k).tril(-1), grad.narrow(-2, 0, k).triu(), P, L, U)
@@ -520,7 +521,7 @@ def widened(x: Any, n: int, m: int) -> Any:
     return cat([x, x.new_zeros((*x.shape[:-1], m - x.shape[-1]))], -1) if x.shape[-1] < m else x
 
 
-def cholesky_grad(grad: Any, L: Any, upper: bool) -> Any:
+def cholesky_grad(grad: Tensor, L: Any, upper: bool) -> Any:
     if upper:
         grad, L = adjoint(grad), adjoint(L)
     lower = (adjoint(L) @ grad).tril()
@@ -556,7 +557,7 @@ def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
     return solve_triangular(adjoint(R), g, False, False)
 
 
-def householder_product_grad(grad: Any, input: Any, tau: Any) -> Pair:
+def householder_product_grad(grad: Tensor, input: Any, tau: Any) -> Pair:
     """Return the gradient of Q = H1 ... Hk with H = I - tau v v^H, from partial products."""
     k = tau.shape[-1]
     if not input.numel() or not tau.numel():
@@ -689,7 +690,7 @@ def eig_grad(grads: Any, eigenvalues: Any, eigenvectors: Any, self_dtype: Any) -
     return g if self_dtype.is_complex else g.real
 
 
-def pinv_grad(grad: Any, result: Any, self: Any) -> Any:
+def pinv_grad(grad: Tensor, result: Any, self: Tensor) -> Any:
     A, P, Ph, Gh = self, result, adjoint(result), adjoint(grad)
     if A.shape[-2] <= A.shape[-1]:
         K = Gh @ P
@@ -700,7 +701,7 @@ def pinv_grad(grad: Any, result: Any, self: Any) -> Any:
     return PhK - adjoint(K @ P) - (PhK @ P) @ A + ((Gh - A @ K) @ P) @ Ph
 
 
-def lstsq_grad(grads: Any, self: Any, b: Any, solution: Any) -> Pair:
+def lstsq_grad(grads: Any, self: Tensor, b: Any, solution: Any) -> Pair:
     g_solution, g_residuals = grads[:2]
     vector = self.ndim - b.ndim == 1 and tuple(b.shape) == tuple(self.shape[:-1])
     right, x = (b.unsqueeze(-1), solution.unsqueeze(-1)) if vector else (b, solution)

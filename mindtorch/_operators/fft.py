@@ -9,11 +9,12 @@ from .._base.errors import NAMES, check
 from .._base.layout import Ints, Spec, wrap_dim
 from .._dispatch.aten import _fft_c2c as c2c, _fft_c2r as c2r, _fft_r2c as r2c, cat, constant_pad_nd as pad, roll
 from .._dtype import COMPLEX, FLOATING, get_default_dtype
+from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions
 from . import operator, schemas
 
 
-def promoted(self: Any, to_complex: bool = False) -> Any:
+def promoted(self: Tensor, to_complex: bool = False) -> Any:
     """Return the input in a dtype that transforms take. Raises RuntimeError for half precision."""
     dtype = self._dtype if self._dtype.category >= FLOATING else get_default_dtype()
     check(dtype.itemsize > 2, lambda: f"Unsupported dtype {NAMES[dtype.name]}")
@@ -29,7 +30,7 @@ def normalization(norm: str | None, forward: bool) -> int:
     return 2 if forward == (norm == "forward") else 0
 
 
-def resized(self: Any, dims: Ints, sizes: Ints) -> Any:
+def resized(self: Tensor, dims: Ints, sizes: Ints) -> Any:
     """Return the input cut, or padded with zeros, at the ends of its dimensions."""
     padding = [0] * (2 * self.ndim)
     for d, size in zip(dims, sizes, strict=True):
@@ -46,13 +47,13 @@ def check_points(*sizes: int) -> None:
           lambda: f"Invalid number of data points ({next(n for n in sizes if n < 1)}) specified")
 
 
-def _dim(self: Any, dim: int) -> int:
+def _dim(self: Tensor, dim: int) -> int:
     if not self.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dim(dim, self.ndim)
 
 
-def arguments(self: Any, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
+def arguments(self: Tensor, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
     """Return the dimensions to transform and their sizes; RuntimeError if they do not fit."""
     ndim = self.ndim
     if dim is not None:
@@ -71,7 +72,7 @@ def arguments(self: Any, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
 def many_complex(forward: bool) -> Callable[..., Any]:
     """``fftn`` and ``ifftn``."""
 
-    def transform(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Any:
+    def transform(self: Tensor, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Any:
         dims, sizes = arguments(self, s, dim)
         check_points(*sizes)
         return c2c(resized(promoted(self, True), dims, sizes), dims, normalization(norm, forward), forward)
@@ -79,7 +80,7 @@ def many_complex(forward: bool) -> Callable[..., Any]:
     return transform
 
 
-def rfftn(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Any:
+def rfftn(self: Tensor, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Any:
     check_real(self, "rfftn")
     dims, sizes = arguments(self, s, dim)
     check(dims, "rfftn must transform at least one axis")
@@ -87,7 +88,7 @@ def rfftn(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str |
     return r2c(resized(promoted(self), dims, sizes), dims, normalization(norm, True), True)
 
 
-def ihfftn(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Any:
+def ihfftn(self: Tensor, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Any:
     check_real(self, "ihfftn")
     dims, sizes = arguments(self, s, dim)
     check(dims, "ihfftn must transform at least one axis")
@@ -100,7 +101,7 @@ def ihfftn(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str 
 def many_to_real(function: str, forward: bool) -> Callable[..., Any]:
     """``irfftn`` and ``hfftn``."""
 
-    def transform(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Any:
+    def transform(self: Tensor, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Any:
         dims, sizes = arguments(self, s, dim)
         check(dims, lambda: f"{function} must transform at least one axis")
         last = sizes[-1] if s is not None and s[-1] != -1 else 2 * (self.shape[dims[-1]] - 1)
@@ -158,13 +159,13 @@ def transformed(stride: Ints, shape: Ints, dim: Ints, keep_last: bool = False) -
     return _dense(shape, [*_by_stride([d for d in range(len(shape)) if d not in dim], stride), *inner])
 
 
-def _resized(self: Any, dim: int, size: int) -> Ints:
+def _resized(self: Tensor, dim: int, size: int) -> Ints:
     shape = list(self.shape)
     shape[dim] = size
     return tuple(shape)
 
 
-def fft_r2c(self: Any, dim: Ints, normalization: int, onesided: bool) -> Spec:
+def fft_r2c(self: Tensor, dim: Ints, normalization: int, onesided: bool) -> Spec:
     check(self._dtype.category == FLOATING,
           lambda: f"_fft_r2c: expected a real floating point tensor, got {NAMES[self._dtype.name]}")
     size = self.shape[dim[-1]]
@@ -172,14 +173,14 @@ def fft_r2c(self: Any, dim: Ints, normalization: int, onesided: bool) -> Spec:
     return strided(shape, self._dtype.to_complex(), transformed(self._strides(), shape, dim, True))
 
 
-def fft_c2c(self: Any, dim: Ints, normalization: int, forward: bool) -> Spec:
+def fft_c2c(self: Tensor, dim: Ints, normalization: int, forward: bool) -> Spec:
     check(self._dtype.category == COMPLEX,
           lambda: f"_fft_c2c: expected a complex tensor, got {NAMES[self._dtype.name]}")
     shape = tuple(self.shape)
     return strided(shape, self._dtype, transformed(self._strides(), shape, dim) if dim else self._strides())
 
 
-def fft_c2r(self: Any, dim: Ints, normalization: int, last_dim_size: int) -> Spec:
+def fft_c2r(self: Tensor, dim: Ints, normalization: int, last_dim_size: int) -> Spec:
     check(self._dtype.category == COMPLEX,
           lambda: f"_fft_c2r: expected a complex tensor, got {NAMES[self._dtype.name]}")
     stride = self._strides()
@@ -189,7 +190,7 @@ def fft_c2r(self: Any, dim: Ints, normalization: int, last_dim_size: int) -> Spe
     return strided(shape, self._dtype.to_real(), transformed(stride, shape, dim[-1:]))
 
 
-def r2c_grad(grad: Any, self_shape: Any, dim: Any, normalization: int, onesided: bool) -> Any:
+def r2c_grad(grad: Tensor, self_shape: Any, dim: Any, normalization: int, onesided: bool) -> Any:
     """Return the gradient of a one-sided transform, which is half of a complex one: the other half has no gradient."""
     missing = self_shape[dim[-1]] - grad.shape[dim[-1]]
     if missing:
@@ -199,7 +200,7 @@ def r2c_grad(grad: Any, self_shape: Any, dim: Any, normalization: int, onesided:
     return c2c(grad, dim, normalization, False).real
 
 
-def c2r_grad(grad: Any, dim: Any, normalization: int) -> Any:
+def c2r_grad(grad: Tensor, dim: Any, normalization: int) -> Any:
     """All but the first, and for an even length the last, frequency of one side count twice."""
     result = r2c(grad, dim, normalization, True)
     size, last = result.shape[dim[-1]], dim[-1]
@@ -231,7 +232,7 @@ out:
 """)  # noqa: E501
 
 
-def check_real(self: Any, function: str) -> None:
+def check_real(self: Tensor, function: str) -> None:
     check(self._dtype.category < COMPLEX,
           lambda: f"{function} expects a real input tensor, but got {NAMES[self._dtype.name]}")
 
@@ -239,13 +240,13 @@ def check_real(self: Any, function: str) -> None:
 def one_complex(forward: bool) -> Callable[..., Any]:
     """``fft`` and ``ifft``."""
 
-    def transform(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    def transform(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         return _one(promoted(self), n, dim, norm, forward, False)
 
     return transform
 
 
-def _one(self: Any, n: int | None, dim: int, norm: str | None, forward: bool, onesided: bool) -> Any:
+def _one(self: Tensor, n: int | None, dim: int, norm: str | None, forward: bool, onesided: bool) -> Any:
     dim = _dim(self, dim)
     check_points(self.shape[dim] if n is None else n)
     self = self if n is None else resized(self, (dim,), (n,))
@@ -258,7 +259,7 @@ def _one(self: Any, n: int | None, dim: int, norm: str | None, forward: bool, on
 def one_from_real(function: str, forward: bool) -> Callable[..., Any]:
     """``rfft`` and ``ihfft``."""
 
-    def transform(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    def transform(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         check_real(self, function)
         return _one(promoted(self), n, dim, norm, forward, True)
 
@@ -290,7 +291,7 @@ operator only:
 def one_to_real(forward: bool) -> Callable[..., Any]:
     """``irfft`` and ``hfft``."""
 
-    def transform(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    def transform(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         self = promoted(self, True)
         dim = _dim(self, dim)
         size = 2 * (self.shape[dim] - 1) if n is None else n
@@ -304,7 +305,7 @@ def one_to_real(forward: bool) -> Callable[..., Any]:
 def shift(backward: bool) -> Callable[..., Any]:
     """``fftshift`` and ``ifftshift``."""
 
-    def shifted(self: Any, dim: Ints | None = None) -> Any:
+    def shifted(self: Tensor, dim: Ints | None = None) -> Any:
         dims = tuple(range(self.ndim)) if dim is None else tuple(_dim(self, d) for d in dim)
         return roll(self, tuple((self.shape[d] + backward) // 2 for d in dims), dims)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._base.errors import check
 from .._dispatch.schemas import registry
+from .._tensor import Tensor
 from . import operator, schemas
 from .views import clone_preserve_strides
 
@@ -43,7 +44,7 @@ def written(name: str) -> Callable[..., Any]:
     """Return the function that writes into a copy of its first argument, or of the list that it is."""
     write = registry[name].call
 
-    def row(self: Any, *args: Any) -> Any:
+    def row(self: Tensor, *args: Any) -> Any:
         if isinstance(self, (list, tuple)):
             copies = [clone_preserve_strides(tensor) for tensor in self]
             write(copies, *args)

@@ -8,6 +8,7 @@ from .._base.layout import Spec
 from .._dispatch.aten import _histogramdd_bin_edges as bin_edges, _histogramdd_from_bin_tensors as from_bin_tensors
 from .._dispatch.return_types import named_tuple
 from .._dtype import INTEGER, bool_, float32, float64, int64
+from .._tensor import Tensor
 from . import operator, schemas
 
 schemas("""
@@ -16,7 +17,7 @@ function, method:
 """)  # noqa: E501
 
 
-def meta_bincount(self: Any, weights: Any = None, minlength: int = 0) -> Spec:
+def meta_bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Spec:
     check_takes(self._dtype.category == INTEGER, "bincount_cpu", self._dtype)
     check(minlength >= 0, "minlength should be >= 0")
     check(self.ndim == 1, "bincount only supports 1-d non-negative integral inputs.")
@@ -42,7 +43,7 @@ operator only:
 Specs = tuple[Spec, Spec]
 
 
-def meta_histc(self: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:
+def meta_histc(self: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:
     check_bins((bins,))
     check(min <= max, "torch.histc: max must be larger than min")
     check_bounds(self, min, max)
@@ -50,7 +51,7 @@ def meta_histc(self: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:
     return Spec((bins,), self._dtype)
 
 
-def check_bounds(self: Any, *bounds: Any) -> None:
+def check_bounds(self: Tensor, *bounds: Any) -> None:
     """Refuse bounds that PyTorch cannot write into the edges, which it makes before it looks at the dtype."""
     check_takes(self._dtype is not bool_, "linspace_cpu", bool_)
     for bound in bounds:
@@ -74,7 +75,7 @@ def check_range(bounds: Any, dimensions: int) -> None:
             raise RuntimeError(f"torch.histogramdd: min {low} should not exceed max {high} for dimension {i}")
 
 
-def check_weight(self: Any, weight: Any, points: bool = False) -> None:
+def check_weight(self: Tensor, weight: Any, points: bool = False) -> None:
     """Refuse weights that are not one for each number or point; only of the weights of points the shape matters."""
     if weight is not None:
         check(weight._dtype is self._dtype, lambda: "torch.histogramdd: if weight tensor is provided, input tensor "
@@ -86,7 +87,7 @@ def check_weight(self: Any, weight: Any, points: bool = False) -> None:
               f"{list(self.shape) if points else [self.numel(), 1]} and weight with shape {list(weight.shape)}")
 
 
-def check_edges(self: Any, bins: Any) -> None:
+def check_edges(self: Tensor, bins: Any) -> None:
     for d, edges in enumerate(bins):
         if edges._dtype is not self._dtype:
             raise RuntimeError("torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
@@ -100,7 +101,7 @@ def check_edges(self: Any, bins: Any) -> None:
                                f"the bins tensor for dimension {d}")
 
 
-def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Specs:
+def histogram_edges(self: Tensor, bins: Any, weight: Any = None, density: bool = False) -> Specs:
     check_edges(self, (bins,))
     check_bins((bins.numel() - 1,))
     check_weight(self, weight)
@@ -118,13 +119,13 @@ def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any =
     return Spec((bins,), self._dtype), Spec((bins + 1,), self._dtype)
 
 
-def check_points(self: Any, bins: Any) -> None:
+def check_points(self: Tensor, bins: Any) -> None:
     check(self.ndim >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions")
     check(len(bins) == self.shape[-1],
           "histogramdd: The size of bins must be equal to the innermost dimension of the input.")
 
 
-def meta_bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Spec]:
+def meta_bin_edges(self: Tensor, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Spec]:
     check_points(self, bins)
     check_bins(bins)
     check_range(range, len(bins))
@@ -132,7 +133,7 @@ def meta_bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None, 
     return [Spec((count + 1,), self._dtype) for count in bins]
 
 
-def meta_from_bin_tensors(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Spec:
+def meta_from_bin_tensors(self: Tensor, bins: Any, weight: Any = None, density: bool = False) -> Spec:
     check_points(self, bins)
     check_edges(self, bins)
     check_weight(self, weight, True)
@@ -154,7 +155,7 @@ function:
 """)  # noqa: E501
 
 
-def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+def histogramdd(self: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """``torch.histogramdd`` of points along the last dimension; ``bins``: how many, or their edges, by coordinate."""
     if isinstance(bins, int):
         check(self.ndim >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions")

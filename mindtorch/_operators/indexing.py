@@ -24,6 +24,7 @@ from .._dispatch.dispatcher import is_seen
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import bool_, bool_ as boolean, int32, int64, uint8
+from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import (
     aligned, along_dimensions, as_it_is, composed, each_element, filled_like, is_tensor, shifted,
@@ -32,12 +33,12 @@ from . import composites, operator, schemas
 from .creation import fresh
 
 
-def sizes(tensor: Any) -> Ints:
+def sizes(tensor: Tensor) -> Ints:
     """Return a shape in which a tensor without dimensions has one."""
     return tuple(tensor.shape) or (1,)
 
 
-def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
+def check_scatter(self: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:
     """Check the arguments of all forms of ``scatter``; ``src`` is None for a number."""
     dim = wrap_dim(dim, self.dim())
     check(index._dtype in (int32, int64) or not index.numel(),
@@ -74,13 +75,13 @@ def written(name: str, memory_format: str) -> Row:
     """Return the operator that applies the in-place one to a copy in a memory format."""
     write = registry[name].call
 
-    def row(self: Any, *args: Any) -> Any:
+    def row(self: Tensor, *args: Any) -> Any:
         return fresh(write(clone(self, memory_format), *args))
 
     return row
 
 
-def zeros(grad: Any, shape: Any) -> Any:
+def zeros(grad: Tensor, shape: Any) -> Tensor:
     return grad.new_zeros(shape)
 
 
@@ -92,7 +93,7 @@ function, method, in-place:
 """)  # noqa: E501
 
 
-def entries_of(self: Any, indices: Any) -> list[Any]:
+def entries_of(self: Tensor, indices: Any) -> list[Any]:
     """For each dimension that ``indices`` speaks of the (shape, stride) of its index, or None for all of it; a mask
     speaks of as many dimensions as it has, and is counted. Raises IndexError for a dtype that cannot index, a mask of
     the wrong shape, too many indices.
@@ -137,7 +138,7 @@ def common_shape(entries: list[Any]) -> Ints:
                     "index shapes", shapes=[tuple(shape) for shape in shapes]) from error
 
 
-def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
+def indexed(self: Tensor, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
     """Return the shape of ``self[indices]`` and the layouts of its strides; separated indices move to the front."""
     entries = entries_of(self, indices)
     found = common_shape(entries)
@@ -161,12 +162,12 @@ def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
     return result, layouts
 
 
-def meta_index(self: Any, indices: Any) -> Spec:
+def meta_index(self: Tensor, indices: Any) -> Spec:
     shape, layouts = indexed(self, indices)
     return Spec(shape, self._dtype, iterator_strides(shape, tuple(layouts)))
 
 
-def fills_mask(self: Any, indices: Any, values: Any) -> bool:
+def fills_mask(self: Tensor, indices: Any, values: Any) -> bool:
     """Whether one mask chooses where to put one number: PyTorch then calls ``masked_fill_``."""
     tensors = [index for index in indices if index is not None]
     if values.numel() != 1 or values.is_meta or len(tensors) != 1:
@@ -174,7 +175,7 @@ def fills_mask(self: Any, indices: Any, values: Any) -> bool:
     return tensors[0]._dtype in (bool_, uint8)
 
 
-def meta_index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> None:
+def meta_index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> None:
     if not accumulate and fills_mask(self, indices, values):
         entries_of(self, indices)
         check(all(index is None or index._dtype is bool_ for index in indices),
@@ -195,7 +196,7 @@ def meta_index_put_(self: Any, indices: Any, values: Any, accumulate: bool = Fal
 warn_of_index_put = deprecated_on("index_put_", "indices")
 
 
-def index_put_memory(self: Any, inputs: Any) -> None:
+def index_put_memory(self: Tensor, inputs: Any) -> None:
     """Elements may be written several times, but not be read meanwhile."""
     indices, values, *accumulate = inputs
     if accumulate != [True]:
@@ -210,7 +211,7 @@ AT_EACH_PLACE = {"index_select": "gather", "index_add": "scatter_add", "index_co
                  "index_reduce": "scatter_reduce.two"}
 
 
-def from_start(index: Any, self: Any) -> Any:
+def from_start(index: Any, self: Tensor) -> Any:
     """Places in one row, of which those below 0 count from behind."""
     return index.where(index >= 0, index + self.numel())
 
@@ -218,7 +219,7 @@ def from_start(index: Any, self: Any) -> Any:
 class Places:
     """The indices of ``x[i, :, j]``, each with the batch's elements in front, led by one that counts those."""
 
-    def __init__(self, tensor: Any, indices: Any, frame: Frame):
+    def __init__(self, tensor: Tensor, indices: Any, frame: Frame):
         self.named: list[tuple[int, Any]] = []
         position = 0
         for index in indices:
@@ -290,7 +291,7 @@ function, method, out, exact dtype, no overlap:
 """)  # noqa: E501
 
 
-def meta_index_select(self: Any, dim: int, index: Any) -> Spec:
+def meta_index_select(self: Tensor, dim: int, index: Tensor) -> Spec:
     check(index.dim() <= 1, "index_select(): Index is supposed to be a vector", IndexError)
     wrap_dim(dim, self.dim())
     check(self.dim() or index.numel() == 1,
@@ -301,7 +302,7 @@ def meta_index_select(self: Any, dim: int, index: Any) -> Spec:
     return Spec((*shape[:dim], index.numel(), *shape[dim + 1:]) if shape else (), self._dtype)
 
 
-def composite_index_select_backward(grad: Any, self_sizes: Ints, dim: int, index: Any) -> Any:
+def composite_index_select_backward(grad: Tensor, self_sizes: Ints, dim: int, index: Tensor) -> Tensor:
     """Return the gradient of ``index_select``."""
     whole = grad.new_zeros(self_sizes)
     return (index_add if is_seen(grad) else index_add_)(whole, dim, index, grad)
@@ -346,11 +347,11 @@ function, method:
 """)  # noqa: E501
 
 
-def meta_fill_(self: Any, value: Any) -> None:
+def meta_fill_(self: Tensor, value: Any) -> None:
     check_fill(self._dtype, value, self.numel())
 
 
-def meta_masked_scatter_(self: Any, mask: Any, source: Any) -> None:
+def meta_masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> None:
     check(self._dtype is source._dtype, lambda: "masked_scatter: expected self and source to have same dtypes but "
           f"got{NAMES[self._dtype.name]} and {NAMES[source._dtype.name]}")
     if mask.shape != self.shape:
@@ -359,12 +360,12 @@ def meta_masked_scatter_(self: Any, mask: Any, source: Any) -> None:
           lambda: f"masked_scatter_ only supports boolean masks, but got mask with dtype {NAMES[mask._dtype.name]}")
 
 
-def fill_tensor_(self: Any, value: Any) -> None:
+def fill_tensor_(self: Tensor, value: Any) -> None:
     check(not value.dim(),
           lambda: f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
 
 
-def target_only(self: Any, inputs: Any) -> None:
+def target_only(self: Tensor, inputs: Any) -> None:
     """Check that the target is writable, and nothing more: the value is read before the first element is written."""
     check_writable(self)
 
@@ -384,7 +385,7 @@ def composite_masked_scatter_backward(grad_output: Any, mask: Any, sizes: Ints) 
     return fresh(out)
 
 
-def decomposed_masked_scatter(self: Any, mask: Any, source: Any) -> Any:
+def decomposed_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Write the elements of ``source`` in their order where ``mask`` is true."""
     shape = broadcast_shapes(self.shape, mask.shape)
     self, row = self.expand(shape), mask.expand(shape).reshape(-1)
@@ -416,7 +417,7 @@ function, method, in-place:
 """)  # noqa: E501
 
 
-def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
+def index_fill_scalar_(self: Tensor, dim: int, index: Any, value: Any) -> None:
     check(index._dtype is int64, "index_fill_(): Expected dtype int64 for index.", IndexError)
     check(self._dtype.is_complex or not isinstance(value, complex),
           "index_fill_(): Converting complex Scalar to non-complex type is not supported")
@@ -425,13 +426,13 @@ def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
     check_number(self._dtype, value)
 
 
-def index_fill_tensor_(self: Any, dim: int, index: Any, value: Any) -> None:
+def index_fill_tensor_(self: Tensor, dim: int, index: Any, value: Any) -> None:
     check(not value.dim(), lambda: "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
           f"{value.dim()} dimension(s).")
     index_fill_scalar_(self, dim, index, 0j if value._dtype.is_complex else 0)
 
 
-def meta_put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> None:
+def meta_put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> None:
     check(index._dtype is int64,
           lambda: f"put_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}", kind="index dtype")
     check(self._dtype is source._dtype, lambda: "put_(): self and source expected to have the same dtype, but got "
@@ -441,12 +442,12 @@ def meta_put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> N
     check(self.numel() or not index.numel(), "put_(): Tried to put elements into an empty tensor", IndexError)
 
 
-def index_fill_value_grad(grad: Any, dim: int, index: Any) -> Any:
+def index_fill_value_grad(grad: Tensor, dim: int, index: Any) -> Any:
     filled = zeros_like(grad).to(bool_).index_fill(dim, index, True)
     return grad.masked_fill(filled.logical_not(), 0).sum()
 
 
-def decomposed_put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+def decomposed_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``put``: elements written to places among all, as if they stood in one row."""
     row, at, values = self.reshape(-1), from_start(index, self).reshape(-1), source.reshape(-1)
     return (row.scatter_add(0, at, values) if accumulate else row.scatter(0, at, values)).reshape(self.shape)
@@ -473,7 +474,7 @@ function, method, out, exact dtype, no overlap:
 """)  # noqa: E501
 
 
-def meta_gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Spec:
+def meta_gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Spec:
     dim = wrap_dim(dim, self.dim())
     if index.numel():
         check(index._dtype in (int32, int64), "gather(): Expected dtype int32/int64 for index", kind="index dtype")
@@ -486,14 +487,14 @@ def meta_gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> S
     return Spec(tuple(index.shape), self._dtype)
 
 
-def meta_take(self: Any, index: Any) -> Spec:
+def meta_take(self: Tensor, index: Tensor) -> Spec:
     check(index._dtype is int64,
           lambda: f"take(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}", kind="index dtype")
     check(self.numel() or not index.numel(), "take(): tried to take from an empty tensor", IndexError)
     return Spec(tuple(index.shape), self._dtype)
 
 
-def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
+def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """``torch.take_along_dim``: ``gather``, broadcast but for ``dim``; RuntimeError unless indices are int64."""
     if dim is None:
         return gather(self.view(-1) if self.is_contiguous() else self.reshape(-1), 0, indices.view(-1))
@@ -512,17 +513,17 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
     return gather(expand(self, wide), dim, expand(indices, common).remainder(max(size, 1)))
 
 
-def gather_grad(grad: Any, self_shape: Any, dim: int, index: Any) -> Any:
+def gather_grad(grad: Tensor, self_shape: Any, dim: int, index: Any) -> Any:
     whole = zeros(grad, self_shape)
     return whole.scatter_add(dim, index, grad) if is_seen(grad) else whole.scatter_add_(dim, index, grad)
 
 
-def take_grad(grad: Any, self: Any, index: Any) -> Any:
+def take_grad(grad: Tensor, self: Tensor, index: Any) -> Any:
     whole = zeros_like(self)
     return whole.put(index, grad, True) if is_seen(grad) else whole.put_(index, grad, True)
 
 
-def decomposed_take(self: Any, index: Any) -> Any:
+def decomposed_take(self: Tensor, index: Tensor) -> Tensor:
     """``take``: places among all elements, as if they stood in one row."""
     return self.reshape(-1).gather(0, from_start(index, self).reshape(-1)).reshape(index.shape)
 
@@ -537,13 +538,13 @@ function, method, out, exact dtype, no overlap:
 """)
 
 
-def meta_masked_select(self: Any, mask: Any) -> Spec:
+def meta_masked_select(self: Tensor, mask: Tensor) -> Spec:
     check(mask._dtype is bool_, "masked_select: expected BoolTensor for mask")
     broadcast_shapes(mask.shape, self.shape)
     return Spec(None, self._dtype)
 
 
-def masked_select_grad(grad: Any, self: Any, mask: Any) -> Any:
+def masked_select_grad(grad: Tensor, self: Tensor, mask: Any) -> Any:
     shape = broadcast_shapes(self.shape, mask.shape)
     whole = zeros_like(self.expand(shape), None, None, None, None, contiguous_format)
     return whole.masked_scatter(mask, grad) if is_seen(grad) else whole.masked_scatter_(mask, grad)
@@ -578,7 +579,7 @@ Check = Callable[..., None]
 def index_add_like(name: str) -> Check:
     """Return the check of ``index_add_`` and ``index_reduce_``."""
 
-    def row(self: Any, dim: int, index: Any, source: Any, *rest: Any) -> None:
+    def row(self: Tensor, dim: int, index: Any, source: Any, *rest: Any) -> None:
         dim = wrap_dim(dim, self.dim())
         check(index.dim() <= 1, lambda: f"{name}(): Index is supposed to be a vector, but got dim: {index.dim()} with "
               f"type: {NAMES[index._dtype.name]} and size: {list(index.shape)}", IndexError)
@@ -604,7 +605,7 @@ def index_add_like(name: str) -> Check:
     return row
 
 
-def meta_index_add_(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> None:
+def meta_index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any = 1) -> None:
     index_add_like("index_add_")(self, dim, index, source)
     check_number(self._dtype, alpha)
 
@@ -615,7 +616,7 @@ def meta_index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str
     index_add_like("index_reduce_")(self, dim, index, source)
 
 
-def meta_index_copy_(self: Any, dim: int, index: Any, source: Any) -> None:
+def meta_index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
     dim = wrap_dim(dim, self.dim())
     check(index.dim() < 2, lambda: f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})", IndexError)
     check(source.dim() or index.numel() == 1, lambda: "index_copy_(): When source is scalar, index should have one "
@@ -643,7 +644,7 @@ def meta_scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str,
     check_takes(not refused or not index.numel(), f"scatter_gather_tensor_cpu_reduce_{reduce}", self._dtype)
 
 
-def source_grad(grad: Any, dim: int, index: Any, source_shape: Any) -> Any:
+def source_grad(grad: Tensor, dim: int, index: Any, source_shape: Any) -> Any:
     """Return the gradient of the source of ``index_add`` or ``index_copy``."""
     if source_shape:
         return grad.index_select(dim, index).expand(source_shape)
@@ -660,7 +661,7 @@ class Along:
         """Return the tensor with the source added."""
         return getattr(tensor, self.names[0])(self.dim, self.index, source)
 
-    def get(self, tensor: Any) -> Any:
+    def get(self, tensor: Tensor) -> Any:
         """Return the tensor's values at the source's places."""
         return getattr(tensor, self.names[1])(self.dim, self.index)
 
@@ -700,7 +701,7 @@ def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: An
     return of_self if include_self else along.fill(of_self, 0), of_src
 
 
-def prod_grads(along: Along, grad: Any, self: Any, src: Any, include_self: bool, result: Any) -> tuple[Any, Any]:
+def prod_grads(along: Along, grad: Tensor, self: Tensor, src: Any, include_self: bool, result: Any) -> tuple[Any, Any]:
     """Return the gradients of a product; a single zero factor alone has one, the product of the others."""
     nonzero_self = self.masked_fill(self == 0, 1)
     of_self = grad * along.multiply(nonzero_self, src, include_self) / nonzero_self
@@ -740,7 +741,7 @@ function, method, in-place, out, exact dtype, no overlap:
 """)  # noqa: E501
 
 
-def scatter_value_(self: Any, dim: int, index: Any, value: Any) -> None:
+def scatter_value_(self: Tensor, dim: int, index: Any, value: Any) -> None:
     check_scatter(self, dim, index)
     if index.numel():
         check_number(self._dtype, value)
@@ -750,14 +751,14 @@ def check_reduce(reduce: str) -> None:
     check(reduce in ("add", "multiply"), "reduce argument must be either add or multiply.")
 
 
-def scatter_reduce_old_(self: Any, dim: int, index: Any, src: Any, reduce: str) -> None:
+def scatter_reduce_old_(self: Tensor, dim: int, index: Any, src: Any, reduce: str) -> None:
     warnings.warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
                   "PyTorch release. Use torch.scatter_reduce instead for more reduction options.", stacklevel=2)
     check_scatter(self, dim, index, src)
     check_reduce(reduce)
 
 
-def scatter_value_reduce_(self: Any, dim: int, index: Any, value: Any, reduce: str) -> None:
+def scatter_value_reduce_(self: Tensor, dim: int, index: Any, value: Any, reduce: str) -> None:
     check_scatter(self, dim, index)
     check_reduce(reduce)
     if index.numel():
@@ -788,18 +789,18 @@ function, method:
 """)  # noqa: E501
 
 
-def within(self: Any, indices: list[Any]) -> list[Any]:
+def within(self: Tensor, indices: list[Any]) -> list[Any]:
     """Return indices brought into the range of their dimensions."""
     return [None if index is None else index.clamp(-self.shape[d], self.shape[d] - 1)
             for d, index in enumerate(indices)]
 
 
-def _unsafe_masked_index(self: Any, mask: Any, indices: list[Any], fill: Any) -> Any:
+def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: list[Any], fill: Any) -> Tensor:
     """Index where a mask holds, and return a number elsewhere, where indices may be out of range."""
     return index_Tensor(self, within(self, indices)).masked_fill(mask.logical_not(), fill)
 
 
-def _unsafe_masked_index_put_accumulate(self: Any, mask: Any, indices: list[Any], values: Any) -> Any:
+def _unsafe_masked_index_put_accumulate(self: Tensor, mask: Tensor, indices: list[Any], values: Tensor) -> Tensor:
     """Return a copy to which values are added at the indices where a mask holds."""
     kept = values.masked_fill(mask.logical_not(), 0)
     return index_put(self, within(self, indices), kept, True)

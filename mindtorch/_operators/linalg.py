@@ -24,6 +24,7 @@ from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dtype import FLOATING, INTEGER, bool_, int64, promote_types
+from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, lowered
 from .._transforms.batching.rules import Rule, along_dimensions, composed
 from . import composites, operator, schemas
@@ -61,14 +62,14 @@ def _check_numbers(dtype: Any, beta: Any, alpha: Any) -> None:
             check_number(dtype, number)
 
 
-def _check_expands(tensor: Any, shape: tuple[int, ...]) -> None:
+def _check_expands(tensor: Tensor, shape: tuple[int, ...]) -> None:
     """Raise PyTorch's error unless a tensor broadcasts to a shape."""
     if (tensor.ndim != len(shape) or tensor.shape != shape) and (
             tensor.ndim > len(shape) or broadcast_shapes(tensor.shape, shape) != shape):
         tensor.expand(shape)
 
 
-def meta_mm(self: Any, mat2: Any) -> Spec:
+def meta_mm(self: Tensor, mat2: Tensor) -> Spec:
     check(self.ndim == 2, "self must be a matrix", kind="matrices wanted")
     check(mat2.ndim == 2, "mat2 must be a matrix", kind="matrices wanted")
     (n, k), (k2, m) = self.shape, mat2.shape
@@ -79,7 +80,7 @@ def meta_mm(self: Any, mat2: Any) -> Spec:
     return Spec((n, m), self._dtype)
 
 
-def meta_bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
+def meta_bmm(self: Tensor, mat2: Tensor, kernel: str = "bmm") -> Spec:
     check(self.ndim == 3, "batch1 must be a 3D tensor", kind="matrices wanted")
     check(mat2.ndim == 3, "batch2 must be a 3D tensor", kind="matrices wanted")
     b, n, k = self.shape
@@ -91,7 +92,7 @@ def meta_bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
     return Spec((b, n, mat2.shape[2]), self._dtype)
 
 
-def _check_addends(self: Any, mat1: Any, mat2: Any, shape: tuple[int, int], beta: Any, alpha: Any) -> None:
+def _check_addends(self: Tensor, mat1: Any, mat2: Any, shape: tuple[int, int], beta: Any, alpha: Any) -> None:
     """Refuse what cannot be added to a product of matrices, or sums of products of them, of this shape."""
     for name, other in (("self", self), ("mat1", mat1)):
         if other._dtype is not mat2._dtype:
@@ -102,7 +103,7 @@ def _check_addends(self: Any, mat1: Any, mat2: Any, shape: tuple[int, int], beta
     _refuse_bool("addmm_impl_cpu_", mat1, mat2)
 
 
-def meta_addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+def meta_addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> Spec:
     check(mat1.ndim == 2, lambda: f"mat1 must be a matrix, got {mat1.ndim}-D tensor", kind="matrices wanted")
     check(mat2.ndim == 2, lambda: f"mat2 must be a matrix, got {mat2.ndim}-D tensor", kind="matrices wanted")
     (n, k), (k2, m) = mat1.shape, mat2.shape
@@ -118,7 +119,7 @@ def _check_dtypes(*tensors: Any) -> None:
                   "{}, {}, and {}".format(*(NAMES[dtype.name] for dtype in dtypes)))
 
 
-def meta_addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+def meta_addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Any = 1, alpha: Any = 1) -> Spec:
     check(mat.ndim == 2 and vec.ndim == 1 and self.ndim <= 1,
           lambda: f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
     (n, k), (size,) = mat.shape, self.shape or (1,)
@@ -130,7 +131,7 @@ def meta_addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> 
     return Spec((n,), mat._dtype)
 
 
-def meta_mv(self: Any, vec: Any) -> Spec:
+def meta_mv(self: Tensor, vec: Tensor) -> Spec:
     self.size(0)  # of which PyTorch makes the output first
     check(self.ndim == 2 and vec.ndim == 1,
           lambda: f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
@@ -141,7 +142,7 @@ def meta_mv(self: Any, vec: Any) -> Spec:
     return Spec((n,), self._dtype)
 
 
-def meta_addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+def meta_addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any = 1, alpha: Any = 1) -> Spec:
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if vector.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
@@ -157,7 +158,7 @@ def meta_addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) ->
     return Spec(shape, dtype, iterator_strides(shape, layouts))
 
 
-def meta_addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+def meta_addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any = 1, alpha: Any = 1) -> Spec:
     _check_expands(self, (batch1.size(1), batch2.size(2)))
     for name, batch in (("batch1", batch1), ("batch2", batch2)):
         if batch.ndim != 3:
@@ -169,7 +170,7 @@ def meta_addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any =
     return Spec((n, m), batch1._dtype)
 
 
-def meta_baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+def meta_baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any = 1, alpha: Any = 1) -> Spec:
     _check_expands(self, (batch1.size(0), batch1.size(1), batch2.size(2)))
     spec = meta_bmm(batch1, batch2, "baddbmm")
     check(self._dtype is spec.dtype, lambda: f"Input dtypes must be the same, got: input {self.dtype}, batch1: "
@@ -178,7 +179,7 @@ def meta_baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any 
     return spec
 
 
-def scaled(grad: Any, factor: Any) -> Any:
+def scaled(grad: Tensor, factor: Any) -> Any:
     """Return a gradient times a number's conjugate; itself for 1."""
     return grad if factor == 1 else grad * factor.conjugate()
 
@@ -188,7 +189,7 @@ def adjoint(x: Any) -> Any:
     return conj(x.transpose(-2, -1))
 
 
-def repeated(grad: Any, batch: Any) -> Any:
+def repeated(grad: Tensor, batch: Any) -> Any:
     """Return a matrix expanded to a batch."""
     return grad.unsqueeze(0).expand((batch.shape[0], *grad.shape))
 
@@ -198,7 +199,7 @@ def _is_transposed(shape: Ints, stride: Ints) -> bool:
     return stride[0] == 1 and stride[1] == shape[0]
 
 
-def grad_of_mat1(grad: Any, mat2: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
+def grad_of_mat1(grad: Tensor, mat2: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
     """Return the gradient of the left operand of a matrix product."""
     if _is_transposed(shape, stride):
         return scaled(product(conj(mat2), grad, False, True, True), alpha)
@@ -207,7 +208,7 @@ def grad_of_mat1(grad: Any, mat2: Any, shape: Any, stride: Any, alpha: Any = 1) 
     return scaled(product(grad, conj(mat2), False, True), alpha)
 
 
-def grad_of_mat2(grad: Any, mat1: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
+def grad_of_mat2(grad: Tensor, mat1: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
     """Return the gradient of the right operand of a matrix product."""
     if _is_transposed(shape, stride):
         return scaled(product(grad, conj(mat1), True, False, True), alpha)
@@ -234,7 +235,7 @@ def multiple(value: Any, factor: Any) -> Any:
 def added_batch_rule(product: Callable[[Any, Any], Any]) -> Rule:
     """``beta * self + alpha * (left @ right)``; a factor of 0 leaves out what it multiplies."""
 
-    def sums(self: Any, left: Any, right: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    def sums(self: Tensor, left: Any, right: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         found = multiple(product(left, right), alpha)
         return found + multiple(self, beta) if beta != 0 else found
 
@@ -284,7 +285,7 @@ operator only:
 """)  # noqa: E501
 
 
-def meta_dot(self: Any, tensor: Any) -> Spec:
+def meta_dot(self: Tensor, tensor: Tensor) -> Spec:
     check(self.ndim == 1 and tensor.ndim == 1,
           lambda: f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
     check(self._dtype is tensor._dtype, lambda: "dot : expected both vectors to have same dtype, but found "
@@ -296,7 +297,7 @@ def meta_dot(self: Any, tensor: Any) -> Spec:
     return Spec((), self._dtype)
 
 
-def meta_linalg_cross(self: Any, other: Any, dim: int = -1) -> Spec:
+def meta_linalg_cross(self: Tensor, other: Tensor, dim: int = -1) -> Spec:
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     self.size(dim)
     dim = wrap_dim(dim, self.ndim)
@@ -357,7 +358,7 @@ out, exact dtype:
 """)  # noqa: E501
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``torch.nn.functional.linear``: ``input @ weight.T + bias`` over the last dimension."""
     ndim = input.ndim
     if ndim == 2:
@@ -371,7 +372,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     return product if bias is None else product.add_(bias)
 
 
-def linalg_vecdot(x: Any, y: Any, dim: int = -1) -> Any:
+def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
     """``torch.linalg.vecdot``: ``sum(conj(x) * y)`` over a dimension."""
     for name, value in (("x", x), ("y", y)):
         if value._dtype.category < FLOATING:
@@ -555,7 +556,7 @@ def matmul(self: Any, other: Any) -> Any:
     return _batched(self, other)
 
 
-def _folds(self: Any, other: Any) -> bool:
+def _folds(self: Tensor, other: Any) -> bool:
     """Return True if matmul should fold the batch into rows: to avoid a copy, or a batched gradient."""
     swapped = other.ndim > self.ndim
     many, one = (other, self) if swapped else (self, other)
@@ -571,7 +572,7 @@ def _folds(self: Any, other: Any) -> bool:
     return 0 in shape or all(stride[d] == stride[d + 1] * shape[d + 1] for d in range(len(shape) - 2))
 
 
-def _folded(self: Any, other: Any) -> Any:
+def _folded(self: Tensor, other: Any) -> Any:
     swapped = other.ndim > self.ndim
     many, one = (other.mT, t(self) if self.ndim == 2 else self) if swapped else (self, other)
     batch = tuple(many.shape[:-1])
@@ -582,7 +583,7 @@ def _folded(self: Any, other: Any) -> Any:
     return out.mT.contiguous() if swapped else out
 
 
-def _batched(self: Any, other: Any) -> Any:
+def _batched(self: Tensor, other: Any) -> Any:
     if self.ndim == other.ndim == 3 and self.shape[0] == other.shape[0] and is_unseen(self, other):
         return bmm(self, other)  # of which nobody sees that it is not made of views
     if self.ndim == other.ndim == 3 and self.shape[0] != other.shape[0]:
@@ -636,7 +637,7 @@ function, method, out, exact dtype:
 """)  # noqa: E501
 
 
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``torch.nn.functional.bilinear``: ``input1 @ weight[k] @ input2 + bias[k]`` for each k."""
     operands = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
     dtypes = {name: operand.dtype for name, operand in operands.items() if operand is not None}
@@ -661,7 +662,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     return out if bias is None else out + bias
 
 
-def composite_cross(self: Any, other: Any, dim: int | None = None) -> Any:
+def composite_cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """``torch.cross``: over ``dim``, or the first dimension of size 3."""
     if dim is None:
         warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
@@ -672,7 +673,7 @@ def composite_cross(self: Any, other: Any, dim: int | None = None) -> Any:
     return linalg_cross(self, other, dim)
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """``torch.vander``: rows of the powers N - 1 to 0 of each element of a vector."""
     check(x.ndim == 1, lambda: f"x must be a one-dimensional tensor, got {x.ndim}-D")
     n = x.shape[0] if N is None else N
@@ -703,7 +704,7 @@ function:
 """)  # noqa: E501
 
 
-def composite_outer(self: Any, vec2: Any) -> Any:
+def composite_outer(self: Tensor, vec2: Tensor) -> Tensor:
     """``torch.outer``: all products of the elements of two vectors."""
     for name, vector in (("self", self), ("vec2", vec2)):
         if vector.ndim != 1:
@@ -711,7 +712,7 @@ def composite_outer(self: Any, vec2: Any) -> Any:
     return self.reshape((self.shape[0], 1)) * vec2
 
 
-def kron(self: Any, other: Any) -> Any:
+def kron(self: Tensor, other: Tensor) -> Tensor:
     """``torch.kron``: each element of ``self`` times all of ``other``, side by side."""
     ndim = max(self.ndim, other.ndim)
     a, b = ((1,) * (ndim - x.ndim) + tuple(x.shape) for x in (self, other))
@@ -720,7 +721,7 @@ def kron(self: Any, other: Any) -> Any:
     return _unsafe_view(left * right, tuple(n * m for n, m in zip(a, b, strict=True)))
 
 
-def linalg_vander(x: Any, N: int | None = None) -> Any:
+def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
     """``torch.linalg.vander``: rows of the powers 0 to N - 1 of each element."""
     check(x._dtype is not bool_ and x._dtype.name not in ("float16", "bfloat16"), lambda: "linalg.vander supports "
           f"floating point, complex, and integer tensors, but got {NAMES[x._dtype.name]}")
@@ -731,7 +732,7 @@ def linalg_vander(x: Any, N: int | None = None) -> Any:
     return cat([ones((*x.shape, 1), dtype=powers.dtype, device=x.device), powers], -1)
 
 
-def composite_norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+def composite_norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """Return the norms of order ``pow`` over all dimensions but ``dim``; over all if it is -1."""
     if dim == -1:
         return v.norm(pow)
@@ -765,7 +766,7 @@ def weight_norm_interface(v: Any, g: Any, dim: int = 0) -> tuple[Spec, Spec]:
     return Spec(tuple(v.shape), v._dtype), Spec(tuple(g.shape), g._dtype)
 
 
-def weight_norm_grads(grad: Any, v: Any, g: Any, dim: int, result1: Any) -> tuple[Any, Any]:
+def weight_norm_grads(grad: Tensor, v: Any, g: Any, dim: int, result1: Any) -> tuple[Any, Any]:
     # in grad mode the norms are computed anew, so that they have a derivative
     norms = norm_except_dim(v, 2, dim) if local.grad_enabled else result1
     along = (grad * v).sum(tuple(d for d in range(v.ndim) if d != dim), True).view(g.shape)

@@ -19,6 +19,7 @@ from .._dispatch.dispatcher import is_seen
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, bool_, int64, uint8
+from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled
 from .._transforms.batching.rules import aligned, composed, each_element, is_tensor, with_defaults
 from . import composites, operator, schemas
@@ -32,7 +33,7 @@ Meta = Callable[..., Any]
 def loss(by_element: Meta, at: int = 0) -> Meta:
     """Return a loss's meta kernel from ``by_element``, its form without reduction, the argument at ``at``."""
 
-    def meta(self: Any, target: Any, *rest: Any) -> Spec:
+    def meta(self: Tensor, target: Any, *rest: Any) -> Spec:
         spec = by_element(self, target, *rest)
         reduction = rest[at] if at < len(rest) else MEAN
         return spec if reduction == NONE else Spec((), spec.dtype)
@@ -48,7 +49,7 @@ def reduced(values: Any, reduction: int) -> Any:
 MEAN = 1
 
 
-def by_element(gradient: Any, grad: Any, weight: Any, reduction: int) -> Any:
+def by_element(gradient: Any, grad: Tensor, weight: Any, reduction: int) -> Any:
     """Return the gradient of a weighted loss from the gradient of its values by element."""
     gradient = gradient * grad
     if weight is not None:
@@ -72,19 +73,19 @@ function:
 """)  # noqa: E501
 
 
-def smooth_l1(self: Any, target: Any, reduction: int = MEAN, beta: float = 1.0) -> Spec:
+def smooth_l1(self: Tensor, target: Any, reduction: int = MEAN, beta: float = 1.0) -> Spec:
     check(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
     return Pointwise("default", 2, "reduced|floating", "smooth_l1_cpu")(self, target)
 
 
-def huber(self: Any, target: Any, reduction: int = MEAN, delta: float = 1.0) -> Spec:
+def huber(self: Tensor, target: Any, reduction: int = MEAN, delta: float = 1.0) -> Spec:
     check(delta > 0, "huber_loss does not support non-positive values for delta.")
     shape, dtype, stride = Pointwise("default", 2, "reduced|floating", "huber_cpu")(self, target)
     check_cast(dtype, self._dtype)
     return Spec(shape, self._dtype, stride)
 
 
-def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
+def soft_margin(self: Tensor, target: Any, reduction: int = MEAN) -> Spec:
     check(target._dtype is not bool_, "Negation, the `-` operator, on a bool tensor is not supported. If you are "
           "trying to invert a mask, use the `~` or `logical_not()` operator instead.", kind="minus of bools")
     shape, dtype, stride = Pointwise("float", 2)(self, target)
@@ -93,14 +94,14 @@ def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
     return Spec(shape, self._dtype, stride)
 
 
-def scaled(gradient: Any, grad_output: Any, reduction: int) -> Any:
+def scaled(gradient: Any, grad_output: Tensor, reduction: int) -> Any:
     """Return the gradient of a loss from the gradient of its values by element."""
     if reduction == MEAN:
         grad_output = grad_output / gradient.numel()
     return gradient * grad_output
 
 
-def difference(self: Any, target: Any, grad_output: Any) -> Any:
+def difference(self: Tensor, target: Any, grad_output: Tensor) -> Any:
     """Subtract; losses also take bools, which ``-`` refuses."""
     if self._dtype is bool_ or target._dtype is bool_:
         return self.to(grad_output._dtype) - target.to(grad_output._dtype)
@@ -212,22 +213,22 @@ def _check_fits(weight: Any, shape: Any) -> None:
         check_broadcast(broadcast_shapes(shape, weight.shape), shape)
 
 
-def binary_cross_entropy_backward(grad_output: Any, self: Any, target: Any, weight: Any = None,
-                                  reduction: int = MEAN) -> Any:
+def binary_cross_entropy_backward(grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None = None,
+                                  reduction: int = MEAN) -> Tensor:
     gradient = grad_output * (self - target) / ((1 - self) * self).clamp(min=1e-12)
     if weight is not None:
         gradient = gradient * weight
     return gradient / gradient.numel() if reduction == MEAN else gradient
 
 
-def of_logits(grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+def of_logits(grad: Tensor, self: Tensor, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
     if pos_weight is None:
         return by_element(self.sigmoid() - target, grad, weight, reduction)
     positive = pos_weight * target
     return by_element((positive + 1 - target) * self.sigmoid() - positive, grad, weight, reduction)
 
 
-def of_target_of_logits(grad: Any, self: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+def of_target_of_logits(grad: Tensor, self: Tensor, weight: Any, pos_weight: Any, reduction: int) -> Any:
     if pos_weight is None:
         return by_element(-self, grad, weight, reduction)
     return by_element(log_sigmoid(-self) - pos_weight * log_sigmoid(self), grad, weight, reduction)
@@ -259,7 +260,7 @@ operator only:
 """)  # noqa: E501
 
 
-def _check_dtypes(kernel: str, self: Any, weight: Any) -> None:
+def _check_dtypes(kernel: str, self: Tensor, weight: Any) -> None:
     """Check the dtypes that ATen's kernels by class demand."""
     check_real(kernel, self)
     if weight is not None and weight._dtype is not self._dtype:
@@ -290,7 +291,7 @@ def meta_nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, i
     return Spec((self.shape[0],) if batched else (), self._dtype), Spec((), self._dtype)
 
 
-def meta_nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index:
+def meta_nll_loss2d_forward(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
                             int) -> tuple[Spec, Spec]:
     check(target.ndim == 3,
           lambda: f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}")
@@ -305,7 +306,7 @@ def meta_nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int,
     return Spec(tuple(target.shape) if reduction == NONE else (), self._dtype), Spec((), self._dtype)
 
 
-def _check_batch(self: Any) -> None:
+def _check_batch(self: Tensor) -> None:
     sizes = self.shape
     check((self.ndim <= 1 and self.numel()) or (self.ndim == 2 and sizes[1]),
           lambda: f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(sizes)}")
@@ -333,7 +334,7 @@ def meta_multi_margin_loss(self: Any, target: Any, p: Any = 1, margin: Any = 1, 
     return Spec(tuple(target.shape) if reduction == NONE else (), self._dtype)
 
 
-def meta_multilabel_margin_loss_forward(self: Any, target: Any, reduction: int) -> tuple[Spec, Spec]:
+def meta_multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> tuple[Spec, Spec]:
     _check_batch(self)
     check(self.shape == target.shape,
           lambda: f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
@@ -501,7 +502,7 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
     return reduced(loss, reduction)
 
 
-def less(number: float, tensor: Any) -> Any:
+def less(number: float, tensor: Tensor) -> Tensor:
     """Return ``number - tensor`` in the tensor's dtype; under an observer, as C++ computes it."""
     if is_seen(tensor) or not tensor.is_floating_point():
         return fill_(empty_like(tensor), number).sub_(tensor)

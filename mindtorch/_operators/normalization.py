@@ -17,6 +17,7 @@ from .._dispatch.keys import DUAL, NONCONTIGUOUS
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dtype import COMPLEX, FLOATING, DType, bfloat16, finfo, float16, float32, uint8
+from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import apart, beside, composed, per_channel
 from . import composites, operator, schemas
@@ -238,7 +239,7 @@ def meta_native_group_norm_backward(grad_out: Any, input: Any, mean: Any, rstd: 
     return gradients(like(input), (C,), dtype, output_mask)
 
 
-def rms_norm(input: Any, normalized_shape: Ints, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Half precision is computed in float32."""
     check_normalized(input, normalized_shape, weight, comma="")
     dtype = input._dtype
@@ -250,7 +251,7 @@ def rms_norm(input: Any, normalized_shape: Ints, weight: Any = None, eps: float 
     return (result if weight is None else result * weight).contiguous().to(dtype)
 
 
-def wide(tensor: Any, shape: Any) -> Any:
+def wide(tensor: Tensor, shape: Any) -> Any:
     """Return a tensor in some shape, in float32 if it is of half precision."""
     if tensor is None:
         return None
@@ -299,7 +300,7 @@ def double_grads(grads: Any, grad_out: Any, input: Any, mean: Any, rstd: Any, we
     return found[0], found[1], to_weight
 
 
-def batch_norm_grads(grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any,
+def batch_norm_grads(grad: Tensor, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any,
                      result2: Any, training: bool, eps: float, output_mask: Any) -> Any:
     return native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, training, eps,
                                       output_mask)
@@ -369,7 +370,7 @@ def group_norm_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> 
     return composed(affine)(op, frame, args)
 
 
-def decomposed_layer_norm_backward(grad: Any, input: Any, shape: Any, mean: Any, rstd: Any, weight: Any, bias: Any,
+def decomposed_layer_norm_backward(grad: Tensor, input: Any, shape: Any, mean: Any, rstd: Any, weight: Any, bias: Any,
                                    wanted: Any) -> Any:
     rows = list(range(input.ndim - len(shape)))
     normal = (input - mean) * rstd
@@ -381,7 +382,7 @@ def decomposed_layer_norm_backward(grad: Any, input: Any, shape: Any, mean: Any,
             grad.sum(rows) if wanted[2] and rows else grad if wanted[2] else None)
 
 
-def decomposed_group_norm_backward(grad: Any, input: Any, mean: Any, rstd: Any, weight: Any, samples: int, channels:
+def decomposed_group_norm_backward(grad: Tensor, input: Any, mean: Any, rstd: Any, weight: Any, samples: int, channels:
                                    int, places: int, groups: int, wanted: Any) -> Any:
     shape = (samples, groups, channels // groups * places)
     x, middle, scale = input.reshape(shape), mean.unsqueeze(-1), rstd.unsqueeze(-1)

@@ -13,12 +13,13 @@ from .._dispatch.aten import (
     index_select, narrow, pixel_shuffle, pixel_unshuffle, slice_Tensor as slice_,
 )
 from .._dispatch.schemas import registry
+from .._tensor import Tensor
 from . import composites, operator, schemas
 from .creation import fresh, new_empty_strided
 from .shape import arange
 
 
-def like_format(self: Any, shape: Ints) -> Any:
+def like_format(self: Tensor, shape: Ints) -> Any:
     """Return new memory of a shape, in the memory format that a tensor suggests."""
     stride = suggested_strides(shape, suggested_order(tuple(self.shape), self._strides()))
     return self.new_empty(shape) if stride is None else new_empty_strided(self, shape, stride)
@@ -80,17 +81,17 @@ operator only:
 Row = Callable[..., Any]
 
 
-def reflected(self: Any, size: int, before: int, after: int) -> Any:
+def reflected(self: Tensor, size: int, before: int, after: int) -> Any:
     """Which index stands at each place of a dimension padded with its reflection."""
     return (size - 1) - ((size - 1) - arange(self, -before, size + after).abs()).abs()
 
 
-def replicated(self: Any, size: int, before: int, after: int) -> Any:
+def replicated(self: Tensor, size: int, before: int, after: int) -> Any:
     """Which index stands at each place of a dimension padded with its ends."""
     return arange(self, -before, size + after).clamp(0, size - 1)
 
 
-def check_padding(self: Any, padding: Ints, reflects: bool) -> None:
+def check_padding(self: Tensor, padding: Ints, reflects: bool) -> None:
     """Refuse what the ``reflection_pad`` and ``replication_pad`` operators refuse."""
     count = len(padding) // 2
     shape, ndim = list(self.shape), self.dim()
@@ -107,7 +108,7 @@ def check_padding(self: Any, padding: Ints, reflects: bool) -> None:
                                f"{size + before + after}")
 
 
-def padded_places(places: Callable[..., Any], self: Any, padding: Ints) -> tuple[Ints, Any]:
+def padded_places(places: Callable[..., Any], self: Tensor, padding: Ints) -> tuple[Ints, Any]:
     """Return the padded shape, and for each of its places (of the padded dimensions, flat) the place in the input."""
     shape, flat = list(self.shape), None
     for dim, before, after in reversed(padded_dims(padding, len(shape))):  # the outermost dimension first
@@ -121,7 +122,7 @@ def padded_places(places: Callable[..., Any], self: Any, padding: Ints) -> tuple
 def indexed_pad(places: Callable[..., Any], reflects: bool) -> Row:
     """Return a padding that repeats elements: ``places`` maps each place to an element."""
 
-    def row(self: Any, padding: Ints) -> Any:
+    def row(self: Tensor, padding: Ints) -> Any:
         check_padding(self, padding, reflects)
         shape, at = padded_places(places, self, padding)
         chosen = index_select(flatten(self, -(len(padding) // 2), -1), -1, at)
@@ -133,7 +134,7 @@ def indexed_pad(places: Callable[..., Any], reflects: bool) -> Row:
 def indexed_pad_backward(places: Callable[..., Any]) -> Row:
     """Return the gradient of an indexed padding: an element gets the gradients of all its copies."""
 
-    def row(grad_output: Any, self: Any, padding: Ints) -> Any:
+    def row(grad_output: Tensor, self: Tensor, padding: Ints) -> Any:
         _, at = padded_places(places, self, padding)
         inner = -(len(padding) // 2)
         grad = flatten(grad_output, inner, -1)
@@ -143,7 +144,7 @@ def indexed_pad_backward(places: Callable[..., Any]) -> Row:
     return row
 
 
-def _pad_circular(self: Any, pad: Ints) -> Any:
+def _pad_circular(self: Tensor, pad: Ints) -> Tensor:
     """``nn.functional.pad`` in circular mode: ends go on at the other end. Raises RuntimeError for longer padding."""
     ndim = self.dim()
     count = len(pad) // 2
@@ -232,7 +233,7 @@ def check_windows(kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
     check(min(padding) >= 0, lambda: f"padding should be non-negative, but got {' x '.join(map(str, padding))}")
 
 
-def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+def im2col(self: Tensor, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Tensor:
     """``nn.functional.unfold``: the windows of images as columns: ``(N, C, H, W)`` to ``(N, C kh kw, L)``. Raises
     IndexError if there are fewer than three dimensions, and RuntimeError if the sizes are not positive, or no window
     fits.
@@ -300,12 +301,12 @@ function, explicit:
 """)  # noqa: E501
 
 
-def reordered(self: Any, split: Ints, order: Ints, shape: Ints) -> Any:
+def reordered(self: Tensor, split: Ints, order: Ints, shape: Ints) -> Any:
     """Return a copy with the dimensions split, permuted and joined, in the memory format that the tensor suggests."""
     return fresh(copy_(like_format(self, shape), self.reshape(split).permute(order).reshape(shape)))
 
 
-def check_images(function: str, self: Any, name: str, factor: int) -> None:
+def check_images(function: str, self: Tensor, name: str, factor: int) -> None:
     check(self.dim() >= 3, lambda: f"{function} expects input to have at least 3 dimensions, but got input with "
           f"{self.dim()} dimension(s)")
     check(factor > 0, lambda: f"{function} expects a positive {name}, but got {factor}")

@@ -18,6 +18,7 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.local import local
 from .._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, complex128, float32, float64, int32
+from .._tensor import Tensor
 from .._transforms.batching.rules import as_it_is
 from . import aliases, composites, operator, schemas
 
@@ -56,7 +57,7 @@ def conj(x: Any) -> Any:
 def not_implemented(what: str) -> Callable[[Any], Any]:
     """Return the formula of a derivative that PyTorch refuses."""
 
-    def refuse(grad: Any) -> Any:
+    def refuse(grad: Tensor) -> Any:
         raise NotImplementedError(f"the derivative for '{what}' is not implemented.")
 
     return refuse
@@ -84,11 +85,11 @@ def _is_bool(operand: Any) -> bool:
     return operand._dtype is bool_ if operand.__class__ in TENSOR_TYPES else isinstance(operand, bool)
 
 
-def check_add(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
+def check_add(promoted: DType, self: Any, other: Tensor, alpha: Any = 1) -> None:
     check_alpha(promoted, alpha)
 
 
-def check_sub(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
+def check_sub(promoted: DType, self: Any, other: Tensor, alpha: Any = 1) -> None:
     check(not (_is_bool(self) and _is_bool(other)), "Subtraction, the `-` operator, with two bool tensors is not "
           "supported. Use the `^` or `logical_xor()` operator instead.", kind="minus of bools")
     check(not (_is_bool(self) or _is_bool(other)),
@@ -96,7 +97,7 @@ def check_sub(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
     check_alpha(promoted, alpha)
 
 
-def check_neg(promoted: DType, self: Any) -> None:
+def check_neg(promoted: DType, self: Tensor) -> None:
     check(promoted is not bool_, lambda: MINUS.format("Negation", "on a bool tensor"), kind="minus of bools")
 
 
@@ -171,21 +172,21 @@ class Division(Pointwise):
         return DIVISIONS[mode].plan(args)
 
 
-def multiplied(grad: Any, other: Any) -> Any:
+def multiplied(grad: Tensor, other: Any) -> Any:
     """Return the derivative of a product with respect to one factor, given the other."""
     if other.__class__ not in TENSOR_TYPES and local.formula:
         return by_wrapped_number(mul, grad, other)
     return mul(grad, conj(other) if grad._dtype.is_complex else other)
 
 
-def divided(grad: Any, other: Any) -> Any:
+def divided(grad: Tensor, other: Any) -> Any:
     """Return the derivative of a quotient with respect to its dividend."""
     if other.__class__ not in TENSOR_TYPES and local.formula:
         return by_wrapped_number(div, grad, other)
     return div(grad, conj(other) if grad._dtype.is_complex else other)
 
 
-def by_wrapped_number(operator: Callable[..., Any], grad: Any, number: Any) -> Any:
+def by_wrapped_number(operator: Callable[..., Any], grad: Tensor, number: Any) -> Any:
     """Call an operator with a number that PyTorch keeps as a tensor, and therefore shows as one."""
     local.formula = False
     try:
@@ -194,7 +195,7 @@ def by_wrapped_number(operator: Callable[..., Any], grad: Any, number: Any) -> A
         local.formula = True
 
 
-def by_tensor(grad: Any, self: Any, other: Any) -> Any:
+def by_tensor(grad: Tensor, self: Tensor, other: Any) -> Any:
     """Return the derivative of a quotient with respect to its divisor."""
     return conj((self / other) / other).neg() * grad
 
@@ -231,7 +232,7 @@ function:
 
 def rounded_away(name: str) -> Callable[..., Any]:
     """Return the derivative of a remainder with respect to its divisor: minus the rounded quotient."""
-    def of_divisor(grad: Any, self: Any, other: Any) -> Any:
+    def of_divisor(grad: Tensor, self: Tensor, other: Any) -> Any:
         quotient = div_mode(self, other, name)
         return -grad * quotient
 
@@ -263,7 +264,7 @@ function, method:
 """)
 
 
-def check_power(promoted: DType, self: Any, exponent: Any) -> None:
+def check_power(promoted: DType, self: Tensor, exponent: Any) -> None:
     check(promoted.category != INTEGER or not isinstance(exponent, int) or exponent >= 0,
           "Integers to negative integer powers are not allowed.", kind="negative power")
     is_half = promoted.category == FLOATING and promoted.itemsize == 2
@@ -281,7 +282,7 @@ class Contiguous(Pointwise):
 POWER = Pointwise("default", 2, "real|complex", "pow", check=check_power)
 
 
-def positive(self: Any) -> Any:
+def positive(self: Tensor) -> Tensor:
     """``torch.positive``: the tensor itself. Raises RuntimeError for bools."""
     check(self._dtype is not bool_, "The `+` operator, on a bool tensor is not supported.")
     return self
@@ -294,12 +295,12 @@ def _log(number: Any) -> Any:
     return math.log(number) if number > 0 else -math.inf if number == 0 else math.nan
 
 
-def zero_like(grad: Any) -> Any:
+def zero_like(grad: Tensor) -> Any:
     """Return a zero to choose where there is no gradient; under an observer a tensor, as in PyTorch."""
     return scalar_tensor(0.0, grad._dtype, None, grad._device) if is_seen(grad) else 0
 
 
-def power_by_number(grad: Any, self: Any, exponent: Any) -> Any:
+def power_by_number(grad: Tensor, self: Tensor, exponent: Any) -> Any:
     if exponent == 0:
         return zeros_like(self)
     if exponent == 2 and not grad._dtype.is_complex and not is_seen(grad):
@@ -307,7 +308,7 @@ def power_by_number(grad: Any, self: Any, exponent: Any) -> Any:
     return grad * conj(self.pow(exponent - 1) * exponent)
 
 
-def power_by_tensor(grad: Any, self: Any, exponent: Any) -> Any:
+def power_by_tensor(grad: Tensor, self: Tensor, exponent: Any) -> Any:
     slope = grad * conj(exponent * self.pow(exponent - 1))
     zero = zero_like(grad)
     return where(exponent == 0, zero, slope)
@@ -334,7 +335,7 @@ def _is_positive(exponent: Any) -> Any:
     return is_real.logical_and(real(exponent) >= 0)
 
 
-def sinc_backward(grad: Any, self: Any) -> Any:
+def sinc_backward(grad: Tensor, self: Tensor) -> Any:
     scaled = self * math.pi
     square = self * scaled
     sine = (self * math.pi).sin()
@@ -381,7 +382,7 @@ def _powered(self: Any, exponent: Any, power: Callable[[Any, Any], Any]) -> Any:
     return power(*(x.to(dtype) if hasattr(x, "_dtype") else x for x in (self, exponent)))
 
 
-def float_power_(self: Any, exponent: Any) -> Any:
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
     """``Tensor.float_power_``. Raises RuntimeError if the tensor is not of double precision."""
     dtype = complex128 if result_type((self, exponent)).is_complex else float64
     check(self._dtype is dtype, lambda: f"the base given to float_power_ has dtype {NAMES[self._dtype.name]} but the "
@@ -390,7 +391,7 @@ def float_power_(self: Any, exponent: Any) -> Any:
     return self.pow_(exponent)
 
 
-def sgn_backward(grad: Any, self: Any, result: Any) -> Any:
+def sgn_backward(grad: Tensor, self: Tensor, result: Any) -> Any:
     if not self._dtype.is_complex:
         return zeros_like(grad)
     slope = (grad - real(grad * conj(result)) * result) / self.abs()
@@ -525,7 +526,7 @@ def rounding(name: str) -> Pointwise:
 DEGREES = "{} is not supported for complex tensors."
 
 
-def atan2_backward(grad: Any, self: Any, other: Any) -> Any:
+def atan2_backward(grad: Tensor, self: Tensor, other: Any) -> Any:
     square = self * self + other * other
     scale = square.reciprocal().masked_fill(square == 0, 0)
     return grad * other * scale, grad * -self * scale
@@ -574,7 +575,7 @@ function, method, in-place, out:
 """)  # noqa: E501
 
 
-def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
+def check_lerp(promoted: DType, self: Tensor, end: Tensor, weight: Any) -> None:
     for name, other in (("end", end), ("weight", weight)):
         if other.__class__ in TENSOR_TYPES:
             if other._dtype is not self._dtype and (name != "weight" or other.ndim):
@@ -588,11 +589,11 @@ def opmath(dtype: DType) -> DType:
     return float32 if dtype.category == FLOATING and dtype.itemsize == 2 else dtype
 
 
-def check_addcmul(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
+def check_addcmul(promoted: DType, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any = 1) -> None:
     check_number(opmath(promoted), value)
 
 
-def meta_frexp(self: Any) -> tuple[Spec, Spec]:
+def meta_frexp(self: Tensor) -> tuple[Spec, Spec]:
     check(self._dtype.is_floating_point, "torch.frexp() only supports floating-point dtypes")
     shape, stride = FREXP.layout((self,))
     return Spec(shape, self._dtype, stride), Spec(shape, int32, stride)
@@ -601,7 +602,7 @@ def meta_frexp(self: Any) -> tuple[Spec, Spec]:
 FREXP = Pointwise()
 
 
-def copysign_backward(grad: Any, self: Any, result: Any) -> Any:
+def copysign_backward(grad: Tensor, self: Tensor, result: Any) -> Any:
     ratio = (result / self).masked_fill_(self == 0, 0)
     return grad * ratio
 
@@ -640,14 +641,14 @@ operator only:
 """)  # noqa: E501
 
 
-def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
+def check_addcdiv(promoted: DType, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any = 1) -> None:
     check(tensor1._dtype.category >= FLOATING or tensor2._dtype.category >= FLOATING,
           "Integer division with addcdiv is no longer supported. It can be written as (input + value * "
           "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs; addcdiv is (input + value * tensor1 / "
           "tensor2).")
 
 
-def check_ldexp(promoted: DType, self: Any, other: Any) -> None:
+def check_ldexp(promoted: DType, self: Tensor, other: Tensor) -> None:
     broadcast_shapes(self.shape, other.shape)
     check_takes(not (self._dtype.is_floating_point and other._dtype is bool_), "ldexp_cpu_exp", bool_)
 
@@ -665,22 +666,22 @@ class PowersOfTwo(Pointwise):
         return shape, iterator_strides(shape, layouts)
 
 
-def conj_op(self: Any) -> Any:
+def conj_op(self: Tensor) -> Any:
     """``torch.conj``: a view of a complex tensor that is conjugated when it is read; a real tensor itself."""
     return _conj(self) if self._dtype.is_complex else self
 
 
-def conj_physical(self: Any) -> Any:
+def conj_physical(self: Tensor) -> Tensor:
     """``torch.conj_physical``: conjugated in memory; a real tensor is returned itself."""
     return _conj_physical(self) if self._dtype.is_complex else self
 
 
-def conj_physical_(self: Any) -> Any:
+def conj_physical_(self: Tensor) -> Tensor:
     """``Tensor.conj_physical_``."""
     return self.copy_(_conj_physical(self))
 
 
-def quotient_of(number: Any, tensor: Any) -> Any:
+def quotient_of(number: Any, tensor: Tensor) -> Any:
     """Return ``number / tensor``; under an observer, as C++ computes it."""
     return fill_(empty_like(tensor), number).div_(tensor) if is_seen(tensor) else number / tensor
 
@@ -725,7 +726,7 @@ class Angle(Pointwise):
         return (Spec(spec.shape, spec.dtype) if dtype.is_complex else spec), dtype
 
 
-def angle_backward(grad: Any, self: Any) -> Any:
+def angle_backward(grad: Tensor, self: Tensor) -> Any:
     if not self._dtype.is_complex:
         return zeros_like(grad)
     return (grad * (self * 1j) / (self.abs() ** 2)).masked_fill(self == 0, 0)

@@ -16,6 +16,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, INTEGER, int64
+from .._tensor import Tensor
 from .._transforms.batching.rules import by_sample
 from . import composites, operator, schemas
 
@@ -23,13 +24,13 @@ WORDS = {1: "one", 2: "two", 3: "three"}
 SIZES = {2: "two elements (height, width)", 3: "three elements (depth, height, width)"}
 
 
-def like_format(self: Any, shape: Ints, dtype: Any = None) -> Spec:
+def like_format(self: Tensor, shape: Ints, dtype: Any = None) -> Spec:
     """Describe an output in the memory format that the input suggests."""
     order = suggested_order(tuple(self.shape), self._strides())
     return Spec(shape, dtype or self._dtype, suggested_strides(shape, order))
 
 
-def like_sample(self: Any, shape: Ints, dtype: Any = None) -> Spec:
+def like_sample(self: Tensor, shape: Ints, dtype: Any = None) -> Spec:
     """Describe an output (C, D, H, W) whose channels lie last in memory if the input's do."""
     order = CHANNELS_LAST[5][1:]
     last = is_contiguous([self.shape[d - 1] for d in order], [self._strides()[d - 1] for d in order])
@@ -79,7 +80,7 @@ def window(name: str, dims: int, kernel: Ints, stride: Ints, padding: Ints, dila
     return [kernel, stride, padding, dilation]
 
 
-def pooled(name: str, dims: int, self: Any, ceil_mode: bool, settings: list[Ints]) -> Ints:
+def pooled(name: str, dims: int, self: Tensor, ceil_mode: bool, settings: list[Ints]) -> Ints:
     """Return the output shape of a window over the last dimensions. Raises RuntimeError if the input has other
     dimensions, or no window fits.
     """
@@ -94,7 +95,7 @@ def pooled(name: str, dims: int, self: Any, ceil_mode: bool, settings: list[Ints
     return (*shape[:-dims], *out)
 
 
-def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
+def like_input(grad_output: Tensor, self: Tensor, *rest: Any) -> Spec:
     """Describe a gradient of the input's shape, in the memory format that the input suggests."""
     check(grad_output._dtype is self._dtype,
           lambda: f"expected dtype {NAMES[self._dtype.name]} for `grad_output` but got dtype "
@@ -105,14 +106,14 @@ def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
 def like_regions(name: str) -> Callable[..., Spec]:
     """Return the meta kernel of a gradient of adaptive pooling, which has to come from at least one region."""
 
-    def meta(grad_output: Any, self: Any, *rest: Any) -> Spec:
+    def meta(grad_output: Tensor, self: Tensor, *rest: Any) -> Spec:
         check_filled(f"{name}_backward", "grad_output", tuple(grad_output.shape))
         return like_input(grad_output, self)
 
     return meta
 
 
-def check_regions(name: str, dims: int, self: Any, output_size: Ints) -> Ints:
+def check_regions(name: str, dims: int, self: Tensor, output_size: Ints) -> Ints:
     """Return the output shape of adaptive pooling, and check it."""
     check(len(output_size) == dims, lambda: f"{name}: output_size must be {dims}")
     shape = tuple(self.shape)
@@ -128,17 +129,17 @@ def check_regions(name: str, dims: int, self: Any, output_size: Ints) -> Ints:
 def chosen(dims: int) -> Any:
     """Return the elements at the maxima's places: the gradient of the gradient."""
 
-    def formula(grad: Any, indices: Any) -> Any:
+    def formula(grad: Tensor, indices: Any) -> Any:
         return grad.flatten(-dims).gather(-1, indices.flatten(-dims)).view(indices.shape)
 
     return formula
 
 
-def zeros(grad: Any, self_shape: Any) -> Any:
+def zeros(grad: Tensor, self_shape: Any) -> Tensor:
     return grad.new_zeros(self_shape)
 
 
-def check_line(name: str, self: Any) -> None:
+def check_line(name: str, self: Tensor) -> None:
     """Check that a tensor is (N, C, L) or (C, L)."""
     check(self.dim() in (2, 3) and 0 not in self.shape[-2:],
           lambda: f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
@@ -170,7 +171,7 @@ operator only:
 def max_pool(dims: int) -> Callable[..., Any]:
     name = f"max_pool{dims}d"
 
-    def meta(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
+    def meta(self: Tensor, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
              ceil_mode: bool = False) -> tuple[Spec, Spec]:
         settings = window(name, dims, kernel_size, stride, padding, dilation)
         shape = pooled(name, dims, self, ceil_mode, settings)
@@ -181,7 +182,7 @@ def max_pool(dims: int) -> Callable[..., Any]:
     return meta
 
 
-def max_pool1d_with_indices(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,),
+def max_pool1d_with_indices(self: Tensor, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,),
                             dilation: Ints = (1,), ceil_mode: bool = False) -> tuple[Any, Any]:
     """``torch.nn.functional.max_pool1d`` with the places of the maxima. Raises RuntimeError for another number of
     dimensions, or sizes that do not fit.
@@ -254,7 +255,7 @@ operator only:
 def avg_pool(dims: int) -> Callable[..., Any]:
     name = f"avg_pool{dims}d"
 
-    def meta(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
+    def meta(self: Tensor, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
              count_include_pad: bool = True, divisor_override: int | None = None) -> Spec:
         settings = window(name, dims, kernel_size, stride, padding)
         check(divisor_override != 0, "divisor must be not zero")
@@ -266,8 +267,8 @@ def avg_pool(dims: int) -> Callable[..., Any]:
     return meta
 
 
-def avg_pool1d(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
-               count_include_pad: bool = True) -> Any:
+def avg_pool1d(self: Tensor, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
+               count_include_pad: bool = True) -> Tensor:
     check(self.dim() in (2, 3), lambda: f"Expected 2 to 3 dimensions, but got {self.dim()}-dimensional tensor for "
                                         "argument #1 'self' (while checking arguments for avg_pool1d)")
     check_single("avg_pool1d", kernel_size=kernel_size, stride=stride or kernel_size, padding=padding)
@@ -306,7 +307,7 @@ operator only:
 def meta_adaptive_avg_pool(dims: int) -> Callable[..., Spec]:
     name = f"adaptive_avg_pool{dims}d"
 
-    def meta(self: Any, output_size: Ints) -> Spec:
+    def meta(self: Tensor, output_size: Ints) -> Spec:
         shape = check_regions(name, dims, self, output_size)
         if dims == 3 or 0 not in shape:
             check_real(f"{name}_cpu" if dims == 3 else name, self)
@@ -315,7 +316,7 @@ def meta_adaptive_avg_pool(dims: int) -> Callable[..., Spec]:
     return meta
 
 
-def check_adaptive(name: str, self: Any, output_size: Ints) -> None:
+def check_adaptive(name: str, self: Tensor, output_size: Ints) -> None:
     check(self.dim() in (2, 3), lambda: f"{name}(): Expected 2D or 3D tensor, but got {list(self.shape)}")
     check(len(output_size) == 1, lambda: f"{name}() argument 'output_size' should contain one int")
 
@@ -329,7 +330,7 @@ def adaptive_avg_pool(dims: int) -> Callable[..., Any]:
     """``adaptive_avg_pool2d`` and ``adaptive_avg_pool3d``: of a single region, the mean."""
     pool, name = {2: _adaptive_avg_pool2d, 3: _adaptive_avg_pool3d}[dims], f"adaptive_avg_pool{dims}d"
 
-    def row(self: Any, output_size: Ints) -> Any:
+    def row(self: Tensor, output_size: Ints) -> Any:
         check(len(output_size) == dims, lambda: f"{name}: output_size must be {dims}")
         check(min(output_size) >= 0,
               lambda: f"{name}: elements of output_size must be greater than or equal to 0 but received "
@@ -376,7 +377,7 @@ operator only:
 def adaptive_max_pool(dims: int) -> Callable[..., tuple[Spec, Spec]]:
     name = f"adaptive_max_pool{dims}d"
 
-    def meta(self: Any, output_size: Ints) -> tuple[Spec, Spec]:
+    def meta(self: Tensor, output_size: Ints) -> tuple[Spec, Spec]:
         shape = check_regions(name, dims, self, output_size)
         check_real(name, self)
         if dims == 2:
@@ -386,7 +387,7 @@ def adaptive_max_pool(dims: int) -> Callable[..., tuple[Spec, Spec]]:
     return meta
 
 
-def adaptive_max_pool1d(self: Any, output_size: Ints) -> tuple[Any, Any]:
+def adaptive_max_pool1d(self: Tensor, output_size: Ints) -> tuple[Any, Any]:
     check_adaptive("adaptive_max_pool1d", self, output_size)
     check_filled("adaptive_max_pool1d", "input", tuple(self.shape))
     values, indices = adaptive_max_pool2d(self.unsqueeze(-2), (1, *output_size))
@@ -420,7 +421,7 @@ operator only:
 def fractional_max_pool(dims: int) -> Callable[..., tuple[Spec, Spec]]:
     name = f"fractional_max_pool{dims}d"
 
-    def meta(self: Any, kernel_size: Ints, output_size: Ints, random_samples: Any) -> tuple[Spec, Spec]:
+    def meta(self: Tensor, kernel_size: Ints, output_size: Ints, random_samples: Any) -> tuple[Spec, Spec]:
         for what, values in (("kernel_size", kernel_size), ("output_size", output_size)):
             if len(values) != dims:
                 raise RuntimeError(f"{name}: {what} must either be a single Int or tuple of "
@@ -473,7 +474,7 @@ out, exact dtype, no overlap:
 def max_unpool(dims: int) -> Callable[..., Spec]:
     name = f"max_unpool{dims}d"
 
-    def meta(self: Any, indices: Any, output_size: Ints, *settings: Ints) -> Spec:
+    def meta(self: Tensor, indices: Any, output_size: Ints, *settings: Ints) -> Spec:
         check(indices._dtype is int64,
               lambda: f"elements in indices should be type int64 but got: {NAMES[indices._dtype.name]}")
         check(len(output_size) == dims,

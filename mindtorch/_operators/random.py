@@ -15,6 +15,7 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import has_values, registry
 from .._dispatch.local import local
 from .._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
+from .._tensor import Tensor
 from .._transforms.batching.rules import elementwise
 from . import operator, schemas
 from .creation import fresh, options_of
@@ -26,7 +27,7 @@ Check = Callable[..., None]
 def filled(kernel: str, *categories: int) -> Check:
     """Return the check of an operator that fills a tensor, for dtypes of these categories."""
 
-    def check_dtype(self: Any, *parameters: Any) -> None:
+    def check_dtype(self: Tensor, *parameters: Any) -> None:
         check_takes(self._dtype.category in categories, kernel, self._dtype)
 
     return check_dtype
@@ -45,7 +46,7 @@ def drawn(fill: Callable[..., Any], first: float, second: float) -> dict[str, Ca
     return dict(zip(("", ".generator", "_like", "_like.generator"), (*by(empty), *by(empty_like)), strict=True))
 
 
-def zero(grad: Any) -> Any:
+def zero(grad: Tensor) -> Tensor:
     return zeros_like(grad)
 
 
@@ -127,7 +128,7 @@ function:
 REAL = (BOOL, INTEGER, FLOATING)
 
 
-def bounded_integers(self: Any, *bounds: Any) -> None:
+def bounded_integers(self: Tensor, *bounds: Any) -> None:
     check(self._dtype.category != COMPLEX, "check_random_bounds handles only integral, floating-point and "
                                            "boolean types")
 
@@ -135,14 +136,14 @@ def bounded_integers(self: Any, *bounds: Any) -> None:
 def continuous(name: str) -> Check:
     """Return the check of a distribution of real numbers."""
 
-    def check_dtype(self: Any, *parameters: Any) -> None:
+    def check_dtype(self: Tensor, *parameters: Any) -> None:
         check(self._dtype.category == FLOATING, lambda: f"{name} distribution is a continuous probability "
               f"distribution. dtype must be a floating point but you specified {NAMES[self._dtype.name]}")
 
     return check_dtype
 
 
-def bernoulli_tensor(self: Any, p: Any, generator: Any = None) -> None:
+def bernoulli_tensor(self: Tensor, p: Any, generator: Any = None) -> None:
     filled("bernoulli_tensor_cpu_self_", *REAL)(self)
     filled("bernoulli_tensor_cpu_p_", FLOATING)(p)
     if p.shape != self.shape:
@@ -152,7 +153,7 @@ def bernoulli_tensor(self: Any, p: Any, generator: Any = None) -> None:
 def sampled(check_dtype: Check) -> Callable[..., Spec]:
     """Return the meta kernel of an operator whose output is like its input, given its check."""
 
-    def meta(self: Any, *parameters: Any) -> Spec:
+    def meta(self: Tensor, *parameters: Any) -> Spec:
         check_dtype(self)
         return Spec(tuple(self.shape), self._dtype)
 
@@ -187,7 +188,7 @@ operator only:
 """)  # noqa: E501
 
 
-def meta_multinomial(self: Any, num_samples: int, replacement: bool = False, generator: Any = None) -> Spec:
+def meta_multinomial(self: Tensor, num_samples: int, replacement: bool = False, generator: Any = None) -> Spec:
     dtype, shape = self._dtype, tuple(self.shape)
     check(dtype.category == FLOATING,
           lambda: f"multinomial only supports floating-point dtypes for input, got: {NAMES[dtype.name]}")
@@ -198,7 +199,7 @@ def meta_multinomial(self: Any, num_samples: int, replacement: bool = False, gen
     return Spec((*shape[:-1], num_samples), int64)
 
 
-def meta_binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
+def meta_binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Spec:
     for name, tensor in (("count", count), ("prob", prob)):
         if tensor._dtype.category != FLOATING:
             raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: "
@@ -209,7 +210,7 @@ def meta_binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
     return Spec(broadcast_shapes(count.shape, prob.shape), count._dtype)
 
 
-def meta_native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec, Spec]:
+def meta_native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Spec, Spec]:
     shape = tuple(input.shape)
     stride: Ints | None = like_strides(shape, input._strides())
     check(input._dtype.category >= FLOATING,
@@ -219,7 +220,7 @@ def meta_native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec,
     return Spec(shape, input._dtype, stride), Spec(shape, bool_, stride)
 
 
-def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Any:
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     check(mask._dtype is bool_, lambda: f"Mask should be Bool Scalar Type {mask.dtype}")
     return grad_output * (mask.to(grad_output.dtype) * scale)
 
@@ -313,7 +314,7 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
     return dropout
 
 
-def _one_per_feature(self: Any) -> Any:
+def _one_per_feature(self: Tensor) -> Any:
     check(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input")
     return self.new_empty((*self.shape[:2], *(1 for _ in self.shape[2:])))
 

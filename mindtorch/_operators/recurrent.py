@@ -12,6 +12,7 @@ from .._base.layout import Spec
 from .._creation.data import tensor
 from .._dispatch.aten import cat, dropout as drop_out, linear, mkldnn_rnn_layer, mkldnn_rnn_layer_backward, stack
 from .._dtype import float32, int64
+from .._tensor import Tensor
 from . import composites, operator, schemas
 
 LSTM = 2  # oneDNN's number of this mode
@@ -250,7 +251,7 @@ function:
 """)  # noqa: E501
 
 
-def _pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
+def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Any, Any]:
     check(input.numel(), "Cannot pack empty tensors.")
     steps = input.transpose(0, 1) if batch_first else input
     check(lengths.dim() == 1 and lengths.device.type == "cpu" and lengths.dtype == int64,
@@ -270,7 +271,7 @@ def _pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> tuple[
     return cat([steps[step, :batch] for step, batch in enumerate(batches)], 0), tensor(batches, dtype=int64)
 
 
-def _pad_packed_sequence(data: Any, batch_sizes: Any, batch_first: bool, padding_value: Any,
+def _pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Any,
                          total_length: int) -> tuple[Any, Any]:
     batches = batch_sizes.tolist()
     length = max(total_length, len(batches))
@@ -309,7 +310,7 @@ def meta_mkldnn_rnn_layer(input: Any, weight0: Any, weight1: Any, weight2: Any, 
     return Spec((steps, batch, hidden), dtype), state, state, Spec((5, steps, batch, hidden), dtype)
 
 
-def meta_mkldnn_rnn_layer_backward(input: Any, *tensors: Any) -> tuple[Spec, ...]:
+def meta_mkldnn_rnn_layer_backward(input: Tensor, *tensors: Any) -> tuple[Spec, ...]:
     return tuple(Spec(tuple(x.shape), x._dtype) for x in (input, *tensors[:6]))
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf, prod
 from typing import Any
 
@@ -39,7 +39,7 @@ def reduced_shape(shape: Ints, dims: Ints, keepdim: bool) -> Ints:
 def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
     """Return the meta kernel of ``op(self, dim, keepdim, dtype)``; ``no_identity`` operators refuse no elements."""
 
-    def meta(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
+    def meta(self: Tensor, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
         if no_identity:  # PyTorch then looks at the dimensions before it looks at the dtype
             check_elements(no_identity, self, dim)
             wrap_dims(dim, self.ndim)
@@ -49,7 +49,7 @@ def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
     return meta
 
 
-def check_elements(name: str, self: Any, dim: Any, error: type[Exception] = RuntimeError) -> None:
+def check_elements(name: str, self: Tensor, dim: Any, error: type[Exception] = RuntimeError) -> None:
     """Refuse to reduce over nothing (ATen's ``zero_numel_check_dims``). Raises error if all of no elements are to be
     reduced, and IndexError if one of the dimensions has size 0.
     """
@@ -65,12 +65,12 @@ def check_elements(name: str, self: Any, dim: Any, error: type[Exception] = Runt
                         "nothing to reduce", name=name)
 
 
-def summed(self: Any, wanted: DType | None = None) -> DType:
+def summed(self: Tensor, wanted: DType | None = None) -> DType:
     """Integers add up to int64."""
     return wanted or (int64 if self._dtype.category < FLOATING else self._dtype)
 
 
-def averaged(self: Any, wanted: DType | None = None) -> DType:
+def averaged(self: Tensor, wanted: DType | None = None) -> DType:
     """Floating point stays; for integers a dtype has to be asked for."""
     out = wanted or self._dtype
     check(out.category >= FLOATING,
@@ -79,7 +79,7 @@ def averaged(self: Any, wanted: DType | None = None) -> DType:
     return out
 
 
-def truth(self: Any, wanted: DType | None = None) -> DType:
+def truth(self: Tensor, wanted: DType | None = None) -> DType:
     return uint8 if self._dtype is uint8 else bool_
 
 
@@ -90,7 +90,7 @@ def unbiased(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the overloads with ``unbiased`` of var, std and their like: corrections of 1 and 0."""
     call = registry[f"{name}.correction"].call
 
-    def along(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False) -> Any:
+    def along(self: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False) -> Any:
         return call(self, dim, int(unbiased), keepdim)
 
     return lambda self, unbiased=True: along(self, None, unbiased), along
@@ -105,7 +105,7 @@ def restored(x: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     return x
 
 
-def sum_backward(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def sum_backward(grad: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Return the gradient of a sum: equal for all elements (ATen's ``sum_backward``)."""
     return repeated(restored(grad, shape, dim, keepdim), shape)
 
@@ -118,7 +118,7 @@ function:
 """)  # noqa: E501
 
 
-def sum_to_size(self: Any, size: Ints) -> Any:
+def sum_to_size(self: Tensor, size: Ints) -> Tensor:
     """``torch.Tensor.sum_to_size``."""
     have, lead = tuple(self.shape), self.ndim - len(size)
     fits = lead >= 0 and all(n in (1, m) for n, m in zip(size, have[lead:], strict=True))
@@ -222,7 +222,7 @@ def moments(name: str) -> Callable[..., tuple[Spec, Spec]]:
     """``var_mean`` and ``std_mean``."""
     spread_of = reduction(real_dtype_of(name))
 
-    def meta(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Spec, Spec]:
+    def meta(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Spec, Spec]:
         first = spread_of(self, dim, keepdim)
         return first, Spec(first.shape, self._dtype)
 
@@ -266,7 +266,7 @@ def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = No
     return (away.mm(other.t().conj()) / freedom).squeeze()
 
 
-def check_matrix(name: str, self: Any) -> None:
+def check_matrix(name: str, self: Tensor) -> None:
     check(self.ndim <= 2, lambda: f"{name}(): expected input to have two or fewer dimensions but got an input with "
           f"{self.ndim} dimensions")
 
@@ -284,7 +284,7 @@ def check_weights(name: str, weights: Any, observations: int, category: int, kin
           lambda: f"cov(): {name} cannot be negative")
 
 
-def corrcoef(self: Any) -> Any:
+def corrcoef(self: Tensor) -> Tensor:
     """``torch.corrcoef``: covariances over the product of the standard deviations."""
     check_matrix("corrcoef", self)
     c = self.cov()
@@ -298,14 +298,14 @@ def corrcoef(self: Any) -> Any:
     return c.clamp(-1, 1)
 
 
-def mean_grad(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def mean_grad(grad: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     count = prod([shape[d] for d in wrap_dims(dim, len(shape))])
     if is_seen(grad):
         return sum_backward(grad, shape, dim, keepdim) / count
     return sum_backward(grad / count, shape, dim, keepdim)
 
 
-def var_grad(grad: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def var_grad(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Any:
     count = prod([self.shape[d] for d in wrap_dims(dim, self.ndim)])
     freedom = count - (1 if correction is None else correction)
     scale = 2.0 / freedom if freedom else inf
@@ -314,17 +314,17 @@ def var_grad(grad: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> 
     return grad * scale * centred
 
 
-def std_grad(grad: Any, result: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def std_grad(grad: Tensor, result: Any, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Any:
     return var_grad((grad / (result * 2)).masked_fill_(result == 0, 0), self, dim, correction, keepdim)
 
 
-def moments_grad(first: Any, grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+def moments_grad(first: Any, grad: Tensor, shape: Any, dim: Any, keepdim: bool) -> Any:
     """Return the sum of the gradients through the variance (or deviation) and through the mean."""
     second = None if grad is None else mean_grad(grad, shape, dim, keepdim)
     return first if second is None else second if first is None else first + second
 
 
-def prod_grad(grad: Any, self: Any, dim: int) -> Any:
+def prod_grad(grad: Tensor, self: Tensor, dim: int) -> Any:
     """Return the gradient times the products of elements before and behind, which zeros do not disturb."""
     if not self.ndim:
         return grad.clone()
@@ -381,7 +381,7 @@ function, method, out, exact dtype:
 def in_range_first(meta: Callable[..., Spec]) -> Callable[..., Spec]:
     """Return ``reduction``'s meta kernel, checking the range of all dims before repetition, as PyTorch."""
 
-    def checked(self: Any, dim: Any = None, keepdim: bool = False) -> Spec:
+    def checked(self: Tensor, dim: Any = None, keepdim: bool = False) -> Spec:
         for d in (dim,) if isinstance(dim, int) else dim or ():
             wrap_dim(d, self.ndim)
         return meta(self, dim, keepdim)
@@ -392,17 +392,17 @@ def in_range_first(meta: Callable[..., Spec]) -> Callable[..., Spec]:
 def listed(meta: Callable[..., Any]) -> Callable[..., Any]:
     """Return the meta kernel of ``op(self, dim, keepdim)`` where an empty list of dimensions reduces none."""
 
-    def none_for_empty(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def none_for_empty(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
         return Spec(tuple(self.shape), meta(self).dtype) if dim == () else meta(self, dim, keepdim)
 
     return none_for_empty
 
 
-def floated(self: Any, wanted: DType | None = None) -> DType:
+def floated(self: Tensor, wanted: DType | None = None) -> DType:
     return self._dtype if self._dtype.category >= FLOATING else get_default_dtype()
 
 
-def counted(self: Any, wanted: DType | None = None) -> DType:
+def counted(self: Tensor, wanted: DType | None = None) -> DType:
     return int64
 
 
@@ -432,7 +432,7 @@ def meta_nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType 
     return spec
 
 
-def nanmean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def nanmean(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """``torch.nanmean``: the mean of what is not NaN."""
     check(self._dtype.category >= FLOATING, lambda: "nanmean(): expected input to have floating point or complex dtype "
           f"but got {NAMES[self._dtype.name]}")
@@ -442,7 +442,7 @@ def nanmean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None
     return self.nansum(dim, keepdim, dtype=dtype) / count
 
 
-def nansum_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any:
+def nansum_out(self: Tensor, dim: Sequence[int] | None, keepdim: bool, dtype: Any, out: Any) -> Tensor:
     """``torch.nansum`` into ``out``, whose dtype is that of the computation."""
     check(dtype in (None, out._dtype) or self._dtype.is_complex, lambda: "nansum: provided dtype must match dtype of "
           f"result. Got {NAMES[out._dtype.name]} and {NAMES[dtype.name]}.")
@@ -483,7 +483,7 @@ function, method, out, exact dtype:
 def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
     """Return the meta kernel of ``op(self, dim, keepdim)`` that picks one of each line: its value and its index."""
 
-    def meta(self: Any, dim: int = -1, keepdim: bool = False) -> tuple[Spec, Spec]:
+    def meta(self: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Spec, Spec]:
         check_elements(name, self, dim)
         shape = reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim)
         return Spec(shape, rule(self)), Spec(shape, int64)
@@ -509,7 +509,7 @@ def meta_real(name: str) -> Rule:
     return rule
 
 
-def meta_aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[Spec, Spec]:
+def meta_aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> tuple[Spec, Spec]:
     check_elements("aminmax", self, dim)
     check(dim is None or self.ndim or self._dtype.category < COMPLEX,
           lambda: f"aminmax not implemented for {NAMES[self._dtype.name]}")
@@ -518,7 +518,7 @@ def meta_aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tu
     return spec, spec
 
 
-def extremum_grad(grad: Any, self: Any, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def extremum_grad(grad: Tensor, self: Tensor, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Return the gradient, spread evenly over all elements that are equal to the extremum."""
     if dim is None:
         is_nan = self.isnan()
@@ -537,14 +537,14 @@ def extremum_grad(grad: Any, self: Any, result: Any, dim: Any = None, keepdim: b
     return equal * (grad / equal.sum(dim or None, True))
 
 
-def aminmax_grad(grads: Any, self: Any, results: Any, dim: Any, keepdim: bool) -> Any:
+def aminmax_grad(grads: Any, self: Tensor, results: Any, dim: Any, keepdim: bool) -> Any:
     dims = () if dim is None else dim
     parts = [extremum_grad(grad, self, result, dims, keepdim)
              for grad, result in zip(grads, results, strict=True) if grad is not None]
     return sum(parts[1:], parts[0])
 
 
-def selection_grad(grad: Any, shape: Any, dim: int, indices: Any, keepdim: bool = True) -> Any:
+def selection_grad(grad: Tensor, shape: Any, dim: int, indices: Any, keepdim: bool = True) -> Any:
     """Return the gradient at the elements that were picked (ATen's ``value_selecting_reduction_backward``)."""
     if not keepdim and shape:
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
@@ -582,7 +582,7 @@ function, method, out, exact dtype:
 def argument(name: str) -> Callable[..., Spec]:
     """``argmax`` and ``argmin``."""
 
-    def meta(self: Any, dim: int | None = None, keepdim: bool = False) -> Spec:
+    def meta(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Spec:
         kind = {"bool": "bool", "complex64": "complex", "complex128": "complex"}.get(self._dtype.name)
         check(kind is None, lambda: f"{name}(): does not support {kind} input")
         check_elements(name, self, dim, IndexError)
@@ -591,7 +591,7 @@ def argument(name: str) -> Callable[..., Spec]:
     return meta
 
 
-def meta_hash_tensor(self: Any, dim: Any = (), keepdim: bool = False, mode: int = 0) -> Spec:
+def meta_hash_tensor(self: Tensor, dim: Sequence[int] = (), keepdim: bool = False, mode: int = 0) -> Spec:
     check(mode == 0, lambda: f"Unknown hash_tensor mode: {mode}")
     check_elements("hash_tensor", self, dim)
     shape = reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim)
@@ -609,7 +609,7 @@ out, exact dtype:
 """)  # noqa: E501
 
 
-def check_norm_of_nothing(self: Any, ord: Any, dim: Any) -> None:
+def check_norm_of_nothing(self: Tensor, ord: Any, dim: Any) -> None:
     """Refuse a norm that is an extremum, along a dimension without elements."""
     empty = next((d for d in wrap_dims(dim, self.ndim) if self.ndim and not self.shape[d]), None)
     if empty is not None and (ord < 0 or ord == inf):
@@ -629,7 +629,7 @@ def meta_linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: b
     return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), (dtype or have).to_real())
 
 
-def norm_grad(grad: Any, self: Any, p: Any, norm: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def norm_grad(grad: Tensor, self: Tensor, p: Any, norm: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Return the gradient of the p-norm; where that is not differentiable, the subgradient that PyTorch takes."""
     grad, norm = (restored(x, self.shape, dim, keepdim) for x in (grad, norm))
     if p == 0:

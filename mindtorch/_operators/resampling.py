@@ -19,6 +19,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, int64, uint8
+from .._tensor import Tensor
 from .._transforms.batching.rules import by_sample
 from . import operator, schemas
 from .pooling import like_format
@@ -39,7 +40,7 @@ def check_sizes(dims: int, input_size: Ints, output_size: Ints) -> None:
 
 
 def resample(name: str, dims: int) -> Callable[..., Spec]:
-    def meta(self: Any, output_size: Ints, *settings: Any) -> Spec:
+    def meta(self: Tensor, output_size: Ints, *settings: Any) -> Spec:
         shape, dtype = tuple(self.shape), self._dtype
         check_sizes(dims, shape, output_size)
         narrow = dtype.itemsize == 2 and name.endswith("_aa")
@@ -55,7 +56,7 @@ def takes_bytes(name: str) -> bool:
 
 
 def resample_backward(name: str, dims: int) -> Callable[..., Spec]:
-    def meta(grad_output: Any, output_size: Ints, input_size: Ints, *settings: Any) -> Spec:
+    def meta(grad_output: Tensor, output_size: Ints, input_size: Ints, *settings: Any) -> Spec:
         check_sizes(dims, input_size, output_size)
         expected = (*input_size[:2], *output_size)
         check(tuple(grad_output.shape) == expected,
@@ -295,7 +296,7 @@ def grid_sample(input: Any, grid: Any, interpolation_mode: int, padding_mode: in
     return _unsafe_view(total, (batch, channels, *grid.shape[1:-1]))
 
 
-def grid_sample_backward(grad_output: Any, input: Any, grid: Any, interpolation_mode: int, padding_mode: int,
+def grid_sample_backward(grad_output: Tensor, input: Any, grid: Any, interpolation_mode: int, padding_mode: int,
                          align_corners: bool, output_mask: Any) -> tuple[Any, Any]:
     """Return the gradients of the input and of the grid that ``output_mask`` asks for."""
     batch, channels, *size = input.shape
@@ -358,7 +359,7 @@ def base_grid(theta: Any, size: Ints, align_corners: bool) -> Any:
     return registry["stack"].call([*columns, theta.new_ones((prod(spatial),))], 1)
 
 
-def composite_affine_grid_generator(theta: Any, size: Ints, align_corners: bool) -> Any:
+def composite_affine_grid_generator(theta: Tensor, size: Ints, align_corners: bool) -> Tensor:
     """``nn.functional.affine_grid``; RuntimeError for a size that is neither one of images nor of volumes."""
     check(len(size) in (4, 5), "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
     base = base_grid(theta, size, align_corners)

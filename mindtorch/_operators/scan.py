@@ -8,6 +8,7 @@ from .._base.errors import check, check_takes
 from .._base.layout import Spec, wrap_dim, wrap_dims
 from .._dispatch.aten import cat, stack, zeros
 from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, int64, uint8
+from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions
 from . import composites, operator, schemas
 from .reduction import only, summed
@@ -24,7 +25,7 @@ function, method, out, exact dtype:
 def accumulated(kernel: str) -> Callable[..., Spec]:
     """Return the meta kernel of ``op(self, dim, dtype)``: dtypes as for sums, but there are no running bools."""
 
-    def meta(self: Any, dim: int, dtype: DType | None = None) -> Spec:
+    def meta(self: Tensor, dim: int, dtype: DType | None = None) -> Spec:
         wrap_dim(dim, self.ndim)
         check_takes(dtype is not bool_ or not self.ndim or not self.numel(), kernel, bool_)
         return Spec(tuple(self.shape), summed(self, dtype))
@@ -32,7 +33,7 @@ def accumulated(kernel: str) -> Callable[..., Spec]:
     return meta
 
 
-def meta_logcumsumexp(self: Any, dim: int) -> Spec:
+def meta_logcumsumexp(self: Tensor, dim: int) -> Spec:
     wrap_dim(dim, self.ndim)
     check_takes(self._dtype.category >= FLOATING, "logcumsumexp_out_cpu", self._dtype)
     return Spec(tuple(self.shape), self._dtype)
@@ -60,7 +61,7 @@ def exclusive_cumprod(x: Any, dim: int) -> Any:
     return cat([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
 
 
-def cumprod_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
+def cumprod_grad(grad: Tensor, self: Tensor, result: Any, dim: int) -> Any:
     """Return the sum of results from element k on over element k; with zeros, without dividing."""
     if not self.ndim or not self.numel():
         return grad
@@ -74,7 +75,7 @@ def cumprod_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
     return stack(sums[::-1], dim) * exclusive_cumprod(self, dim).conj()
 
 
-def logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
+def logcumsumexp_grad(grad: Tensor, self: Tensor, result: Any, dim: int) -> Any:
     """Return the gradient in logarithms, computed apart for the positive and the negative incoming gradients."""
     if not self.ndim or not self.numel():
         return grad
@@ -107,7 +108,7 @@ def selection(kernel: str) -> Callable[..., tuple[Spec, Spec]]:
     """Return the meta kernel of ``op(self, dim)`` that gives values and their indices."""
     supported = only(kernel, range(COMPLEX))
 
-    def meta(self: Any, dim: int) -> tuple[Spec, Spec]:
+    def meta(self: Tensor, dim: int) -> tuple[Spec, Spec]:
         if self.numel():
             wrap_dim(dim, self.ndim)
         dtype = supported(self) if self.ndim else self._dtype  # a single element is its own extremum
@@ -235,7 +236,7 @@ function:
 """)  # noqa: E501
 
 
-def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
+def gradient(self: Tensor, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
     """``torch.gradient``: central differences, one-sided at the edges; ``spacing`` of all, each, or coordinates."""
     if dim is not None and not all(type(d) is int for d in (dim if isinstance(dim, list | tuple) else (dim,))):
         raise TypeError(f"gradient(): argument 'dim' must be int or tuple of ints, not {dim!r}")

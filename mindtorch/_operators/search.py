@@ -17,6 +17,7 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.registry import Operator
 from .._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, int32, int64
+from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import composed, unbatchable, with_defaults
 from . import composites, operator, schemas
@@ -42,13 +43,13 @@ operator only:
 Specs = tuple[Spec, Spec, Spec]
 
 
-def meta_unique2(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Specs:
+def meta_unique2(self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Specs:
     refuse("unique", self._dtype, COMPLEX)
     return (Spec(None, self._dtype), Spec(tuple(self.shape) if return_inverse else (0,), int64),
             Spec(None if return_counts else (0,), int64))
 
 
-def meta_unique_dim(self: Any, dim: int, *flags: bool) -> Specs:
+def meta_unique_dim(self: Tensor, dim: int, *flags: bool) -> Specs:
     refuse("unique_dim", self._dtype, COMPLEX)
     check(self.ndim, lambda: f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     axis = wrap_dim(dim, self.ndim)
@@ -66,7 +67,7 @@ def strides_in_front(shape: Ints, axis: int) -> Ints:
     return (*others[:axis], first, *others[axis:])
 
 
-def meta_unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None =
+def meta_unique_consecutive(self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None =
                             None) -> Specs:
     return meta_unique2(self, True, return_inverse, return_counts) if dim is None else meta_unique_dim(self, dim)
 
@@ -88,7 +89,7 @@ def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_
     return asked_for(results, return_inverse, return_counts)
 
 
-def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False,
+def unique_consecutive(self: Tensor, return_inverse: bool = False, return_counts: bool = False,
                        dim: int | None = None) -> Any:
     """``torch.unique_consecutive``."""
     return asked_for(consecutive(self, return_inverse, return_counts, dim), return_inverse, return_counts)
@@ -110,12 +111,12 @@ function, method, explicit:
 """)  # noqa: E501
 
 
-def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """``torch.allclose``: whether all elements are close, as a bool."""
     return bool(self.isclose(other, rtol, atol, equal_nan).all())
 
 
-def equal(self: Any, other: Any) -> bool:
+def equal(self: Tensor, other: Tensor) -> bool:
     """``torch.equal``: whether shapes and all elements are equal, as a bool."""
     if self.shape != other.shape:
         return False
@@ -167,12 +168,12 @@ def meta_searchsorted(sorted_sequence: Any, self: Any, out_int32: bool = False, 
     return Spec(shape, int32 if out_int32 else int64)
 
 
-def meta_bucketize(self: Any, boundaries: Any, out_int32: bool = False, right: bool = False) -> Spec:
+def meta_bucketize(self: Any, boundaries: Tensor, out_int32: bool = False, right: bool = False) -> Spec:
     check(boundaries.ndim == 1, lambda: f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return meta_searchsorted(boundaries, self, out_int32, right)
 
 
-def meta_isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Spec:
+def meta_isin(elements: Tensor, test_elements: Tensor, assume_unique: bool = False, invert: bool = False) -> Spec:
     for given in (elements, test_elements):
         dtype = result_type((given,))
         if dtype.category not in (INTEGER, FLOATING):
@@ -212,12 +213,12 @@ function, method, out, exact dtype:
 """)  # noqa: E501
 
 
-def meta_nonzero(self: Any) -> Spec:
+def meta_nonzero(self: Tensor) -> Spec:
     """One row per element, laid out column by column."""
     return Spec(None, int64, lambda shape: (1, shape[0]))
 
 
-def meta_nonzero_static(self: Any, size: int, fill_value: int = -1) -> Spec:
+def meta_nonzero_static(self: Tensor, size: int, fill_value: int = -1) -> Spec:
     check(size >= 0, "nonzero_static: 'size' must be an non-negative integer")
     return Spec((size, self.ndim), int64)
 

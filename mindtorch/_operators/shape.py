@@ -26,6 +26,7 @@ from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import DType, bool_, int32, int64, promote_types
+from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled, lowered
 from .._transforms.batching.rules import along_dimensions, as_it_is, composed, shifted, with_defaults
 from . import composites, operator, schemas
@@ -118,12 +119,12 @@ def block_diag(tensors: list[Any]) -> Any:
     return fresh(out)
 
 
-def real_if(grad: Any, dtype: Any) -> Any:
+def real_if(grad: Tensor, dtype: Any) -> Any:
     """Return a gradient's real part, for a real input."""
     return grad.real if grad.is_complex() and not dtype.is_complex else grad
 
 
-def cat_grads(grad: Any, tensors_shape: list[Any], tensors_dtype: list[Any], dim: int) -> list[Any]:
+def cat_grads(grad: Tensor, tensors_shape: list[Any], tensors_dtype: list[Any], dim: int) -> list[Any]:
     grads, start = [], 0
     for shape, dtype in zip(tensors_shape, tensors_dtype, strict=True):
         if shape == (0,):
@@ -134,7 +135,7 @@ def cat_grads(grad: Any, tensors_shape: list[Any], tensors_dtype: list[Any], dim
     return grads
 
 
-def block_diag_grads(grad: Any, tensors_shape: list[Any], tensors_dtype: list[Any]) -> list[Any]:
+def block_diag_grads(grad: Tensor, tensors_shape: list[Any], tensors_dtype: list[Any]) -> list[Any]:
     grads, row, column = [], 0, 0
     for shape, dtype in zip(tensors_shape, tensors_dtype, strict=True):
         rows, columns = (1, 1, *shape)[-2:]
@@ -151,11 +152,11 @@ def cat_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     return cat([filled(t, frame) for t in tensors], shifted(dim, tensors[0].ndim))
 
 
-def decomposed_stack(tensors: Any, dim: int = 0) -> Any:
+def decomposed_stack(tensors: Any, dim: int = 0) -> Tensor:
     return cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
-def decomposed_block_diag(tensors: Any) -> Any:
+def decomposed_block_diag(tensors: Any) -> Tensor:
     """Matrices along the diagonal of one, with zeros beside them."""
     blocks = [t.reshape((1,) * (2 - t.ndim) + tuple(t.shape)) for t in tensors]
     width, before, rows = sum(block.shape[1] for block in blocks), 0, []
@@ -198,13 +199,13 @@ def stack_along(name: str, ndim: int, dim: int) -> Row:
     return row
 
 
-def column_stack(tensors: list[Any]) -> Any:
+def column_stack(tensors: list[Any]) -> Tensor:
     """``torch.column_stack``: vectors as columns beside matrices."""
     check(tensors, "column_stack expects a non-empty TensorList")
     return hstack([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors])
 
 
-def _chunk_cat(tensors: list[Any], dim: int, num_chunks: int) -> Any:
+def _chunk_cat(tensors: list[Any], dim: int, num_chunks: int) -> Tensor:
     """Tensors padded with zeros to multiples of ``num_chunks`` in ``dim``, cut into so many chunks, and joined flat."""
     check(tensors, "_chunk_cat expects a non-empty input tensor list")
     check(num_chunks >= 1, "_chunk_cat expects positive num_chunks")
@@ -267,7 +268,7 @@ def cartesian_prod(tensors: list[Any]) -> Any:
     return stack([flatten(grid) for grid in meshgrid(tensors)], 1)
 
 
-def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
+def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """``torch.combinations``: ``r`` elements of a vector, as rows. Raises RuntimeError for no vector or ``r`` < 0."""
     check(self.dim() == 1, lambda: f"Expect a 1D vector, but got shape {list(self.shape)}")
     check(r >= 0, lambda: f"Expect a non-negative number, but got {r}")
@@ -281,7 +282,7 @@ def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return stack([grid.masked_select(mask) for grid in meshgrid([self] * r)], 1)
 
 
-def arange(like: Any, *bounds: int) -> Any:
+def arange(like: Any, *bounds: int) -> Tensor:
     """Return a range of integers on a tensor's device."""
     start, end = bounds if len(bounds) == 2 else (0, bounds[0])
     return arange_start_step(start, end, 1, int64, None, like._device)
@@ -301,7 +302,7 @@ function, method:
 """)  # noqa: E501
 
 
-def meta_flip(self: Any, dims: Ints) -> Spec:
+def meta_flip(self: Tensor, dims: Ints) -> Spec:
     if dims:
         wrap_dims(dims, self.dim())
     return Spec(tuple(self.shape), self._dtype, like_strides(tuple(self.shape), self._strides()))
@@ -328,7 +329,7 @@ def triangle_indices(name: str, count: Callable[[int, int, int], int]) -> Callab
 def flip_dim(name: str, ndim: int, dim: int) -> Row:
     """``torch.fliplr`` or ``flipud``."""
 
-    def row(self: Any) -> Any:
+    def row(self: Tensor) -> Any:
         check(self.dim() >= ndim, lambda: f"Input must be >= {ndim}-d.")
         return self.flip(dim)
 
@@ -351,12 +352,12 @@ function, method:
 """)  # noqa: E501
 
 
-def tile(self: Any, dims: Ints) -> Any:
+def tile(self: Tensor, dims: Ints) -> Tensor:
     """``torch.tile``: ``repeat`` with 1 for the leading dimensions that ``dims`` does not have."""
     return repeat_dims(self, (*(1,) * (self.dim() - len(dims)), *dims))
 
 
-def roll(self: Any, shifts: Ints, dims: Ints = ()) -> Any:
+def roll(self: Tensor, shifts: Ints, dims: Ints = ()) -> Tensor:
     """``torch.roll``: what leaves a dimension's end comes in in front. Raises RuntimeError unless each has a shift."""
     check(len(shifts), "`shifts` required")
     if not dims and len(shifts) == 1:
@@ -426,7 +427,7 @@ def meta_repeat_interleave(repeats: Any, output_size: int | None = None) -> Spec
     return Spec(None if output_size is None else (output_size,), repeats._dtype)
 
 
-def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None, output_size: int | None = None) -> Any:
+def repeat_interleave_int(self: Tensor, repeats: int, dim: int | None = None, output_size: int | None = None) -> Any:
     """``torch.repeat_interleave``: each element so many times in a row. Raises RuntimeError for negative repeats."""
     source = flatten(self) if dim is None else self
     dim = wrap_dim(dim or 0, source.dim())
@@ -439,7 +440,7 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None, outpu
     return flatten(clone(expand(wide, shape), "contiguous_format"), dim, dim + 1)
 
 
-def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None, output_size: int | None = None) -> Any:
+def repeat_interleave_tensor(self: Tensor, repeats: Any, dim: int | None = None, output_size: int | None = None) -> Any:
     """``torch.repeat_interleave`` by numbers, one for each element or one for all. Raises RuntimeError otherwise."""
     source = flatten(self) if dim is None else self
     check(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor")
@@ -486,14 +487,14 @@ def diag(self: Any, diagonal: int = 0) -> Any:
     return registry["diag_embed" if self.dim() == 1 else "diagonal_copy"].call(self, diagonal)
 
 
-def trace(self: Any) -> Any:
+def trace(self: Tensor) -> Tensor:
     """``torch.trace``: the sum of the diagonal. Raises RuntimeError unless the tensor is a matrix."""
     check_takes(self._dtype is not bool_, "trace", self._dtype)
     check(self.dim() == 2, lambda: f"trace: expected a matrix, but got tensor with dim {self.dim()}")
     return self.diagonal().sum()
 
 
-def trace_grad(grad: Any, shape: Any) -> Any:
+def trace_grad(grad: Tensor, shape: Any) -> Any:
     return diagonal_backward(grad.expand((min(shape),)), shape, 0, 0, 1)
 
 
@@ -509,7 +510,7 @@ method, explicit:
 """)  # noqa: E501
 
 
-def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
+def resize_(self: Tensor, size: Ints, memory_format: Any = None) -> Tensor:
     """``Tensor.resize_``: another shape, contiguous, in the same storage, which grows if it has to. Raises RuntimeError
     for a tensor that requires grad, a storage whose memory belongs to another library, or a shape that cannot be.
     """
@@ -537,7 +538,7 @@ def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
     return self
 
 
-def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """``Tensor.resize_as_``: the shape of another tensor."""
     if getattr(memory_format, "name", memory_format) == "preserve_format":
         order = suggested_order(tuple(the_template.shape), the_template._strides())
@@ -560,7 +561,7 @@ method, explicit:
 """)  # noqa: E501
 
 
-def repeat(self: Any, repeats: Ints) -> Any:
+def repeat(self: Tensor, repeats: Ints) -> Tensor:
     """``Tensor.repeat``: copies along dimensions, in new memory. Raises RuntimeError for too few or negative counts."""
     extra = len(repeats) - self.dim()
     check(extra >= 0,
@@ -572,7 +573,7 @@ def repeat(self: Any, repeats: Ints) -> Any:
     return _unsafe_view(clone(wide, "contiguous_format"), target)
 
 
-def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """``Tensor.fill_diagonal_``: a number on the main diagonal; with ``wrap`` that of a high matrix begins again.
     Raises RuntimeError for less than two dimensions, or more of different sizes.
     """
@@ -587,7 +588,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     return self
 
 
-def repeat_grad(grad: Any, repeats: Any, shape: Any) -> Any:
+def repeat_grad(grad: Tensor, repeats: Any, shape: Any) -> Any:
     """Return the sum over all copies."""
     if 0 in repeats:
         return grad.new_zeros(shape)
@@ -616,7 +617,7 @@ function, method, in-place, out, exact dtype, no overlap:
 
 
 def triangle(name: str) -> Callable[..., Spec]:
-    def row(self: Any, diagonal: int = 0) -> Spec:
+    def row(self: Tensor, diagonal: int = 0) -> Spec:
         check(self.dim() >= 2, lambda: f"{name}: input tensor must have at least 2 dimensions")
         return Spec(tuple(self.shape), self._dtype)
 

@@ -11,6 +11,7 @@ from .._dispatch.aten import (
     _log_softmax, _log_softmax_backward_data as log_softmax_grad, _softmax, _softmax_backward_data as softmax_grad,
 )
 from .._dtype import FLOATING
+from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions
 from . import operator, schemas
 
@@ -29,7 +30,7 @@ function:
 
 
 def meta_softmax(name: str) -> Callable[..., Spec]:
-    def meta(self: Any, dim: int, half_to_float: bool = False) -> Spec:
+    def meta(self: Tensor, dim: int, half_to_float: bool = False) -> Spec:
         last = wrap_dim(dim, self.ndim) == max(self.ndim - 1, 0)
         check(not half_to_float, lambda: f"{name} with half to float conversion is not supported on CPU")
         check_takes(self._dtype.category == FLOATING or not self.numel(),
@@ -39,7 +40,7 @@ def meta_softmax(name: str) -> Callable[..., Spec]:
     return meta
 
 
-def backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Spec:
+def backward_data(grad_output: Tensor, output: Any, dim: int, input_dtype: Any) -> Spec:
     wrap_dim(dim, grad_output.ndim)
     check(grad_output.shape == output.shape, lambda: "expected the shapes of grad and output to match, but got "
           f"{list(grad_output.shape)} and {list(output.shape)}")
@@ -48,17 +49,17 @@ def backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> 
     return Spec(tuple(grad_output.shape), input_dtype)
 
 
-def softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+def softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """``torch.softmax``; with ``dtype``, of the input converted to it."""
     return _softmax(self if dtype is None else self.to(dtype), dim, False)
 
 
-def log_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+def log_softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """``torch.log_softmax``; with ``dtype``, of the input converted to it."""
     return _log_softmax(self if dtype is None else self.to(dtype), dim, False)
 
 
-def safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+def safe_softmax(self: Tensor, dim: int, dtype: Any = None) -> Any:
     """Softmax that is 0 where all elements are -inf (ATen's ``_safe_softmax``)."""
     return softmax(self, dim, dtype).masked_fill((self == -inf).all(dim, True), 0)
 

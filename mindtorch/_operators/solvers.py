@@ -23,6 +23,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.local import local
 from .._dtype import INTEGER, int32
+from .._tensor import Tensor
 from .._transforms.batching.rules import trailing
 from . import composites, operator, schemas
 from .factorizations import (
@@ -97,7 +98,7 @@ def meta_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False)
     return x, column_major((*batch, n, n), A._dtype), Spec((*batch, n), int32), Spec(batch, int32)
 
 
-def meta_solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Spec:
+def meta_solve_triangular(self: Tensor, B: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Spec:
     function = "linalg.solve_triangular"
     check_square(function, self)
     check_matrix(function, B, "B")
@@ -107,7 +108,7 @@ def meta_solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, uni
     return solution(self, B)
 
 
-def meta_triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool =
+def meta_triangular_solve(self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool =
                           False) -> Specs:
     for name, matrix in (("b", self), ("A", A)):
         if matrix.ndim < 2:
@@ -127,7 +128,7 @@ def _check_system(function: str, B: Any, A: Any) -> None:
           f"{NAMES[B._dtype.name]} and A of type {NAMES[A._dtype.name]} instead in {function}")
 
 
-def meta_cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Spec:
+def meta_cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Spec:
     for name, matrix in (("b", self), ("u", input2)):
         if matrix.ndim < 2:
             raise RuntimeError(f"cholesky_solve: {name} should have at least 2 dimensions, but has {matrix.ndim} "
@@ -150,7 +151,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:
     return solution(LD, B)
 
 
-def solve_grad(grad: Any, A: Any, B_shape: Any, result: Any, LU: Any, pivots: Any, left: bool) -> Pair:
+def solve_grad(grad: Tensor, A: Any, B_shape: Any, result: Any, LU: Any, pivots: Any, left: bool) -> Pair:
     vector = len(B_shape) == 1 or (A.ndim - 1 == len(B_shape) and tuple(B_shape) == tuple(A.shape[:-1]))
     if vector:
         grad, result = grad.unsqueeze(-1), result.unsqueeze(-1)
@@ -160,7 +161,7 @@ def solve_grad(grad: Any, A: Any, B_shape: Any, result: Any, LU: Any, pivots: An
     return g_a, g_b.squeeze(-1) if vector else g_b
 
 
-def lu_solve_grad(grad: Any, LU: Any, pivots: Any, result: Any, left: bool, adjoint: bool) -> Any:
+def lu_solve_grad(grad: Tensor, LU: Any, pivots: Any, result: Any, left: bool, adjoint: bool) -> Any:
     """Return the gradient of the packed factors."""
     if not left:  # X A = B is A^H X^H = B^H
         grad, result, adjoint = _adjoint(grad), _adjoint(result), not adjoint
@@ -197,7 +198,7 @@ def triangular_solve_grad(grads: Any, A: Any, solution: Any, upper: bool, transp
     return g_b, g_a if g_copy is None else g_a + g_copy
 
 
-def cholesky_solve_grad(grad: Any, input2: Any, result: Any, upper: bool) -> Pair:
+def cholesky_solve_grad(grad: Tensor, input2: Any, result: Any, upper: bool) -> Pair:
     g_b = cholesky_solve(grad, input2, upper)
     common = g_b @ adjoint(result)
     common = common + adjoint(common)
@@ -230,7 +231,7 @@ out, exact dtype, strided out:
 """)  # noqa: E501
 
 
-def meta_geqrf(self: Any) -> Specs:
+def meta_geqrf(self: Tensor) -> Specs:
     check(self.ndim >= 2, "torch.geqrf: input must have at least 2 dimensions.")
     check_lapack("geqrf_cpu", self._dtype)
     return like(self), Spec((*batch_of(self), min(self.shape[-2:])), self._dtype)
@@ -258,12 +259,12 @@ linalg_lu_factor = checked(
     "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)", RuntimeError)
 
 
-def cholesky_inverse_grad(grad: Any, self: Any, result: Any, upper: bool) -> Any:
+def cholesky_inverse_grad(grad: Tensor, self: Tensor, result: Any, upper: bool) -> Any:
     common = result @ (grad + adjoint(grad)) @ result
     return -(self @ common if upper else common @ self)
 
 
-def matrix_exp_grad(grad: Any, self: Any) -> Any:
+def matrix_exp_grad(grad: Tensor, self: Tensor) -> Any:
     """Return the upper right block of the exponential of [[A^H, grad], [0, A^H]]."""
     n = self.shape[-1]
     A = adjoint(self)
@@ -317,7 +318,7 @@ linalg_cholesky = checked(
     "not positive-definite (the leading minor of order {1} is not positive-definite).", definite=True)
 
 
-def deprecated_qr(self: Any, some: bool = True) -> Any:
+def deprecated_qr(self: Tensor, some: bool = True) -> Any:
     """``torch.qr``: what ``torch.linalg.qr`` returns, reduced if ``some``."""
     warn_once("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
               "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\n"
@@ -353,7 +354,7 @@ out, exact dtype:
 """)  # noqa: E501
 
 
-def svd_of(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def svd_of(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """``torch.svd``: U, S and V, zeros in the place of U and V where they are not wanted."""
     check(self.ndim >= 2,
           lambda: f"linalg.svd: input should have at least 2 dimensions, but has {self.ndim} dimensions instead")

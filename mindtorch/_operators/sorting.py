@@ -8,6 +8,7 @@ from .._base.errors import check
 from .._base.layout import Spec, like_strides, wrap_dim
 from .._dispatch.dispatcher import has_values
 from .._dtype import BOOL, COMPLEX, float32, float64, int64
+from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions, flat
 from . import operator, schemas
 from .reduction import check_elements, extremum_grad, only, reduction, selection, selection_grad
@@ -29,7 +30,7 @@ function, method, out, exact dtype, no overlap:
 """)  # noqa: E501
 
 
-def meta_sort(self: Any, dim: int = -1, descending: bool = False) -> tuple[Spec, Spec]:
+def meta_sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Spec, Spec]:
     """Strides are kept where the input is dense."""
     wrap_dim(dim, self.ndim)
     check(self._dtype.category < COMPLEX, "Sort does not support complex dtypes on CPU")
@@ -38,7 +39,7 @@ def meta_sort(self: Any, dim: int = -1, descending: bool = False) -> tuple[Spec,
     return Spec(shape, self._dtype, stride), Spec(shape, int64, stride)
 
 
-def meta_kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Spec, Spec]:
+def meta_kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Spec, Spec]:
     check_elements("kthvalue", self, dim)
     axis = wrap_dim(dim, self.ndim)
     check(1 <= k <= (self.shape[axis] if self.ndim else 1),
@@ -80,7 +81,7 @@ function, method, out, exact dtype:
 """)  # noqa: E501
 
 
-def meta_topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Spec, Spec]:
+def meta_topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Spec, Spec]:
     axis = wrap_dim(dim, self.ndim)
     check(0 <= k <= (self.shape[axis] if self.ndim else 1), "selected index k out of range", kind="top k")
     kind = {BOOL: "bool", COMPLEX: "complex"}.get(self._dtype.category)
@@ -124,7 +125,7 @@ def quantile(ignore_nan: bool) -> Callable[..., Any]:
     return compute
 
 
-def check_quantile(self: Any, q: Any, dim: int | None, interpolation: str) -> int | None:
+def check_quantile(self: Tensor, q: Any, dim: int | None, interpolation: str) -> int | None:
     """Refuse what PyTorch refuses, in its order, and return the dimension as a non-negative index."""
     check(self.numel(), "quantile() input tensor must be non-empty")
     check(q.ndim <= 1, "quantile() q must be a scalar or 1D tensor")
@@ -137,7 +138,7 @@ def check_quantile(self: Any, q: Any, dim: int | None, interpolation: str) -> in
     return axis
 
 
-def ranked(self: Any, q: Any, axis: int | None, keepdim: bool, ignore_nan: bool) -> tuple[Any, Any]:
+def ranked(self: Tensor, q: Any, axis: int | None, keepdim: bool, ignore_nan: bool) -> tuple[Any, Any]:
     """Return the lines sorted along a last dimension, the others as in the output, and the quantiles' ranks in them."""
     last = self.ndim - 1
     if axis is None or not self.ndim:

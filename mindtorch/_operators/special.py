@@ -18,6 +18,7 @@ from .._dispatch.aten import (
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, DType, finfo
+from .._tensor import Tensor
 from . import composites, operator, schemas
 from .pointwise import not_implemented
 
@@ -43,24 +44,24 @@ function, method, in-place, out:
 """)  # noqa: E501
 
 
-def check_mvlgamma(promoted: DType, self: Any, p: int) -> None:
+def check_mvlgamma(promoted: DType, self: Tensor, p: int) -> None:
     check(p >= 1, "p has to be greater than or equal to 1")
 
 
-def logit_backward(grad_output: Any, self: Any, eps: float | None = None) -> Any:
+def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
     low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
     slope = grad_output / (self * (1 - self))
     return where_self((self >= low) & (self <= high), slope, nan if eps is None else 0.0)
 
 
-def mvlgamma_backward(grad: Any, self: Any, p: int) -> Any:
+def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Any:
     slope = digamma(self)
     for i in range(1, p):
         slope = slope + digamma(self - i / 2)
     return grad * slope
 
 
-def gamma_density(grad: Any, self: Any, other: Any) -> Any:
+def gamma_density(grad: Tensor, self: Tensor, other: Any) -> Any:
     return grad * ((self - 1) * other.log() - other - self.lgamma()).exp()
 
 
@@ -99,11 +100,11 @@ method:
 """)  # noqa: E501
 
 
-def check_polygamma(promoted: DType, n: int, self: Any) -> None:
+def check_polygamma(promoted: DType, n: int, self: Tensor) -> None:
     check(n >= 0, "polygamma(n, x) does not support negative n.")
 
 
-def polygamma_(self: Any, n: int) -> Any:
+def polygamma_(self: Tensor, n: int) -> Tensor:
     """``Tensor.polygamma_``."""
     result = self.clone().polygamma(n)
     check_cast(result._dtype, self._dtype)
@@ -113,7 +114,7 @@ def polygamma_(self: Any, n: int) -> Any:
 def log_times(function: Any, zero: Any) -> Any:
     """Return d(x log y)/dx: 0 where x is 0 and y has no logarithm, infinite at y = ``zero``."""
 
-    def formula(grad: Any, self: Any, other: Any) -> Any:
+    def formula(grad: Tensor, self: Tensor, other: Any) -> Any:
         if other.__class__ not in TENSOR_TYPES:
             product = function(grad, other)
             return product if other > zero else product.masked_fill(self == 0, 0)
@@ -166,7 +167,7 @@ def same_floating(kernel: str) -> Callable[..., Spec]:
     return meta
 
 
-def special_ndtr(self: Any) -> Any:
+def special_ndtr(self: Tensor) -> Tensor:
     """``torch.special.ndtr``: the area under the normal density left of each element."""
     x = self * sqrt(0.5)
     return (1 + x.erf()) * 0.5
@@ -210,7 +211,7 @@ out, exact dtype, no overlap:
 """)  # noqa: E501
 
 
-def away_from_zero(kernel: str, self: Any) -> tuple[Any, Any]:
+def away_from_zero(kernel: str, self: Tensor) -> tuple[Any, Any]:
     """Where elements are not tiny, and elements that may be divided by; not in half precision."""
     check_takes(self._dtype.itemsize > 2, kernel, self._dtype)
     eps = finfo(self._dtype).eps
@@ -218,12 +219,12 @@ def away_from_zero(kernel: str, self: Any) -> tuple[Any, Any]:
     return large, where(large, self, eps)
 
 
-def i1_backward(grad: Any, self: Any, result: Any) -> Any:
+def i1_backward(grad: Tensor, self: Tensor, result: Any) -> Any:
     large, safe = away_from_zero("i1_backward", self)
     return grad * where(large, safe.i0() - result / safe, 0.5)
 
 
-def i1e_backward(grad: Any, self: Any, result: Any) -> Any:
+def i1e_backward(grad: Tensor, self: Tensor, result: Any) -> Any:
     large, safe = away_from_zero("i1e_backward", self)
     return grad * where(large, i0e(safe) - result * (safe.sgn() + safe.reciprocal()), 0.5)
 

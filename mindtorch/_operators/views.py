@@ -25,6 +25,7 @@ from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import int64
+from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, lowered
 from .._transforms.batching.rules import along_dimensions, as_it_is, composed, with_defaults, with_own_self, with_size
 from . import composites, operator, schemas
@@ -33,7 +34,7 @@ from .creation import fresh
 Row = Callable[..., Any]
 
 
-def composite_reshape(self: Any, shape: Ints) -> Any:
+def composite_reshape(self: Tensor, shape: Ints) -> Tensor:
     """``torch.reshape``: a view if the strides allow it, else a copy."""
     if not self._keys & NONCONTIGUOUS or self.is_contiguous():
         return view(self, shape)
@@ -47,19 +48,19 @@ def composite_reshape(self: Any, shape: Ints) -> Any:
 def split_along(name: str, least: int, axis: int) -> tuple[Row, Row]:
     """``torch.hsplit``, ``vsplit`` or ``dsplit``: into equal sections, or before indices."""
 
-    def dim_of(self: Any) -> int:
+    def dim_of(self: Tensor) -> int:
         check(self.dim() >= least, lambda: f"torch.{name} requires a tensor with at least {least} dimension, but got a "
               f"tensor with {self.dim()} dimensions!")
         return 0 if self.dim() == 1 else axis
 
-    def sections_row(self: Any, sections: int) -> tuple[Any, ...]:
+    def sections_row(self: Tensor, sections: int) -> tuple[Any, ...]:
         dim = dim_of(self)
         size = self.shape[dim]
         check(sections != 0 and size % sections == 0, lambda: f"torch.{name} attempted to split along dimension {dim}, "
               f"but the size of the dimension {size} is not divisible by the split_size {sections}!")
         return tensor_split_sections(self, sections, dim)
 
-    def indices_row(self: Any, indices: Ints) -> tuple[Any, ...]:
+    def indices_row(self: Tensor, indices: Ints) -> tuple[Any, ...]:
         return tensor_split_indices(self, indices, dim_of(self))
 
     return sections_row, indices_row
@@ -131,7 +132,7 @@ function, method, out, exact dtype, no overlap:
 """)  # noqa: E501
 
 
-def narrow(self: Any, dim: int, start: int, length: int) -> Any:
+def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     """``torch.narrow``: ``length`` indices from ``start``. Raises IndexError or RuntimeError if one is out of range."""
     check(self.dim(), "narrow() cannot be applied to a 0-dim tensor.")
     check(length >= 0, "narrow(): length must be non-negative.")
@@ -145,13 +146,13 @@ def narrow(self: Any, dim: int, start: int, length: int) -> Any:
     return slice_(self, dim, start, start + length, 1)
 
 
-def narrow_tensor(self: Any, dim: int, start: Any, length: int) -> Any:
+def narrow_tensor(self: Tensor, dim: int, start: Any, length: int) -> Any:
     """``torch.narrow`` from a start that is an integer tensor without dimensions."""
     check(not start.dim() and start._dtype.category == 1, "start must be an 0-dim integral Tensor.")
     return narrow(self, dim, start.item(), length)
 
 
-def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
+def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     """``torch.narrow_copy``: ``narrow``, copied."""
     ndim = self.dim()
     check(ndim, "narrow() cannot be applied to a 0-dim tensor.")
@@ -166,7 +167,7 @@ def view_backward(name: str) -> Row:
     """Return the gradient of a view of ``input_sizes``: zeros outside of the view."""
     call = registry[name].call
 
-    def row(grad_output: Any, input_sizes: Ints, *args: Any) -> Any:
+    def row(grad_output: Tensor, input_sizes: Ints, *args: Any) -> Any:
         out = grad_output.new_zeros(input_sizes)
         copy_(call(out, *args), grad_output)
         return fresh(out)
@@ -174,7 +175,7 @@ def view_backward(name: str) -> Row:
     return row
 
 
-def slice_grad(grad: Any, self_shape: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
+def slice_grad(grad: Tensor, self_shape: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
     first, last = 0 if start is None else start, self_shape[dim] if end is None else end
     return slice_backward(grad, self_shape, dim, first, last, step)
 
@@ -214,12 +215,12 @@ def may_overlap(size: Any, stride: Any) -> bool:
     return False
 
 
-def positions(grad: Any, length: int) -> Any:
+def positions(grad: Tensor, length: int) -> Any:
     """0, 1, ... on the gradient's device."""
     return arange_start_step(0, length, 1, int64, None, grad._device)
 
 
-def as_strided_grad(grad: Any, self_shape: Any, self_stride: Any, self_offset: int, size: Any, stride: Any,
+def as_strided_grad(grad: Tensor, self_shape: Any, self_stride: Any, self_offset: int, size: Any, stride: Any,
                     storage_offset: int | None) -> Any:
     """Return the gradient of ``as_strided`` for an input of this shape, stride and offset. It is written through the
     view's layout into a storage of zeros, and read through the input's. Elements that the view shows several times
@@ -273,7 +274,7 @@ method, inplace_view:
 """)  # noqa: E501
 
 
-def detach_(self: Any) -> Any:
+def detach_(self: Tensor) -> Tensor:
     """``Tensor.detach_``: leave the graph. Raises RuntimeError for a view."""
     check(self._base is None, "Can't detach views in-place. Use detach() instead. If you are using "
           "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views "
@@ -289,7 +290,7 @@ def detach_(self: Any) -> Any:
     return self
 
 
-def unpermute(grad: Any, dims: Any) -> Any:
+def unpermute(grad: Tensor, dims: Any) -> Any:
     """Undo a permutation."""
     ndim = len(dims)
     order = [0] * ndim
@@ -327,7 +328,7 @@ operator only:
 def transposed(name: str, conjugated: bool) -> Row:
     """Exchange the last two dimensions, as ``Tensor.mT`` and, conjugated too, ``Tensor.mH`` do."""
 
-    def row(self: Any) -> Any:
+    def row(self: Tensor) -> Any:
         check(self.dim() >= 2 or not self.dim(),
               lambda: f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
         if not self.dim():
@@ -350,7 +351,7 @@ def matrix_H(self: Any) -> Any:
 adjoint = transposed("adjoint()", True)
 
 
-def unsqueeze_to(grad: Any, shape: Any, dims: Any = None) -> Any:
+def unsqueeze_to(grad: Tensor, shape: Any, dims: Any = None) -> Any:
     """Put back the dimensions of size 1 (all, or those of ``dims``) that squeezing took."""
     wanted = range(len(shape)) if dims is None else [d % max(len(shape), 1) for d in dims]
     for d, size in enumerate(shape):
@@ -407,7 +408,7 @@ function, method:
 """)  # noqa: E501
 
 
-def pieces(self: Any, starts: Iterable[int], ends: Iterable[int], dim: int) -> tuple[Any, ...]:
+def pieces(self: Tensor, starts: Iterable[int], ends: Iterable[int], dim: int) -> tuple[Any, ...]:
     return tuple(slice_(self, dim, start, end, 1) for start, end in zip(starts, ends, strict=True))
 
 
@@ -415,13 +416,13 @@ def pieces(self: Any, starts: Iterable[int], ends: Iterable[int], dim: int) -> t
 MOST = 1 << 28
 
 
-def _splittable(self: Any, dim: int) -> int:
+def _splittable(self: Tensor, dim: int) -> int:
     check(self.dim(),
           lambda: f"tensor_split expected at least a 1-dimensional tensor, but got a tensor with {self.dim()} dims")
     return wrap_dim(dim, self.dim())
 
 
-def tensor_split_sections(self: Any, sections: int, dim: int = 0) -> tuple[Any, ...]:
+def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> tuple[Any, ...]:
     """``torch.tensor_split``: so many pieces, the first ones longer by 1 where needed."""
     dim = _splittable(self, dim)
     check(sections > 0, lambda: f"number of sections must be larger than 0, got {sections}")
@@ -431,13 +432,13 @@ def tensor_split_sections(self: Any, sections: int, dim: int = 0) -> tuple[Any, 
     return pieces(self, [0, *ends[:-1]], ends, dim)
 
 
-def tensor_split_indices(self: Any, indices: Ints, dim: int = 0) -> tuple[Any, ...]:
+def tensor_split_indices(self: Tensor, indices: Ints, dim: int = 0) -> tuple[Any, ...]:
     """``torch.tensor_split``: split before each of these indices."""
     dim = _splittable(self, dim)
     return pieces(self, (0, *indices), (*indices, self.shape[dim]), dim)
 
 
-def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
     """``torch.tensor_split`` with indices or a number of sections in an int64 tensor."""
     given = tensor_indices_or_sections
     check(self.dim(),
@@ -496,7 +497,7 @@ function, method:
 """)  # noqa: E501
 
 
-def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """``torch.flatten``: a range of dimensions as one. Raises RuntimeError if the range ends before it starts."""
     shape = tuple(self.shape)
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
@@ -511,7 +512,7 @@ def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return composite_reshape(self, (*shape[:start], size, *shape[end + 1:]))
 
 
-def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
+def unflatten(self: Tensor, dim: int, sizes: Ints) -> Tensor:
     """``torch.unflatten``: one dimension as several, one perhaps -1. Raises RuntimeError unless their product fits."""
     dim = wrap_dim(dim, self.dim())
     check(sizes, "unflatten: sizes must be non-empty")
@@ -562,7 +563,7 @@ method:
 """)  # noqa: E501
 
 
-def movedim(self: Any, source: Ints, destination: Ints) -> Any:
+def movedim(self: Tensor, source: Ints, destination: Ints) -> Tensor:
     """``torch.movedim``: dimensions to other places. Raises RuntimeError for lists that repeat or differ in length."""
     check(len(source) == len(destination), lambda: "movedim: Invalid source or destination dims: source "
           f"({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
@@ -583,7 +584,7 @@ def movedim(self: Any, source: Ints, destination: Ints) -> Any:
 def chunked(split_one: Row, split_sizes: Row) -> Row:
     """``torch.chunk`` and ``unsafe_chunk``: so many pieces at most, of one size but for the last."""
 
-    def row(self: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    def row(self: Tensor, chunks: int, dim: int = 0) -> tuple[Any, ...]:
         check(self.dim(), "chunk expects at least a 1-dimensional tensor")
         check(chunks > 0, lambda: f"chunk expects `chunks` to be greater than 0, got: {chunks}")
         size = self.size(dim)
@@ -629,7 +630,7 @@ def broadcast_tensors(tensors: list[Any]) -> tuple[Any, ...]:
 def atleast(ndim: int) -> Row:
     """``torch.atleast_1d`` to ``atleast_3d`` of one tensor."""
 
-    def row(self: Any) -> Any:
+    def row(self: Tensor) -> Any:
         have = self.dim()
         if have >= ndim:
             return self
@@ -642,7 +643,7 @@ def atleast(ndim: int) -> Row:
     return row
 
 
-def numpy_T(self: Any) -> Any:
+def numpy_T(self: Tensor) -> Tensor:
     """``Tensor.T``: all dimensions reversed."""
     if self.dim() not in (0, 2):
         warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
@@ -652,7 +653,7 @@ def numpy_T(self: Any) -> Any:
     return permute(self, tuple(range(self.dim()))[::-1])
 
 
-def real(self: Any) -> Any:
+def real(self: Tensor) -> Tensor:
     """``torch.real``: the real parts; a real tensor is its own."""
     if not self._dtype.is_complex:
         return self
@@ -677,7 +678,7 @@ function, method:
 """)  # noqa: E501
 
 
-def imag(self: Any) -> Any:
+def imag(self: Tensor) -> Tensor:
     """``torch.imag``: the imaginary parts. Raises RuntimeError if the tensor is not complex."""
     check(self._dtype.is_complex, "imag is not implemented for tensors with non-complex dtypes.")
     if self.is_conj():
@@ -705,7 +706,7 @@ function, out, exact dtype, no overlap:
 """)  # noqa: E501
 
 
-def clone_preserve_strides(self: Any) -> Any:
+def clone_preserve_strides(self: Tensor) -> Any:
     """Copy a tensor with all its storage, which keeps strides and offset; copy it plainly if it overlaps itself."""
     shape, stride = self.shape, self._strides()
     if overlaps_itself(shape, stride):
@@ -718,7 +719,7 @@ def scatter(name: str) -> Row:
     """Return the ``*_scatter`` of a view: a copy of ``self`` with ``src`` in the view's place."""
     call = registry[name].call
 
-    def row(self: Any, src: Any, *args: Any) -> Any:
+    def row(self: Tensor, src: Any, *args: Any) -> Any:
         out = clone_preserve_strides(self)
         piece = call(out, *args)
         check(piece.shape == src.shape, lambda: "expected src to have a size equal to the slice of self. src size = "
@@ -729,7 +730,7 @@ def scatter(name: str) -> Row:
     return row
 
 
-def as_strided_scatter_grad(grad: Any, self_shape: Any, self_stride: Any, size: Any, stride: Any,
+def as_strided_scatter_grad(grad: Tensor, self_shape: Any, self_stride: Any, size: Any, stride: Any,
                             storage_offset: int | None) -> Any:
     """PyTorch's gradient of ``as_strided_scatter`` for ``self``: what was written has it, not what was kept."""
     out = zero_(new_empty_strided(grad, self_shape, self_stride))
@@ -740,7 +741,7 @@ def as_strided_scatter_grad(grad: Any, self_shape: Any, self_stride: Any, size: 
 def decomposed_scatter(view: Callable[..., Any]) -> Callable[..., Any]:
     """Return a copy of a tensor with another in a view's place."""
 
-    def write(self: Any, src: Any, *args: Any) -> Any:
+    def write(self: Tensor, src: Any, *args: Any) -> Any:
         out = self.clone()
         view(out, *args).copy_(src)
         return out
