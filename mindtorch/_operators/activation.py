@@ -79,7 +79,7 @@ def check_elu_backward(promoted: DType, grad_output: Tensor, alpha: Any, scale: 
 
 
 def elu_double_backward(grad: Tensor, grad_output: Tensor, alpha: Any, scale: Any, input_scale: Any,
-                        is_result: bool, self_or_result: Any) -> Any:
+                        is_result: bool, self_or_result: Any) -> Tensor:
     product = grad * grad_output * input_scale
     if not is_result:
         product = product * (self_or_result * input_scale).exp() * (alpha * scale * input_scale)
@@ -126,7 +126,7 @@ def check_gelu(promoted: DType, self: Tensor, approximate: str = "none") -> None
 TANH_SCALE, TANH_CUBIC = math.sqrt(2 / math.pi), 0.044715  # of gelu's approximation by tanh
 
 
-def gelu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, approximate: str) -> Any:
+def gelu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
     square = self * self
     if approximate == "none":
         return grad * grad_output * (-0.5 * square).exp() * (2 - square) / math.sqrt(2 * math.pi)
@@ -143,7 +143,7 @@ def silu_grad(grad: Tensor, self: Tensor) -> Any:
     return grad * conj(gate * (1 + self * (1 - gate)))
 
 
-def mish_grad(grad: Tensor, self: Tensor) -> Any:
+def mish_grad(grad: Tensor, self: Tensor) -> Tensor:
     if not local.grad_enabled:
         return mish_backward(grad, self)
     tanh = softplus(self).tanh()
@@ -274,7 +274,7 @@ def meta_log_sigmoid(self: Tensor) -> tuple[Spec, Spec]:
 LOG_SIGMOID = activation("log_sigmoid")
 
 
-def log_sigmoid_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor) -> Any:
+def log_sigmoid_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor) -> Tensor:
     gate = sigmoid(self)
     return grad * grad_output * (gate - 1) * gate
 
@@ -325,7 +325,7 @@ def prelu_backward(grad_output: Tensor, self: Tensor, weight: Any) -> tuple[Spec
 PRELU_BACKWARD = Pointwise("default", 3, "reduced|floating", "prelu_backward_cpu")
 
 
-def glu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: int) -> Any:
+def glu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
     first, second = self.chunk(2, dim)
     of_first, of_second = grad.chunk(2, dim)
     gate = sigmoid(second)
@@ -333,14 +333,14 @@ def glu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: in
     return cat([of_second * slope, slope * (of_first + of_second * first * (1 - 2 * gate))], dim)
 
 
-def glu_in_grad(grad: Tensor, self: Tensor, dim: int) -> Any:
+def glu_in_grad(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     first, second = self.chunk(2, dim)
     of_first, of_second = grad.chunk(2, dim)
     gate = sigmoid(second)
     return of_first * gate + of_second * first * gate * (1 - gate)
 
 
-def prelu_in_grad(grads: Any, self: Tensor, weight: Any) -> Any:
+def prelu_in_grad(grads: Any, self: Tensor, weight: Any) -> Tensor:
     of_self, of_weight = grads
     above, below = 0, 0
     if of_self is not None:

@@ -181,13 +181,13 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     return cdist_forward(x1, x2, p, None)
 
 
-def euclidean_grad(grad: Tensor, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:
+def euclidean_grad(grad: Tensor, x1: Any, x2: Any, result: Tensor) -> tuple[Any, Any]:
     ratio = (grad / result).masked_fill(result == 0, 0)
     return (x1 * ratio.sum(-1, True) - ratio.matmul(x2),
             x2 * ratio.sum(-2).unsqueeze(-1) - ratio.transpose(-2, -1).matmul(x1))
 
 
-def second_cdist_grad(grad: Tensor, x1: Any, x2: Any, p: float, result: Any) -> Any:
+def second_cdist_grad(grad: Tensor, x1: Any, x2: Any, p: float, result: Tensor) -> Tensor:
     result = result.transpose(-2, -1).contiguous()
     return cdist_backward(grad.transpose(-2, -1).contiguous(), x2, x1, p, result)
 

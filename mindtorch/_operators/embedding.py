@@ -117,12 +117,12 @@ def dense(name: str, sparse: bool) -> None:
 
 
 def embedding_grad(grad: Tensor, indices: Any, weight_shape: Any, padding_idx: int, scale_grad_by_freq: bool,
-                   sparse: bool) -> Any:
+                   sparse: bool) -> Tensor:
     dense("embedding", sparse)
     return embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
 
-def embedding_double_grad(grad: Tensor, indices: Any, padding_idx: int) -> Any:
+def embedding_double_grad(grad: Tensor, indices: Any, padding_idx: int) -> Tensor:
     rows = grad.index_select(0, indices.reshape(-1))
     if padding_idx >= 0:
         rows = rows.masked_fill((indices == padding_idx).reshape(-1, 1), 0)
@@ -131,7 +131,7 @@ def embedding_double_grad(grad: Tensor, indices: Any, padding_idx: int) -> Any:
 
 def embedding_bag_grad(grad: Tensor, indices: Any, offsets: Any, result1: Any, result2: Any, result3: Any,
                        weight_shape: Any, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any,
-                       padding_idx: int) -> Any:
+                       padding_idx: int) -> Tensor:
     dense("embedding_bag", sparse)
     return _embedding_bag_backward(grad, indices, offsets, result1, result2, result3, weight_shape[0],
                                    scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx)

@@ -521,7 +521,7 @@ def widened(x: Any, n: int, m: int) -> Any:
     return cat([x, x.new_zeros((*x.shape[:-1], m - x.shape[-1]))], -1) if x.shape[-1] < m else x
 
 
-def cholesky_grad(grad: Tensor, L: Any, upper: bool) -> Any:
+def cholesky_grad(grad: Tensor, L: Any, upper: bool) -> Tensor:
     if upper:
         grad, L = adjoint(grad), adjoint(L)
     lower = (adjoint(L) @ grad).tril()
@@ -547,7 +547,7 @@ def qr_grad(grads: Any, Q: Any, R: Any, A_shape: Any, mode: str) -> Any:
     return cat([_qr_grad(through_q if gQ is None else gQ + through_q, gR1, Q, R1), Q @ gR2], -1)
 
 
-def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
+def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Tensor:
     middle: Any = gR @ adjoint(R) if gR is not None else 0
     if gQ is not None:
         middle = middle - adjoint(Q) @ gQ
@@ -557,7 +557,7 @@ def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
     return solve_triangular(adjoint(R), g, False, False)
 
 
-def householder_product_grad(grad: Tensor, input: Any, tau: Any) -> Pair:
+def householder_product_grad(grad: Tensor, input: Tensor, tau: Any) -> Pair:
     """Return the gradient of Q = H1 ... Hk with H = I - tau v v^H, from partial products."""
     k = tau.shape[-1]
     if not input.numel() or not tau.numel():
@@ -674,7 +674,7 @@ def eigh_grad(grads: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
     return V @ (inner if gL is None else inner + diagonal_matrix(gL)) @ adjoint(V)
 
 
-def eig_grad(grads: Any, eigenvalues: Any, eigenvectors: Any, self_dtype: Any) -> Any:
+def eig_grad(grads: Any, eigenvalues: Any, eigenvectors: Any, self_dtype: Any) -> Tensor:
     gL, gV = grads
     L, V = eigenvalues, eigenvectors
     if gV is None:

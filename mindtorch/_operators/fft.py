@@ -190,7 +190,7 @@ def fft_c2r(self: Tensor, dim: Ints, normalization: int, last_dim_size: int) -> 
     return strided(shape, self._dtype.to_real(), transformed(stride, shape, dim[-1:]))
 
 
-def r2c_grad(grad: Tensor, self_shape: Any, dim: Any, normalization: int, onesided: bool) -> Any:
+def r2c_grad(grad: Tensor, self_shape: Any, dim: Any, normalization: int, onesided: bool) -> Tensor:
     """Return the gradient of a one-sided transform, which is half of a complex one: the other half has no gradient."""
     missing = self_shape[dim[-1]] - grad.shape[dim[-1]]
     if missing:
@@ -200,7 +200,7 @@ def r2c_grad(grad: Tensor, self_shape: Any, dim: Any, normalization: int, onesid
     return c2c(grad, dim, normalization, False).real
 
 
-def c2r_grad(grad: Tensor, dim: Any, normalization: int) -> Any:
+def c2r_grad(grad: Tensor, dim: Any, normalization: int) -> Tensor:
     """All but the first, and for an even length the last, frequency of one side count twice."""
     result = r2c(grad, dim, normalization, True)
     size, last = result.shape[dim[-1]], dim[-1]

@@ -370,7 +370,7 @@ def target_only(self: Tensor, inputs: Any) -> None:
     check_writable(self)
 
 
-def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
+def masked_scatter(self: Any, mask: Tensor, source: Any) -> Any:
     """``torch.masked_scatter``: the mask and this tensor are broadcast."""
     shape = broadcast_shapes(mask.shape, self.shape)
     return fresh(masked_scatter_(clone(expand(self, shape), "contiguous_format"), mask, source))
@@ -442,7 +442,7 @@ def meta_put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = Fa
     check(self.numel() or not index.numel(), "put_(): Tried to put elements into an empty tensor", IndexError)
 
 
-def index_fill_value_grad(grad: Tensor, dim: int, index: Any) -> Any:
+def index_fill_value_grad(grad: Tensor, dim: int, index: Any) -> Tensor:
     filled = zeros_like(grad).to(bool_).index_fill(dim, index, True)
     return grad.masked_fill(filled.logical_not(), 0).sum()
 
@@ -513,12 +513,12 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     return gather(expand(self, wide), dim, expand(indices, common).remainder(max(size, 1)))
 
 
-def gather_grad(grad: Tensor, self_shape: Any, dim: int, index: Any) -> Any:
+def gather_grad(grad: Tensor, self_shape: Any, dim: int, index: Any) -> Tensor:
     whole = zeros(grad, self_shape)
     return whole.scatter_add(dim, index, grad) if is_seen(grad) else whole.scatter_add_(dim, index, grad)
 
 
-def take_grad(grad: Tensor, self: Tensor, index: Any) -> Any:
+def take_grad(grad: Tensor, self: Tensor, index: Any) -> Tensor:
     whole = zeros_like(self)
     return whole.put(index, grad, True) if is_seen(grad) else whole.put_(index, grad, True)
 
@@ -544,7 +544,7 @@ def meta_masked_select(self: Tensor, mask: Tensor) -> Spec:
     return Spec(None, self._dtype)
 
 
-def masked_select_grad(grad: Tensor, self: Tensor, mask: Any) -> Any:
+def masked_select_grad(grad: Tensor, self: Tensor, mask: Tensor) -> Tensor:
     shape = broadcast_shapes(self.shape, mask.shape)
     whole = zeros_like(self.expand(shape), None, None, None, None, contiguous_format)
     return whole.masked_scatter(mask, grad) if is_seen(grad) else whole.masked_scatter_(mask, grad)
@@ -644,7 +644,7 @@ def meta_scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str,
     check_takes(not refused or not index.numel(), f"scatter_gather_tensor_cpu_reduce_{reduce}", self._dtype)
 
 
-def source_grad(grad: Tensor, dim: int, index: Any, source_shape: Any) -> Any:
+def source_grad(grad: Tensor, dim: int, index: Any, source_shape: Any) -> Tensor:
     """Return the gradient of the source of ``index_add`` or ``index_copy``."""
     if source_shape:
         return grad.index_select(dim, index).expand(source_shape)
@@ -679,7 +679,7 @@ INDEX = ("index_add", "index_select", "index_fill", "index_reduce")
 
 
 def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool,
-                 result: Any) -> tuple[Any, Any]:
+                 result: Tensor) -> tuple[Any, Any]:
     """Return the gradients of ``scatter_reduce`` or ``index_reduce`` for both inputs (ATen's formulas)."""
     if not self.numel():
         return grad, grad

@@ -314,7 +314,7 @@ def power_by_tensor(grad: Tensor, self: Tensor, exponent: Any) -> Any:
     return where(exponent == 0, zero, slope)
 
 
-def power_in_exponent(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
+def power_in_exponent(grad: Any, self: Any, exponent: Any, result: Tensor) -> Any:
     if exponent._dtype.is_complex:  # the logarithm of a negative number is complex
         self = self.to(exponent._dtype) if self.__class__ in TENSOR_TYPES else complex(self)
     if self.__class__ not in TENSOR_TYPES:
@@ -335,7 +335,7 @@ def _is_positive(exponent: Any) -> Any:
     return is_real.logical_and(real(exponent) >= 0)
 
 
-def sinc_backward(grad: Tensor, self: Tensor) -> Any:
+def sinc_backward(grad: Tensor, self: Tensor) -> Tensor:
     scaled = self * math.pi
     square = self * scaled
     sine = (self * math.pi).sin()
@@ -391,7 +391,7 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
     return self.pow_(exponent)
 
 
-def sgn_backward(grad: Tensor, self: Tensor, result: Any) -> Any:
+def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     if not self._dtype.is_complex:
         return zeros_like(grad)
     slope = (grad - real(grad * conj(result)) * result) / self.abs()
@@ -602,7 +602,7 @@ def meta_frexp(self: Tensor) -> tuple[Spec, Spec]:
 FREXP = Pointwise()
 
 
-def copysign_backward(grad: Tensor, self: Tensor, result: Any) -> Any:
+def copysign_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     ratio = (result / self).masked_fill_(self == 0, 0)
     return grad * ratio
 
@@ -726,7 +726,7 @@ class Angle(Pointwise):
         return (Spec(spec.shape, spec.dtype) if dtype.is_complex else spec), dtype
 
 
-def angle_backward(grad: Tensor, self: Tensor) -> Any:
+def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
     if not self._dtype.is_complex:
         return zeros_like(grad)
     return (grad * (self * 1j) / (self.abs() ** 2)).masked_fill(self == 0, 0)

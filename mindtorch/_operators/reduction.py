@@ -305,7 +305,7 @@ def mean_grad(grad: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) 
     return sum_backward(grad / count, shape, dim, keepdim)
 
 
-def var_grad(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Any:
+def var_grad(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
     count = prod([self.shape[d] for d in wrap_dims(dim, self.ndim)])
     freedom = count - (1 if correction is None else correction)
     scale = 2.0 / freedom if freedom else inf
@@ -314,7 +314,7 @@ def var_grad(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: boo
     return grad * scale * centred
 
 
-def std_grad(grad: Tensor, result: Any, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Any:
+def std_grad(grad: Tensor, result: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
     return var_grad((grad / (result * 2)).masked_fill_(result == 0, 0), self, dim, correction, keepdim)
 
 
@@ -324,7 +324,7 @@ def moments_grad(first: Any, grad: Tensor, shape: Any, dim: Any, keepdim: bool) 
     return first if second is None else second if first is None else first + second
 
 
-def prod_grad(grad: Tensor, self: Tensor, dim: int) -> Any:
+def prod_grad(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     """Return the gradient times the products of elements before and behind, which zeros do not disturb."""
     if not self.ndim:
         return grad.clone()
@@ -518,7 +518,7 @@ def meta_aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) ->
     return spec, spec
 
 
-def extremum_grad(grad: Tensor, self: Tensor, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def extremum_grad(grad: Tensor, self: Tensor, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Return the gradient, spread evenly over all elements that are equal to the extremum."""
     if dim is None:
         is_nan = self.isnan()
@@ -537,14 +537,14 @@ def extremum_grad(grad: Tensor, self: Tensor, result: Any, dim: Any = None, keep
     return equal * (grad / equal.sum(dim or None, True))
 
 
-def aminmax_grad(grads: Any, self: Tensor, results: Any, dim: Any, keepdim: bool) -> Any:
+def aminmax_grad(grads: Any, self: Tensor, results: Any, dim: Any, keepdim: bool) -> Tensor:
     dims = () if dim is None else dim
     parts = [extremum_grad(grad, self, result, dims, keepdim)
              for grad, result in zip(grads, results, strict=True) if grad is not None]
     return sum(parts[1:], parts[0])
 
 
-def selection_grad(grad: Tensor, shape: Any, dim: int, indices: Any, keepdim: bool = True) -> Any:
+def selection_grad(grad: Tensor, shape: Any, dim: int, indices: Any, keepdim: bool = True) -> Tensor:
     """Return the gradient at the elements that were picked (ATen's ``value_selecting_reduction_backward``)."""
     if not keepdim and shape:
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)

@@ -296,7 +296,7 @@ def grid_sample(input: Any, grid: Any, interpolation_mode: int, padding_mode: in
     return _unsafe_view(total, (batch, channels, *grid.shape[1:-1]))
 
 
-def grid_sample_backward(grad_output: Tensor, input: Any, grid: Any, interpolation_mode: int, padding_mode: int,
+def grid_sample_backward(grad_output: Tensor, input: Tensor, grid: Any, interpolation_mode: int, padding_mode: int,
                          align_corners: bool, output_mask: Any) -> tuple[Any, Any]:
     """Return the gradients of the input and of the grid that ``output_mask`` asks for."""
     batch, channels, *size = input.shape

@@ -494,7 +494,7 @@ def trace(self: Tensor) -> Tensor:
     return self.diagonal().sum()
 
 
-def trace_grad(grad: Tensor, shape: Any) -> Any:
+def trace_grad(grad: Tensor, shape: Any) -> Tensor:
     return diagonal_backward(grad.expand((min(shape),)), shape, 0, 0, 1)
 
 
@@ -588,7 +588,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
-def repeat_grad(grad: Tensor, repeats: Any, shape: Any) -> Any:
+def repeat_grad(grad: Tensor, repeats: Any, shape: Any) -> Tensor:
     """Return the sum over all copies."""
     if 0 in repeats:
         return grad.new_zeros(shape)

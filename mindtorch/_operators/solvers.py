@@ -151,7 +151,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:
     return solution(LD, B)
 
 
-def solve_grad(grad: Tensor, A: Any, B_shape: Any, result: Any, LU: Any, pivots: Any, left: bool) -> Pair:
+def solve_grad(grad: Tensor, A: Any, B_shape: Any, result: Tensor, LU: Any, pivots: Any, left: bool) -> Pair:
     vector = len(B_shape) == 1 or (A.ndim - 1 == len(B_shape) and tuple(B_shape) == tuple(A.shape[:-1]))
     if vector:
         grad, result = grad.unsqueeze(-1), result.unsqueeze(-1)
@@ -182,7 +182,7 @@ def triangle(x: Any, upper: bool, unitriangular: bool = False) -> Any:
     return x.triu(int(unitriangular)) if upper else x.tril(-int(unitriangular))
 
 
-def solve_triangular_grad(grad: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> Pair:
+def solve_triangular_grad(grad: Any, self: Any, result: Tensor, upper: bool, left: bool, unitriangular: bool) -> Pair:
     g_b = solve_triangular(adjoint(self), grad, not upper, left, unitriangular)
     g_a = -(g_b @ adjoint(result) if left else adjoint(result) @ g_b)
     return triangle(g_a, upper, unitriangular), g_b
@@ -198,7 +198,7 @@ def triangular_solve_grad(grads: Any, A: Any, solution: Any, upper: bool, transp
     return g_b, g_a if g_copy is None else g_a + g_copy
 
 
-def cholesky_solve_grad(grad: Tensor, input2: Any, result: Any, upper: bool) -> Pair:
+def cholesky_solve_grad(grad: Tensor, input2: Any, result: Tensor, upper: bool) -> Pair:
     g_b = cholesky_solve(grad, input2, upper)
     common = g_b @ adjoint(result)
     common = common + adjoint(common)
@@ -264,7 +264,7 @@ def cholesky_inverse_grad(grad: Tensor, self: Tensor, result: Any, upper: bool) 
     return -(self @ common if upper else common @ self)
 
 
-def matrix_exp_grad(grad: Tensor, self: Tensor) -> Any:
+def matrix_exp_grad(grad: Tensor, self: Tensor) -> Tensor:
     """Return the upper right block of the exponential of [[A^H, grad], [0, A^H]]."""
     n = self.shape[-1]
     A = adjoint(self)

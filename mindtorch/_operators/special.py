@@ -54,7 +54,7 @@ def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) 
     return where_self((self >= low) & (self <= high), slope, nan if eps is None else 0.0)
 
 
-def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Any:
+def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Tensor:
     slope = digamma(self)
     for i in range(1, p):
         slope = slope + digamma(self - i / 2)
@@ -219,12 +219,12 @@ def away_from_zero(kernel: str, self: Tensor) -> tuple[Any, Any]:
     return large, where(large, self, eps)
 
 
-def i1_backward(grad: Tensor, self: Tensor, result: Any) -> Any:
+def i1_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     large, safe = away_from_zero("i1_backward", self)
     return grad * where(large, safe.i0() - result / safe, 0.5)
 
 
-def i1e_backward(grad: Tensor, self: Tensor, result: Any) -> Any:
+def i1e_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     large, safe = away_from_zero("i1e_backward", self)
     return grad * where(large, i0e(safe) - result * (safe.sgn() + safe.reciprocal()), 0.5)
 

@@ -175,7 +175,7 @@ def view_backward(name: str) -> Row:
     return row
 
 
-def slice_grad(grad: Tensor, self_shape: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
+def slice_grad(grad: Tensor, self_shape: Any, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     first, last = 0 if start is None else start, self_shape[dim] if end is None else end
     return slice_backward(grad, self_shape, dim, first, last, step)
 
@@ -221,7 +221,7 @@ def positions(grad: Tensor, length: int) -> Any:
 
 
 def as_strided_grad(grad: Tensor, self_shape: Any, self_stride: Any, self_offset: int, size: Any, stride: Any,
-                    storage_offset: int | None) -> Any:
+                    storage_offset: int | None) -> Tensor:
     """Return the gradient of ``as_strided`` for an input of this shape, stride and offset. It is written through the
     view's layout into a storage of zeros, and read through the input's. Elements that the view shows several times
     add up; elements that the input shows several times share the gradient evenly.
@@ -389,7 +389,7 @@ function, method:
 """)  # noqa: E501
 
 
-def unbind_grad(grads: Any, dim: int) -> Any:
+def unbind_grad(grads: Any, dim: int) -> Tensor:
     known = next(g for g in grads if g is not None)
     return stack([expand(known.new_zeros(()), known.shape) if g is None else g
                   for g in grads], dim)
@@ -453,7 +453,7 @@ def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Any, dim: int 
     return (tensor_split_indices(self, tuple(values), dim) if given.dim() else tensor_split_sections(self, values, dim))
 
 
-def split_grad(grads: Any, sizes: Any, dim: int, shape: Any) -> Any:
+def split_grad(grads: Any, sizes: Any, dim: int, shape: Any) -> Tensor:
     """Return the pieces' gradients joined, zeros for pieces without one."""
     dim %= len(shape)
     known = next(g for g in grads if g is not None)
@@ -731,7 +731,7 @@ def scatter(name: str) -> Row:
 
 
 def as_strided_scatter_grad(grad: Tensor, self_shape: Any, self_stride: Any, size: Any, stride: Any,
-                            storage_offset: int | None) -> Any:
+                            storage_offset: int | None) -> Tensor:
     """PyTorch's gradient of ``as_strided_scatter`` for ``self``: what was written has it, not what was kept."""
     out = zero_(new_empty_strided(grad, self_shape, self_stride))
     copy_(out.as_strided(size, stride, storage_offset), grad.contiguous().as_strided(size, stride, storage_offset))
