@@ -81,6 +81,8 @@ HOUSE = (
     Room("_compile compiler _dynamo _logging", "`torch.compile`: bytecode interpreted and calls recorded as graphs, "
          "guarded, optimised, and printed as the Python that runs", "an opcode: a method of `symbolic_convert.py`; an "
          "optimisation: `passes.py`; an operator in fused kernels: `kernels.py`"),
+    Room("export", "`torch.export`: programs as graphs ahead of time, and in files",
+         "a kind of value in files: `archive.py`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",
          "the content of a picture"),
     Room("viz widgets", "HTML, SVG and text of facts; pictures that move", "the look of a picture; a widget"),

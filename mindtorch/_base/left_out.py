@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 #: Names below ``torch``, and a sentence that holds for all of them.
 ROWS = {
     "_inductor": "`torch.compile` makes programs of NumPy's operations; `mindtorch/_compile` has them",
-    "export onnx": "programs are not exported; `torch.save` keeps their state, `torch.fx` their code",
+    "onnx": "programs are not exported to ONNX; `torch.save` keeps their state, `torch.fx` their code",
     "sparse sparse_coo_tensor sparse_csr_tensor nested": "tensors are strided only",
     "ao quantization quantize_per_tensor quantize_per_channel nn.intrinsic nn.qat nn.quantized nn.quantizable":
         "there are no quantised tensors",

@@ -35,9 +35,14 @@ from .explain import explain
 from .marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 
 __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "backends", "config", "disable",
-           "disallow_in_graph", "exc", "explain", "graph_break", "is_compiling", "is_dynamo_compiling", "list_backends",
-           "lookup_backend", "mark_dynamic", "mark_static", "mark_unbacked", "maybe_mark_dynamic",
-           "optimize", "optimize_assert", "register_backend", "reset",
-           "skip", "substitute_in_graph", "testing", "utils"]
+           "disallow_in_graph", "exc", "explain", "graph_break", "is_compiling", "is_dynamo_compiling",
+           "is_dynamo_supported", "list_backends", "lookup_backend", "mark_dynamic", "mark_static", "mark_unbacked",
+           "maybe_mark_dynamic", "optimize", "optimize_assert", "register_backend", "reset", "skip",
+           "substitute_in_graph", "testing", "utils"]
 __dir__ = __all__.copy
 _loaded = (_inductor,)  # which registers itself
+
+
+def is_dynamo_supported() -> bool:
+    """Return True: functions are captured wherever this library runs (``torch._dynamo.is_dynamo_supported``)."""
+    return True

@@ -6,7 +6,7 @@ makes fake tensors of the results, on the device that the operator's would be on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from .._creation import empty, empty_strided
@@ -106,10 +106,7 @@ class FakeTensorMode(TorchDispatchMode):
             AssertionError: for real tensors beside fake ones, and for fake tensors of another mode.
             UnsupportedOperatorException: if the operator has no meta kernel.
         """
-        with nullcontext() if self.shape_env is None else self.shape_env.size_oblivious():
-            return self._dispatched(func, args, kwargs or {})
-
-    def _dispatched(self, func: Any, args: Any, kwargs: Any) -> Any:
+        kwargs = kwargs or {}
         if any(t._keys & PYTHON and not isinstance(t, FakeTensor) for t in tensors_of((*args, *kwargs.values()))):
             return NotImplemented  # another class, which sees it first
         canonical = func._canonical(args, kwargs)

@@ -30,6 +30,7 @@ from .._symbolic_trace import PH, Tracer
 from ..graph_module import GraphModule
 from ..node import Node
 from ..proxy import Proxy
+from .size_nodes import SizeNodes
 
 #: A constant of at most so many elements is computed with, so that its ``item()`` is known.
 CONSTANT_NUMEL_LIMIT = 1
@@ -52,7 +53,7 @@ class PythonKeyTracer(Tracer):
     def __init__(self) -> None:
         super().__init__(autowrap_modules=())
         self.tensor_tracker: Any = WeakTensorKeyDictionary()
-        self.symnode_tracker: dict[Any, Proxy] = {}
+        self.sizes = SizeNodes(self)
 
     def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...],
                     kwargs: dict[str, Any]) -> Any:
@@ -118,7 +119,7 @@ def set_proxy_slot(obj: Any, tracer: Any, proxy: Any) -> None:
     if isinstance(obj, Tensor):
         tracer.tensor_tracker[obj] = proxy
     else:
-        tracer.symnode_tracker.setdefault(obj.node, proxy)
+        tracer.sizes.track(obj, proxy)
 
 
 def get_proxy_slot(obj: Any, tracer: Any, default: Any = NO_DEFAULT,
@@ -131,7 +132,7 @@ def get_proxy_slot(obj: Any, tracer: Any, default: Any = NO_DEFAULT,
     if isinstance(obj, Tensor):
         value = tracer.tensor_tracker.get(obj) or _of_alias(obj, tracer)
     else:
-        value = tracer.symnode_tracker.get(obj.node)
+        value = tracer.sizes.find(obj)
     if value is None:
         if default is NO_DEFAULT:
             raise RuntimeError(f"{obj} ({type(obj)}, {id(obj)})is not tracked with proxy for {tracer}")
@@ -157,6 +158,7 @@ def has_proxy_slot(obj: Any, tracer: Any) -> bool:
 def track_tensor(tensor: Tensor, proxy: Proxy, *, constant: Tensor | None, tracer: Any) -> None:
     """Track a tensor with its proxy; its sizes, if they are symbolic, with nodes that are made when they are used."""
     set_proxy_slot(tensor, tracer, _ProxyTensor(proxy, constant))
+    tracer.sizes.bind(tensor, proxy)
 
 
 def track_tensor_tree(inner_res: Any, proxy_res: Any, *, constant: Any, tracer: Any) -> Any:

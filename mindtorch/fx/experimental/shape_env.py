@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -116,7 +117,6 @@ class ShapeEnv:
         self._val_to_var: dict[int, Any] = {}
         self._ids: set[int] = set()
         self._suppressed = self._errors_on_guards = 0
-        self._oblivious = 0
         self._version = 0
         self._known: dict[Any, Any] = {}  # answers, until something new is known
 
@@ -459,8 +459,11 @@ class ShapeEnv:
         if orig_expr.is_number or orig_expr in (S.true, S.false):
             return orig_expr
         static = self._maybe_evaluate_static(orig_expr, size_oblivious=size_oblivious)
-        if static is None and self._oblivious and not orig_expr.free_symbols <= self.var_to_val.keys():
+        if static is None and fallback_value is None and not orig_expr.free_symbols <= self.var_to_val.keys() and (
+                asked_by_the_library()):
             static = self._maybe_evaluate_static(orig_expr, size_oblivious=True)
+            if static is None and isinstance(orig_expr, (sympy.Eq, sympy.Ne)) and not self.unbacked_var_to_val:
+                static = S.false if isinstance(orig_expr, sympy.Eq) else S.true
         if static is not None:
             return static
         expr = self.simplify(orig_expr)
@@ -637,15 +640,6 @@ class ShapeEnv:
         finally:
             self._errors_on_guards -= 1
 
-    @contextmanager
-    def size_oblivious(self) -> Iterator[None]:
-        """Let sizes that depend on data count as neither 0 nor 1 in a block, as meta kernels need it."""
-        self._oblivious += 1
-        try:
-            yield
-        finally:
-            self._oblivious -= 1
-
     def freeze(self) -> None:
         """Note that the guards are complete."""
         self.frozen = True
@@ -657,6 +651,22 @@ class ShapeEnv:
     def cleanup(self) -> None:
         """Forget cached answers."""
         self._known.clear()
+
+
+PACKAGE = __name__.partition(".")[0]
+#: Modules that pass a question on.
+PASSING = (f"{PACKAGE}._base.symbolic", f"{PACKAGE}._methods.symbolic", f"{PACKAGE}._methods.checks",
+           f"{PACKAGE}.fx.experimental.")
+
+
+def asked_by_the_library() -> bool:
+    """Return True if a rule of the library asks about a size, and not the program. There, sizes that depend on data
+    count as neither 0 nor 1 (PyTorch's ``guard_size_oblivious``), and as equal to no other (``guard_or_false``).
+    """
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(PASSING):
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE
 
 
 def _condition(expr: Any, value: Any) -> Any:

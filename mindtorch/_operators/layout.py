@@ -1,0 +1,31 @@
+"""A tensor's layout as operators: sizes, strides and offset as numbers that a trace may keep symbolic."""
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from .._base.layout import is_contiguous, is_non_overlapping_and_dense
+from . import operator, schemas
+
+schemas("""
+operator only:
+    sym_size.int(Tensor self, int dim) -> SymInt  # The size of the dimension `dim` of `self`.
+    sym_stride.int(Tensor self, int dim) -> SymInt  # The stride of the dimension `dim` of `self`.
+    sym_numel(Tensor self) -> SymInt  # The number of elements of `self`.
+    sym_storage_offset(Tensor self) -> SymInt  # The place of the first element of `self` in its storage.
+    is_non_overlapping_and_dense(Tensor self) -> bool  # Whether the elements of `self` lie side by side in memory.
+    is_contiguous(Tensor self) -> bool  # Whether the elements of `self` lie side by side in row-major order.
+""")
+
+operator("sym_size.int", composite=lambda self, dim: self.shape[dim])
+operator("sym_stride.int", composite=lambda self, dim: self._strides()[dim])
+operator("sym_numel", composite=lambda self: prod(self.shape))
+operator("sym_storage_offset", composite=lambda self: self._offset)
+
+
+def dense(self: Any) -> bool:
+    return is_contiguous(self.shape, self._strides()) or is_non_overlapping_and_dense(self.shape, self._strides())
+
+
+operator("is_non_overlapping_and_dense", composite=dense)
+operator("is_contiguous", composite=lambda self: is_contiguous(self.shape, self._strides()))

@@ -1,0 +1,17 @@
+"""``torch.export``: a module's program as one graph of ATen operators, ahead of time."""
+from __future__ import annotations
+
+from . import dynamic_shapes as dynamic_shapes, graph_signature as graph_signature
+from ._trace import export as export
+from .archive import load as load, save as save
+from .decompose import default_decompositions as default_decompositions, run_decompositions as _run_decompositions
+from .dynamic_shapes import Dim as Dim, ShapesCollection as ShapesCollection, dims as dims
+from .exported_program import (
+    ExportedProgram as ExportedProgram, ModuleCallEntry as ModuleCallEntry, ModuleCallSignature as ModuleCallSignature,
+)
+from .graph_signature import ExportGraphSignature as ExportGraphSignature
+from .unlift import module as _module
+
+ExportedProgram.module, ExportedProgram.run_decompositions = _module, _run_decompositions
+__all__ = ["Dim", "ExportGraphSignature", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature",
+           "ShapesCollection", "default_decompositions", "dims", "export", "load", "save"]

@@ -1,0 +1,388 @@
+"""``torch.export.export``: run a module on fake tensors and keep the graph of its operators."""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import sympy
+
+from .._base.symbolic import SYMBOLIC, SymBool, SymFloat, SymInt
+from .._dynamo.exc import UserError
+from .._guards import GetItemSource, LocalSource, Source
+from .._subclasses.fake_tensor import FakeTensorMode
+from .._tensor import Tensor
+from .._transforms.pytree import tree_flatten, tree_leaves, tree_unflatten
+from ..func import functional_call
+from ..fx.experimental.proxy_tensor import make_fx
+from ..fx.experimental.size_guards import GuardPrinter, conditions
+from ..fx.experimental.symbolic_shapes import ShapeEnv
+from ..fx.graph_module import GraphModule
+from ..nn.module import Module
+from ..utils._sympy.functions import Mod
+from ..utils._sympy.value_ranges import ValueRanges
+from .dynamic_shapes import Dim, ShapesCollection, argument_names, by_dimension, combined_args, context_of, of_leaves
+from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from .graph_signature import (
+    ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymBoolArgument,
+    SymFloatArgument, SymIntArgument, TensorArgument,
+)
+
+
+def export(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *, dynamic_shapes: Any = None,
+           strict: bool = False, preserve_module_call_signature: tuple[str, ...] = (),
+           prefer_deferred_runtime_asserts_over_guards: bool = False) -> ExportedProgram:
+    """Return the graph of ATen operators that a module's forward runs on example arguments
+    (``torch.export.export``). ``dynamic_shapes`` names the sizes that stay free; all others become numbers.
+
+    The module runs on fake tensors, so that control flow in Python is followed for these arguments; ``strict`` is
+    accepted for the same result.
+
+    Raises:
+        UserError: if ``dynamic_shapes`` does not fit the arguments, or a size that is to be free becomes a number.
+        TypeError: if ``args`` is not a tuple.
+    """
+    if not isinstance(mod, Module):
+        raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
+    if not isinstance(args, tuple):
+        raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+    return _Export(mod, args, kwargs or {}, dynamic_shapes, prefer_deferred_runtime_asserts_over_guards).program()
+
+
+class _Export:
+    """One export: its inputs with their names, the trace, and what is known of sizes."""
+
+    def __init__(self, mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any,
+                 deferred: bool) -> None:
+        self.mod, self.args = mod, args
+        combined = combined_args(mod, args, kwargs)
+        self.kwargs = {name: kwargs[name] for name in sorted(kwargs, key=_order(combined, kwargs))}
+        self.combined = combined
+        if isinstance(dynamic_shapes, ShapesCollection):
+            dynamic_shapes = dynamic_shapes.dynamic_shapes(mod, args, self.kwargs)
+        self.leaves, self.in_spec = tree_flatten((args, self.kwargs))
+        self.specs = of_leaves(combined, dynamic_shapes)
+        self.env = ShapeEnv(prefer_deferred_runtime_asserts_over_guards=deferred)
+        self.mode = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True, export=True)
+        self.sources = [_source_of(path) for path in _paths(combined)]
+        self.names = _leaf_names(combined)
+
+    def program(self) -> ExportedProgram:
+        """Trace the module, and describe the graph."""
+        tensors = {**dict(self.mod.named_parameters(remove_duplicate=False)),
+                   **dict(self.mod.named_buffers(remove_duplicate=False))}
+        fakes = {name: self.mode.from_tensor(tensor, static_shapes=True) for name, tensor in tensors.items()}
+        inputs = self._fake_inputs()
+        out_spec: Any = None
+        count = len(fakes)
+        results: list[Any] = []
+
+        def run(*flat: Any) -> Any:
+            nonlocal out_spec, results
+            given, named = tree_unflatten(self._with_constants(list(flat[count:])), self.in_spec)
+            out = functional_call(self.mod, dict(zip(fakes, flat[:count], strict=True)), given, named)
+            results, out_spec = tree_flatten(out)
+            _check_outputs(results)
+            return tuple(results)
+
+        traced = [value for value in inputs if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
+        with self.mode:
+            gm = make_fx(run, pre_dispatch=True)(*fakes.values(), *traced)
+        gm.__class__.__name__ = "GraphModule"
+        constants = self._lift_constants(gm, count)
+        self._name_placeholders(gm, list(fakes), list(constants), inputs)
+        self._check_constraints(inputs)
+        signature = self._graph_signature(gm, tensors, constants, inputs)
+        saved = self.mod.state_dict(keep_vars=True)
+        state = {name: tensor for name, tensor in tensors.items() if name in saved}
+        further = {name: tensor for name, tensor in tensors.items() if name not in state} | constants
+        call = ModuleCallSignature([], [], self.in_spec, out_spec,
+                                   argument_names(self.mod, self.args, self.kwargs))
+        modules = [ModuleCallEntry("", call), *[ModuleCallEntry(name) for name, _ in self.mod.named_modules() if name]]
+        return ExportedProgram(gm, None, signature, state, self._range_constraints(), modules,
+                               (self.args, self.kwargs), further, guards=self._guards(inputs), input_names=self.names)
+
+    def _with_constants(self, traced: list[Any]) -> list[Any]:
+        """Return the leaves of the arguments: traced ones, and Python values as they are."""
+        rest = iter(traced)
+        return [next(rest) if isinstance(leaf, Tensor) or (type(leaf) in (int, float) and _is_free(wanted))
+                else leaf for leaf, wanted in zip(self.leaves, self.specs, strict=True)]
+
+    def _fake_inputs(self) -> list[Any]:
+        """Return fake tensors for tensors, symbols for integers that are free, and other values as they are."""
+        found: list[Any] = []
+        named: dict[str, Any] = {}
+        _check_names(self.specs)
+        derived: list[tuple[Any, Dim]] = []
+        for leaf, spec, source in zip(self.leaves, self.specs, self.sources, strict=True):
+            if isinstance(leaf, Tensor):
+                fake = self.mode.from_tensor(leaf, source=source, symbolic_context=context_of(leaf, spec))
+                for size, wanted in zip(fake.shape, by_dimension(spec, leaf.dim()), strict=True):
+                    if isinstance(wanted, Dim) and isinstance(size, SymInt):
+                        symbol = size.node.expr
+                        if wanted.root is not wanted:
+                            derived.append((symbol, wanted))
+                        elif wanted.__name__ in named:
+                            self._equate(symbol, named[wanted.__name__], wanted)
+                        else:
+                            named[wanted.__name__] = symbol
+                found.append(fake)
+            elif type(leaf) is int and _is_free(spec):
+                symbol = self.env.create_unspecified_symbol(leaf, source)
+                found.append(self.env.create_symintnode(symbol, hint=leaf, source=source))
+            else:
+                found.append(leaf)
+        for symbol, wanted in derived:
+            if wanted.root.__name__ in named:
+                self._equate(symbol, wanted.fn(named[wanted.root.__name__]), wanted)
+        return found
+
+    def _equate(self, symbol: Any, expr: Any, wanted: Dim) -> None:
+        """Use the equality of two free sizes. Raises UserError if the examples are not equal."""
+        value, other = self.env.var_to_val[symbol], expr.xreplace(self.env.var_to_val)
+        if value != other:
+            raise UserError(f"Constraints violated ({wanted.__name__})! The sizes of one Dim differ in the examples: "
+                            f"{value} and {other}")
+        if symbol != expr:
+            self.env._narrow(symbol, self.env.bound_sympy(expr))
+            self.env.replacements[symbol] = expr
+            self.env._changed()
+
+    # -- the graph -------------------------------------------------------------------------------------------------
+
+    def _lift_constants(self, gm: GraphModule, before: int) -> dict[str, Any]:
+        """Replace the graph's constants by inputs behind the module's tensors."""
+        constants: dict[str, Any] = {}
+        names: dict[int, str] = {}
+        owned = {id(tensor): name for name, tensor in _attributes(self.mod)}
+        placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
+        place = placeholders[before] if before < len(placeholders) else next(
+            node for node in gm.graph.nodes if node.op != "placeholder")
+        made: dict[str, Any] = {}
+        for node in list(gm.graph.nodes):
+            if node.op != "get_attr":
+                continue
+            value = getattr(gm, str(node.target), None)
+            if not isinstance(value, Tensor):
+                continue
+            name = names.get(id(value))
+            if name is None:
+                lifted = sum(target.startswith("lifted_tensor_") for target in constants)
+                name = names[id(value)] = owned.get(id(value), f"lifted_tensor_{lifted}")
+                constants[name] = value
+                with gm.graph.inserting_before(place):
+                    made[name] = gm.graph.placeholder(f"c_{re.sub('[^a-zA-Z0-9]', '_', name)}")
+                made[name].meta["val"] = self.mode.from_tensor(value, static_shapes=True)
+            node.replace_all_uses_with(made[name])
+            gm.graph.erase_node(node)
+        for target in [name for name in vars(gm) if name.startswith(("_tensor_constant", "_param_constant"))]:
+            delattr(gm, target)
+        return constants
+
+    def _name_placeholders(self, gm: GraphModule, tensors: list[str], constants: list[str],
+                           inputs: list[Any]) -> None:
+        """Name the graph's inputs for the module's attributes and the arguments."""
+        parameters = dict(self.mod.named_parameters(remove_duplicate=False))
+        names = [f"{'p' if name in parameters else 'b'}_{_plain(name)}" for name in tensors]
+        names += [f"c_{_plain(name)}" for name in constants]
+        names += [name for name, value in zip(self.names, inputs, strict=True)
+                  if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
+        nodes = [node for node in gm.graph.nodes if node.op == "placeholder"]
+        for node in nodes:
+            node._rename(f"__{node.name}")
+        for node, name in zip(nodes, names, strict=True):
+            taken = next((other for other in gm.graph.nodes if other.name == name and other is not node), None)
+            if taken is not None:
+                taken._rename(f"{name}_1")
+            gm.graph._graph_namespace._used_names.discard(name)
+            node._rename(name)
+            node.target = name
+        for value, name in zip(inputs, self.names, strict=True):  # values that are part of the program
+            if not (isinstance(value, Tensor) or value.__class__ in SYMBOLIC):
+                later = [node for node, own in zip(nodes, names, strict=True)
+                         if own in self.names and self.names.index(own) > self.names.index(name)]
+                place = later[0] if later else next(n for n in gm.graph.nodes if n.op != "placeholder")
+                with gm.graph.inserting_before(place):
+                    gm.graph.placeholder(name).meta["val"] = value
+        gm.recompile()
+
+    def _graph_signature(self, gm: GraphModule, tensors: dict[str, Any], constants: dict[str, Any],
+                         inputs: list[Any]) -> ExportGraphSignature:
+        parameters = dict(self.mod.named_parameters(remove_duplicate=False))
+        saved = self.mod.state_dict()
+        nodes = iter([node for node in gm.graph.nodes if node.op == "placeholder"])
+        specs = []
+        for name in tensors:
+            kind = InputKind.PARAMETER if name in parameters else InputKind.BUFFER
+            specs.append(InputSpec(kind, TensorArgument(next(nodes).name), name,
+                                   name in saved if kind is InputKind.BUFFER else None))
+        specs += [InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(next(nodes).name), name) for name in constants]
+        specs += [InputSpec(InputKind.USER_INPUT, argument_of(next(nodes).name, value), None) for value in inputs]
+        output = next(iter(reversed(gm.graph.nodes)))
+        outputs = [OutputSpec(OutputKind.USER_OUTPUT, argument_of(getattr(node, "name", ""), _value(node)), None)
+                   for node in output.args[0]]
+        return ExportGraphSignature(specs, outputs)
+
+    # -- sizes -----------------------------------------------------------------------------------------------------
+
+    def _check_constraints(self, inputs: list[Any]) -> None:
+        """Raise UserError if a size that is to be free became a number, or has a smaller range."""
+        wrong = []
+        for fake, spec, source in zip(inputs, self.specs, self.sources, strict=True):
+            if not isinstance(fake, Tensor):
+                continue
+            for i, (size, wanted) in enumerate(zip(fake.shape, by_dimension(spec, fake.dim()), strict=True)):
+                if wanted is None or isinstance(wanted, int) or wanted in (Dim.AUTO, Dim.STATIC):
+                    continue
+                name = wanted.__name__ if isinstance(wanted, Dim) else f"{source.name}.size()[{i}]"
+                expr = self.env.simplify(size.node.expr) if isinstance(size, SymInt) else size
+                if isinstance(expr, int) or expr.is_Integer:
+                    wrong.append(f"You marked {name} as dynamic but your code specialized it to be a constant "
+                                 f"({expr}). If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. "
+                                 "If you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO.")
+                elif isinstance(wanted, Dim):
+                    known = self.env.bound_sympy(expr)
+                    if known.lower > max(wanted.min, 2) or known.upper < wanted.max:
+                        wrong.append(f"Not all values of {name} = {source.name}.size()[{i}] in the specified range "
+                                     f"{_range_text(name, wanted)} satisfy the generated guard "
+                                     f"{_range_text(f'{source.name}.size()[{i}]', known)}")
+                    wrong += [f"Not all values of {name} = {source.name}.size()[{i}] in the specified range "
+                              f"{_range_text(name, wanted)} satisfy the generated guard {guard.expr}"
+                              for guard in self.env.guards if isinstance(guard.expr, sympy.Eq) and guard.expr.has(Mod)
+                              and expr.free_symbols & self.env.replace(guard.expr).free_symbols]
+        if wrong:
+            names = sorted({spec.__name__ for specs in self.specs for spec in tree_leaves(specs)
+                            if isinstance(spec, Dim)})
+            raise UserError(f"Constraints violated ({', '.join(names)})! For more information, run with "
+                            'TORCH_LOGS="+dynamic".\n' + "\n".join(f"  - {line}" for line in wrong))
+
+    def _range_constraints(self) -> dict[Any, ValueRanges]:
+        """Return the ranges of the symbols, down to 0 where the user has set no limit."""
+        least: dict[Any, int] = {}
+        for spec in tree_leaves(self.specs, is_leaf=lambda value: isinstance(value, Dim)):
+            if isinstance(spec, Dim):
+                least.setdefault(spec.__name__, spec.min)
+        found = {}
+        for symbol, values in self.env.var_to_range.items():
+            if symbol.is_Symbol and symbol not in self.env.replacements:
+                named = values.lower == 2 and symbol in self.env.var_to_val and not self._has_limit(symbol)
+                found[symbol] = ValueRanges(0, values.upper) if named else values
+        return found
+
+    def _has_limit(self, symbol: Any) -> bool:
+        """Return True if the user has set a limit of 2 or more for a symbol's size."""
+        for source in self.env.var_to_sources[symbol]:
+            place = next((i for i, own in enumerate(self.sources) if own == getattr(source, "base", None)), None)
+            if place is not None and isinstance(self.leaves[place], Tensor):
+                wanted = by_dimension(self.specs[place], self.leaves[place].dim())[source.idx or 0]  # type: ignore[attr-defined]
+                if isinstance(wanted, Dim) and wanted.min >= 2:
+                    return True
+        return False
+
+    def _guards(self, inputs: list[Any]) -> list[str]:
+        """Return the conditions on arguments, as code over their names."""
+        given = [(value, LocalSource(name)) for value, name in zip(inputs, self.names, strict=True)
+                 if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
+        found = conditions(self.env, [value for value, _ in given], [source for _, source in given],
+                           lambda source: source.name, GuardPrinter, ignore_static=False)
+        sizes = [code for code in found if ".stride()" not in code and ".storage_offset()" not in code]
+        return [code for code in sizes if not re.fullmatch(r".* >= 2", code) or any(
+            isinstance(spec, Dim) and spec.min >= 2 for specs in self.specs for spec in tree_leaves([specs]))]
+
+
+def _check_names(specs: Any) -> None:
+    """Raise UserError for two ``Dim``s of one name and other ranges."""
+    known: dict[str, Dim] = {}
+    for spec in tree_leaves(specs):
+        if isinstance(spec, Dim):
+            other = known.setdefault(spec.__name__, spec)
+            if (other.min, other.max) != (spec.min, spec.max):
+                raise UserError(f"Found different definitions {other} and {spec} for the same symbolic dimension "
+                                f"{spec.__name__}!")
+
+
+def _range_text(name: str, values: Any) -> str:
+    lower, upper = (values.min, values.max) if isinstance(values, Dim) else (values.lower, values.upper)
+    ends = [f"{lower} <= " if lower else "", f" <= {upper}" if upper != float("inf") else ""]
+    return f"{ends[0]}{name}{ends[1]}"
+
+
+def _is_free(spec: Any) -> bool:
+    return isinstance(spec, Dim) or spec in (Dim.DYNAMIC, Dim.AUTO)
+
+
+def _attributes(mod: Module) -> list[tuple[str, Any]]:
+    """Return the plain tensors among a module's attributes, with their names."""
+    return [(f"{path}.{name}" if path else name, value) for path, module in mod.named_modules()
+            for name, value in vars(module).items() if isinstance(value, Tensor)]
+
+
+def _plain(name: str) -> str:
+    return re.sub("[^a-zA-Z0-9]", "_", name).lower()
+
+
+def _value(node: Any) -> Any:
+    return node.meta.get("val") if hasattr(node, "meta") else node
+
+
+def argument_of(name: str, value: Any) -> Any:
+    """Return the description of an input or output."""
+    kinds: dict[Any, Callable[[str], Any]] = {SymInt: SymIntArgument, SymFloat: SymFloatArgument,
+                                              SymBool: SymBoolArgument}
+    if value.__class__ in kinds:
+        return kinds[value.__class__](name)
+    return TensorArgument(name) if isinstance(value, Tensor) else ConstantArgument(name, value)
+
+
+def _check_outputs(results: list[Any]) -> None:
+    for result in results:
+        if not isinstance(result, (Tensor, int, float, bool, str, type(None), *SYMBOLIC)):
+            raise UserError("It looks like one of the outputs with type `" + f"{type(result)}` is not supported or "
+                            "pytree-flattenable. \nExported graphs outputs can only contain the following supported "
+                            "types: [tensors, symbolic and Python numbers, strings, None]. \nIf you are using a custom "
+                            "class object, please register a pytree_flatten/unflatten function using "
+                            "`torch.utils._pytree.register_pytree_node` or `torch.export.register_dataclass`.")
+
+
+def _order(combined: dict[str, Any], kwargs: dict[str, Any]) -> Callable[[str], int]:
+    names = [*combined]
+    further = [*kwargs]
+    return lambda name: names.index(name) if name in names else len(names) + further.index(name)
+
+
+def _paths(combined: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Return the keys on the way to each leaf of the arguments."""
+
+    def walk(value: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        if isinstance(value, (list, tuple)):
+            return [found for i, item in enumerate(value) for found in walk(item, (*path, i))]
+        if isinstance(value, dict):
+            return [found for key, item in value.items() for found in walk(item, (*path, key))]
+        return [path] * len(tree_leaves(value)) if value is not None else [path]
+
+    return [found for name, value in combined.items() for found in walk(value, (name,))]
+
+
+def _source_of(path: tuple[Any, ...]) -> Source:
+    source: Source = LocalSource(path[0])
+    for key in path[1:]:
+        source = GetItemSource(source, key)
+    return source
+
+
+def _leaf_names(combined: dict[str, Any]) -> list[str]:
+    """Return a name for each leaf of the arguments, by the path to it."""
+
+    def walk(value: Any, name: str) -> list[str]:
+        if isinstance(value, (list, tuple)):
+            fields = getattr(value, "_fields", None) or range(len(value))
+            return [found for key, item in zip(fields, value, strict=True) for found in walk(item, f"{name}_{key}")]
+        if isinstance(value, dict):
+            return [found for key, item in value.items() for found in walk(item, f"{name}_{_plain(str(key))}")]
+        count = len(tree_leaves(value))
+        return [name] if count == 1 or value is None else [f"{name}_{i}" for i in range(count)]
+
+    names = [found for name, value in combined.items() for found in walk(value, name)]
+    return [f"{name}_{names[:i].count(name)}" if name in names[:i] else name for i, name in enumerate(names)]
+
+

@@ -1,0 +1,152 @@
+"""``torch.export``: the graph, what its inputs are, sizes that stay free, and programs in files."""
+from __future__ import annotations
+
+import importlib
+import io
+import re
+import zipfile
+from typing import Any
+
+import pytest
+
+import mindtorch
+from tests.support import torch
+
+LIBRARIES = (mindtorch, torch)
+
+
+def exporter(lib: Any) -> Any:
+    return importlib.import_module(f"{lib.__name__}.export")
+
+
+def network(lib: Any) -> Any:
+    """Return a module with parameters, buffers, a constant, and nested arguments."""
+
+    class Net(lib.nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.lin = lib.nn.Linear(3, 4)
+            self.register_buffer("scale", lib.ones(4))
+            self.register_buffer("hidden", lib.ones(4), persistent=False)
+            self.bn = lib.nn.BatchNorm1d(4)
+
+        def forward(self, x: Any, y: Any = None, *, z: Any) -> Any:
+            h = self.lin(x).relu() * self.scale + self.hidden
+            return {"a": self.bn(h), "n": (x.shape[0], h.view(-1) + z[0])}
+
+    return Net()
+
+
+def exported(lib: Any) -> Any:
+    """Return the network, exported with a free first size."""
+    export = exporter(lib)
+    batch = export.Dim("batch", min=2, max=64)
+    return export.export(network(lib), (lib.randn(5, 3),), {"z": [lib.ones(1)]},
+                         dynamic_shapes={"x": {0: batch}, "z": [None]})
+
+
+def test_the_signature_and_the_ranges_are_pytorchs() -> None:
+    ours, theirs = (exported(lib) for lib in LIBRARIES)
+    assert [str(spec) for spec in ours.graph_signature.input_specs] == [
+        str(spec) for spec in theirs.graph_signature.input_specs]
+    assert str(ours.range_constraints) == str(theirs.range_constraints)
+    assert list(ours.state_dict) == list(theirs.state_dict)
+    assert sorted(ours.constants) == sorted(theirs.constants)
+    placeholders = [[(node.name, str(list(node.meta["val"].shape))) for node in program.graph.nodes
+                     if node.op == "placeholder"] for program in (ours, theirs)]
+    assert placeholders[0] == placeholders[1]
+
+
+def test_the_module_computes_what_the_original_does_for_other_sizes() -> None:
+    net = network(mindtorch)
+    export = exporter(mindtorch)
+    program = export.export(net, (mindtorch.randn(5, 3),), {"z": [mindtorch.ones(1)]},
+                            dynamic_shapes={"x": {0: export.Dim("batch")}, "z": [None]})
+    x, z = mindtorch.randn(8, 3), [mindtorch.ones(1)]
+    module = program.module()
+    found, wanted = module(x, z=z), net(x, z=z)
+    assert found["a"].allclose(wanted["a"]) and found["n"][0] == 8 and found["n"][1].allclose(wanted["n"][1])
+    found["a"].sum().backward()
+    assert module.lin.weight is net.lin.weight and net.lin.weight.grad is not None
+
+
+def test_other_sizes_than_promised_are_refused_in_pytorchs_words() -> None:
+    for x in (lambda lib: lib.randn(5, 4), lambda lib: lib.randn(100, 3)):
+        messages = []
+        for lib in LIBRARIES:
+            with pytest.raises(AssertionError, match="Guard failed") as caught:
+                exported(lib).module()(x(lib), z=[lib.ones(1)])
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
+
+
+def test_decompositions_write_nothing_and_return_new_values_of_buffers() -> None:
+    ours, theirs = (exported(lib).run_decompositions() for lib in LIBRARIES)
+    assert sorted(ours.graph_signature.buffers_to_mutate.values()) == sorted(
+        theirs.graph_signature.buffers_to_mutate.values())
+    targets = [[str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+               for program in (ours, theirs)]
+    assert sorted(targets[0]) == sorted(targets[1])
+    module = ours.module()
+    module(mindtorch.randn(7, 3), z=[mindtorch.ones(1)])
+    module(mindtorch.randn(7, 3), z=[mindtorch.ones(1)])
+    assert module.bn.num_batches_tracked.item() == 2
+
+
+def test_a_size_that_the_program_makes_a_number_is_an_error() -> None:
+    class Fixed(mindtorch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x + x.new_ones(5, 2)
+
+    export = exporter(mindtorch)
+    with pytest.raises(Exception, match=r"Constraints violated \(batch\)!(.*\n)*.*You marked batch as dynamic but"):
+        export.export(Fixed(), (mindtorch.ones(5, 2),), dynamic_shapes=({0: export.Dim("batch")},))
+    program = export.export(Fixed(), (mindtorch.ones(5, 2),), dynamic_shapes=({0: export.Dim.AUTO},))
+    assert program.graph_signature.user_inputs == ("x",) and not program.range_constraints
+
+
+def test_equal_and_derived_sizes_are_one_symbol() -> None:
+    class Add(mindtorch.nn.Module):
+        def forward(self, x: Any, y: Any, z: Any) -> Any:
+            return x + y + z[1:]
+
+    export = exporter(mindtorch)
+    size = export.Dim("size", min=3)
+    program = export.export(Add(), (mindtorch.ones(4), mindtorch.ones(4), mindtorch.ones(5)),
+                            dynamic_shapes=({0: size}, {0: size}, {0: size + 1}))
+    shapes = [str(node.meta["val"].shape[0]) for node in program.graph.nodes if node.op == "placeholder"]
+    assert shapes == [shapes[0], shapes[0], f"{shapes[0]} + 1"]
+    assert program.module()(mindtorch.ones(6), mindtorch.ones(6), mindtorch.ones(7)).shape == (6,)
+
+
+def test_sizes_of_data_are_symbols() -> None:
+    class Positive(mindtorch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x[x > 0] * 2, x.nonzero().shape[0]
+
+    program = exporter(mindtorch).export(Positive(), (mindtorch.tensor([1.0, -1.0, 2.0]),))
+    assert re.search(r"u\d+", program.graph_module.print_readable(print_output=False))
+    found, count = program.module()(mindtorch.tensor([1.0, 3.0, 5.0]))
+    assert found.tolist() == [2.0, 6.0, 10.0] and count == 3
+
+
+def test_a_file_holds_the_same_program_and_runs_nothing() -> None:
+    export, program, file = exporter(mindtorch), exported(mindtorch), io.BytesIO()
+    export.save(program, file, extra_files={"note": "hello"})
+    extra = {"note": ""}
+    loaded = export.load(file, extra_files=extra)
+    assert str(loaded) == str(program) and extra == {"note": "hello"}
+    x, z = mindtorch.randn(9, 3), [mindtorch.ones(1)]
+    assert loaded.module()(x, z=z)["n"][1].allclose(program.module()(x, z=z)["n"][1])
+    hostile = io.BytesIO()
+    with zipfile.ZipFile(file) as archive, zipfile.ZipFile(hostile, "w") as other:
+        for name in archive.namelist():
+            data = archive.read(name)
+            other.writestr(name, data.replace(b'"s77"', b'"__import__(1)"') if name == "program.json" else data)
+    with pytest.raises((ValueError, KeyError)):
+        export.load(hostile)
+
+
+def test_a_program_cannot_be_called_by_its_graphs_inputs() -> None:
+    with pytest.raises(RuntimeError, match="Unable to call ExportedProgram directly"):
+        exported(mindtorch)(mindtorch.ones(1))
