@@ -1,0 +1,1 @@
+"""Libraries of PyPI that import ``torch``, run on mindtorch and on PyTorch."""

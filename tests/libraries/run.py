@@ -1,0 +1,62 @@
+"""Run a program in a process of its own, on mindtorch or on PyTorch, and compare what they print."""
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from .programs import PROGRAMS
+
+HEAD = "import torch\ntorch.manual_seed(0)\n"
+ON_MINDTORCH = "import mindtorch\nmindtorch.install_as_torch()\n"
+NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e-?\d+)?|inf|nan)(?![\w.])")
+TOLERANCE = 1e-4
+
+
+def names(wanted: Iterable[str] = ()) -> list[str]:
+    """Return the programs of libraries, all unless some are named."""
+    wanted = [*wanted]
+    return [name for name in PROGRAMS if not wanted or name in wanted or name.partition(":")[0] in wanted]
+
+
+def printed(name: str, on_mindtorch: bool, timeout: int = 240) -> tuple[bool, str]:
+    """Return whether a program ran, and its output, or its last line of errors."""
+    program = (ON_MINDTORCH if on_mindtorch else "") + HEAD + PROGRAMS[name]
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    try:
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True,
+                              timeout=timeout, env={**os.environ, "PYTHONPATH": path, "TOKENIZERS_PARALLELISM": "false",
+                                                    "HF_HUB_OFFLINE": "1"})
+    except subprocess.TimeoutExpired:
+        return False, f"not done within {timeout} s"
+    if done.returncode:
+        return False, (done.stderr.strip().splitlines() or ["it failed"])[-1][:200]
+    return True, done.stdout
+
+
+def difference(found: str, expected: str) -> str:
+    """Return how two outputs differ, '' if the words are equal and the numbers close."""
+    words, others = NUMBER.sub("#", found), NUMBER.sub("#", expected)
+    if words.split() != others.split():
+        return "other words"
+    for ours, theirs in zip(NUMBER.findall(found), NUMBER.findall(expected), strict=True):
+        a, b = float(ours), float(theirs)
+        if not (math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE) or (math.isnan(a) and math.isnan(b))):
+            return f"{ours} for {theirs}"
+    return ""
+
+
+def compared(name: str) -> tuple[str, str]:
+    """Return the outcome of a library's program, and a reason where it is not 'equal'."""
+    ran, expected = printed(name, on_mindtorch=False)
+    if not ran:
+        return "PyTorch fails", expected
+    ran, found = printed(name, on_mindtorch=True)
+    if not ran:
+        return "fails", found
+    said = difference(found, expected)
+    return ("differs", said) if said else ("equal", "")
