@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -324,10 +325,13 @@ if __name__ == "__main__":
     from setuptools.command.build_py import build_py
 
     class BuildWithStubs(build_py):
-        """Beside the sources, the stubs: in an editable install next to them."""
+        """Beside the sources, the stubs, in an editable install next to them; in a wheel the notebooks, too."""
 
         def run(self) -> None:
             super().run()
             write_stubs(ROOT.parent if self.editable_mode else Path(self.build_lib))
+            if not self.editable_mode:
+                shutil.copytree(ROOT.parent / "notebooks", Path(self.build_lib, "mindtorch", "notebooks"),
+                                ignore=shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__"), dirs_exist_ok=True)
 
     setup(cmdclass={"build_py": BuildWithStubs})

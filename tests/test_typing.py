@@ -77,7 +77,7 @@ def installed(tmp_path_factory) -> Path:
     files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True,
                            check=True).stdout.splitlines()
     for file in files:
-        shipped = ("mindtorch", "setup.py", "pyproject.toml", "README.md", "LICENSE")
+        shipped = ("mindtorch", "notebooks", "setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE")
         if (ROOT / file).is_file() and file.partition("/")[0] in shipped:
             (source / file).parent.mkdir(parents=True, exist_ok=True)
             (source / file).write_bytes((ROOT / file).read_bytes())
@@ -91,6 +91,14 @@ def test_the_wheel_has_stubs_that_are_not_in_the_repository(installed):
     assert {"mindtorch/__init__.pyi", "mindtorch/_tensor/methods.pyi", "mindtorch/_methods/functions.pyi"} <= stubs
     tracked = subprocess.run(["git", "ls-files", "*.pyi"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert not tracked
+
+
+def test_the_wheel_has_the_notebooks_and_the_masters_of_the_course(installed):
+    for path in (ROOT / "notebooks").rglob("*.ipynb"):
+        if ".ipynb_checkpoints" not in path.parts:
+            assert (installed / "mindtorch" / path.relative_to(ROOT)).read_bytes() == path.read_bytes()
+    entries = next(installed.glob("*.dist-info")) / "entry_points.txt"
+    assert "mindtorch = mindtorch._run.command:main" in entries.read_text()
 
 
 def test_stubs_are_made_where_none_of_the_dependencies_is_installed(tmp_path):

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import argparse
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
 from .install import install_as_torch
 from .options import add_options
-
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
 
 def run(script: str, arguments: list[str], module: bool = False) -> None:
@@ -43,22 +40,8 @@ def told(script: str, arguments: list[str], module: bool = False) -> int:
     return 0
 
 
-def tour(html: str | None, arguments: list[str]) -> int:
-    """Open the tour in JupyterLab, or execute it to an HTML file; the arguments go to JupyterLab or nbconvert."""
-    notebook = NOTEBOOKS / "00_tour.ipynb"
-    if not notebook.exists():
-        print(f"the notebooks are not beside the package ({notebook}): install with 'pip install -e .' from the "
-              "repository", file=sys.stderr)
-        return 1
-    if html is None:
-        return subprocess.call([sys.executable, "-m", "jupyterlab", str(notebook), *arguments])
-    target = Path(html).resolve()
-    return subprocess.call([sys.executable, "-m", "nbconvert", "--to", "html", "--execute",
-                            "--output-dir", str(target.parent), "--output", target.name, str(notebook), *arguments])
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m mindtorch", description="mindtorch: PyTorch's insides, seen.")
+    parser = argparse.ArgumentParser(prog="mindtorch", description="mindtorch: PyTorch's insides, seen.")
     commands = parser.add_subparsers(dest="command", required=True)
     runner = commands.add_parser("run", help="run a PyTorch program on mindtorch")
     runner.add_argument("-m", "--module", action="store_true", help="the program is a module")
@@ -107,4 +90,6 @@ def main() -> int:
         from ..course.command import command, nbgrader  # slow, and of no use to the others
 
         return command(options) if options.command == "course" else nbgrader(options.arguments)
+    from .tour import tour
+
     return tour(options.html, options.arguments)

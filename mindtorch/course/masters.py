@@ -16,11 +16,12 @@ from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
+from .._base.notebooks import NOTEBOOKS
 from . import lessons
 from .checking import Case
 from .tasks import Lab, all_lessons, find
 
-MASTERS = Path(__file__).resolve().parents[2] / "notebooks" / "course"
+MASTERS = NOTEBOOKS / "course"
 MARK = re.compile(r"^ *### (BEGIN|END) SOLUTION\n", re.MULTILINE)
 
 
