@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from .._creation import conversion as _conversion
 from ..nn.module import Module
 from ..nn.parameter import Parameter
 from ._codegen import (
@@ -335,6 +336,12 @@ class Graph:
         placeholders: list[str] = []
         lines = [node.format_node(placeholders) for node in self.nodes]
         return "\n    ".join([f"graph({', '.join(placeholders)}):", *filter(None, lines)])
+
+    def _repr_html_(self) -> str:
+        return _conversion.draw(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "text/plain": str(self)}
 
     def print_tabular(self) -> None:
         """Print the nodes as a table (``torch.fx.Graph.print_tabular``)."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .tensor import (
         Cell, Statistics, TensorFacts, cells, pending_of, tensor_facts, tensors_facts, values_without_waiting,
     )
+    from .traced import CallFacts, TracedFacts, graph_of, traced_facts
     from .training import Series, TrainingFacts, TrainingRecord, gradient_norms
     from .why import Explanation, explain, last_error
     from .writes import Write, watch_writes, watching_writes

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .strides import strides_page, strides_text
     from .tables import glossary_page, glossary_text, magics_page, tensors_page, tensors_text
     from .timeline import timeline_page, timeline_text
+    from .traced import traced_page, traced_svg, traced_text
     from .why import check_page, check_text, why_page, why_text
 else:
     __getattr__, __dir__ = lazily(__name__, __file__)

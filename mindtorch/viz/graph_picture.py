@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..introspect import Fold, GraphFacts, NodeFacts, modules_of
 from .html import Markup, tag
@@ -77,49 +78,11 @@ class Picture:
         for leaf in self.leaves([part for part in parts if not isinstance(part, Fold)]) or alone:
             owner[leaf.identity] = leaf.identity
             boxes[leaf.identity] = self._node(leaf)
-        edges = self._edges(owner, boxes, around)
-        sizes = {key: (_width(box), box.height) for key, box in boxes.items()}
-        placed = layout(sizes, edges)
-        heights = {key: box.height for key, box in boxes.items()}
-        drawn = list(self._modules(placed, heights)) if around is None else []
-        for (start, goal), line in placed.paths.items():
-            arrows = min(MOST_ARROWS, self.goals.get(start, []).count(goal)) or 1
-            for i in range(arrows):
-                shift = APART * (i - (arrows - 1) / 2)
-                curve = _curve([(x + shift, y) for x, y in line], heights[start], heights[goal])
-                drawn.append(tag("path", d=curve, marker_end="url(#mt-arrow)"))
-        drawn += [_draw(box, placed.boxes[key]) for key, box in boxes.items()]
-        width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
-        told = f"{label}. {_told(boxes, edges)}"
-        paper = tag("polygon", points=f"0,0 {width},0 {width},{height} 0,{height}", fill=PAPER, stroke="none")
-        return tag("svg", ARROW, paper, *drawn, class_="mt-graph", role="img", aria_label=told, width=width,
-                   height=height, style=f"--width:{width}", viewBox=f"0 0 {width} {height}", fill="none", stroke=QUIET,
-                   stroke_width="1.2", text_anchor="middle", font_family="system-ui, sans-serif", font_size="12")
-
-    def _modules(self, placed: Layout, heights: dict[object, float]) -> Iterator[Markup]:
-        """Draw the coloured ground of each module: behind its boxes and the lines between them."""
-        names = dict.fromkeys(name for identity, name in self.modules.items() if identity in placed.boxes)
-        if not names or all(identity not in placed.boxes for identity in self.modules):
-            return
-        for number, name in enumerate(names):
-            inside = {key: at for key, at in placed.boxes.items() if self.modules.get(key) == name}
-            ground = [tag("rect", x=f"{at.x - at.width / 2 - AROUND:.1f}", y=f"{at.y - at.height / 2 - AROUND:.1f}",
-                          width=f"{at.width + 2 * AROUND:.1f}", height=f"{at.height + 2 * AROUND:.1f}", rx=2 * AROUND)
-                      for at in inside.values()]
-            ground += [tag("path", d=_curve(line, heights[start], heights[goal]), fill="none", stroke_width="22")
-                       for (start, goal), line in placed.paths.items() if start in inside and goal in inside]
-            first, top = min(inside.items(), key=lambda one: (one[1].y, one[1].x))
-            length = BESIDE + LETTER * len(name)
-            from_right = any(line[-2][0] > top.x for (_, goal), line in placed.paths.items() if goal == first)
-            is_left = top.x + length > placed.width or (from_right and top.x > length)  # of the arrow from above
-            colour = storage_colour(number)
-            label = tag("text", name, class_="module left" if is_left else "module",
-                        x=f"{top.x + (-BESIDE if is_left else BESIDE):.1f}",
-                        y=f"{top.y - top.height / 2 - AROUND - 3:.1f}", fill=colour, stroke="none", font_size="11",
-                        font_weight="650", text_anchor="end" if is_left else "start")
-            grounds = tag("g", *ground, class_="ground", fill=colour, stroke=colour, opacity="0.16")
-            yield tag("g", tag("title", f"module {name}"), grounds, label,
-                      class_=f"in {storage_class(number)}")
+        goals: Mapping[Any, list[Any]] = self.goals
+        edges = [edge for edge in self._edges(owner, boxes, around)
+                 for _ in range(min(MOST_ARROWS, goals.get(edge[0], []).count(edge[1])) or 1)]
+        return draw_boxes(boxes, edges, f"{label}. {_told(boxes, dict.fromkeys(edges))}",
+                          self.modules if around is None else {})
 
     def _edges(self, owner: dict[int, object], boxes: dict[object, Box],
                around: Fold | None) -> list[tuple[object, object]]:
@@ -179,7 +142,52 @@ class Picture:
             yield f"⚠ {count_text(stale, 'saved tensor')} written since"
 
 
-def _told(boxes: Mapping[object, Box], edges: Sequence[tuple[object, object]]) -> str:
+def draw_boxes(boxes: Mapping[Any, Box], edges: Sequence[tuple[Any, Any]], told: str,
+               modules: Mapping[Any, str] | None = None) -> Markup:
+    """Draw boxes and the arrows between them, which lead down: an arrow for each time that an edge is listed. ``told``
+    is the picture in words; boxes of a module stand on its ground.
+    """
+    placed = layout({key: (_width(box), box.height) for key, box in boxes.items()}, list(dict.fromkeys(edges)))
+    heights = {key: box.height for key, box in boxes.items()}
+    drawn = list(_modules(modules or {}, placed, heights))
+    for (start, goal), line in placed.paths.items():
+        arrows = edges.count((start, goal))
+        for i in range(arrows):
+            shift = APART * (i - (arrows - 1) / 2)
+            curve = _curve([(x + shift, y) for x, y in line], heights[start], heights[goal])
+            drawn.append(tag("path", d=curve, marker_end="url(#mt-arrow)"))
+    drawn += [_draw(box, placed.boxes[key]) for key, box in boxes.items()]
+    width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
+    paper = tag("polygon", points=f"0,0 {width},0 {width},{height} 0,{height}", fill=PAPER, stroke="none")
+    return tag("svg", ARROW, paper, *drawn, class_="mt-graph", role="img", aria_label=told, width=width,
+               height=height, style=f"--width:{width}", viewBox=f"0 0 {width} {height}", fill="none", stroke=QUIET,
+               stroke_width="1.2", text_anchor="middle", font_family="system-ui, sans-serif", font_size="12")
+
+
+def _modules(modules: Mapping[Any, str], placed: Layout, heights: Mapping[Any, float]) -> Iterator[Markup]:
+    """Draw the coloured ground of each module: behind its boxes and the lines between them."""
+    names = dict.fromkeys(name for key, name in modules.items() if key in placed.boxes)
+    for number, name in enumerate(names):
+        inside = {key: at for key, at in placed.boxes.items() if modules.get(key) == name}
+        ground = [tag("rect", x=f"{at.x - at.width / 2 - AROUND:.1f}", y=f"{at.y - at.height / 2 - AROUND:.1f}",
+                      width=f"{at.width + 2 * AROUND:.1f}", height=f"{at.height + 2 * AROUND:.1f}", rx=2 * AROUND)
+                  for at in inside.values()]
+        ground += [tag("path", d=_curve(line, heights[start], heights[goal]), fill="none", stroke_width="22")
+                   for (start, goal), line in placed.paths.items() if start in inside and goal in inside]
+        first, top = min(inside.items(), key=lambda one: (one[1].y, one[1].x))
+        length = BESIDE + LETTER * len(name)
+        from_right = any(line[-2][0] > top.x for (_, goal), line in placed.paths.items() if goal == first)
+        is_left = top.x + length > placed.width or (from_right and top.x > length)  # of the arrow from above
+        colour = storage_colour(number)
+        label = tag("text", name, class_="module left" if is_left else "module",
+                    x=f"{top.x + (-BESIDE if is_left else BESIDE):.1f}",
+                    y=f"{top.y - top.height / 2 - AROUND - 3:.1f}", fill=colour, stroke="none", font_size="11",
+                    font_weight="650", text_anchor="end" if is_left else "start")
+        grounds = tag("g", *ground, class_="ground", fill=colour, stroke=colour, opacity="0.16")
+        yield tag("g", tag("title", f"module {name}"), grounds, label, class_=f"in {storage_class(number)}")
+
+
+def _told(boxes: Mapping[object, Box], edges: Iterable[tuple[object, object]]) -> str:
     """Describe a picture in words: each box, and where gradients flow from it."""
     said = []
     for key, box in list(boxes.items())[:TOLD]:

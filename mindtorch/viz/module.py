@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..introspect import MemberFacts, ModuleFacts, is_tensor, module_facts, module_name, names_of
+from ..introspect import (
+    MemberFacts, ModuleFacts, graph_of, is_tensor, module_facts, module_name, names_of, traced_facts,
+)
 from ..introspect.module import members_of
 from ..introspect.repeats import span
 from .card import not_finite, tensor_card
 from .html import Markup, join, page, tag
 from .palette import chip, count_text, device_badge, size_text, tensor_name, type_of
+from .traced import traced_page
 
 MAX_ROWS, SIDE_BY_SIDE = 310, 220  #: at most that are drawn; of the highest level, whose lines are longer
 BROKEN = 5  #: members at most whose NaN and infinities are located
@@ -216,8 +219,14 @@ def _line(row: Row, depth: int, unfolded: int, total: int) -> Markup:
 
 
 def picture(value: Any, namespace: Mapping[str, Any] | None = None, *, compact: bool = False) -> Markup:
-    """Draw a tensor's card (maybe ``compact``) or a module's tree; names come from the running program."""
+    """Draw a tensor's card (maybe ``compact``), a module's tree or a graph of ``torch.fx``, and both of a
+    ``GraphModule``; names come from the running program.
+    """
     space = vars(sys.modules["__main__"]) if namespace is None else namespace
     if is_tensor(value):
         return tensor_card(value, names_of(space), compact=compact)
-    return module_page(module_facts(value, module_name(value, space)))
+    graph = graph_of(value)
+    if graph is value:
+        return traced_page(traced_facts(value))
+    tree = module_page(module_facts(value, module_name(value, space)))
+    return tree if graph is None else join([tree, traced_page(traced_facts(value))])
