@@ -120,6 +120,12 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         sym_sqrt as sym_sqrt, sym_sum as sym_sum,
     )
     from ._run.install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
+    from ._subclasses.functional_tensor import (
+        _disable_functionalization as _disable_functionalization,
+        _enable_functionalization as _enable_functionalization, _freeze_functional_tensor as _freeze_functional_tensor,
+        _from_functional_tensor as _from_functional_tensor, _is_functional_tensor as _is_functional_tensor,
+        _sync as _sync, _to_functional_tensor as _to_functional_tensor,
+    )
     from ._transforms.batch import vmap as vmap
     from .amp.autocast_mode import (
         autocast as autocast, autocast_decrement_nesting as autocast_decrement_nesting,

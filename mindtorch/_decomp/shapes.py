@@ -216,6 +216,12 @@ def bernoulli(self: Any, *, generator: Any = None) -> Any:
     return (drawn < self).to(self.dtype)
 
 
+@row(aten.uniform.default)
+def uniform(self: Any, low: float = 0, high: float = 1, *, generator: Any = None) -> Any:
+    drawn = aten.rand_like.default(self) if generator is None else aten.rand_like.generator(self, generator=generator)
+    return drawn * (high - low) + low
+
+
 @row(aten.upsample_nearest1d.default)
 def upsample_nearest1d(self: Any, output_size: Any, scales: float | None = None) -> Any:
     return _nearest(self, output_size, [scales])

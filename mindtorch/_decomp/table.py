@@ -32,7 +32,14 @@ def composite_of(op: OpOverload) -> Decomposition | None:
     if operator.is_out or operator.is_inplace:
         return None
     kernel = operator.kernel(CPU)
-    return kernel.fn if kernel is not None and kernel.composite else None
+    if kernel is None or not kernel.composite:
+        return None
+    function = kernel.fn
+
+    def decomposition(*args: Any, **kwargs: Any) -> Any:
+        return function(*op._canonical(args, kwargs))
+
+    return decomposition
 
 
 def is_implicit(operator: Operator) -> bool:

@@ -91,6 +91,10 @@ def trace(f: Callable[..., Any], args: list[Any], config: AOTConfig, joint: bool
         fakes = fake_inputs(inputs.prepared(args))
         with fakes.mode, enable_python_dispatcher():
             meta = inputs.describe(fakes.args)
+        if inputs.merge(args, meta):
+            fakes = fake_inputs(inputs.prepared(args))
+        with fakes.mode, enable_python_dispatcher():
+            meta = inputs.describe(fakes.args) if inputs.groups else meta
             if joint is None:
                 joint = local.grad_enabled and any(meta.returns_with_tangents) and any(
                     isinstance(arg, Tensor) and arg.requires_grad for arg in fakes.args)

@@ -54,6 +54,8 @@ class _AbsentLoader(importlib.abc.Loader):
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> Any:
         package, _, name = fullname.partition(".")
+        if package == "functorch":
+            return importlib.machinery.ModuleSpec(fullname, _Loader(f"mindtorch.{fullname}"))
         if package not in ("torch", "mindtorch"):
             return None
         if is_imported(name) and not has_module(PACKAGE, name.partition(".")[0]) and package == "torch":

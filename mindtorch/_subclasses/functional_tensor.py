@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from .._base.interrupts import contextmanager
 from .._device import META
+from .._dispatch import python as dispatch
 from .._dispatch.dispatcher import switched
 from .._dispatch.keys import CPU
 from .._dispatch.local import local
@@ -104,6 +105,24 @@ class FunctionalTensor(Tensor):
                 self._value = view.of(self._value, self._mode.copies)
         return self._value
 
+    def checked(self) -> FunctionalTensor:
+        """Return this tensor. Raise AssertionError, if that is switched on, unless its value has its shape and dtype.
+        """
+        if dispatch.checks_layouts:
+            assert (tuple(self.shape), self._dtype) == (tuple(self._value.shape), self._value._dtype), (
+                f"a functional tensor of shape {self.shape} has a value of shape {self._value.shape}")
+        return self
+
+    @staticmethod
+    def to_functional(x: Any) -> FunctionalTensor:
+        """Return a functional tensor of this value, with its place in the graph."""
+        out = current_mode().wrap(x)
+        return out.requires_grad_(x.requires_grad)  # type: ignore[return-value]
+
+    def from_functional(self) -> Any:
+        """Return the value."""
+        return self.value()
+
     def write(self, value: Any) -> None:
         """Give the tensor, and the memory that it shares, another value."""
         memory, copies = self._memory, self._mode.copies
@@ -121,6 +140,7 @@ class FunctionalTensor(Tensor):
         memory.quiet += not local.grad_enabled
         if tuple(self.value().shape) != tuple(self.shape):  # an ``out=`` that was resized
             take_layout(self, self._value)
+        self.checked()
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return f"FunctionalTensor({self._value!r})"
@@ -159,7 +179,7 @@ class FunctionalTensorMode(TorchDispatchMode):
         out: FunctionalTensor = Tensor._make_wrapper_subclass(
             FunctionalTensor, value.shape, stride, offset, dtype=value._dtype, device=value._device)
         out._value, out._memory, out._generation, out._mode = value, memory, memory.generation, self
-        return out
+        return out.checked()
 
     def _view(self, source: FunctionalTensor, value: Any, view: View, layout: Any) -> FunctionalTensor:
         """Return a functional tensor that is a view of another one."""
@@ -314,6 +334,21 @@ def disable_functional_mode() -> Iterator[None]:
         return
     with switched(dispatch_modes=modes[:place] + modes[place + 1:]):
         yield
+
+
+def dispatch_functionalize(func: Callable[..., Any], mode: FunctionalTensorMode | None = None) -> Callable[..., Any]:
+    """Return a function that runs ``func`` on functional tensors, and returns their values
+    (``torch._subclasses.functional_tensor.dispatch_functionalize``).
+    """
+    mode = FunctionalTensorMode() if mode is None else mode
+
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        with mode:
+            given, named = tree_map(lambda leaf: FunctionalTensor.to_functional(leaf) if isinstance(leaf, Tensor)
+                                    else leaf, (args, kwargs))
+            return tree_map(value_of, func(*given, **named))
+
+    return inner
 
 
 # -- torch's private functions, on which its own tests and tracers are written ---------------------------------------

@@ -25,29 +25,84 @@ def fake_inputs(args: list[Any]) -> Fakes:
                         and not isinstance(arg, FakeTensor) else arg for arg in args])
 
 
+class Member(NamedTuple):
+    """An input that is a view of another input, their base, in a layout."""
+
+    base: int
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+
 class Inputs:
-    """How the arguments of a call become the inputs of its graph."""
+    """How the arguments of a call become the inputs of its graph.
+
+    A tensor that is given twice is one input. Tensors that share memory which the function writes are views of one
+    input, their base (PyTorch's synthetic base).
+    """
 
     def __init__(self, f: Callable[..., Any], args: list[Any], keep_input_mutations: bool):
         self.original, self.keep = f, keep_input_mutations
         first: dict[int, int] = {}
-        self.place: list[int] = []  #: of each argument: which input it is
-        self.taken: list[int] = []  #: the arguments that are inputs
+        self.place: list[int] = []  #: of each argument: its number among the different ones
+        self.taken: list[int] = []  #: the different arguments
         for i, arg in enumerate(args):
             key = id(arg) if isinstance(arg, Tensor) else -1 - i
             if key not in first:
                 first[key] = len(self.taken)
                 self.taken.append(i)
             self.place.append(first[key])
+        self.groups: list[list[int]] = []  #: the different arguments that have a base
+        self.alone = [*range(len(self.taken))]  #: the others
+        self.members: dict[int, Member] = {}
 
     def function(self, *inputs: Any) -> Any:
         """Call the function with the inputs where the arguments stood."""
-        return self.original(*[inputs[place] for place in self.place])
+        different: list[Any] = [None] * len(self.taken)
+        for number, value in zip(self.alone, inputs[len(self.groups):], strict=True):
+            different[number] = value
+        for number, member in self.members.items():
+            different[number] = inputs[member.base].as_strided(*member[1:])
+        return self.original(*[different[place] for place in self.place])
 
     def prepared(self, flat: list[Any]) -> list[Any]:
-        """Return the inputs for a call's arguments."""
-        return [flat[i] for i in self.taken]
+        """Return the inputs for a call's arguments: bases, then the other tensors."""
+        different = [flat[i] for i in self.taken]
+        return [*[base_of([different[number] for number in group]) for group in self.groups],
+                *[different[number] for number in self.alone]]
+
+    def merge(self, flat: list[Any], meta: ViewAndMutationMeta) -> bool:
+        """Give a base to arguments that share memory of which some is written. Return whether there are such."""
+        by_memory: dict[int, list[int]] = {}
+        for number, i in enumerate(self.taken):
+            if isinstance(flat[i], Tensor):
+                by_memory.setdefault(id(flat[i].untyped_storage()), []).append(number)
+        self.groups = [group for group in by_memory.values()
+                       if len(group) > 1 and any(meta.input_info[number].mutates_data for number in group)]
+        merged = {number for group in self.groups for number in group}
+        self.alone = [number for number in self.alone if number not in merged]
+        for base, group in enumerate(self.groups):
+            for number in group:
+                tensor = flat[self.taken[number]]
+                self.members[number] = Member(base, tuple(tensor.shape), tensor._strides(), tensor._offset)
+        return bool(self.groups)
 
     def describe(self, fakes: list[Any]) -> ViewAndMutationMeta:
         """Return what the function does besides computing."""
         return run_functionalized_fw_and_collect_metadata(self.function, keep_input_mutations=self.keep)(*fakes)
+
+
+def base_of(tensors: list[Any]) -> Any:
+    """Return a tensor that tensors on one memory are views of.
+
+    Raises:
+        RuntimeError: if autograd has no such tensor and one of them requires grad.
+    """
+    bases = [tensor if tensor._base is None else tensor._base for tensor in tensors]
+    if all(base is bases[0] for base in bases):
+        return bases[0]
+    if any(tensor.requires_grad for tensor in tensors):
+        raise RuntimeError("aot_autograd: inputs share memory that the function writes, one of them requires grad, and "
+                           "they are no views of one tensor: pass that tensor, and take the views inside the function")
+    first = tensors[0]
+    return first.as_strided((first.untyped_storage().nbytes() // first.element_size(),), (1,), 0)

@@ -1,0 +1,15 @@
+"""``functorch.compile``: AOTAutograd, its partitioners and compilers."""
+from .._functorch import config as config
+from .._functorch.aot_autograd import (
+    aot_function, aot_module, aot_module_simplified, make_boxed_compiler, make_boxed_func,
+)
+from .._functorch.compilers import (
+    debug_compile, default_decompositions, memory_efficient_fusion, nop, print_compile, ts_compile,
+)
+from .._functorch.partitioners import default_partition, min_cut_rematerialization_partition
+
+compiled_function, compiled_module = aot_function, aot_module
+__all__ = ["aot_function", "aot_module", "aot_module_simplified", "compiled_function", "compiled_module",
+           "debug_compile", "default_decompositions", "default_partition", "make_boxed_compiler", "make_boxed_func",
+           "memory_efficient_fusion", "min_cut_rematerialization_partition", "nop", "print_compile",
+           "ts_compile"]
