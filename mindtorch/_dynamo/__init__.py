@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from .._compile import config
 from . import backends, exc, testing, utils
-from .backends import inductor as _inductor
+from .backends import debugging as _debugging, inductor as _inductor
 from .backends.registry import list_backends, lookup_backend, register_backend
 from .decorators import (
     allow_in_graph, assume_constant_result, disable, disallow_in_graph, graph_break, is_compiling, is_dynamo_compiling,
@@ -40,7 +40,7 @@ __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "backe
            "maybe_mark_dynamic", "optimize", "optimize_assert", "register_backend", "reset", "skip",
            "substitute_in_graph", "testing", "utils"]
 __dir__ = __all__.copy
-_loaded = (_inductor,)  # which registers itself
+_loaded = (_debugging, _inductor)  # which register their backends
 
 
 def is_dynamo_supported() -> bool:

@@ -11,16 +11,23 @@ if TYPE_CHECKING:
     from .codegen import Codegen
 
 
+def check(condition: Any, message: str) -> None:
+    """Raise a RuntimeError if a tensor of one element is false (``torch._assert_async``)."""
+    if not bool(condition):
+        raise RuntimeError(message)
+
+
 class SideEffects:
     """What the interpreted program wrote."""
 
     def __init__(self) -> None:
         self.noted: dict[int, Variable] = {}  #: objects with a ``replay``
         self.attributes: dict[int, tuple[Variable, dict[str, Variable]]] = {}  #: of functions, modules and tensors
+        self.asserted: list[tuple[Variable, str]] = []  #: conditions that the graph computes, and messages
         self.globals: dict[tuple[int, str], tuple[dict[str, Any], Variable | None]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.noted or self.attributes or self.globals)
+        return bool(self.noted or self.attributes or self.globals or self.asserted)
 
     def note(self, variable: Any) -> None:
         """Note that an object is written."""
@@ -38,7 +45,7 @@ class SideEffects:
 
     def replay(self, cg: Codegen) -> list[str]:
         """Return the lines that repeat the writes; the values are computed before them."""
-        lines: list[str] = []
+        lines = [f"{cg.object(check)}({cg.value(condition)}, {text!r})" for condition, text in self.asserted]
         for variable in self.noted.values():
             made: Any = variable
             lines += made.replay(cg, cg.value(variable))

@@ -23,7 +23,7 @@ from .trace_rules import is_library
 from .variables import builder, builtin
 from .variables.base import ConstantVariable, ExceptionVariable, NullVariable, Variable, is_exception, throw
 from .variables.containers import DictVariable, FormatVariable, ListVariable, SetVariable, SliceVariable, TupleVariable
-from .variables.contexts import ContextVariable, assert_async
+from .variables.contexts import ContextVariable
 from .variables.functions import CellVariable, GeneratorVariable, MethodVariable, NestedFunction, is_none
 from .variables.objects import ClassVariable, UserObject
 from .variables.tensor import TensorVariable
@@ -564,7 +564,7 @@ class Translator:
         self.pop()
 
     def _assertion(self, inst: Instruction, value: TensorVariable, wanted: bool) -> bool:
-        """Put ``assert`` on data into the graph (``torch._assert_async``)."""
+        """Have ``assert`` on data checked behind the graph, which computes the condition."""
         following = self.listing.instructions[self.position]
         if following.name != "LOAD_ASSERTION_ERROR" or not wanted or value.example.numel() != 1:
             return False
@@ -572,7 +572,7 @@ class Translator:
         message = second.argval if second.name == "LOAD_CONST" and isinstance(second.argval, str) else "assertion error"
         if second.name not in ("LOAD_CONST", "RAISE_VARARGS"):
             return False
-        self.output.node("call_function", assert_async, (value.argument(), message), {}, None)
+        self.output.side_effects.asserted.append((value, message))
         self.pop()
         self.position = inst.target
         return True

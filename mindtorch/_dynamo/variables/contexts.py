@@ -26,12 +26,6 @@ def _exit(mode: Any) -> None:
     mode.__exit__(None, None, None)
 
 
-def assert_async(condition: Any, message: str = "assertion error") -> None:
-    """Raise a RuntimeError if a tensor of one element is false (``torch._assert_async``)."""
-    if not bool(condition):
-        raise RuntimeError(message)
-
-
 class ContextVariable(Variable):
     """A mode: its class and arguments. It is entered while the function is interpreted, too."""
 

@@ -90,10 +90,10 @@ class TensorVariable(Variable):
                                                        **{key: arg.value for key, arg in kwargs.items()}))
         if name == "__iter__":
             return self.iterator(tx)
-        if name == "requires_grad_" and self.source is not None:
+        if name == "requires_grad_":
             wanted = args[0].value if args else kwargs["requires_grad"].value if kwargs else True
             if wanted is not self.example.requires_grad:
-                raise Break("Tensor.requires_grad_() changes an input")
+                raise Break("Tensor.requires_grad_() changes a tensor for what follows the graph")
         if name in ("new", "type") and not args and not kwargs:
             return tx.made(getattr(self.example, name)())
         if name == "__hash__":
