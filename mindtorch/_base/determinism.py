@@ -19,9 +19,7 @@ class Determinism:
 
 
 def alert_not_deterministic(function: str) -> None:
-    """Report that a function may differ between calls, if determinism is asked for (``alertNotDeterministic`` of ATen).
-    Raises RuntimeError unless a warning is enough.
-    """
+    """Report, by error or warning, a function that may vary (ATen's ``alertNotDeterministic``)."""
     if not Determinism.enabled:
         return
     said = (f"{function} does not have a deterministic implementation, but you set "

@@ -153,9 +153,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
-    """Return the dimensions of a reduction, in order; all of them for None or an empty sequence. Raises IndexError if a
-    dimension is out of range, and RuntimeError if a dimension appears twice.
-    """
+    """Return a reduction's dimensions in order, all for None or (); IndexError or RuntimeError (twice) if invalid."""
     return _wrapped(dims if dims is None or isinstance(dims, int) else tuple(dims), ndim)
 
 
@@ -307,9 +305,7 @@ def view_strides(shape: Ints, stride: Ints, new_shape: Ints) -> Ints | None:
 
 
 def check_sizes(shape: Sequence[int], itemsize: int = 1) -> Ints:
-    """Return the shape of a new tensor as a tuple. Raises RuntimeError for a negative size, or if its bytes (elements,
-    without ``itemsize``) exceed 63 bits.
-    """
+    """Return a new tensor's shape; RuntimeError for negative sizes or more than 63 bits of bytes (or elements)."""
     for size in shape:
         if size < 0:
             raise about(RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(shape)}"),

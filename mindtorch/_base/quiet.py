@@ -27,6 +27,5 @@ silent = silence()
 
 
 def quietly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a library function without NumPy warnings or the caller's context variables: user code must not run in it.
-    """
+    """Call a function without NumPy's warnings and the caller's context, in which user code must not run."""
     return silent().run(function, *args)

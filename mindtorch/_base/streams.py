@@ -77,18 +77,14 @@ class Stream(metaclass=_OfAnyDevice):
         """Wait until all that was put into the stream has run (``torch.Stream.synchronize``)."""
 
     def record_event(self, event: Any = None) -> Any:
-        """Record an event, by default a new one, after the stream's present work (``torch.Stream.record_event``).
-        Raises RuntimeError if the device has no events.
-        """
+        """Record an event, maybe a new one (``torch.Stream.record_event``); RuntimeError without events."""
         raise _no_events(self._kind)
 
     def wait_event(self, event: Any) -> None:
         """Make the stream's later work wait for an event (``torch.Stream.wait_event``)."""
 
     def wait_stream(self, stream: Any) -> None:
-        """Make the stream's later work wait for the present work of another stream (``torch.Stream.wait_stream``).
-        Raises RuntimeError if the device has no events.
-        """
+        """Wait for another stream's work (``torch.Stream.wait_stream``); RuntimeError without events."""
         raise _no_events(self._kind)
 
     def __enter__(self) -> Stream:
@@ -140,9 +136,7 @@ class Event(metaclass=_OfAnyDevice):
         return Device(self._kind)
 
     def record(self, stream: Any = None) -> None:
-        """Mark the present work of a stream, by default the current one (``torch.Event.record``). Raises RuntimeError
-        if the device has no events.
-        """
+        """Mark a stream's, or the current one's, work (``torch.Event.record``); RuntimeError without events."""
         raise _no_events(self._kind)
 
     def wait(self, stream: Any = None) -> None:
@@ -156,9 +150,7 @@ class Event(metaclass=_OfAnyDevice):
         """Wait until the event is passed (``torch.Event.synchronize``)."""
 
     def elapsed_time(self, end_event: Any) -> float:
-        """Return the milliseconds between this event and a later one (``torch.Event.elapsed_time``). Raises ValueError
-        if either was not made with ``enable_timing``, or not recorded.
-        """
+        """Return the milliseconds to another event (``torch.Event.elapsed_time``); ValueError if untimed."""
         if not self.enable_timing or not end_event.enable_timing:
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         raise ValueError("Both events must be recorded before calculating elapsed time.")

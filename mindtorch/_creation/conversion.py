@@ -170,9 +170,7 @@ def storage_type(self: Tensor) -> Any:
 
 @tensor_method("pin_memory")
 def pin_memory(self: Tensor, device: Any = "npu") -> Tensor:
-    """Return a copy in page-locked host memory, or the tensor itself if it is there (``torch.Tensor.pin_memory``).
-    Raises RuntimeError if it is not a CPU tensor.
-    """
+    """Return the tensor in page-locked memory (``torch.Tensor.pin_memory``); RuntimeError unless on the CPU."""
     return backends[_device.device(device or "npu").type].pin_memory(self)
 
 

@@ -30,9 +30,7 @@ _SEQUENCES = (list, tuple, range)
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
-    """Return the shape of nested sequences, from their first elements, among which a tensor counts as a number. Raises
-    ValueError if they are nested too deep (or contain themselves), or begin with a string.
-    """
+    """Return nested sequences' shape by their first elements; ValueError if too deep or begun by a string."""
     shape: list[int] = []
     while isinstance(data, _SEQUENCES) or (isinstance(data, np.ndarray) and data.ndim):
         if isinstance(data, np.ndarray):
@@ -50,9 +48,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 
 def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim: int = 0) -> None:
-    """Append the numbers of nested sequences, which are part of ``whole``, in order. Raises ValueError if they are
-    ragged, and TypeError for anything but a number.
-    """
+    """Append the numbers of nested sequences in order; ValueError if ragged, TypeError for no number."""
     if dim == len(shape):
         if isinstance(data, Tensor):
             data = _number(data)

@@ -27,9 +27,7 @@ from .._tensor import Method, Tensor, tensor_method
 
 
 def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
-    """Return the size arguments of a factory: ``zeros(2, 3)``, ``zeros((2, 3))`` or ``zeros(size=(2, 3))``. Raises
-    TypeError if there is no size, or one is not an integer, or more than 64 bits hold.
-    """
+    """Return a factory's sizes: ``zeros(2, 3)``, ``zeros((2, 3))``, ``zeros(size=...)``; TypeError if invalid."""
     if named is not None:
         if size:
             raise TypeError(f"{function}() got multiple values for argument 'size'")
@@ -68,9 +66,7 @@ def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any 
 
 
 def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType | None:
-    """Return the dtype that a factory computes in, given ``dtype=`` and ``out=``. Raises RuntimeError if the two
-    differ, and TypeError if ``dtype`` is not a dtype.
-    """
+    """Return the dtype of ``dtype=`` and ``out=``; RuntimeError if they differ, TypeError if it is no dtype."""
     dtype = as_dtype(function, dtype)
     if out is None:
         return dtype
@@ -83,9 +79,7 @@ def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType |
 def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
           memory_format: Any = None) -> Tensor:
-    """Return an uninitialised tensor, of the default dtype unless given (``torch.empty``). Raises RuntimeError if a
-    size is negative.
-    """
+    """Return an uninitialised tensor (``torch.empty``); RuntimeError if a size is negative."""
     made = _empty(sizes_of("empty", sizes, size), dtype_for("empty", dtype, out), layout,
                   _device.resolve_device(device), pin_memory, memory_format)
     return finish(made, out, requires_grad, layout)
@@ -245,9 +239,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = 
 @tensor_method("new_empty_strided")
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None,
                       device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """Return an uninitialised tensor with the given strides in elements, and with this tensor's dtype and device unless
-    given (``torch.Tensor.new_empty_strided``).
-    """
+    """Return an uninitialised tensor of these strides in elements (``torch.Tensor.new_empty_strided``)."""
     _check_ranks(size, stride)
     made = _new_empty_strided(self, tuple(size), tuple(stride),
                               *_options("new_empty_strided", dtype, layout, device, pin_memory))

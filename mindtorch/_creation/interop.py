@@ -247,9 +247,7 @@ def to_dlpack(tensor: Tensor) -> Any:
 @tensor_method("__dlpack__")
 def _dlpack(self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None,
             copy: bool | None = None) -> Any:
-    """Export this tensor's memory to other libraries by DLPack. Raises BufferError if the tensor requires grad, or has
-    no host memory, and TypeError if ``stream`` is not a number.
-    """
+    """Export the memory by DLPack; BufferError if it requires grad or is not on the host, TypeError for ``stream``."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.is_conj():

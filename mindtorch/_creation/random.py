@@ -72,9 +72,7 @@ def _integer(function: str, name: str, value: Any) -> int:
 def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
          dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
          pin_memory: bool = False) -> Tensor:
-    """Draw uniform numbers in [0, 1), of the default dtype unless given (``torch.rand``). Raises NotImplementedError
-    for a dtype that is neither floating point nor complex.
-    """
+    """Draw uniform numbers in [0, 1) (``torch.rand``); NotImplementedError unless floating point or complex."""
     return _drawn("rand", _rand, _rand_generator, sizes_of("rand", sizes, size), fill=(_uniform_, 0.0, 1.0),
                   generator=generator, out=out, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad,
                   pin_memory=pin_memory)
@@ -83,9 +81,7 @@ def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, out:
 def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
           dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
           pin_memory: bool = False) -> Tensor:
-    """Draw normal numbers of mean 0 and variance 1, of the default dtype unless given (``torch.randn``). Raises
-    NotImplementedError for a dtype that is neither floating point nor complex.
-    """
+    """Draw standard normal numbers (``torch.randn``); NotImplementedError unless floating point or complex."""
     return _drawn("randn", _randn, _randn_generator, sizes_of("randn", sizes, size), fill=(_normal_, 0.0, 1.0),
                   generator=generator, out=out, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad,
                   pin_memory=pin_memory)

@@ -41,9 +41,7 @@ registry.on_define.append(attach)
 
 
 def _number(value: Any, beside: Any) -> Any:
-    """Return the Python number of a value beside a tensor, or None; NumPy's scalars are numbers, its arrays are not.
-    Symbolic numbers stay so where the tensor does not compute.
-    """
+    """Return a number (NumPy's scalars included) as Python's, symbolic ones as they are where nothing computes."""
     if value.__class__ in SYMBOLIC:
         return settled((beside, value))[1]
     if isinstance(value, np.generic):

@@ -14,9 +14,7 @@ from .._tensor import Tensor, tensor_method
 
 
 def _write_each(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable[..., Any]) -> Tensor:
-    """Write ``function(element, ...)`` in the place of each element. Raises RuntimeError if a tensor requires grad, or
-    is not on the CPU, and TypeError if another tensor is of another type, or a result is not a number.
-    """
+    """Write ``function(element, ...)`` over each element; RuntimeError for tensors with grad or off the CPU."""
     if any(tensor._keys & AUTOGRAD for tensor in (self, *others)):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     if self.is_meta:

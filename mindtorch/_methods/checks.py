@@ -15,16 +15,12 @@ Message = Callable[[], Any] | None
 
 @overridable
 def _assert(condition: Any, message: str) -> None:
-    """Raise AssertionError with a message, unless ``condition`` is true; ``torch.fx`` records the call
-    (``torch._assert``).
-    """
+    """Raise AssertionError unless ``condition`` is true; ``torch.fx`` records the call (``torch._assert``)."""
     assert condition, message
 
 
 def _check_with(error_type: type[Exception], cond: bool, message: Message) -> None:
-    """Raise an error of this type with the text of ``message()``, unless ``cond`` is True (``torch._check_with``).
-    Raises TypeError if ``cond`` is not a bool, or ``message`` cannot be called.
-    """
+    """Raise an error of this type with ``message()`` unless ``cond`` is True, a bool (``torch._check_with``)."""
     if isinstance(cond, Tensor):
         raise TypeError("cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() "
                         "to assert that all elements are true.")
@@ -79,9 +75,7 @@ def _check_is_size(i: int, message: Message = None, *, max: int | None = None) -
 
 
 def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Message = None) -> None:
-    """Raise an error of this type unless all elements of a tensor of bools are True (``torch._check_tensor_all_with``).
-    Raises TypeError if ``cond`` is not a tensor, or not one of bools.
-    """
+    """Raise this error unless a bool tensor is all True (``torch._check_tensor_all_with``)."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if cond.dtype is not DTYPES["bool"]:

@@ -56,9 +56,7 @@ def is_inference(input: Tensor) -> bool:
 
 @tensor_method("is_nonzero")
 def is_nonzero(input: Tensor) -> bool:
-    """Return True if the only element is not zero (``torch.is_nonzero``). Raises RuntimeError if the number of elements
-    is not 1.
-    """
+    """Return True if the only element is not zero, else RuntimeError (``torch.is_nonzero``)."""
     return bool(_asked("is_nonzero", input))
 
 

@@ -139,9 +139,7 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype, by a legacy type or its name (``torch.set_default_tensor_type``). Raises TypeError if it
-    is not a floating point type.
-    """
+    """Set the dtype by a legacy type or name (``torch.set_default_tensor_type``), or raise TypeError."""
     warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() "
               "and torch.set_default_device() as alternatives.")
     name = t if isinstance(t, str) else getattr(t, "__name__", "")

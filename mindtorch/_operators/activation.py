@@ -380,9 +380,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
-    """``torch.prelu``: negative elements times the weight of their channel, which is dimension 1. Raises RuntimeError
-    if the weights are not one or as many as channels, or of another dtype.
-    """
+    """``torch.prelu``: scale negative elements by channel (dimension 1); RuntimeError if weights do not fit."""
     check(self._dtype is weight._dtype,
           lambda: f"prelu: Type promoting not supported. Got {NAMES[self._dtype.name]} and {NAMES[weight._dtype.name]}")
     if weight.numel() != 1:

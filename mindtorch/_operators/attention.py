@@ -44,9 +44,7 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
 
 def kernel_for(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
                scale: float | None = None, enable_gqa: bool = False) -> int:
-    """Return the number of the kernel. Raises RuntimeError if the tensors do not go together, or no kernel that may be
-    chosen takes them.
-    """
+    """Return the kernel's number; RuntimeError if the tensors do not fit, or no allowed kernel takes them."""
     check_inputs(query, key, value, attn_mask)
     check(enabled, "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off "
                    "both the math kernel and the fused kernels.")

@@ -33,9 +33,7 @@ function:
 
 
 def batched(name: str, dims: int, input: Any, run: Callable[[Any], Any]) -> Any:
-    """Call ``run`` on an input (N, C, ...), or on (C, ...) with a batch of one. Raises RuntimeError for another number
-    of dimensions.
-    """
+    """Call ``run`` on (N, C, ...), or on (C, ...) as a batch of one; RuntimeError for other dimensions."""
     check(input.dim() in (dims + 1, dims + 2),
           lambda: f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
                   f"{list(input.shape)}")
@@ -198,9 +196,7 @@ def meta_convolution_backward(grad_output: Any, input: Any, weight: Any, bias_si
 
 def _convolution_mode(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: str, dilation: Ints,
                       groups: int) -> Tensor:
-    """Convolve without padding ('valid'), or with the padding that keeps the size ('same'). Raises RuntimeError for
-    another padding, or a stride with 'same'.
-    """
+    """Convolve with the padding 'valid' or 'same'; RuntimeError for others, and strides with 'same'."""
     dims = weight.dim() - 2
     check(padding in ("same", "valid"), lambda: f"Invalid padding string: '{padding}'")
     zeros = (0,) * dims
@@ -313,9 +309,7 @@ function:
 
 
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """``torch.conv_tbc``: (time, batch, channels) with (time, channels in, channels out). Raises RuntimeError if the
-    numbers of dimensions or the channels do not fit together.
-    """
+    """``torch.conv_tbc``: (time, batch, channels) by (time, channels in, out); RuntimeError if they do not fit."""
     check(self.dim() == 3, "Input must have 3 dims: time, batch, in_channel")
     check(weight.dim() == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
     check(bias.dim() == 1, "Bias must be 1-D")

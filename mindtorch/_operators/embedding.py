@@ -99,9 +99,7 @@ def embedding_bag_backward(grad: Any, indices: Any, offsets: Any, offset2bag: An
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
                   sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
                   padding_idx: int | None = None) -> Any:
-    """ATen's ``embedding_bag``, whose result says which elements were taken if it has a gradient. Raises RuntimeError
-    if ``padding_idx`` is no row of the weight.
-    """
+    """Return ATen's ``embedding_bag``, with the elements taken; RuntimeError if ``padding_idx`` is no row."""
     rows = weight.shape[0]
     check(padding_idx is None or -rows <= padding_idx < rows,
           lambda: f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got "
@@ -192,9 +190,7 @@ def per_sample_weights_backward(grad: Tensor, weight: Any, indices: Any, *rest: 
 
 
 def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
-    """``nn.functional.one_hot``: class numbers as rows of zeros with a one. Raises RuntimeError unless the tensor is
-    int64, and its values are classes.
-    """
+    """``nn.functional.one_hot``: class numbers as rows with a one; RuntimeError unless they are int64 classes."""
     check(self._dtype is int64, "one_hot is only applicable to index tensor of type LongTensor.", kind="index dtype")
     shape = tuple(self.shape)
     if not self.numel():

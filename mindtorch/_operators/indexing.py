@@ -551,9 +551,7 @@ def masked_select_grad(grad: Tensor, self: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_select_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """``masked_select`` by one mask for all elements. Raises RuntimeError for masks of their own, which may select more
-    from one element than from another.
-    """
+    """Select by one mask for all elements; RuntimeError for masks of their own."""
     self, mask = args
     if is_batched(mask, frame):
         raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support "

@@ -396,9 +396,7 @@ def decomposed_group_norm_backward(grad: Tensor, input: Any, mean: Any, rstd: An
 
 
 def batch_norm_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Normalise the channels of all elements as channels alike. Raises RuntimeError if running averages are to be
-    written that all elements share.
-    """
+    """Normalise all elements' channels as channels; RuntimeError for shared running averages."""
     input, weight, bias, mean, var, training, momentum, eps = args
     if training and mean is not None and is_batched(input, frame) and not is_batched(mean, frame):
         raise RuntimeError(

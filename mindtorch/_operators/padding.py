@@ -313,9 +313,7 @@ def check_images(function: str, self: Tensor, name: str, factor: int) -> None:
 
 
 def composite_pixel_shuffle(self: Any, upscale_factor: int) -> Any:
-    """``torch.pixel_shuffle``: channels to pixels: ``(*, C r^2, H, W)`` to ``(*, C, H r, W r)``. Raises RuntimeError if
-    the channels are no multiple of the square of the factor, and ValueError if that square is no number of 64 bits.
-    """
+    """``torch.pixel_shuffle``: ``(*, C r^2, H, W)`` to ``(*, C, H r, W r)``, or RuntimeError."""
     r = upscale_factor
     check(r * r < 2**63, lambda: f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}",
           ValueError)
@@ -329,9 +327,7 @@ def composite_pixel_shuffle(self: Any, upscale_factor: int) -> Any:
 
 
 def composite_pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
-    """``torch.pixel_unshuffle``: pixels to channels: ``(*, C, H r, W r)`` to ``(*, C r^2, H, W)``. Raises RuntimeError
-    if height or width are no multiples of the factor.
-    """
+    """``torch.pixel_unshuffle``: ``(*, C, H r, W r)`` to ``(*, C r^2, H, W)``, or RuntimeError."""
     r = downscale_factor
     check_images("pixel_unshuffle", self, "downscale_factor", r)
     *batch, channels, height, width = self.shape

@@ -52,9 +52,7 @@ def check_list(name: str, what: str, values: Ints, dims: int, also: str = "") ->
 
 
 def window(name: str, dims: int, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints = (1,)) -> list[Ints]:
-    """Kernel, stride, padding and dilation with a number for each dimension. Raises RuntimeError if they have another
-    count of numbers, or some are too small or too large.
-    """
+    """Return kernel, stride, padding and dilation by dimension; RuntimeError for wrong counts and ranges."""
     check_list(name, "kernel_size", kernel, dims)
     check_list(name, "stride", stride, dims, "omitted, ")
     check_list(name, "padding", padding, dims)
@@ -81,9 +79,7 @@ def window(name: str, dims: int, kernel: Ints, stride: Ints, padding: Ints, dila
 
 
 def pooled(name: str, dims: int, self: Tensor, ceil_mode: bool, settings: list[Ints]) -> Ints:
-    """Return the output shape of a window over the last dimensions. Raises RuntimeError if the input has other
-    dimensions, or no window fits.
-    """
+    """Return a window's output shape over the last dimensions; RuntimeError if none fits."""
     shape = tuple(self.shape)
     check(len(shape) in (dims + 1, dims + 2) and all(shape[-dims - 1:]),
           lambda: f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
@@ -184,9 +180,7 @@ def max_pool(dims: int) -> Callable[..., Any]:
 
 def max_pool1d_with_indices(self: Tensor, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,),
                             dilation: Ints = (1,), ceil_mode: bool = False) -> tuple[Any, Any]:
-    """``torch.nn.functional.max_pool1d`` with the places of the maxima. Raises RuntimeError for another number of
-    dimensions, or sizes that do not fit.
-    """
+    """``torch.nn.functional.max_pool1d`` with places; RuntimeError for sizes that do not fit."""
     check_line("max_pool1d", self)
     check_single("max_pool1d", kernel_size=kernel_size, stride=stride or kernel_size, padding=padding,
                  dilation=dilation)

@@ -50,9 +50,7 @@ def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
 
 
 def check_elements(name: str, self: Tensor, dim: Any, error: type[Exception] = RuntimeError) -> None:
-    """Refuse to reduce over nothing (ATen's ``zero_numel_check_dims``). Raises error if all of no elements are to be
-    reduced, and IndexError if one of the dimensions has size 0.
-    """
+    """Refuse to reduce nothing (ATen's ``zero_numel_check_dims``); IndexError for a dimension of size 0."""
     if dim is None or dim == ():
         check(self.numel(),
               lambda: about(error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "

@@ -283,9 +283,7 @@ def check_grid(input: Any, grid: Any, interpolation_mode: int) -> None:
 
 
 def grid_sample(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    """``grid_sampler_2d`` and ``grid_sampler_3d``. Raises RuntimeError if the shapes, dtypes or devices do not fit
-    together, or a volume is to be sampled cubically.
-    """
+    """``grid_sampler_2d`` and ``_3d``; RuntimeError if tensors do not fit, or for a volume's cubic samples."""
     check_grid(input, grid, interpolation_mode)
     flat, total = input.flatten(2), None
     batch, channels = input.shape[:2]

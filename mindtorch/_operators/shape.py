@@ -46,9 +46,7 @@ Layout = tuple[Ints, Ints]
 
 
 def joined(layouts: list[Layout], dim: int, dtype: DType) -> Spec:
-    """Return the specification of ``cat`` for tensors of these shapes and strides; an empty vector joins with any
-    shape. Raises RuntimeError if one has no dimensions, or the shapes differ in more than ``dim``.
-    """
+    """Return ``cat``'s specification, an empty vector joining any; RuntimeError unless they fit but for ``dim``."""
     for i, (shape, _) in enumerate(layouts):
         if not shape:
             raise about(RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated"),
@@ -239,9 +237,7 @@ function:
 
 
 def meshgrid(tensors: list[Any], indexing: str = "ij") -> tuple[Any, ...]:
-    """``torch.meshgrid``: each vector expanded over the grid of all. Raises RuntimeError if one has more than one
-    dimension, dtypes or devices differ, or for another indexing.
-    """
+    """``torch.meshgrid``: vectors over the grid of all; RuntimeError for more dimensions or mixed dtypes."""
     check(tensors, "meshgrid expects a non-empty TensorList")
     for t in tensors:
         check(t._dtype is tensors[0]._dtype, "meshgrid expects all tensors to have the same dtype")
@@ -574,9 +570,7 @@ def repeat(self: Tensor, repeats: Ints) -> Tensor:
 
 
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """``Tensor.fill_diagonal_``: a number on the main diagonal; with ``wrap`` that of a high matrix begins again.
-    Raises RuntimeError for less than two dimensions, or more of different sizes.
-    """
+    """``Tensor.fill_diagonal_``: with ``wrap``, a high matrix's diagonal begins again; RuntimeError below 2-d."""
     check(self.dim() >= 2, "dimensions must larger than 1")
     height, width = self.shape[:2]
     check(self.dim() == 2 or len(set(self.shape)) == 1, "all dimensions of input must be of equal length")

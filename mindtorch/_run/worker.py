@@ -74,8 +74,7 @@ def take_along() -> None:
 
 
 def main() -> None:
-    """Run ``script arguments``, or ``-m module arguments``, as ``__main__``, with ``import torch`` meaning mindtorch.
-    """
+    """Run ``script arguments`` or ``-m module arguments`` as ``__main__``, ``import torch`` meaning mindtorch."""
     rank = set_environment()
     stand_before_mpiexec(rank)
     launcher.connect(rank)

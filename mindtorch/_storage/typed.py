@@ -114,9 +114,7 @@ class TypedStorage(StorageBase):
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> TypedStorage:
-        """Return a storage over the first ``size`` elements of a file, as ``torch.FloatStorage.from_file``. Raises
-        RuntimeError for ``TypedStorage`` itself, which has no dtype.
-        """
+        """Map a file's first ``size`` elements (``torch.FloatStorage.from_file``), given a dtype's class."""
         if not hasattr(cls, "dtype"):
             raise RuntimeError("from_file can only be called on derived classes")
         return UntypedStorage.from_file(filename, shared, size * cls.dtype.itemsize).typed(cls.dtype)

@@ -39,9 +39,7 @@ class StorageBase:
         raise NotImplementedError
 
     def _elements(self) -> np.ndarray:
-        """Return the elements of a CPU storage as a flat array over the same memory. Raises NotImplementedError for a
-        storage on another device.
-        """
+        """Return a CPU storage's elements as a flat array; NotImplementedError on other devices."""
         raise NotImplementedError
 
     @property

@@ -259,9 +259,7 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable
 
 
 def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
-    """Return the leaves of a value whose tree is a prefix of ``spec``, each repeated for the leaves at its place; None
-    if it is not a prefix.
-    """
+    """Return a prefix tree's leaves, each repeated for ``spec``'s leaves below it; None if not a prefix."""
     node = node_of(tree)
     if node is None:
         return [tree] * spec.num_leaves

@@ -34,9 +34,7 @@ class Mistake:
 
 
 def source(task: str, masters: Path = MASTERS) -> str:
-    """Return the text of a lab's solution, from the lesson's master. Raises FileNotFoundError if the masters are not
-    beside the package.
-    """
+    """Return a lab's solution from the lesson's master; FileNotFoundError without masters beside the package."""
     lab = find(task, Lab)
     [lesson] = [lesson for lesson in all_lessons() if lab in lesson.labs]
     cells = json.loads((masters / f"{lesson.notebook}.ipynb").read_text("utf-8"))["cells"]

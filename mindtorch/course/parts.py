@@ -416,9 +416,7 @@ def _hold(step: int) -> None:
 
 @contextmanager
 def excluded(name: str) -> Iterator[None]:
-    """Skip a key in calls of this thread, for a block (PyTorch's ``ExcludeDispatchKeyGuard``). Raises Refused if no key
-    of that name was added.
-    """
+    """Skip a key in a block of this thread (PyTorch's ``ExcludeDispatchKeyGuard``); Refused if unknown."""
     before = local.added
     if not any(key.name == name for key in before):
         raise Refused(f"excluded({name!r}): there is no key of that name to exclude")

@@ -55,9 +55,7 @@ def _dimension(number: int, shapes: Sequence[tuple[int, ...]]) -> Dimension:
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
-    """Read a shape as a user types it, such as ``2, 3``, ``(2, 3)``, ``[4]`` or ``()``. Raises ValueError if the text
-    is no shape.
-    """
+    """Read a shape as typed: ``2, 3``, ``(2, 3)``, ``[4]`` or ``()``; ValueError if it is none."""
     inner = text.strip().removeprefix("torch.Size").strip().strip("()[]").strip()
     sizes = []
     for part in inner.rstrip(",").split(",") if inner else ():

@@ -43,9 +43,7 @@ def _names(what: str, place: dict[str, int], name: str, order: int) -> list[dict
 
 
 def save_chrome_trace(timeline: Timeline, path: str | PathLike[str]) -> Path:
-    """Write the timeline to a file as a Chrome trace in JSON, and return the file's path. Raises OSError if the file
-    cannot be written.
-    """
+    """Write a timeline as a Chrome trace in JSON, and return the path; OSError if that fails."""
     target = Path(path)
     target.write_text(json.dumps(to_chrome_trace(timeline)), encoding="utf-8")
     return target

@@ -82,9 +82,7 @@ class Names:
 
 
 def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int = 2000) -> GraphFacts:
-    """Describe the graph behind ``tensor``, or from a node on, at most ``limit`` nodes of it; ``named`` are tensors by
-    name. Raises ValueError if the tensor has no graph.
-    """
+    """Describe the graph behind a tensor or node, ``limit`` nodes at most; ValueError without a graph."""
     if not is_node(tensor) and not tensor.requires_grad:
         raise ValueError("this tensor has no autograd graph: it does not require grad. A graph grows behind what is "
                          "computed from tensors with requires_grad=True while grad mode is on")

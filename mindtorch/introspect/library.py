@@ -187,9 +187,7 @@ class Library(Protocol):
         """Return the values if they can be read now. They may be the tensor's memory: neither write nor keep them."""
 
     def sample(self, tensor: Any) -> np.ndarray | None:
-        """Return the values for statistics: all of them, or an even sample where they are not on the host. Raises
-        RuntimeError if the device refuses to have its memory read.
-        """
+        """Return the values, or an even sample off the host; RuntimeError if the device refuses."""
 
     def elements(self, tensor: Any, indices: Sequence[tuple[int, ...]]) -> list[Any] | None:
         """Return the values at some indices as Python numbers."""

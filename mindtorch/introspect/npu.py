@@ -48,9 +48,7 @@ class NpuSource(Source):
         return Pending(names[-1], "", 0, tuple(names[:-1]), queue=f"on {stream_name(queue)}")
 
     def values(self, tensor: Any) -> np.ndarray | None:
-        """Return a copy of the elements, taken past all streams; None while a write is pending. Raises AclError if the
-        device refuses the copy.
-        """
+        """Return a copy taken past all streams, None while a write is pending; AclError if it is refused."""
         memory = _idle_memory(tensor)
         if memory is None:
             return None

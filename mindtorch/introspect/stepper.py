@@ -97,9 +97,7 @@ class BackwardSteps:
         return self._run is None
 
     def step(self) -> StepFacts | None:
-        """Run the next node, and return what it did, or None if all have run. Raises RuntimeError if the node raises
-        one; nothing runs after that.
-        """
+        """Run the next node and describe it; None if all have run. RuntimeError ends the pass."""
         if self._run is None:
             return None
         try:

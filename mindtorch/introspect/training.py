@@ -47,9 +47,7 @@ class TrainingRecord:
         self._tables: tuple[dict[str, list[tuple[int, float]]], ...] = ({}, {})  # of numbers, and of norms
 
     def record(self, step: int, numbers: Mapping[str, Any], norms: Mapping[str, Any]) -> None:
-        """Note numbers, which may be tensors of one element, at a step. Raises ValueError if the step is not larger
-        than the one before it, and TypeError if a value is no number.
-        """
+        """Note numbers at a step; ValueError unless steps grow, TypeError for no number."""
         if self.step is not None and step <= self.step:
             raise ValueError(f"step {step} comes after step {self.step}: steps must grow; another run needs another "
                              "monitor")

@@ -161,7 +161,7 @@ def _failed(why: str) -> NoReturn:
 
 
 class Reader:
-    """Reads the records of an archive in a file that can be sought in.
+    """Reads the records of an archive in a file that can be sought in (``torch.PyTorchFileReader``).
 
     Nothing is read that the file does not hold: records must lie within it one after the other, and be as long as its
     directory says. Raises RuntimeError if the file is not an archive of PyTorch's, or is forged.

@@ -149,9 +149,7 @@ def _import_acl() -> Any:
 
 
 def ensure_acl() -> Any:
-    """Return the ``acl`` module, imported on first use. The next call after a failed one tries again. Raises
-    ImportError if CANN is not there, saying what was looked for and where.
-    """
+    """Return ``acl``, imported on first use; ImportError lists what was looked for, and the next call retries."""
     global _ACL_READY, _ACL_MODULE
     if _ACL_READY:
         return _ACL_MODULE

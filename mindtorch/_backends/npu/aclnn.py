@@ -307,7 +307,5 @@ def unavailable() -> list[str]:
 
 
 def symbols_ok() -> bool:
-    """Return True if the functions that every operator needs are exported (``torch._C._npu_aclnn_symbols_ok``);
-    :func:`unavailable` lists the operators of the table that are not.
-    """
+    """Return True if the common functions are exported; :func:`unavailable` lists missing operators."""
     return is_available() and all(provider.load().find(name) for name in HANDLE_FUNCTIONS if name not in OPTIONAL)

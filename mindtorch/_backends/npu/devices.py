@@ -75,9 +75,7 @@ def get_device_name(device: DeviceLike = None) -> str:
 
 
 def synchronize(device: DeviceLike = None) -> None:
-    """Wait for all streams of a device (``torch.cuda.synchronize``). Raises RuntimeError if an operator that was
-    pending failed, with its name.
-    """
+    """Wait for a device's streams (``torch.cuda.synchronize``); RuntimeError names an operator that failed."""
     get_runtime(device_index(device)).synchronize_device()
 
 

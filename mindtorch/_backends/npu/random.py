@@ -87,9 +87,7 @@ def get_rng_state(device: DeviceLike = "npu") -> Tensor:
 
 
 def set_rng_state(new_state: Tensor, device: DeviceLike = "npu") -> None:
-    """Continue a device's generator from a state of ``get_rng_state`` (``torch.cuda.set_rng_state``). Raises
-    RuntimeError if the state is not 16 bytes.
-    """
+    """Set a generator's 16 bytes of state (``torch.cuda.set_rng_state``); RuntimeError for another size."""
     generator_of(resolve_device(device).index or 0).set_state(new_state)
 
 

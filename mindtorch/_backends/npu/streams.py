@@ -78,9 +78,7 @@ class Stream(streams.Stream):
         return self.queue.is_idle()
 
     def synchronize(self) -> None:
-        """Wait until all that was put into the stream has run (``torch.cuda.Stream.synchronize``). Raises RuntimeError
-        if an operator in it failed, with its name.
-        """
+        """Wait until all has run (``torch.cuda.Stream.synchronize``); RuntimeError names what failed."""
         self.queue.synchronize()
 
     def record_event(self, event: Event | None = None) -> Event:
@@ -225,9 +223,7 @@ class Event(streams.Event):
         return bool(status == ACL_EVENT_RECORDED_STATUS_COMPLETE)
 
     def synchronize(self) -> None:
-        """Wait until the event is passed (``torch.cuda.Event.synchronize``). Raises RuntimeError if an operator before
-        it failed, with its name.
-        """
+        """Wait until the event is passed (``torch.cuda.Event.synchronize``); RuntimeError names what failed."""
         if self._queue is None:
             return
         queue = self._queue

@@ -15,9 +15,7 @@ device_seeders: list[Callable[[int], None]] = []
 
 
 def manual_seed(seed: Any) -> Generator:
-    """Seed the default generators of all devices with ``int(seed)`` and return the CPU's (``torch.manual_seed``).
-    Raises ValueError if the seed is not in [-2**63, 2**64).
-    """
+    """Seed all default generators in [-2**63, 2**64), else ValueError; return the CPU's (``torch.manual_seed``)."""
     generator = default_generator.manual_seed(int(seed))
     for seeder in device_seeders:
         seeder(generator.initial_seed())

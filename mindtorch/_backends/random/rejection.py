@@ -21,9 +21,7 @@ Draw = Callable[[], float]
 
 
 def poisson(generator: Generator, rates: np.ndarray) -> np.ndarray:
-    """Draw Poisson numbers with the rates of a floating-point array, in its shape and dtype (``poisson``). Raises
-    RuntimeError for a negative or nan rate.
-    """
+    """Draw Poisson numbers by rates, in their shape and dtype (``poisson``); RuntimeError for negative or nan."""
     if not np.all(rates >= 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     with generator.one_by_one(unit_interval, _bulk(rates.size)) as draw:

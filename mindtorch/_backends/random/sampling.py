@@ -51,9 +51,7 @@ def _unit_interval_of_64(words: np.ndarray) -> np.ndarray:
 
 
 def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-    """Draw uniform numbers in [low, high) (``uniform_``, ``at::native::templates::cpu::uniform_kernel``). Raises
-    RuntimeError if a bound is not finite in ``dtype``, low > high, or high - low is not finite.
-    """
+    """Draw from [low, high) (``cpu::uniform_kernel``); RuntimeError for bounds that are not finite or ordered."""
     if low == 0 and high == 1 and dtype.itemsize > 2:
         return standard_uniform(generator, n, dtype)
     facts = float_facts(dtype)
@@ -89,9 +87,7 @@ def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std
 
 
 def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
-    """Draw exponentials of normal numbers (``log_normal_``, ``at::lognormal_distribution<double>``). Raises
-    RuntimeError if std <= 0.
-    """
+    """Draw exponentials of normal numbers (``at::lognormal_distribution<double>``); RuntimeError if std <= 0."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     return cast(libm(np.exp, _normal_pairs(generator, n, mean, std), dtype), dtype)
@@ -154,9 +150,7 @@ def _pairs(words: np.ndarray) -> np.ndarray:
 
 
 def exponential(generator: Generator, n: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
-    """Draw exponential numbers (``exponential_``, ``at::exponential_distribution<double>``). Raises RuntimeError if
-    rate <= 0.
-    """
+    """Draw exponential numbers (``at::exponential_distribution<double>``); RuntimeError if rate <= 0."""
     if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
     u = standard_uniform(generator, n, _FLOAT64)
@@ -172,9 +166,7 @@ def cauchy(generator: Generator, n: int, dtype: np.dtype, median: float = 0.0, s
 
 
 def geometric(generator: Generator, n: int, dtype: np.dtype, p: float) -> np.ndarray:
-    """Draw numbers of trials up to the first success (``geometric_``, ``at::geometric_distribution<double>``). Raises
-    RuntimeError if p is not in (0, 1).
-    """
+    """Draw trials up to a success (``at::geometric_distribution<double>``); RuntimeError unless 0 < p < 1."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     u = standard_uniform(generator, n, _FLOAT64)
@@ -183,18 +175,14 @@ def geometric(generator: Generator, n: int, dtype: np.dtype, p: float) -> np.nda
 
 
 def bernoulli(generator: Generator, n: int, p: float = 0.5) -> np.ndarray:
-    """Draw booleans, true with probability p (``bernoulli_(p)``, ``at::bernoulli_distribution<double>``). Raises
-    RuntimeError if p is not in [0, 1].
-    """
+    """Draw booleans, true with probability p (``at::bernoulli_distribution<double>``); RuntimeError outside [0, 1]."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     return standard_uniform(generator, n, _FLOAT64) < p
 
 
 def bernoulli_tensor(generator: Generator, p: np.ndarray) -> np.ndarray:
-    """Draw a boolean for each element of a floating-point array of probabilities (``bernoulli_(Tensor p)``). Raises
-    RuntimeError if a probability is not in [0, 1].
-    """
+    """Draw a boolean for each probability (``bernoulli_(Tensor p)``); RuntimeError outside [0, 1]."""
     if not np.all((p >= 0) & (p <= 1)):
         raise RuntimeError("bernoulli: Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     compute = compute_dtype(p.dtype)

@@ -136,9 +136,7 @@ class MagicGroup(Magics):
         return difflib.get_close_matches(name, there, 2)
 
     def _code(self, magic: Any, line: str, cell: str | None) -> tuple[Any, str]:
-        """Return the options of a magic that runs code, and the code: the cell, or the text behind the options. Raises
-        UsageError for an unknown option, or if there is nothing to run.
-        """
+        """Return a magic's options and code: the cell, or the text behind them; UsageError if none."""
         options, code = line, None if cell is None else f"\n{cell}"  # lines count from that of the magic
         if cell is None:
             words = line.split()

@@ -45,9 +45,7 @@ def _parts(line: str) -> list[str]:
 
 
 def _on_device(found: Sequence[Any], wanted: str | None, what: str) -> Sequence[Any]:
-    """Return the facts that belong to a device, or all if none is wanted. Raises UsageError if there is no such device,
-    or nothing is on it.
-    """
+    """Return the facts of a device, or all if none is wanted; UsageError if there are none."""
     if wanted is None:
         return found
     try:
@@ -307,9 +305,7 @@ class MindtorchMagics(MagicGroup):
                     "this: put their timelines together, which rank 0 shows"),
            ONE_BY_ONE)
     def timeline(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or statement, and show the work of the host, every stream and the network over time. An NPU that
-        it names is started first.
-        """
+        """Run a cell or statement, and show the host's, streams' and network's work over time."""
         options, code = self._code(self.timeline, line, cell)
         save = options.save
         target = None if save is None else Path(save.strip("'\"")).expanduser()  # IPython leaves quotes where they are

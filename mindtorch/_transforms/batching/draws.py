@@ -10,9 +10,7 @@ from .rules import aligned, each_element, each_result, is_tensor
 
 
 def at_random(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """Draw or write random numbers for all elements. Raises RuntimeError where the ``randomness`` of ``vmap`` is
-    'error', or cannot be had.
-    """
+    """Draw random numbers for all elements; RuntimeError if ``vmap``'s ``randomness`` is 'error' or unattainable."""
     inside = [is_batched(arg, frame) for arg in args]
     if frame.randomness == "error" or (op.is_inplace and not inside[0] and frame.randomness == "different"):
         refuse_random(frame)

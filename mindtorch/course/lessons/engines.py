@@ -63,9 +63,7 @@ class Group:
             self._post.changed.notify_all()
 
     def recv(self, src: int) -> Any:
-        """Wait for the next tensor from a rank. Raises ValueError if there is no such rank, and Stuck if all ranks
-        wait, or have ended.
-        """
+        """Wait for a rank's next tensor; ValueError if there is no such rank, Stuck if all wait or have ended."""
         self._check(src)
         post = self._post
         with post.changed:

@@ -87,9 +87,7 @@ def last_error() -> BaseException | None:
 
 
 def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) -> Explanation:
-    """Why an error arose, what helps, and what is known of the tensors involved, which are called what they are called
-    in the failing program, or else in ``namespace``.
-    """
+    """Explain an error: cause, cures, and the tensors involved by the program's names or ``namespace``'s."""
     failures = (Failure(part, namespace) for part in _chain(error))
     failure = next((failure for failure in failures if failure.is_ours), None) or Failure(error, namespace)
     chosen = failure.error

@@ -70,9 +70,7 @@ def live_bytes() -> dict[str, int]:
 
 
 def memory_limit(nbytes: int | None = None) -> int:
-    """Give every device this much memory in bytes, or leave it, and return how much a device has. Raises ValueError if
-    the limit is not positive, and RuntimeError if memory of a device is in use.
-    """
+    """Set or return each device's bytes; ValueError unless positive, RuntimeError if memory is in use."""
     if nbytes is not None:
         machine.set_limit(nbytes)
     return machine.limit
