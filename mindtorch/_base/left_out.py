@@ -11,6 +11,7 @@ ROWS = {
     "sparse sparse_coo_tensor sparse_csr_tensor nested": "tensors are strided only",
     "ao quantization quantize_per_tensor quantize_per_channel nn.intrinsic nn.qat nn.quantized nn.quantizable":
         "there are no quantised tensors",
+    "distributed.rpc": "there are no remote calls; collectives and `send`/`recv` exchange tensors and objects",
     "lobpcg": "`torch.linalg.eigh` gives all eigenvalues, of which the wanted ones can be taken",
     "mtia": "there is no such device",
     "package": "programs are not packed into archives",

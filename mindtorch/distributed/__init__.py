@@ -45,6 +45,7 @@ from ._collectives.stores import (
 )
 
 if TYPE_CHECKING:
+    from ..nn.parallel.distributed import GradBucket as GradBucket
     from .device_mesh import DeviceMesh as DeviceMesh, init_device_mesh as init_device_mesh
 else:
     __getattr__, _lazy_names = lazily(__name__, __file__)
@@ -54,4 +55,4 @@ __all__ = sorted(name for name in globals() if not name.startswith("_") and name
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "DeviceMesh", "init_device_mesh"])
+    return sorted([*__all__, "DeviceMesh", "GradBucket", "init_device_mesh"])

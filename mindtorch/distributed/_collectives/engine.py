@@ -11,6 +11,7 @@ from typing import Any
 
 from ..._dispatch import observers
 from ..._dispatch.observers import ActivityEvent
+from ...futures import Future
 from . import launcher
 from .errors import DistBackendError
 
@@ -20,6 +21,34 @@ Steps = Iterator[list[tuple[int | None, Any]]]
 purpose: ContextVar[str] = ContextVar("purpose", default="")
 #: Seconds that a work may still take after a rank that it waits for has ended: what that rank sent may be on its way.
 GRACE = 2.0
+
+
+class WorkFuture(Future[Any]):
+    """A future that is computed when it is first waited for: outputs are delivered in the thread that waits."""
+
+    def __init__(self, compute: Callable[[], Any], is_ready: Callable[[], bool]):
+        super().__init__()
+        self._compute, self._is_ready = compute, is_ready
+
+    def done(self) -> bool:
+        """Return whether waiting takes no time."""
+        return super().done() or self._is_ready()
+
+    def wait(self) -> Any:
+        """Return the result."""
+        if not super().done():
+            self.set_result(self._compute())
+        return super().wait()
+
+    value = wait
+
+    def then(self, callback: Callable[[Future[Any]], Any]) -> WorkFuture:
+        """Return the future of a function of this future."""
+        def following() -> Any:
+            self.wait()
+            return callback(self)
+
+        return WorkFuture(following, self.done)
 
 
 class Work:
@@ -36,6 +65,7 @@ class Work:
         self.source = source
         self.name = purpose.get() or call.partition("(")[0]
         self._thread = threading.get_ident()
+        self.outputs: list[Any] = []  # the tensors that it writes
         self._steps, self._deliver = steps(self), deliver
         self._pending: list[tuple[int | None, Any]] = []
         self._error: BaseException | None = None
@@ -85,6 +115,15 @@ class Work:
         return True
 
     synchronize = wait
+
+    def result(self) -> list[Any]:
+        """Return the tensors that it has written."""
+        self.wait()
+        return self.outputs
+
+    def get_future(self) -> WorkFuture:
+        """Return a future of the tensors that it writes."""
+        return WorkFuture(self.result, self.is_completed)
 
     def missing(self) -> list[int]:
         """Return the ranks that the work waits for."""

@@ -100,8 +100,9 @@ def run(name: str, group: ProcessGroup, give: Sequence[Tensor] = (), take: Seque
     if name in ("gather", "scatter"):  # the buffer for all is at the root only
         size = min(buffer.nbytes for buffer in (given, taken) if buffer is not None) * group.size()
     _count(name, group, size)
-    return start(group, Work(call, place_of(file, line), group.seconds, steps, deliver),
-                 group, async_op)
+    work = Work(call, place_of(file, line), group.seconds, steps, deliver)
+    work.outputs = list(take)
+    return start(group, work, group, async_op)
 
 
 def _count(name: str, group: ProcessGroup, size: int) -> None:

@@ -6,15 +6,16 @@ end of the pass the averages are put where the gradients were.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..._autograd.grad_mode import is_grad_enabled, no_grad
+from ..._base.forks import load_module
 from ..._base.interrupts import contextmanager
 from ..._creation import tensor as make_tensor
 from ..._dispatch.local import local
 from ..._tensor import Tensor
-from ...distributed._collectives.engine import Work, purpose
+from ...distributed._collectives.engine import purpose
 from ...distributed._collectives.groups import ProcessGroup, resolve
 from ...distributed._collectives.operations import all_reduce, broadcast
 from ..module import Module
@@ -35,16 +36,26 @@ class Bucket:
             ends += parameter.numel()
             self.views[parameter] = self.flat[ends - parameter.numel():ends].view(parameter.shape)
         self.ready: set[Tensor] = set()
-        self.work: Work | None = None
+        self.work: Any = None  # or the future of a hook's result
 
-    def launch(self, group: ProcessGroup) -> None:
-        """Start averaging ``flat``."""
-        self.flat.div_(group.size())
+    def launch(self, group: ProcessGroup, hook: Callable[[Bucket], Any] | None = None, size: int = 0) -> None:
+        """Start averaging ``flat``, or what a hook does in its place, whose result is put there."""
         before = purpose.set(f"bucket {self.number}")
         try:
+            if hook is not None:
+                self.work = hook(self)
+                return
+            self.flat.div_(size or group.size())
             self.work = all_reduce(self.flat, group=group, async_op=True)
         finally:
             purpose.reset(before)
+
+    def wait(self) -> None:
+        """Wait until ``flat`` has the averages."""
+        assert self.work is not None
+        found = self.work.wait()
+        if isinstance(found, Tensor) and found is not self.flat:
+            self.flat.copy_(found)
 
 
 def buckets_of(parameters: Sequence[Tensor], capacity: float) -> list[Bucket]:
@@ -61,6 +72,37 @@ def buckets_of(parameters: Sequence[Tensor], capacity: float) -> list[Bucket]:
         lists[-1].append(parameter)
         size += nbytes
     return [Bucket(number, parameters) for number, parameters in enumerate(lists)]
+
+
+class GradBucket:
+    """What a communication hook is given (``torch.distributed.GradBucket``)."""
+
+    def __init__(self, bucket: Bucket, is_last: bool):
+        self._bucket, self._is_last = bucket, is_last
+
+    def index(self) -> int:
+        """Return the number of the bucket, in the order of the backward pass."""
+        return self._bucket.number
+
+    def buffer(self) -> Tensor:
+        """Return the gradients, one after another."""
+        return self._bucket.flat
+
+    def set_buffer(self, buffer: Tensor) -> None:
+        """Replace the gradients."""
+        self._bucket.flat.copy_(buffer)
+
+    def gradients(self) -> list[Tensor]:
+        """Return the gradients as parts of the buffer."""
+        return list(self._bucket.views.values())
+
+    def parameters(self) -> list[Tensor]:
+        """Return the parameters that they belong to."""
+        return list(self._bucket.parameters)
+
+    def is_last(self) -> bool:
+        """Return whether it is the last bucket of the backward pass."""
+        return self._is_last
 
 
 class DistributedDataParallel(Module):
@@ -97,6 +139,9 @@ class DistributedDataParallel(Module):
         self.broadcast_buffers, self.gradient_as_bucket_view = broadcast_buffers, gradient_as_bucket_view
         self.find_unused_parameters = find_unused_parameters or static_graph
         self.require_backward_grad_sync = True
+        self._hook: Callable[[Bucket], Any] | None = None
+        self._join: Callable[[], Any] | None = None  # of a Join context, told of each forward pass
+        self._divisor = 0  # by which gradients are divided in it, if not by the number of processes
         self.buckets = buckets_of(parameters, (25 if bucket_cap_mb is None else bucket_cap_mb) * MEGABYTE)
         self._bucket_of = {parameter: bucket for bucket in self.buckets for parameter in bucket.parameters}
         self._next = 0  # the first bucket that is not on its way: all ranks send them in one order
@@ -110,6 +155,8 @@ class DistributedDataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the module."""
         if is_grad_enabled() and self.require_backward_grad_sync:
+            if self._join is not None:
+                self._join()
             if self._unfinished:
                 names = [name for name, parameter in self.module.named_parameters()
                          if any(parameter is other for other in self._unfinished)]
@@ -133,6 +180,28 @@ class DistributedDataParallel(Module):
         finally:
             self.require_backward_grad_sync = before
 
+    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
+             throw_on_early_termination: bool = False) -> Any:
+        """Return a block in which ranks may have different numbers of batches: ``torch.distributed.algorithms.Join``
+        (``torch.nn.parallel.DistributedDataParallel.join``).
+        """
+        return load_module("...distributed.algorithms.join", __package__).Join(
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size)
+
+    def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Any]) -> None:
+        """Let ``hook(state, bucket)`` average each bucket; it returns a future of the averages
+        (``torch.nn.parallel.DistributedDataParallel.register_comm_hook``).
+
+        Raises:
+            TypeError: if it cannot be called.
+            RuntimeError: if there is a hook.
+        """
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        if self._hook is not None:
+            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+        self._hook = lambda bucket: hook(state, GradBucket(bucket, bucket is self.buckets[-1]))
+
     def _broadcast(self, tensors: Sequence[Tensor]) -> None:
         with no_grad():
             works = [broadcast(tensor, group=self.process_group, group_src=0, async_op=True) for tensor in tensors]
@@ -155,7 +224,7 @@ class DistributedDataParallel(Module):
         self._fill(bucket, parameter)
         while self._next < len(self.buckets) and len(self.buckets[self._next].ready) == len(
                 self.buckets[self._next].parameters):
-            self.buckets[self._next].launch(self.process_group)
+            self.buckets[self._next].launch(self.process_group, self._hook, self._divisor)
             self._next += 1
 
     def _fill(self, bucket: Bucket, parameter: Tensor) -> None:
@@ -177,13 +246,13 @@ class DistributedDataParallel(Module):
                 for parameter in bucket.parameters:
                     if parameter not in bucket.ready:
                         self._fill(bucket, parameter)
-                bucket.launch(self.process_group)
+                bucket.launch(self.process_group, self._hook, self._divisor)
         with no_grad():
             for bucket in self.buckets:
                 if bucket.work is None:
                     self._unfinished += [other for other in bucket.parameters if other not in bucket.ready]
                     continue
-                bucket.work.wait()
+                bucket.wait()
                 for parameter in bucket.parameters:
                     if parameter in used:
                         self._give(parameter, bucket.views[parameter])

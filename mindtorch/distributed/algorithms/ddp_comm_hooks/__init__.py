@@ -1,0 +1,2 @@
+"""``torch.distributed.algorithms.ddp_comm_hooks``: ways to average the gradients of ``DistributedDataParallel``."""
+from . import default_hooks as default_hooks

@@ -1,0 +1,1 @@
+"""``torch.distributed.elastic``: of it, what scripts import; ``python -m mindtorch launch`` restarts ranks."""

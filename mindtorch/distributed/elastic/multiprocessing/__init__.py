@@ -1,0 +1,2 @@
+"""``torch.distributed.elastic.multiprocessing``."""
+from .errors import record as record
