@@ -39,7 +39,17 @@ def wrong(task: str) -> dict[str, tuple[str, Any]]:
     """The wrong solutions of a lab, by name, each with a part of the text that it gets."""
     functions = {name: one for name, one in vars(module(task)).items() if name.startswith("wrong_")}
     rows = {f"row {number}": row for number, row in enumerate(getattr(module(task), "WRONG", ()))}
+    for number, (hint, before, after) in enumerate(getattr(module(task), "EDITS", ())):
+        rows[f"edit {number}"] = hint, edited(module(task), before, after)
     return rows | {name: (" ".join((inspect.getdoc(one) or "").split()), one) for name, one in functions.items()}
+
+
+def edited(module: ModuleType, before: str, after: str) -> Any:
+    """Return the right solution ``EDITED`` of a module with one thing replaced."""
+    source, name, space = inspect.getsource(module.EDITED), module.EDITED.__name__, dict(vars(module))
+    assert before in source, before
+    exec(source.replace(before, after), space)
+    return space[name]
 
 
 def module(task: str) -> ModuleType:

@@ -49,11 +49,16 @@ def checked(code, name):
         raise RuntimeError(f"{name}: {code}")
 
 
-def wrong_nothing_destroyed(acl, name, operands, stream):
-    """Destroy every descriptor: for handle in handles: acl.destroy(handle)."""
-    code, size, executor = acl.plan(name, *described(acl, operands))
-    checked(code, name)
-    checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
+def right_with_one_try(acl, name, operands, stream):
+    handles = described(acl, operands)
+    try:
+        code, size, executor = acl.plan(name, *handles)
+        checked(code, name)
+        code = acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
+        checked(code, name)
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
 
 
 def wrong_destroyed_only_if_all_goes_well(acl, name, operands, stream):
@@ -64,40 +69,6 @@ def wrong_destroyed_only_if_all_goes_well(acl, name, operands, stream):
     checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
     for handle in handles:
         acl.destroy(handle)
-
-
-def wrong_codes_ignored(acl, name, operands, stream):
-    """Both calls return a code: check it, since C raises nothing."""
-    handles = described(acl, operands)
-    try:
-        _, size, executor = acl.plan(name, *handles)
-        acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
-def wrong_second_code_ignored(acl, name, operands, stream):
-    """The second call returns a code, too: check it."""
-    handles = described(acl, operands)
-    try:
-        code, size, executor = acl.plan(name, *handles)
-        checked(code, name)
-        acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
-def wrong_never_run(acl, name, operands, stream):
-    """The operator is planned but not run: acl.run is the second call."""
-    handles = described(acl, operands)
-    try:
-        code, size, executor = acl.plan(name, *handles)
-        checked(code, name)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
 
 
 def wrong_destroyed_before_the_run(acl, name, operands, stream):
@@ -112,109 +83,11 @@ def wrong_destroyed_before_the_run(acl, name, operands, stream):
     checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
 
 
-def wrong_no_workspace(acl, name, operands, stream):
-    """Some operators need scratch memory: acl.workspace(size) returns its address."""
-    handles = described(acl, operands)
-    try:
-        code, size, executor = acl.plan(name, *handles)
-        checked(code, name)
-        checked(acl.run(name, None, 0, executor, stream), name)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
-def wrong_workspace_always(acl, name, operands, stream):
-    """Pass None for an operator that needs no scratch memory: ask for some only if the size is not 0."""
-    handles = described(acl, operands)
-    try:
-        code, size, executor = acl.plan(name, *handles)
-        checked(code, name)
-        checked(acl.run(name, acl.workspace(size), size, executor, stream), name)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
-def wrong_numbers_as_tensors(acl, name, operands, stream):
-    """Do not make a tensor of a number: acl.create_scalar makes its descriptor."""
-    handles = [acl.create_tensor(torch.as_tensor(x)) for x in operands]
-    try:
-        code, size, executor = acl.plan(name, *handles)
-        checked(code, name)
-        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
-def wrong_destroyed_twice(acl, name, operands, stream):
-    """Destroy each descriptor exactly once."""
-    handles = described(acl, operands)
-    try:
-        code, size, executor = acl.plan(name, *handles)
-        checked(code, name)
-        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
-        for handle in handles:
-            acl.destroy(handle)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
-def wrong_stream_forgotten(acl, name, operands, stream):
-    """Put the operator into the stream that was given."""
-    handles = described(acl, operands)
-    try:
-        code, size, executor = acl.plan(name, *handles)
-        checked(code, name)
-        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, None), name)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
 def wrong_operands_instead_of_handles(acl, name, operands, stream):
     """Describe the operands first: pass acl.plan the handles that acl.create_tensor and acl.create_scalar return."""
     code, size, executor = acl.plan(name, *operands)
     checked(code, name)
     checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
-
-
-def wrong_out_left_out(acl, name, operands, stream):
-    """The result is an operand, too: C writes into the tensor that you pass."""
-    handles = described(acl, operands[:-1])
-    try:
-        code, size, executor = acl.plan(name, *handles)
-        checked(code, name)
-        checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
-def wrong_run_twice(acl, name, operands, stream):
-    """An executor can be run only once."""
-    handles = described(acl, operands)
-    try:
-        code, size, executor = acl.plan(name, *handles)
-        checked(code, name)
-        for _ in range(2):
-            checked(acl.run(name, acl.workspace(size) if size else None, size, executor, stream), name)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
-
-
-def wrong_returns_the_code(acl, name, operands, stream):
-    """Turn a code that is not 0 into an error: raise a RuntimeError, which cannot be overlooked."""
-    handles = described(acl, operands)
-    try:
-        code, size, executor = acl.plan(name, *handles)
-        return code or acl.run(name, acl.workspace(size) if size else None, size, executor, stream)
-    finally:
-        for handle in handles:
-            acl.destroy(handle)
 
 
 def right_with_a_stack(acl, name, operands, stream):
@@ -241,3 +114,25 @@ def right_step_by_step(acl, name, operands, stream):
         acl.destroy(handles.pop())
     if code != 0:
         raise RuntimeError(f"{name}: {code}")
+
+
+EDITED, CHECK = right_with_one_try, "checked(code, name)"
+EDITS = [  # hint, and what of the right solution is replaced by what
+    ("Destroy every descriptor: for handle in handles: acl.destroy(handle).", "acl.destroy(handle)", "pass"),
+    ("Both calls return a code: check it, since C raises nothing.", CHECK, "pass"),
+    ("The second call returns a code, too: check it.", "stream)\n        checked(code, name)", "stream)"),
+    ("The operator is planned but not run: acl.run is the second call.", "code = acl.run(", "code, _ = 0, ("),
+    ("Some operators need scratch memory: acl.workspace(size) returns its address.",
+     "acl.workspace(size) if size else None, size", "None, 0"),
+    ("Pass None for an operator that needs no scratch memory: ask for some only if the size is not 0.",
+     " if size else None", ""),
+    ("Do not make a tensor of a number: acl.create_scalar makes its descriptor.",
+     "described(acl, operands)", "[acl.create_tensor(torch.as_tensor(x)) for x in operands]"),
+    ("Destroy each descriptor exactly once.", "for handle in handles", "for handle in handles * 2"),
+    ("Put the operator into the stream that was given.", "stream)\n        checked", "None)\n        checked"),
+    ("The result is an operand, too: C writes into the tensor that you pass.", "operands)\n", "operands[:-1])\n"),
+    ("An executor can be run only once.", "        code = acl.run(",
+     "        acl.run(name, acl.workspace(size) if size else None, size, executor, stream)\n        code = acl.run("),
+    ("Turn a code that is not 0 into an error: raise a RuntimeError, which cannot be overlooked.", CHECK,
+     "if code:\n            return code"),
+]
