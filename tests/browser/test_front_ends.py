@@ -49,7 +49,7 @@ def gallery(tmp_path_factory):
     return Path(shutil.copy(GALLERY, tmp_path_factory.mktemp("gallery")))
 
 
-@pytest.fixture(scope="module", params=lab.FRONT_ENDS)
+@pytest.fixture(scope="module")
 def front_end(request, gallery, browser):
     """The page of a front end that ran the gallery, and the hosts that it asked."""
     page, hosts = browser.new_page(viewport={"width": 1200, "height": 900}), set()
@@ -72,7 +72,8 @@ def look(page):
         assert result["looked"] > 0 and result["found"] == []
 
 
-@pytest.mark.parametrize("theme", lab.THEMES)
+@pytest.mark.parametrize(("front_end", "theme"), [
+    *(("JupyterLab", theme) for theme in lab.THEMES), ("Notebook", "dark")], indirect=["front_end"])
 def test_every_picture_is_shown_in_a_front_end(front_end, theme):
     page, hosts = front_end
     lab.set_theme(page, theme)
@@ -80,6 +81,7 @@ def test_every_picture_is_shown_in_a_front_end(front_end, theme):
     assert "127.0.0.1" in hosts and hosts <= {"127.0.0.1", None}
 
 
+@pytest.mark.parametrize("front_end", lab.FRONT_ENDS, indirect=True)
 def test_widgets_move_in_a_front_end(front_end):
     page, _ = front_end
     page.get_by_role("button", name="run one node").first.click()
@@ -134,10 +136,15 @@ def test_a_picture_looks_as_if_it_were_alone_beside_all_others(executed, page):
     pictures = {found[1]: html for html in shown(executed)
                 if (found := re.search(r'class="(mindtorch [^"]+)"', html)) is not None}
     sheets = "".join(f"<style>{file.read_text('utf-8')}</style>" for file in Path(viz.__file__).parent.glob("*.css"))
-    looks = """() => [...document.querySelectorAll('.mindtorch *')].map(element => {
-      const style = getComputedStyle(element);
-      return element.className + [...style].map(name => name + style[name]).join();
-    })"""
+    looks = """() => {
+      const last = {};  // of each kind of element the last one is looked at
+      for (const element of document.querySelectorAll('.mindtorch *'))
+        last[element.className + element.tagName + element.parentElement.className] = element;
+      return Object.entries(last).map(([kind, element]) => {
+        const style = getComputedStyle(element);
+        return kind + [...style].map(name => name + style[name]).join();
+      });
+    }"""
     assert len(pictures) > 15
     for html in pictures.values():
         page.set_content(html)
