@@ -78,7 +78,7 @@ def contiguous_strides(shape: Ints) -> Ints:
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
-        step *= (size or 1) if size.__class__ is not SymInt else size.__sym_max__(1)  # type: ignore[attr-defined]
+        step *= (size or 1) if size.__class__ is not SymInt else size.__sym_max__(1)
     return tuple(strides[::-1])
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from typing import Any
 
 import pytest
 
@@ -62,8 +63,8 @@ PROGRAMS = {
     "a loss": lambda lib, x: lib.nn.functional.cross_entropy(x, lib.tensor([0, 1, 2])),
     "an output that is given": lambda lib, x: lib.add(x, 1, out=lib.empty(3, 4)),
 }
-OUTSIDE = {lib: lib.ones(3, 4) for lib in LIBS}
-LINEAR = {lib: lib.nn.Linear(4, 2) for lib in LIBS}
+OUTSIDE: dict[Any, Any] = {lib: lib.ones(3, 4) for lib in LIBS}
+LINEAR: dict[Any, Any] = {lib: lib.nn.Linear(4, 2) for lib in LIBS}
 
 
 def graph(lib, program, *args, **options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import logging
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_an_error_of_a_backend_names_it() -> None:
         torch.compile(lambda x: x + 1, backend=failing)(torch.ones(2))
 
 
-CALLS = {
+CALLS: dict[str, tuple[tuple[int, ...], dict[str, Any], int]] = {
     "the same": ((2,), {}, 1), "another shape": ((3,), {}, 2), "another number": ((2,), {"n": 5}, 2),
     "true for one": ((2,), {"n": True}, 2), "one as a float": ((2,), {"n": 1.0}, 2),
     "negative zero": ((2,), {"n": -0.0}, 2), "another dtype": ((2,), {"dtype": torch.float64}, 2),
