@@ -75,15 +75,16 @@ from .torch_version import __version__ as __version__
 
 if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see ``_base.lazy``
     from . import (
-        _C as _C, __config__ as __config__, __future__ as __future__, _dynamo as _dynamo, _logging as _logging,
-        _ops as _ops, accelerator as accelerator, amp as amp, autograd as autograd, backends as backends,
-        compiler as compiler, cpu as cpu, cuda as cuda, distributed as distributed, distributions as distributions,
-        fft as fft, func as func, futures as futures, fx as fx, hub as hub, jit as jit, library as library,
-        linalg as linalg, masked as masked, mps as mps, multiprocessing as multiprocessing, nn as nn, npu as npu,
-        onnx as onnx, optim as optim, overrides as overrides, profiler as profiler, quasirandom as quasirandom,
-        serialization as serialization, signal as signal, special as special, storage as storage, testing as testing,
-        torch_version as torch_version, types as types, utils as utils, version as version, widgets as widgets,
-        xpu as xpu,
+        _C as _C, __config__ as __config__, __future__ as __future__, _dynamo as _dynamo, _guards as _guards,
+        _higher_order_ops as _higher_order_ops, _logging as _logging, _ops as _ops, _prims as _prims,
+        _prims_common as _prims_common, _subclasses as _subclasses, accelerator as accelerator, amp as amp,
+        autograd as autograd, backends as backends, compiler as compiler, cpu as cpu, cuda as cuda,
+        distributed as distributed, distributions as distributions, fft as fft, func as func, futures as futures,
+        fx as fx, hub as hub, jit as jit, library as library, linalg as linalg, masked as masked, mps as mps,
+        multiprocessing as multiprocessing, nn as nn, npu as npu, onnx as onnx, optim as optim, overrides as overrides,
+        profiler as profiler, quasirandom as quasirandom, serialization as serialization, signal as signal,
+        special as special, storage as storage, testing as testing, torch_version as torch_version, types as types,
+        utils as utils, version as version, widgets as widgets, xpu as xpu,
     )
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
