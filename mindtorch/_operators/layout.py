@@ -15,7 +15,9 @@ operator only:
     sym_storage_offset(Tensor self) -> SymInt  # The place of the first element of `self` in its storage.
     is_non_overlapping_and_dense(Tensor self) -> bool  # Whether the elements of `self` lie side by side in memory.
     is_contiguous(Tensor self) -> bool  # Whether the elements of `self` lie side by side in row-major order.
-""")
+operator only, explicit:
+    _assert_scalar(Scalar self, str assert_msg) -> ()  # Nothing; an error with the message `assert_msg` if `self` is false or 0.
+""")  # noqa: E501
 
 operator("sym_size.int", composite=lambda self, dim: self.shape[dim])
 operator("sym_stride.int", composite=lambda self, dim: self._strides()[dim])
@@ -27,5 +29,12 @@ def dense(self: Any) -> bool:
     return is_contiguous(self.shape, self._strides()) or is_non_overlapping_and_dense(self.shape, self._strides())
 
 
+def assert_scalar(self: Any, assert_msg: str) -> None:
+    """Raise RuntimeError with a message unless a number is true (``aten::_assert_scalar``)."""
+    if not self:
+        raise RuntimeError(assert_msg)
+
+
+operator("_assert_scalar", composite=assert_scalar)
 operator("is_non_overlapping_and_dense", composite=dense)
 operator("is_contiguous", composite=lambda self: is_contiguous(self.shape, self._strides()))

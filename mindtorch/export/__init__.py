@@ -1,6 +1,7 @@
 """``torch.export``: a module's program as one graph of ATen operators, ahead of time."""
 from __future__ import annotations
 
+from ..utils._pytree import register_dataclass as register_dataclass
 from . import dynamic_shapes as dynamic_shapes, graph_signature as graph_signature
 from ._trace import export as export
 from .archive import load as load, save as save
@@ -14,4 +15,5 @@ from .unlift import module as _module
 
 ExportedProgram.module, ExportedProgram.run_decompositions = _module, _run_decompositions
 __all__ = ["Dim", "ExportGraphSignature", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature",
-           "ShapesCollection", "default_decompositions", "dims", "export", "load", "save"]
+           "ShapesCollection", "default_decompositions", "dims", "export", "load", "register_dataclass",
+           "save"]

@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 
 from .._base.symbolic import SYMBOLIC, SymBool, SymFloat, SymInt
+from .._dispatch.overloads import ops
 from .._dynamo.exc import UserError
 from .._guards import GetItemSource, LocalSource, Source
 from .._subclasses.fake_tensor import FakeTensorMode
@@ -16,8 +17,9 @@ from .._transforms.pytree import tree_flatten, tree_leaves, tree_unflatten
 from ..func import functional_call
 from ..fx.experimental.proxy_tensor import make_fx
 from ..fx.experimental.size_guards import GuardPrinter, conditions
-from ..fx.experimental.symbolic_shapes import ShapeEnv
+from ..fx.experimental.symbolic_shapes import ShapeEnv, SymNode
 from ..fx.graph_module import GraphModule
+from ..fx.node import has_side_effect
 from ..nn.module import Module
 from ..utils._sympy.functions import Mod
 from ..utils._sympy.value_ranges import ValueRanges
@@ -49,6 +51,9 @@ def export(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = N
     return _Export(mod, args, kwargs or {}, dynamic_shapes, prefer_deferred_runtime_asserts_over_guards).program()
 
 
+has_side_effect(ops.aten._assert_scalar.default)
+
+
 class _Export:
     """One export: its inputs with their names, the trace, and what is known of sizes."""
 
@@ -62,7 +67,7 @@ class _Export:
             dynamic_shapes = dynamic_shapes.dynamic_shapes(mod, args, self.kwargs)
         self.leaves, self.in_spec = tree_flatten((args, self.kwargs))
         self.specs = of_leaves(combined, dynamic_shapes)
-        self.env = ShapeEnv(prefer_deferred_runtime_asserts_over_guards=deferred)
+        self.env = ShapeEnv(duck_shape=False, prefer_deferred_runtime_asserts_over_guards=deferred)
         self.mode = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True, export=True)
         self.sources = [_source_of(path) for path in _paths(combined)]
         self.names = _leaf_names(combined)
@@ -71,6 +76,7 @@ class _Export:
         """Trace the module, and describe the graph."""
         tensors = {**dict(self.mod.named_parameters(remove_duplicate=False)),
                    **dict(self.mod.named_buffers(remove_duplicate=False))}
+        owned = _owned_names(self.mod)
         fakes = {name: self.mode.from_tensor(tensor, static_shapes=True) for name, tensor in tensors.items()}
         inputs = self._fake_inputs()
         out_spec: Any = None
@@ -80,15 +86,18 @@ class _Export:
         def run(*flat: Any) -> Any:
             nonlocal out_spec, results
             given, named = tree_unflatten(self._with_constants(list(flat[count:])), self.in_spec)
-            out = functional_call(self.mod, dict(zip(fakes, flat[:count], strict=True)), given, named)
+            out = functional_call(self.mod, {name: tensor for name, tensor in zip(fakes, flat[:count], strict=True)
+                                             if name in owned}, given, named, tie_weights=False)
             results, out_spec = tree_flatten(out)
             _check_outputs(results)
+            self._assert_promises()
             return tuple(results)
 
         traced = [value for value in inputs if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
         with self.mode:
             gm = make_fx(run, pre_dispatch=True)(*fakes.values(), *traced)
         gm.__class__.__name__ = "GraphModule"
+        gm.graph.eliminate_dead_code()
         constants = self._lift_constants(gm, count)
         self._name_placeholders(gm, list(fakes), list(constants), inputs)
         self._check_constraints(inputs)
@@ -101,6 +110,13 @@ class _Export:
         modules = [ModuleCallEntry("", call), *[ModuleCallEntry(name) for name, _ in self.mod.named_modules() if name]]
         return ExportedProgram(gm, None, signature, state, self._range_constraints(), modules,
                                (self.args, self.kwargs), further, guards=self._guards(inputs), input_names=self.names)
+
+    def _assert_promises(self) -> None:
+        """Have the graph check the conditions on data that the program promised (``torch._check``)."""
+        for promises in self.env.deferred_runtime_asserts.values():
+            for promise in dict.fromkeys(promise.expr for promise in promises):
+                condition = SymBool(SymNode(promise, self.env, bool))
+                ops.aten._assert_scalar.default(condition, f"Runtime assertion failed for expression {promise}")
 
     def _with_constants(self, traced: list[Any]) -> list[Any]:
         """Return the leaves of the arguments: traced ones, and Python values as they are."""
@@ -187,6 +203,7 @@ class _Export:
         names += [f"c_{_plain(name)}" for name in constants]
         names += [name for name, value in zip(self.names, inputs, strict=True)
                   if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
+        names = [f"{name}_{names[:i].count(name)}" if name in names[:i] else name for i, name in enumerate(names)]
         nodes = [node for node in gm.graph.nodes if node.op == "placeholder"]
         for node in nodes:
             node._rename(f"__{node.name}")
@@ -309,6 +326,12 @@ def _range_text(name: str, values: Any) -> str:
 
 def _is_free(spec: Any) -> bool:
     return isinstance(spec, Dim) or spec in (Dim.DYNAMIC, Dim.AUTO)
+
+
+def _owned_names(mod: Module) -> set[str]:
+    """Return the names of parameters and buffers, one for each place: a module that stands twice counts once."""
+    return {f"{path}.{name}" if path else name for path, module in mod.named_modules()
+            for name in (*module._parameters, *module._buffers)}
 
 
 def _attributes(mod: Module) -> list[tuple[str, Any]]:

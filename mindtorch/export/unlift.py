@@ -89,6 +89,10 @@ def module(program: ExportedProgram, check_guards: bool = True) -> GraphModule:
     in_spec, out_spec = program._signature.in_spec, program._signature.out_spec
     graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(argument_names(program), in_spec, out_spec)))
     made = GraphModule(root, graph)
+    for spec in signature.input_specs:
+        if spec.kind is not InputKind.USER_INPUT and not spec.persistent and spec.kind is not InputKind.PARAMETER:
+            path, _, name = str(spec.target).rpartition(".")
+            made.get_submodule(path)._non_persistent_buffers_set.add(name)
     made.train = made.eval = _no_switch  # type: ignore[method-assign]
     return made
 

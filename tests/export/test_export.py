@@ -130,6 +130,38 @@ def test_sizes_of_data_are_symbols() -> None:
     assert found.tolist() == [2.0, 6.0, 10.0] and count == 3
 
 
+def test_promises_about_data_are_checked_when_the_program_runs() -> None:
+    class Promise(mindtorch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            count = x.item()
+            mindtorch._check(count >= 4)
+            return mindtorch.full((count, 1), 1)
+
+    module = exporter(mindtorch).export(Promise(), (mindtorch.tensor([5]),)).module()
+    assert module(mindtorch.tensor([6])).shape == (6, 1)
+    with pytest.raises(RuntimeError, match=r"Runtime assertion failed for expression u\d+ >= 4"):
+        module(mindtorch.tensor([3]))
+
+
+def test_a_module_that_stands_twice_is_left_as_it_was() -> None:
+    class Shared(mindtorch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            layer = mindtorch.nn.LayerNorm([4])
+            self.norms = mindtorch.nn.ModuleList([layer, layer])
+            self.register_buffer("hidden", mindtorch.ones(4), persistent=False)
+
+        def forward(self, x: Any) -> Any:
+            for norm in self.norms:
+                x = norm(x)
+            return x + self.hidden
+
+    net, x = Shared(), mindtorch.randn(2, 4)
+    program = exporter(mindtorch).export(net, (x,))
+    assert all(type(tensor) is not mindtorch._subclasses.FakeTensor for tensor in net.state_dict().values())
+    assert program.module()(x).allclose(net(x)) and "hidden" not in program.module().state_dict()
+
+
 def test_a_file_holds_the_same_program_and_runs_nothing() -> None:
     export, program, file = exporter(mindtorch), exported(mindtorch), io.BytesIO()
     export.save(program, file, extra_files={"note": "hello"})
