@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from .._base.interrupts import contextmanager
+from .._base.layout import overlaps_itself
 from .._device import META
 from .._dispatch import python as dispatch
 from .._dispatch.dispatcher import switched
@@ -128,6 +129,9 @@ class FunctionalTensor(Tensor):
         memory, copies = self._memory, self._mode.copies
         if memory.frozen:
             raise RuntimeError("cannot mutate tensors with frozen storage")
+        if overlaps_itself(tuple(self.shape), self._strides()):
+            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a "
+                               "single memory location. Please clone() the tensor before performing the operation.")
         if value._dtype is not self._dtype:
             value = registry["_to_copy"].call(value, self._dtype)
         bases = [memory.base]
@@ -303,6 +307,9 @@ def _resize_(mode: FunctionalTensorMode, tensor: Any, size: Any, memory_format: 
         return registry["resize_"].call(tensor, size, memory_format)
     layout = on_layout(registry["resize_"], tensor, size, memory_format)
     if layout.numel() > tensor.numel():
+        if tensor._views:
+            raise RuntimeError("Attempted to resize a view tensor to a larger size. This is not allowed in the "
+                               "functionalization pass")
         value = registry["resize"].call(tensor.value(), size, memory_format)
         take_layout(tensor, value)
         tensor._views = ()
