@@ -34,8 +34,8 @@ HOUSE = (
     Room("_backends.random _backends.common", "generators that draw PyTorch's random numbers; promotion, copies, "
          "views, in-place and `out=` forms: the same on every device", "a view: `common/view/`"),
     Room("_backends.meta", "tensors without data", "a rule of the meta device"),
-    Room("_backends.cpu", "kernels as functions of NumPy arrays; fast paths for small arrays",
-         "a kernel: `ops/<family>.py`; its fast path: `fast_paths/<family>.py`"),
+    Room("_backends.cpu", "kernels as functions of NumPy arrays, and the plans of their calls",
+         "a kernel: `ops/<family>.py`"),
     Room("_backends.npu", "Ascend NPUs through CANN: C signatures, kernels (`ops`), a simulated device "
          "(`simulator`)", "a row in `signatures.txt`, a row in `ops/`"),
     Room("_creation _backends.ascend", "tensors from sizes, numbers, sequences, arrays, random numbers, and from other "

@@ -171,7 +171,8 @@ class Shape(NamedTuple):
         numbers = kinds == {"Scalar"} and op.name not in OF_ALIKE_NUMBERS
         leading = count if "wrapped numbers" not in op.flags and kinds <= {"Scalar"} else 0
         taken = row.count if isinstance(row, Prepared) else abs(leading) or len(parameters)
-        return cls(leading, numbers and leading != 0, taken, not leading and kinds <= {"Tensor"})
+        alike = not leading and kinds <= {"Tensor"} and "wrapped numbers" not in op.flags
+        return cls(leading, numbers and leading != 0, taken, alike)
 
 
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
@@ -254,16 +255,14 @@ def mixed(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the cache key of tensors, lists of tensors and settings in any order, and the default dtype, which a
     factory's result may have.
     """
-    key: list[Any] = [get_default_dtype()]
-    for arg in args:
+    key = [*args]
+    for i, arg in enumerate(args):
         kind = arg.__class__
         if kind in TENSOR_TYPES:
-            key.append(arg._layout or arg._layout_of_plans())
+            key[i] = arg._layout or arg._layout_of_plans()
         elif kind is list:
-            key.append(tuple(layouts_of(arg)))
-        else:
-            key.append(arg)
-    return tuple(key)
+            key[i] = tuple(layouts_of(arg))
+    return (*key, get_default_dtype())
 
 
 def layouts_of(tensors: Any) -> list[Any]:
@@ -438,7 +437,7 @@ def of_tensors(count: int) -> Callable[..., Callable[..., Any]]:
 
 def of_any(plans: Plans, first: First, shape: Shape) -> Callable[..., Any]:
     """Return the kernel for tensors and settings in any order."""
-    count, key = shape.taken, mixed if shape.alike else key_of
+    taken, key = shape.taken, mixed if shape.alike else key_of
 
     def kernel(*args: Any) -> Any:
         found: Any
@@ -448,6 +447,13 @@ def of_any(plans: Plans, first: First, shape: Shape) -> Callable[..., Any]:
             found = plan = None
         if plan.__class__ is not Plan:
             return first(found, args, plan)
-        return plan.compute([array_of(arg) for arg in args[:count]])
+        arrays = [*args[:taken]]
+        for i, arg in enumerate(arrays):
+            kind = arg.__class__
+            if kind in TENSOR_TYPES:
+                arrays[i] = arg._array
+            elif kind is list:
+                arrays[i] = array_of(arg)
+        return plan.compute(arrays)
 
     return kernel

@@ -83,29 +83,6 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     return self
 
 
-@fast_path
-def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
-    """Select elements at valid int64 indices."""
-    array, at = self._array, index._array
-    if index._dtype is not int64 or at.ndim != 1 or not at.size or not array.ndim or at.min() < 0:
-        return None
-    array = array.take(at, dim) if dim else rows_at(array, at)
-    return array if array.size else None
-
-
-@fast_path
-def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> ndarray | None:
-    """Select few elements at int64 indices along a dimension."""
-    places = flat_places(self._array, dim, index._array) if index._dtype is int64 else None
-    return None if places is None else self._array.take(places)
-
-
-@fast_path
-def take(self: Any, index: Any) -> ndarray | None:
-    """Select elements at flat int64 indices; NumPy counts negative ones from the end as well."""
-    return np.asarray(self._array.take(index._array)) if index._dtype is int64 else None
-
-
 def add_at(array: ndarray, places: ndarray, values: Any) -> None:
     """Add values at indices. Errors are raised before anything is written."""
     quietly(np.add.at, array, places, values)
@@ -175,11 +152,8 @@ FAST_PATHS.update({
     "zero_": zero_,
     "index.Tensor": index,
     "index_put_": index_put_,
-    "index_select": index_select,
     "index_add_": index_add_,
-    "gather": gather,
     "scatter_.value": scatter_into(ndarray.__setitem__, PLAIN),
     "scatter_.src": scatter_into(ndarray.__setitem__, {*DTYPES.values()}),
     "scatter_add_": scatter_into(add_at, PLAIN),
-    "take": take,
 })

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from math import prod
 from typing import Any
@@ -18,6 +19,7 @@ from ...._storage import allocate
 from ...common.blocks import LARGE, SMALL, each_block
 from ...common.half import part_for
 from ..along import starts
+from ..rows import Prepared
 from . import CPU_KERNELS
 from .reduction import to_opmath
 
@@ -132,6 +134,9 @@ def index_select(x: Array, dim: int, at: Array) -> Array:
     if not x.ndim:
         bounded(at.reshape(-1), 1, IndexError, BEYOND, kind="index in self", dim=dim)
         return x
+    if at.ndim == 1 and at.size and lowest(at) >= 0:
+        with suppress(IndexError):  # NumPy finds an index that is too large: it is looked for then
+            return x.take(at, dim) if dim % x.ndim else rows_at(x, at)
     check(x.shape[dim] or not at.size or x.ndim == 1, "index_select(): self indexing axis dim should be positive")
     size = x.shape[dim]
     error, words = ((RuntimeError, f"INDICES element is out of DATA bounds, id={{}} axis_dim={size}")
@@ -285,7 +290,23 @@ def lines_of(x: Array) -> Array:
     return x.reshape(-1, x.shape[-1])
 
 
-def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
+@partial(Prepared, count=3)
+def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Callable[[Array, int, Array], Array]:
+    """Prepare ``gather``; few indices into a contiguous array become flat indices."""
+    found = starts(x.shape, dim, at.shape) if x.flags.c_contiguous and at.size and x.ndim else None
+    if found is None:
+        return gathered
+    size, (step, others) = x.shape[dim], found
+
+    def few(x: Array, dim: int, at: Array) -> Array:
+        if lowest(at, None) < 0 or highest(at, None) >= size:
+            return gathered(x, dim, at)
+        return np.asarray(x.take((at if step == 1 else at * step) + others))
+
+    return few
+
+
+def gathered(x: Array, dim: int, at: Array) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
     if at.size > 2 * SMALL and x.itemsize == 4 and are_boxes(x, dim, at) and (
@@ -298,10 +319,10 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
     if x.itemsize == 4 and are_lines(x, dim, at) and (loop := loops.gather.compiled(at.size)) is not None:
         source, places, target = (lines_of(array) for array in (x.view(np.int32), at, out.view(np.int32)))
 
-        def gathered(part: slice) -> None:
+        def of_lines(part: slice) -> None:
             loop(source[part], in_bounds(x, dim, places[part]), target[part])
 
-        each_block(gathered, len(source), max(SMALL * len(source) // at.size, 1), at.size)
+        each_block(of_lines, len(source), max(SMALL * len(source) // at.size, 1), at.size)
         return out
 
     def work(part: slice) -> None:  # its flat indices stay in the cache
@@ -367,7 +388,10 @@ def flat_positions(x: Array, at: Array) -> Array:
 
 
 def take(x: Array, at: Array) -> Array:
-    return x.reshape(-1)[flat_positions(x, at)]
+    try:
+        return np.asarray(x.take(at))  # NumPy counts negative indices from the end, too
+    except IndexError:
+        return x.reshape(-1)[flat_positions(x, at)]
 
 
 def put_(x: Array, at: Array, source: Array, accumulate: bool = False) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...common.blocks import LARGE, by_parts
 from ..along import taken_along
+from ..rows import MOST, Prepared
 from . import CPU_KERNELS
 from .reduction import add, lines, selected, to_opmath
 
@@ -110,8 +111,27 @@ def mode(x: np.ndarray, axis: int) -> np.ndarray:
     return taken_along(index, longest.reshape(*x.shape[:axis], 1, *x.shape[axis + 1:]), axis).squeeze(axis)
 
 
-CPU_KERNELS.add(sort, topk, kthvalue)
+def highest(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """Prepare ``topk``; of few numbers along the last dimension, by a stable sort."""
+    def row(x: np.ndarray) -> tuple[Any, Any]:
+        return topk(x, k, dim, largest, sorted)
+
+    if x.dtype.char not in "fd" or not 0 < x.size <= MOST or not x.ndim or dim not in (-1, x.ndim - 1) or not k:
+        return row
+    starts = np.arange(0, x.size, x.shape[-1]).reshape(*x.shape[:-1], 1)
+
+    def few(x: np.ndarray) -> tuple[Any, Any]:
+        if (total := add(x, None)) != total:  # there may be NaN
+            return row(x)
+        index = np.ascontiguousarray((-x if largest else x).argsort(-1, "stable")[..., :k])
+        return x.take(index + starts), index
+
+    return few
+
+
+CPU_KERNELS.add(sort, kthvalue)
 CPU_KERNELS.update({
+    "topk": Prepared(highest),
     "sort.stable": lambda x, stable, dim=-1, descending=False: sort(x, dim, descending),
     "median": median_of_all,
     "median.dim": selected(median),
