@@ -19,14 +19,14 @@ __all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax
 __dir__ = __all__.copy
 
 
-def _canonical(mask: Any, input: Any) -> Any:
+def _canonical(mask: Any, input: Tensor) -> Any:
     """Return the mask as bools in the input's shape. Raises IndexError if it has more dimensions than the input."""
     if mask.ndim > input.ndim:
         raise IndexError("expected broadcastable mask (got mask dimensionality higher than of the input)")
     return mask.expand(input.shape).to(bool_)
 
 
-def _kept(input: Any, mask: Any, value: Any) -> Any:
+def _kept(input: Tensor, mask: Any, value: Any) -> Any:
     """Return the input with a value where the mask is False."""
     return input if mask is None else input.masked_fill(_canonical(mask, input).logical_not(), value)
 
@@ -40,11 +40,11 @@ def _extreme(name: str, dtype: DType, largest: bool) -> Any:
     return iinfo(dtype).max if largest else iinfo(dtype).min
 
 
-def _extreme_of(name: str, input: Any, mask: Any, largest: bool) -> Any:
+def _extreme_of(name: str, input: Tensor, mask: Any, largest: bool) -> Any:
     return input if mask is None else _kept(input, mask, _extreme(name, input.dtype, largest))
 
 
-def _summed(input: Any, dtype: DType | None) -> DType:
+def _summed(input: Tensor, dtype: DType | None) -> DType:
     return dtype or (int64 if input.dtype.category < FLOATING else input.dtype)
 
 
@@ -61,12 +61,12 @@ def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
     return result
 
 
-def cumsum(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
+def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Return the running sum, to which masked elements add nothing (``torch.masked.cumsum``)."""
     return _kept(input, mask, 0).cumsum(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
 
-def cumprod(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
+def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Return the running product, which masked elements leave as it is (``torch.masked.cumprod``)."""
     return _kept(input, mask, 1).cumprod(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
@@ -83,21 +83,21 @@ def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
     return kept.amin(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
 
 
-def argmax(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
-           mask: Any = None) -> Any:
+def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
+           mask: Tensor | None = None) -> Tensor:
     """Return the index of the maximum, in the input's dtype unless another is given (``torch.masked.argmax``)."""
     kept = _extreme_of("argmax", input, mask, largest=False)
     return kept.argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
-def argmin(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
-           mask: Any = None) -> Any:
+def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
+           mask: Tensor | None = None) -> Tensor:
     """Return the index of the minimum, in the input's dtype unless another is given (``torch.masked.argmin``)."""
     kept = _extreme_of("argmin", input, mask, largest=True)
     return kept.argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
-def _count(input: Any, dim: Dims, keepdim: bool, mask: Any) -> Any:
+def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Any) -> Any:
     """Return the number of elements that the mask keeps."""
     passed = input.new_ones(input.shape, dtype=bool_) if mask is None else _canonical(mask, input)
     return passed.sum(wrap_dims(dim, input.ndim), bool(keepdim))
@@ -128,32 +128,32 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: DType | N
     return result.to(dtype or input.dtype)
 
 
-def logsumexp(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
-              mask: Any = None) -> Any:
+def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
+              mask: Tensor | None = None) -> Tensor:
     """Compute ``log(sum(exp(input)))``, -inf where the mask keeps nothing (``torch.masked.logsumexp``)."""
     lowest = -inf if input.dtype.category >= FLOATING else iinfo(input.dtype).min if mask is not None else 0
     result = _kept(input, mask, lowest).logsumexp(wrap_dims(dim, input.ndim), bool(keepdim))
     return result.to(dtype or input.dtype)
 
 
-def logaddexp(input: Any, other: Any, *, dtype: DType | None = None, input_mask: Any = None,
-              other_mask: Any = None) -> Any:
+def logaddexp(input: Tensor, other: Any, *, dtype: DType | None = None, input_mask: Any = None,
+              other_mask: Any = None) -> Tensor:
     """Compute ``log(exp(input) + exp(other))``, each with a mask of its own (``torch.masked.logaddexp``)."""
     first = _extreme_of("logaddexp", input, input_mask, largest=False)
     second = _extreme_of("logaddexp", other, other_mask, largest=False)
     return first.logaddexp(second).to(dtype or input.dtype)
 
 
-def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False,
-         dtype: DType | None = None, mask: Any = None) -> Any:
+def norm(input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False,
+         dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Return the vector norm, 0 where the mask keeps nothing (inf for the order -inf) (``torch.masked.norm``)."""
     kept = _kept(input, mask, inf if ord == -inf else 0)
     return _linalg_vector_norm(
         kept, 2 if ord is None else ord, wrap_dims(dim, input.ndim), bool(keepdim), dtype or input.dtype)
 
 
-def var(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
-        keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
+        keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Return the variance, NaN where the mask keeps nothing (``torch.masked.var``)."""
     correction = correction if correction is not None else 1 if unbiased is None else int(unbiased)
     out = dtype or (input.dtype if input.dtype.category >= FLOATING else float32)
@@ -166,29 +166,29 @@ def var(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correctio
     return (total / count).to(out)
 
 
-def std(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
-        keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
+        keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Return the standard deviation, NaN where the mask keeps nothing (``torch.masked.std``)."""
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
 
 
-def softmax(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
+def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Apply softmax along ``dim``; masked elements become 0 (``torch.masked.softmax``)."""
     return _extreme_of("amax", input, mask, largest=False).softmax(wrap_dim(dim, input.ndim), dtype)
 
 
-def log_softmax(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
+def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Compute the logarithm of softmax; masked elements become -inf (``torch.masked.log_softmax``)."""
     return _extreme_of("amax", input, mask, largest=False).log_softmax(wrap_dim(dim, input.ndim), dtype)
 
 
-def softmin(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
+def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Apply softmax to -x; masked elements become 0 (``torch.masked.softmin``)."""
     return (-_extreme_of("amin", input, mask, largest=True)).softmax(wrap_dim(dim, input.ndim), dtype)
 
 
-def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType | None = None,
-              mask: Any = None) -> Tensor:
+def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType | None = None,
+              mask: Tensor | None = None) -> Tensor:
     """Divide the input by its norm, at least by ``eps``; masked elements become 0 (``torch.masked.normalize``)."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _kept(input, mask, 0) / length.maximum(length.new_full((), eps))

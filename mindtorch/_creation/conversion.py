@@ -104,7 +104,7 @@ def _to_dtype(name: str, dtype: DType) -> Callable[..., Tensor]:
 
 
 @tensor_method("type")
-def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type_(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) -> Any:
     """Return the name of the legacy type, or the tensor converted to a dtype or to a type of that name
     (``torch.Tensor.type``). Raises ValueError if there is no type of that name.
     """
@@ -129,7 +129,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 @tensor_method("to_dense")
-def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
     """Return this dense tensor in ``dtype``; ``masked_grad`` is for sparse ones (``torch.Tensor.to_dense``)."""
     return self if dtype is None else self.to(dtype)
 

@@ -32,7 +32,7 @@ def _window(name: str, length: int, periodic: bool, options: dict[str, Any], for
 @options_of(empty)
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """Return a triangle (``torch.bartlett_window``)."""
-    def triangle(n: Any, last: int) -> Any:
+    def triangle(n: Any, last: int) -> Tensor:
         n.mul_(2 / last).narrow(0, last // 2 + 1, last - last // 2).mul_(-1).add_(2)
         return n
 
@@ -42,7 +42,7 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -
 @options_of(empty)
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """Return 0.42 - 0.5 cos(2π n / N) + 0.08 cos(4π n / N) (``torch.blackman_window``)."""
-    def cosines(n: Any, last: int) -> Any:
+    def cosines(n: Any, last: int) -> Tensor:
         n = n.mul_(math.pi / last)
         return n.mul(4).cos_().mul_(0.08) - n.mul(2).cos_().mul_(0.5) + 0.42
 
@@ -69,7 +69,7 @@ def _raised_cosine(alpha: float, beta: float) -> Callable[[Any, int], Any]:
 @options_of(empty)
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
     """Return I₀(beta √(1 - x²)) / I₀(beta) for x from -1 to 1 (``torch.kaiser_window``)."""
-    def bessel(n: Any, last: int) -> Any:
+    def bessel(n: Any, last: int) -> Tensor:
         center: Any = ones((), dtype=n._dtype, device=n._device) * beta
         return i0((1 - (n * (2 / last) - 1) ** 2).clamp_min(0).sqrt() * beta) / i0(center)
 

@@ -18,7 +18,7 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
-def _asked(name: str, input: Any) -> Tensor:
+def _asked(name: str, input: Tensor) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     return input

@@ -22,7 +22,7 @@ INSTEAD = {
 
 
 def _removed(name: str, arguments: str) -> Callable[..., NoReturn]:
-    def function(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    def function(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
         if arguments == "input, A" and not args and "A" not in kwargs:
             raise TypeError(f"{name}() missing 1 required positional argument: 'A'")
         raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {INSTEAD[name]}")

@@ -91,7 +91,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     return _rejected_uniform(tensor, mean, std, a, b, generator)
 
 
-def _redrawn_normal(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+def _redrawn_normal(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
     """Draw normal numbers, again while any lies outside the bounds; most lie inside at once."""
     low, high = tensor.new_tensor(a, device="cpu").item(), tensor.new_tensor(b, device="cpu").item()
     result = tensor.normal_(mean, std, generator=generator)
@@ -100,7 +100,7 @@ def _redrawn_normal(tensor: Any, mean: float, std: float, a: float, b: float, ge
     return tensor if result is tensor else tensor.copy_(result)
 
 
-def _rejected_uniform(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+def _rejected_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
     """Uniform numbers, each kept with a chance proportional to the density: for an interval far out."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
@@ -129,7 +129,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 @no_grad()
-def dirac_(tensor: Any, groups: int = 1) -> Tensor:
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Make a convolution's weight hand on its input's channels, in each of ``groups`` (``torch.nn.init.dirac_``).
     Raises ValueError if the weight is not 3, 4 or 5-dimensional, or ``groups`` does not divide dimension 0.
     """
@@ -149,7 +149,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Tensor:
 
 
 @no_grad()
-def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Make rows (dimension 0) orthogonal, times ``gain`` (``torch.nn.init.orthogonal_``); ValueError below 2-d."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -166,7 +166,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
 
 
 @no_grad()
-def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fill a matrix with normal numbers, part of each column with 0 (``torch.nn.init.sparse_``); ValueError if none."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")

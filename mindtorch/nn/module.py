@@ -415,7 +415,7 @@ class Module(HookedCall, State):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def _swap(self, name: str, param: Any, data: Tensor, gradient: Tensor | None) -> None:
+    def _swap(self, name: str, param: Tensor, data: Tensor, gradient: Tensor | None) -> None:
         """Exchange a parameter and its gradient with what they have been converted to."""
         before = param._grad
         try:

@@ -163,12 +163,12 @@ class UninitializedTensorMixin:
         return type(self), (bool(self._keys & AUTOGRAD),)
 
 
-def is_lazy(param: Any) -> bool:
+def is_lazy(param: Tensor) -> bool:
     """Return whether this is a parameter or a buffer that has no shape yet (``torch.nn.parameter.is_lazy``)."""
     return isinstance(param, UninitializedTensorMixin)
 
 
-def check_initialized(param: Any, hook: str, kind: str) -> None:
+def check_initialized(param: Tensor, hook: str, kind: str) -> None:
     """Raise PyTorch's ValueError if a parameter that is to be normalised has no shape yet."""
     if is_lazy(param):
         raise ValueError(f"The module passed to `{hook}` can't have uninitialized parameters. Make sure to run the "

@@ -66,7 +66,7 @@ class Adafactor(RuleOptimizer):
             "foreach": foreach, "maximize": maximize,
         })
 
-    def _refuse(self, param: Any) -> None:
+    def _refuse(self, param: Tensor) -> None:
         if param.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
 

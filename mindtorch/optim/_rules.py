@@ -65,7 +65,7 @@ class Recorded:
     a copy that nothing writes to. A factor may be a tensor that requires grad.
     """
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -81,7 +81,7 @@ class Recorded:
     def __setitem__(self, mask: Recorded, value: Any) -> None:
         self._becomes(self.tensor.masked_fill(mask.tensor, value))
 
-    def _becomes(self, tensor: Any) -> Recorded:
+    def _becomes(self, tensor: Tensor) -> Recorded:
         self.tensor.copy_(tensor)
         return self
 
@@ -214,7 +214,7 @@ def counting_dtype(fused: bool | None = None) -> DType:
     return float32 if fused or get_default_dtype() is not float64 else float64
 
 
-def count(value: float | None, param: Any, group: dict[str, Any]) -> Any:
+def count(value: float | None, param: Tensor, group: dict[str, Any]) -> Any:
     """Return a state's number (None: zero) as a tensor, on the device if ``capturable`` or ``fused``."""
     there = group.get("capturable") or group.get("fused")
     options: Any = {"dtype": counting_dtype(group.get("fused")), "device": param.device if there else "cpu"}
@@ -236,11 +236,11 @@ class RuleOptimizer(Optimizer):
     #: Settings that the function takes under several names, or (by no name) not at all.
     _unpacked: ClassVar[dict[str, tuple[str, ...]]] = {"betas": ("beta1", "beta2")}
 
-    def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
+    def _start(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """Return a parameter's state before its first step."""
         return {}
 
-    def _refuse(self, param: Any) -> None:
+    def _refuse(self, param: Tensor) -> None:
         """Raise the error of a parameter that the optimizer cannot change."""
 
     def _params(self, group: dict[str, Any]) -> list[Any]:

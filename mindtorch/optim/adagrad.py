@@ -57,7 +57,7 @@ class Adagrad(RuleOptimizer):
             for param in group["params"]:
                 self.state[param] = self._start(param, group)
 
-    def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
+    def _start(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         value = self.defaults["initial_accumulator_value"]
         return {"step": count(0, param, group), "sum": full_like(param, complex(value, value) if param.is_complex()
                                                                  else value, requires_grad=False)}

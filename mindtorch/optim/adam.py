@@ -67,6 +67,6 @@ class Adam(RuleOptimizer):
         check_implementation(differentiable, foreach, fused)
         self._step_supports_amp_scaling = bool(fused)
 
-    def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
+    def _start(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[:3 if group["amsgrad"] else 2]
         return {"step": count(0, param, group), **{name: zeros_like(param) for name in names}}

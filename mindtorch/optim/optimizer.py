@@ -310,7 +310,7 @@ class Optimizer:
         return _register(self._hooks("load_state_dict_post"), hook, prepend)
 
 
-def _fitted(param: Any, value: Any, group: dict[str, Any], key: Hashable = None) -> Any:
+def _fitted(param: Tensor, value: Any, group: dict[str, Any], key: Hashable = None) -> Any:
     """Convert a saved value to the parameter's device and dtype (a step count only if the device counts)."""
     if isinstance(value, Tensor):
         if key == "step":

@@ -24,7 +24,7 @@ _FORMS = {
 }
 
 
-def _drop(name: str, input: Any, p: float, training: bool, inplace: bool) -> Any:
+def _drop(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> Any:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return _FORMS[name][inplace](input, p, training)
@@ -51,7 +51,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return _drop("feature_alpha_dropout", input, p, training, inplace)
 
 
-def _drop_channels(name: str, spatial: int, input: Any, p: float, training: bool, inplace: bool) -> Any:
+def _drop_channels(name: str, spatial: int, input: Tensor, p: float, training: bool, inplace: bool) -> Any:
     """Dropout of the channels of an input that may lack its batch dimension."""
     unbatched = input.dim() != spatial + 2
     if unbatched:

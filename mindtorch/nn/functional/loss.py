@@ -168,7 +168,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
 # -- by element ----------------------------------------------------------------------------------------------
 
 
-def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
+def _same_shape(input: Tensor, target: Tensor) -> tuple[Any, Any]:
     """Return input and target in their common shape, warning if they differ; AttributeError for no tensor."""
     for name, given in (("input", input), ("target", target)):
         if not hasattr(given, "size"):
@@ -183,13 +183,13 @@ def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
     return input.expand(shape), target.expand(shape)
 
 
-def _weighted(values: Any, weight: Any, input: Any) -> Any:
+def _weighted(values: Any, weight: Tensor, input: Tensor) -> Any:
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     return values * weight
 
 
-def _weighted_mean(values: Any, weight: Any, input: Any, reduction: int) -> Any:
+def _weighted_mean(values: Any, weight: Tensor, input: Tensor, reduction: int) -> Any:
     values = _weighted(values, weight, input)
     return values.sum() / weight.sum() if reduction == 1 else _reduced(values, reduction)
 
@@ -323,7 +323,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
     return _reduced(loss, get_enum(reduction))
 
 
-def _fitting(var: Any, input: Any) -> Any:
+def _fitting(var: Any, input: Tensor) -> Any:
     """Reshape the variance to broadcast with the input: one per element, or one per vector."""
     if var.size() == input.size():
         return var

@@ -65,7 +65,7 @@ class Sequential(_Sequence):
         for name, module in named.items():
             self.add_module(name, module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Any:
         for module in self._modules.values():
             input = module(input)
         return input
@@ -272,7 +272,7 @@ class ParameterList(Module):
             return type(self)(self[i] for i in range(*index.indices(len(self))))
         return getattr(self, str(_position(index, len(self))))
 
-    def __setitem__(self, index: int, param: Any) -> None:
+    def __setitem__(self, index: int, param: Tensor) -> None:
         setattr(self, str(_position(index, len(self))), _as_parameter(param))
 
     def __len__(self) -> int:

@@ -174,7 +174,7 @@ class RNNBase(Module):
             name, tensor = ("RNN", " tensor") if self.mode.startswith("RNN") else (self.mode, "")
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead")
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Any, Any]:
         """Return the last layer's outputs (steps, batch, directions * size), and the last states of all layers.
 
         The input is (steps, batch, input_size), (batch, steps, input_size) with ``batch_first``, (steps, input_size)
