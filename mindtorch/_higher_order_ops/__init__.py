@@ -6,6 +6,7 @@ from .associative_scan import associative_scan as associative_scan
 from .cond import cond as cond
 from .map import map as map
 from .scan import scan as scan
+from .tracing import record as record
 from .while_loop import while_loop as while_loop
 
 __all__ = ["HigherOrderOperator", "associative_scan", "cond", "map", "scan", "while_loop"]

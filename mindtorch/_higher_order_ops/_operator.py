@@ -21,11 +21,16 @@ class HigherOrderOperator:
     graphs of their own.
     """
 
-    def __init__(self, name: str, eager: Callable[..., Any], fake: Callable[..., Any]) -> None:
+    def __init__(self, name: str, eager: Callable[..., Any], fake: Callable[..., Any],
+                 bodies: Callable[..., dict[int, Any]], labels: dict[int, str], further: int) -> None:
+        """``bodies(*args)`` returns example arguments for the functions, by their positions; ``labels`` are the names
+        of their graphs; ``further`` is the position of the operands that all functions take last.
+        """
         self._name = self.__name__ = self.__qualname__ = name
         self.__module__ = "torch.ops.higher_order"
         self.namespace = "higher_order"
         self._eager, self._fake = eager, fake
+        self.bodies, self.labels, self.further = bodies, labels, further
         setattr(ops.higher_order, name, self)
 
     def name(self) -> str:

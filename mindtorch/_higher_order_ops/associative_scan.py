@@ -27,7 +27,10 @@ def _fake(combine_fn: Callable[..., Any], xs: list[Tensor], additional_inputs: A
     return [x.clone() for x in xs]
 
 
-associative_scan_op = HigherOrderOperator("associative_scan", _eager, _fake)
+associative_scan_op = HigherOrderOperator(
+    "associative_scan", _eager, _fake,
+    lambda combine_fn, xs, further: {0: (*[select(x, 0, 0) for x in xs] * 2, *further)},
+    {0: "associative_scan_combine_graph"}, 2)
 
 
 def associative_scan(combine_fn: Callable[[Any, Any], Any], xs: Any, dim: int, reverse: bool = False,

@@ -9,7 +9,7 @@ from .._base.symbolic import SymBool
 from .._dispatch.torch_function import overridable
 from .._subclasses.fake_class import FakeTensor
 from .._tensor import Tensor
-from .._transforms.pytree import tree_leaves
+from .._transforms.pytree import tree_flatten, tree_leaves, tree_unflatten
 from ._operator import HigherOrderOperator, check_same, on_fakes
 
 BRANCHES = "Expected true_fn and false_fn to return values of the same structure, shapes and dtypes"
@@ -27,7 +27,9 @@ def _fake(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], 
     return taken
 
 
-cond_op = HigherOrderOperator("cond", _eager, _fake)
+cond_op = HigherOrderOperator(
+    "cond", _eager, _fake, lambda pred, true_fn, false_fn, operands: {1: operands, 2: operands},
+    {1: "true_graph", 2: "false_graph"}, 3)
 
 
 @overridable
@@ -55,4 +57,15 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
                            f"tensor leaves, but got {operands}.")
     if not any(isinstance(leaf, FakeTensor) for leaf in tree_leaves((pred, operands))):
         check_same(BRANCHES, on_fakes(true_fn, operands), on_fakes(false_fn, operands))
-    return cond_op(pred, true_fn, false_fn, tuple(operands))
+    leaves, spec = tree_flatten(tuple(operands))
+    of_result: Any = None
+
+    def flat(branch: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any) -> Any:
+            nonlocal of_result
+            found, of_result = tree_flatten(branch(*tree_unflatten(list(given[:len(leaves)]), spec)))
+            return tuple(found)
+
+        return run
+
+    return tree_unflatten(list(cond_op(pred, flat(true_fn), flat(false_fn), tuple(leaves))), of_result)

@@ -22,7 +22,8 @@ def _fake(f: Callable[..., Any], xs: list[Tensor], args: Any = ()) -> Any:
     return tuple([empty((length, *x.shape), dtype=x.dtype, device=x.device) for x in slices])
 
 
-map_impl = HigherOrderOperator("map_impl", _eager, _fake)
+map_impl = HigherOrderOperator(
+    "map_impl", _eager, _fake, lambda f, xs, args: {0: (*[select(x, 0, 0) for x in xs], *args)}, {0: "body_graph"}, 2)
 
 
 def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:

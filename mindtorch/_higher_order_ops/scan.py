@@ -35,7 +35,10 @@ def _fake(combine_fn: Callable[..., Any], init: list[Tensor], xs: list[Tensor], 
     return [*carry, *[empty((length, *x.shape), dtype=x.dtype, device=x.device) for x in slices]]
 
 
-scan_op = HigherOrderOperator("scan", _eager, _fake)
+scan_op = HigherOrderOperator(
+    "scan", _eager, _fake,
+    lambda combine_fn, init, xs, further: {0: (*init, *[select(x, 0, 0) for x in xs], *further)},
+    {0: "scan_combine_graph"}, 3)
 
 
 def scan(combine_fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, *, dim: int = 0,

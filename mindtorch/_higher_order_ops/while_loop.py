@@ -39,7 +39,10 @@ def _fake(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inpu
     return _repeated(carried_inputs, body_fn(*carried_inputs, *additional_inputs))
 
 
-while_loop_op = HigherOrderOperator("while_loop", _eager, _fake)
+while_loop_op = HigherOrderOperator(
+    "while_loop", _eager, _fake, lambda cond_fn, body_fn, carried, further: {0: (*carried, *further),
+                                                                            1: (*carried, *further)},
+    {0: "while_loop_cond_graph", 1: "while_loop_body_graph"}, 3)
 
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:

@@ -182,3 +182,23 @@ def test_a_file_holds_the_same_program_and_runs_nothing() -> None:
 def test_a_program_cannot_be_called_by_its_graphs_inputs() -> None:
     with pytest.raises(RuntimeError, match="Unable to call ExportedProgram directly"):
         exported(mindtorch)(mindtorch.ones(1))
+
+
+def test_functions_of_higher_order_operators_become_graphs() -> None:
+    class Choice(mindtorch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lin = mindtorch.nn.Linear(3, 3)
+
+        def forward(self, x: Any) -> Any:
+            y = mindtorch.cond(x.sum() > 0, lambda x: self.lin(x).relu(), lambda x: x - 1, (x,))
+            total, sums = mindtorch._higher_order_ops.scan(lambda c, row: (c + row, c * 2), mindtorch.zeros(3), y)
+            return y, total, sums, mindtorch._higher_order_ops.map(lambda row, z: row * z, y, x[0])
+
+    net, x = Choice(), mindtorch.randn(4, 3).abs()
+    program = exporter(mindtorch).export(net, (x,))
+    targets = [str(node.target) for node in program.graph.nodes]
+    assert {"cond", "scan", "map_impl", "true_graph_0", "false_graph_0"} <= set(targets)
+    module = program.module()
+    for given in (x, -x):
+        assert all(ours.allclose(wanted) for ours, wanted in zip(module(given), net(given), strict=True))
