@@ -8,6 +8,10 @@ from typing import Any, NoReturn
 ROWS = {
     "_inductor": "`torch.compile` makes programs of NumPy's operations; `mindtorch/_compile` has them",
     "onnx": "programs are not exported to ONNX; `torch.save` keeps their state, `torch.fx` their code",
+    "fx.experimental.graph_gradual_typechecker fx.experimental.migrate_gradual_types":
+        "sizes are found by running a graph: with `ShapeProp`, fake tensors, symbolic sizes",
+    "fx.experimental.accelerator_partitioner fx.experimental.partitioner_utils":
+        "there are no such devices; `CapabilityBasedPartitioner` divides a graph for a backend",
     "sparse sparse_coo_tensor sparse_csr_tensor nested": "tensors are strided only",
     "ao quantization quantize_per_tensor quantize_per_channel nn.intrinsic nn.qat nn.quantized nn.quantizable":
         "there are no quantised tensors",
