@@ -77,7 +77,7 @@ class Compiler:
         if isinstance(function, types.MethodType):
             return types.MethodType(self.hook(function.__func__), function.__self__)
         if not isinstance(function, types.FunctionType) or why_skipped(function) or hasattr(
-                function, "_torchdynamo_orig_callable"):
+                function, "_torchdynamo_orig_callable") or ".0" in function.__code__.co_varnames:  # a comprehension
             return function
         frame, closure = self.frame(function), function.__closure__ or ()
         return lambda *args, **kwargs: frame(closure, *args, **kwargs)

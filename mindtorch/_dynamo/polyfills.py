@@ -106,8 +106,8 @@ def islice_(values: Iterable[Any], *args: Any) -> Iterator[Any]:
             return
 
 
-def accumulate_(values: Iterable[Any], function: Any = None, *, initial: Any = None) -> Iterator[Any]:
-    iterator = iter(values)
+def accumulate_(iterable: Iterable[Any], func: Any = None, *, initial: Any = None) -> Iterator[Any]:
+    iterator = iter(iterable)
     total = initial
     if initial is None:
         try:
@@ -116,7 +116,7 @@ def accumulate_(values: Iterable[Any], function: Any = None, *, initial: Any = N
             return
     yield total
     for value in iterator:
-        total = total + value if function is None else function(total, value)
+        total = total + value if func is None else func(total, value)
         yield total
 
 

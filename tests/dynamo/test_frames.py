@@ -287,3 +287,41 @@ def test_graphs_run_on_other_devices(device) -> None:
     function = torch.compile(lambda x: (x * 2 + torch.ones(3, device=x.device)).sum(), backend="eager", fullgraph=True)
     result = function(torch.ones(3, device=device))
     assert result.device.type == device and (device == "meta" or result.item() == 9)
+
+
+class Odd:
+    def __init__(self, n):
+        self.n = n
+
+    def __eq__(self, other):
+        return self.n == other.n
+
+    def __bool__(self):
+        return self.n
+
+
+class Table(dict):
+    def update(self, *args):
+        raise AssertionError("a user's method is not called to make a copy")
+
+    clear = update
+
+
+DATA_MODEL = {
+    "not equal is the inverse of equal": lambda x: x + (Odd(1) != Odd(1)),
+    "a class of dictionaries": lambda x: Table(a=x)["a"] * 2,
+    "an iterator that is left": lambda x: [*zip(i := iter([1, 2, 3]), [x]), [*i]],
+    "an attribute that comes and goes": lambda x: (setattr(o := Odd(2), "m", x), delattr(o, "m"), hasattr(o, "m")),
+    "dtypes as Python's types": lambda x: x.to(bool).to(float).to(int),
+}
+
+
+@pytest.mark.parametrize("name", DATA_MODEL)
+def test_the_data_model_is_pythons(name) -> None:
+    function, x = DATA_MODEL[name], torch.ones(2)
+    assert str(torch.compile(function, backend="eager", fullgraph=True)(x)) == str(function(x))
+
+
+def test_a_truth_that_is_no_bool_raises_as_python_does() -> None:
+    with pytest.raises(TypeError, match="__bool__ should return bool, returned int"):
+        torch.compile(lambda x: x + 1 if Odd(1) else x, backend="eager")(torch.ones(2))

@@ -188,6 +188,8 @@ class ConstantVariable(Variable):
         return cg.object(self._value)
 
     def key(self) -> Any:
+        if type(self._value).__hash__ is None:  # a slice, before Python 3.12
+            raise Break(f"{self} has no hash")
         return self._value
 
     def __str__(self) -> str:

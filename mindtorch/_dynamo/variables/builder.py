@@ -246,7 +246,10 @@ def _sequence(tx: Translator, value: Any, source: Source) -> Variable:
         if isinstance(value, deque):
             made_one.maxlen = value.maxlen
     tx.output.remember(value, made_one)
-    items += [wrap(tx, item, source.item(str(number))) for number, item in enumerate(value)]
+    plain = kind.__getitem__ in (tuple.__getitem__, list.__getitem__, deque.__getitem__, Size.__getitem__)
+    for number, item in enumerate(tuple.__iter__(value) if isinstance(value, tuple) else value):
+        own = Source(f", {number})", source, "tuple.__getitem__(")  # past the method of a user's class
+        items.append(wrap(tx, item, source.item(str(number)) if plain else own))
     return made_one
 
 

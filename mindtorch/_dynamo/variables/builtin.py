@@ -135,8 +135,10 @@ def _methods(tx: Translator, function: Any, left: Variable, right: Variable) -> 
             result = owner.method(tx, method, [other], {})
             if not _not_implemented(result):
                 return result
-    if name in ("eq", "ne"):
-        return ConstantVariable((left is right) is (name == "eq"))
+    if name == "ne":
+        return ConstantVariable(not _methods(tx, operator.eq, left, right).truth(tx))
+    if name == "eq":
+        return ConstantVariable(left is right)
     throw(tx, TypeError, f"unsupported operand type(s) for {name}: {kinds[0].__name__!r} and {kinds[1].__name__!r}")
 
 
@@ -215,6 +217,9 @@ class BuiltinVariable(Variable):
 
     @property
     def value(self) -> Any:
+        return self.function
+
+    def argument(self) -> Any:
         return self.function
 
     def python_type(self) -> type:

@@ -196,8 +196,8 @@ class ListVariable(SequenceVariable):
         """Return the lines that write the items into the list that existed before."""
         inner = f"[{', '.join(map(cg.value, self.list))}]"
         if issubclass(self.kind, deque):
-            return [f"{target}.clear()", f"{target}.extend({inner})"]
-        return [f"{target}[:] = {inner}"]
+            return [f"{cg.object(deque)}.clear({target})", f"{cg.object(deque)}.extend({target}, {inner})"]
+        return [f"list.__setitem__({target}, slice(None), {inner})"]
 
 
 class DictVariable(Variable):
@@ -285,7 +285,8 @@ class DictVariable(Variable):
     def replay(self, cg: Codegen, target: str) -> list[str]:
         """Return the lines that write the entries into the dictionary that existed before."""
         inner = ", ".join(f"({cg.value(key)}, {cg.value(value)})" for key, value in self.entries.values())
-        return [f"{target}.clear()", f"{target}.update([{inner}])"]
+        owner = cg.object(OrderedDict if issubclass(self.kind, OrderedDict) else dict)
+        return [f"{owner}.clear({target})", f"{owner}.update({target}, [{inner}])"]
 
     def __str__(self) -> str:
         return f"a {self.kind.__name__} of {len(self.entries)}"

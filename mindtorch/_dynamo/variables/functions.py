@@ -6,12 +6,17 @@ import inspect
 import types
 from typing import Any
 
+from .. import polyfills
 from ..exc import Break, Raised
 from ..places import Source
 from .base import (
-    BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, Translator, Variable, is_exception, no_attribute, throw,
+    BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Translator, Variable, is_exception,
+    iterate, no_attribute, throw,
 )
 from .containers import DictVariable, TupleVariable
+
+#: Iterators in ``polyfills`` that may never end.
+ENDLESS = ("cycle_", "repeat_", "call_until")
 
 
 class CellVariable(Variable):
@@ -388,6 +393,8 @@ class GeneratorVariable(Variable):
     def reconstruct(self, cg: Codegen) -> str:
         if self.finished:
             return "iter(())"
+        if self.frame.globals.get("__name__") == polyfills.__name__ and self.frame.code.co_name not in ENDLESS:
+            return IteratorVariable([*iterate(self.frame.parent, self)]).reconstruct(cg)
         raise Break("a generator that has not ended is needed outside of the graph")
 
     def __str__(self) -> str:

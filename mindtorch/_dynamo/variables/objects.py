@@ -230,7 +230,10 @@ class UserObject(Variable):
     def truth(self, tx: Translator) -> bool:
         for name in ("__bool__", "__len__"):
             if isinstance(static(self.kind, name), types.FunctionType):
-                return self.method(tx, name, [], {}).truth(tx)
+                found = self.method(tx, name, [], {})
+                if name == "__bool__" and found.python_type() is not bool:
+                    throw(tx, TypeError, f"__bool__ should return bool, returned {found.python_type().__name__}")
+                return found.truth(tx)
         return self.base.truth(tx) if self.base is not None else True
 
     def iterator(self, tx: Translator) -> Variable:
