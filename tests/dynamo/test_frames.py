@@ -310,7 +310,7 @@ class Table(dict):
 DATA_MODEL = {
     "not equal is the inverse of equal": lambda x: x + (Odd(1) != Odd(1)),
     "a class of dictionaries": lambda x: Table(a=x)["a"] * 2,
-    "an iterator that is left": lambda x: [*zip(i := iter([1, 2, 3]), [x]), [*i]],
+    "an iterator that is left": lambda x: [*zip(i := iter([1, 2, 3]), [x], strict=False), [*i]],
     "an attribute that comes and goes": lambda x: (setattr(o := Odd(2), "m", x), delattr(o, "m"), hasattr(o, "m")),
     "dtypes as Python's types": lambda x: x.to(bool).to(float).to(int),
 }

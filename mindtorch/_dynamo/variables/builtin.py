@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._base.size import Size
 from ..._device import device
-from ..._dtype import finfo, iinfo
+from ..._dtype import DTYPES, finfo, iinfo
 from .. import polyfills
 from ..exc import Break, Raised
 from ..trace_rules import PACKAGE
@@ -199,6 +199,8 @@ def is_same(tx: Translator, left: Variable, right: Variable) -> bool:
 
 
 MISSING = object()
+#: The dtypes that Python's types stand for, as arguments of operators.
+AS_DTYPES: dict[Any, Any] = {bool: DTYPES["bool"], int: DTYPES["int64"], float: DTYPES["float64"]}
 
 
 class BuiltinVariable(Variable):
@@ -220,7 +222,7 @@ class BuiltinVariable(Variable):
         return self.function
 
     def argument(self) -> Any:
-        return self.function
+        return AS_DTYPES.get(self.function, self.function) if isinstance(self.function, type) else self.function
 
     def python_type(self) -> type:
         return type(self.function)

@@ -221,7 +221,7 @@ class UserObject(Variable):
 
     def _of_base(self, tx: Translator, name: str, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         if name == "__init__":
-            if args and isinstance(self.base, DictVariable):
+            if (args or kwargs) and isinstance(self.base, DictVariable):
                 return self.base.update(tx, *args, **kwargs)
             return self.base.method(tx, "extend", args, {}) if args else ConstantVariable(None)
         tx.output.side_effects.note(self)
