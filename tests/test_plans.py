@@ -1,0 +1,68 @@
+"""Plans of calls: later calls of a layout give the first call's values, in new memory, and errors that values cause."""
+from __future__ import annotations
+
+import pytest
+
+import mindtorch as torch
+from mindtorch.nn import functional as F
+
+X = torch.arange(12.0).reshape(3, 4) - 5
+PROGRAMS = {
+    "sum": lambda x: x.sum(1), "mean": lambda x: x.mean(), "max": lambda x: x.max(1), "softmax": lambda x: x.softmax(1),
+    "cumsum": lambda x: x.cumsum(0), "cat": lambda x: torch.cat([x, x]), "stack": lambda x: torch.stack([x, x]),
+    "roll": lambda x: x.roll(1, 0), "pad": lambda x: F.pad(x, (1, 2), value=-0.0), "flip": lambda x: x.flip(0),
+    "mm": lambda x: x.mm(x.t()), "linear": lambda x: F.linear(x, x, x[:, 0]), "var": lambda x: x.var(1),
+    "layer_norm": lambda x: F.layer_norm(x, (4,)), "topk": lambda x: x.topk(2), "tril": lambda x: x.tril(),
+    "max_pool": lambda x: F.max_pool1d(x, 2), "clone": lambda x: x.clone(), "double": lambda x: x.double(),
+}
+
+
+def tensors(result):
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_calls_of_a_layout_give_the_same_values_in_new_memory(name):
+    before, kept = X.clone(), [tensors(PROGRAMS[name](X)) for _ in range(4)]
+    for later in kept[1:]:
+        for first, now in zip(kept[0], later, strict=True):
+            assert torch.equal(first, now) and first.dtype is now.dtype and first.stride() == now.stride()
+            now.fill_(7)
+    assert torch.equal(X, before)
+    for first, last in zip(kept[0], tensors(PROGRAMS[name](X)), strict=True):
+        assert torch.equal(first, last)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, at: x.index_select(0, at), lambda x, at: x.take(at), lambda x, at: x.gather(1, at.reshape(1, 2)),
+    lambda x, at: F.embedding(at, x), lambda x, at: x[at],
+], ids=["index_select", "take", "gather", "embedding", "index"])
+def test_an_index_that_is_too_large_is_refused_by_a_plan_that_others_have_used(call):
+    x = torch.arange(6.0).reshape(2, 3)
+    for _ in range(3):
+        call(x, torch.tensor([0, 1]))
+    with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
+        call(x, torch.tensor([0, 99]))
+
+
+def test_settings_that_are_equal_but_differ_have_plans_of_their_own():
+    x = torch.ones(2, 3)
+    for _ in range(3):
+        assert str(F.pad(x, (1, 0), value=0.0)[0, 0].item()) == "0.0"
+        assert str(F.pad(x, (1, 0), value=-0.0)[0, 0].item()) == "-0.0"
+        assert torch.linspace(0, 1, 3).dtype is torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.linspace(0, 1, 3).dtype is torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_nan_and_infinities_reach_plans_that_small_numbers_made():
+    x = torch.tensor([[1.0, 2.0, 3.0]])
+    for _ in range(3):
+        assert x.softmax(1).isfinite().all() and x.topk(1).indices.item() == 2 and x.var(1).item() == 1
+    nan = torch.tensor([[1.0, float("nan"), 3.0]])
+    assert nan.softmax(1).isnan().all() and nan.topk(1).indices.item() == 1 and nan.var(1).isnan().all()
+    large = torch.tensor([[1e30, 2e30, 3e30]])
+    assert large.softmax(1).tolist() == [[0, 0, 1]]
