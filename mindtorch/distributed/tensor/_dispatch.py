@@ -13,6 +13,7 @@ from ..._creation import empty_strided
 from ..._tensor import Tensor
 from ...utils._python_dispatch import _disable_current_modes
 from ._dtensor_spec import DTensorSpec, TensorMeta, local_strides
+from ._ops.nn import classes_divided
 from ._ops.rows import RULES, Call, Row, Rule, Run
 from ._redistribute import cost, redistribute_local_tensor
 from .placement_types import Placement, Replicate, Shard, _StridedShard
@@ -178,7 +179,8 @@ def inputs_of(cls: Any, func: Any, given: dict[str, Any]) -> tuple[list[DTensorS
     for tensor in tensors:
         if isinstance(tensor, cls):
             specs.append(tensor._spec)
-        elif tensor.numel() == 1 or implicit_replication.get():
+        elif tensor.numel() == 1 or implicit_replication.get() or (
+                classes_divided.get() and base_name(func).startswith("nll_loss")):  # all processes have the targets
             specs.append(DTensorSpec(mesh, (Replicate(),) * mesh.ndim, spec_of(tensor)))
         else:
             raise RuntimeError(
