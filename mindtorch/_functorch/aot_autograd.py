@@ -23,6 +23,7 @@ from ..fx.graph_module import GraphModule
 from ..fx.node import map_aggregate
 from ..nn.module import Module
 from ..nn.utils.stateless import _functional_call
+from . import config as config_of_module
 from ._aot_autograd.collect_metadata_analysis import (
     run_functionalized_fw_and_collect_metadata as run_functionalized_fw_and_collect_metadata,
 )
@@ -36,7 +37,7 @@ from ._aot_autograd.schemas import (
 )
 from .partitioners import default_partition
 
-_ids = itertools.count()
+AOT_COUNTER = itertools.count()
 
 
 def make_boxed_func(f: Callable[..., Any]) -> Callable[[list[Any]], Any]:
@@ -114,6 +115,8 @@ def create_aot_dispatcher_function(f: Callable[..., Any], args: list[Any],
 
     def call(flat: list[Any]) -> list[Any]:
         given = inputs.prepared(flat)
+        if config_of_module.debug_assert:
+            check_requires_grad(given, traced.fakes.args, config.aot_id)
         results = run([*given])
         write_inputs(given, results[:written], meta)
         outputs = outputs_of(given, results[written:], meta)
@@ -122,6 +125,15 @@ def create_aot_dispatcher_function(f: Callable[..., Any], args: list[Any],
         return outputs
 
     return call
+
+
+def check_requires_grad(given: list[Any], traced: list[Any], number: int) -> None:
+    """Raise AssertionError if an input requires grad and did not when the function was traced."""
+    for i, (now, then) in enumerate(zip(given, traced, strict=True)):
+        assert not (isinstance(now, Tensor) and now.requires_grad and not then.requires_grad), (
+            f"At compilation time, graph {number} was compiled under the assumption that input {i} would not require "
+            "grad, but at runtime this was not the case. This indicates a guard bug in AOTAutograd or Dynamo, please "
+            "file a bug to PyTorch.")
 
 
 def _compiled_forward(traced: Traced, config: AOTConfig) -> Callable[[list[Any]], list[Any]]:
@@ -177,7 +189,7 @@ def aot_function(fn: Callable[..., Any], fw_compiler: Callable[..., Any], bw_com
         RuntimeError: if the backward pass is differentiated again.
     """
     config = AOTConfig(fw_compiler, bw_compiler or fw_compiler, partition_fn, decompositions or {}, num_params_buffers,
-                       next(_ids), keep_inference_input_mutations, inference_compiler=inference_compiler)
+                       next(AOT_COUNTER), keep_inference_input_mutations, inference_compiler=inference_compiler)
     compiled: list[Any] = []
 
     @functools.wraps(fn)
@@ -249,7 +261,7 @@ def aot_module_simplified(mod: Module, args: Sequence[Any], fw_compiler: Callabl
     """
     names, tensors, call = of_parameters(mod)
     config = AOTConfig(fw_compiler, bw_compiler or fw_compiler, partition_fn, decompositions or {}, len(names),
-                       next(_ids), keep_inference_input_mutations, inference_compiler=inference_compiler)
+                       next(AOT_COUNTER), keep_inference_input_mutations, inference_compiler=inference_compiler)
 
     def flat(*flat_args: Any) -> list[Any]:
         results = call(*flat_args)
@@ -331,7 +343,7 @@ def aot_export_module(mod: Module, args: Sequence[Any], *,
         return [result.detach() if isinstance(result, Tensor) and i != output_loss_index else result
                 for i, result in enumerate(results)]
 
-    config = AOTConfig(None, None, None, decompositions or {}, count, next(_ids), is_export=True)
+    config = AOTConfig(None, None, None, decompositions or {}, count, next(AOT_COUNTER), is_export=True)
     with enable_grad() if trace_joint else no_grad():
         traced = trace(with_gradients if trace_joint else run, flat, config, trace_joint)
     graph = traced.graph
@@ -392,7 +404,7 @@ def aot_export_joint_simple(func: Callable[..., Any], args: Sequence[Any], *, tr
     Raises:
         RuntimeError: if the function writes inputs, or returns inputs or views of them.
     """
-    config = AOTConfig(None, None, None, decompositions or {}, num_params_buffers, next(_ids), is_export=True)
+    config = AOTConfig(None, None, None, decompositions or {}, num_params_buffers, next(AOT_COUNTER), is_export=True)
     flat, spec = tree_flatten((tuple(args), {}))
     run, _specs = flattened(func, spec)
     with enable_grad() if trace_joint else no_grad():

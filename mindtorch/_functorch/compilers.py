@@ -1,7 +1,6 @@
 """Compilers for the graphs of AOTAutograd (``torch._functorch.compilers``): some that only show them or run them."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .._decomp import get_decompositions
@@ -33,19 +32,18 @@ def ts_compile(fx_g: GraphModule, inps: Any) -> Any:
                               "the graph as it is, or another compiler")
 
 
-def default_decompositions() -> dict[Any, Callable[..., Any]]:
-    """Return the decompositions with which ``memory_efficient_fusion`` traces."""
-    aten = ops.aten
-    return get_decompositions([
-        aten.detach, aten.gelu_backward, aten.leaky_relu_backward, aten.sigmoid_backward, aten.threshold_backward,
-        aten.hardtanh_backward, aten.hardsigmoid_backward, aten.hardswish_backward, aten.tanh_backward,
-        aten.silu_backward, aten.elu_backward, aten._softmax_backward_data, aten._log_softmax_backward_data])
+aten = ops.aten
+#: The decompositions with which ``memory_efficient_fusion`` traces (``functorch.compile.default_decompositions``).
+default_decompositions = get_decompositions([
+    aten.detach, aten.gelu_backward, aten.leaky_relu_backward, aten.sigmoid_backward, aten.threshold_backward,
+    aten.hardtanh_backward, aten.hardsigmoid_backward, aten.hardswish_backward, aten.tanh_backward,
+    aten.silu_backward, aten.elu_backward, aten._softmax_backward_data, aten._log_softmax_backward_data])
 
 
 def memory_efficient_fusion(fn: Any, **kwargs: Any) -> Any:
     """Compile a function or a module with the min-cut partitioner (``functorch.compile.memory_efficient_fusion``)."""
     options = {"fw_compiler": nop, "bw_compiler": nop, "partition_fn": min_cut_rematerialization_partition,
-               "decompositions": default_decompositions(), **kwargs}
+               "decompositions": default_decompositions, **kwargs}
     compile = aot_function if not hasattr(fn, "parameters") else aot_module
     return compile(fn, **options)
 

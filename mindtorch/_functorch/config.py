@@ -9,6 +9,8 @@ from ..utils._config_module import ConfigModule
 fake_tensor_propagate_real_tensors = False
 #: Whether there may be meta tensors among fake ones.
 fake_tensor_allow_meta = True
+#: Whether a compiled function checks that its inputs require grad only where they did when it was traced.
+debug_assert = False
 #: How much of what the backward pass needs may be saved: from 0, the inputs alone, to 1, all that saves time.
 activation_memory_budget = 1.0
 #: Values further from the backward pass than so many operators are not computed again.

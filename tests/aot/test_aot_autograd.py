@@ -184,6 +184,32 @@ def test_the_backward_pass_cannot_be_differentiated() -> None:
     assert message(mindtorch) == message(torch)
 
 
+def test_an_input_written_by_a_backward_pass_is_refused() -> None:
+    class Writes(mindtorch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(y)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            ctx.saved_tensors[0].add_(1)
+            return grad, None
+
+    with pytest.raises(RuntimeError, match="the backward pass writes an input"):
+        compiled(mindtorch, lambda lib, x, y: Writes.apply(x, y))(*inputs(mindtorch))
+
+
+def test_an_input_that_newly_requires_grad_is_reported_on_request() -> None:
+    config = module(mindtorch, "_functorch.config")
+    function = compiled(mindtorch, lambda lib, x, y: x @ y)
+    x, y = inputs(mindtorch)
+    with config.patch(debug_assert=True):
+        function(x, y)
+        with pytest.raises(AssertionError, match="input 1 would not require grad"):
+            function(x, y.requires_grad_())
+
+
 def test_functorch_is_a_package_of_its_own() -> None:
     program = ("import mindtorch; mindtorch.install_as_torch(); import functorch; from functorch.compile import nop, "
                "aot_function; import torch; print(functorch.vmap is torch.vmap, nop.__module__)")

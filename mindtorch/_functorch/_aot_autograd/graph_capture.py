@@ -87,8 +87,13 @@ def joint_function(f: Callable[..., Any], meta: ViewAndMutationMeta,
             found: Any = [None] * len(leaves)
             if pairs and leaves:
                 _tag_forward()
+                generations = [tensor._memory.generation for tensor in inputs if isinstance(tensor, FunctionalTensor)]
                 found = grad([result for result, _ in pairs], leaves, [tangent for _, tangent in pairs],
                              allow_unused=True)
+                if generations != [tensor._memory.generation for tensor in inputs
+                                   if isinstance(tensor, FunctionalTensor)]:
+                    raise RuntimeError("aot_autograd: the backward pass writes an input of the function, as a "
+                                       "Function's backward may do; write a copy of it there")
             values = [value_of(result) for result in results]
             of_leaves = iter([value_of(gradient) for gradient in found])
             gradients = [next(of_leaves) if wanted else None for wanted in needed]
