@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,9 +27,12 @@ from tests.parity.compare import SEED, Call, database, wanted
 from tests.parity.resolve import counterpart
 from tests.support import tensors_in, torch
 
-SAMPLES = 2  # of an entry, at most, evenly spaced over its first ones
+#: Of an entry, at most, evenly spaced over its first ones; four with ``MINDTORCH_GRADCHECK_FULL=1``.
+SAMPLES = 4 if os.environ.get("MINDTORCH_GRADCHECK_FULL") == "1" else 2
 #: Entries of which so few samples do not reach a formula.
-MORE = {"copysign": 8, "linalg.norm": 8, "nn.functional.scaled_dot_product_attention": 8}
+MORE = {"copysign": 8, "linalg.norm": 8, "nn.functional.scaled_dot_product_attention": 8, **dict.fromkeys([
+    "linalg.matrix_norm", "nn.functional.nll_loss", "nn.functional.upsample_nearest",
+    "nn.functional.interpolate.nearest", "nn.functional.interpolate.nearest-exact"], 4)}
 AMONG = 100
 ELEMENTS = 10000  # at most, of all inputs of a sample
 
