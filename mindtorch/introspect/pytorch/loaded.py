@@ -14,7 +14,7 @@ Answer = TypeVar("Answer", bound=Callable[..., Any])
 def pytorch() -> ModuleType | None:
     """PyTorch's module, if the program has imported it (and ``torch`` does not mean mindtorch)."""
     found = sys.modules.get("torch")
-    if found is None or found.__name__ != "torch":
+    if found is None or found.__name__ != "torch" or found is sys.modules.get("mindtorch"):
         return None
     return found if all(hasattr(found, name) for name in ("Tensor", "autograd", "_C")) else None  # else half imported
 
