@@ -120,7 +120,7 @@ def blocked(compute: Callable[..., None], count: int, along: loops.Loop, down: l
         return sure(*args) or (lambda *arrays: row(*arrays, *rest))
 
     def sure(*args: Any) -> Callable[..., Any] | None:
-        x, (dim, other) = args[0], args[count:]
+        x, dim, other = args[0], args[count], args[count + 1] if len(args) > count + 1 else False
         keeps = other.np is x.dtype if isinstance(other, DType) else not other  # the dtype
         if x.dtype.char not in SQUARES or not 0 < x.size <= FEW or not -x.ndim <= dim < x.ndim or not keeps:
             return None
