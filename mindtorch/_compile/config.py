@@ -43,8 +43,8 @@ class _Config(ModuleType):
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        if name not in ALIASES:  # which ``unittest.mock.patch`` deletes before it sets them
-            super().__delattr__(name)
+        name = ALIASES.get(name, name)  # deleting an option restores its default, as ``unittest.mock.patch`` expects
+        super().__setattr__(name, DEFAULTS[name])
 
     @contextmanager
     def patch(self, changes: Any = None, value: Any = None, **named: Any) -> Iterator[None]:
@@ -66,4 +66,5 @@ class _Config(ModuleType):
                 setattr(self, name, old)
 
 
+DEFAULTS = {name: value for name, value in globals().items() if isinstance(value, (bool, int))}
 sys.modules[__name__].__class__ = _Config
