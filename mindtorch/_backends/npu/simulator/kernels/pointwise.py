@@ -179,9 +179,9 @@ def prelu_backward(grad: Array, self: Array, weight: Array, out: Array, weight_o
 
 
 def of_halves(row: str) -> Kernel:
-    """Make softmax's rows; halves are computed in float32."""
+    """Make softmax's rows; halves are computed in float32, and the dtype stays (ATen's last argument)."""
     return whole(lambda *args: CPU[row](*[to_opmath(a) for a in args if isinstance(a, Array)],
-                                        *[a for a in args if not isinstance(a, Array)]))
+                                        *[a for a in args if not isinstance(a, Array)], False))
 
 
 KERNELS |= {
