@@ -23,7 +23,8 @@ ARGUMENTS = {
     **dict.fromkeys(("addcmul", "addcdiv"), SCALED),
     "lerp": [lambda t, x: (x, 0.5), lambda t, x: (x, x), lambda t, x: (x, [0.5, 0.25])],
     **dict.fromkeys([op.packet.removeprefix("_foreach_") for op in registry.operators.values()
-                     if op.text == f"{op.packet}(Tensor[] self) -> Tensor[]" and op.packet != "_foreach_max"], NONE),
+                     if op.text == f"{op.packet}(Tensor[] self) -> Tensor[]" and op.family == "foreach"
+                     and op.packet != "_foreach_max"], NONE),
 }
 
 
