@@ -10,6 +10,6 @@ aot_eager = aot_autograd(fw_compiler=nop, partition_fn=min_cut_rematerialization
                          keep_inference_input_mutations=True)
 aot_eager_decomp_partition = aot_autograd(
     fw_compiler=nop, bw_compiler=nop, partition_fn=min_cut_rematerialization_partition,
-    decompositions=default_decompositions())
+    decompositions=default_decompositions)
 register_backend(aot_eager, name="aot_eager", tags=("debug",))
 register_backend(aot_eager_decomp_partition, name="aot_eager_decomp_partition", tags=("debug",))
