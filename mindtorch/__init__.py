@@ -139,7 +139,9 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         set_autocast_enabled as set_autocast_enabled, set_autocast_gpu_dtype as set_autocast_gpu_dtype,
     )
     from .amp.grad_scaler import GradScaler as GradScaler
+    from .futures import Future as Future
     from .introspect.checks import check as check
+    from .jit import ScriptFunction as ScriptFunction, ScriptModule as ScriptModule
     from .serialization import PyTorchFileReader as PyTorchFileReader, load as load, save as save
 
 globals().update({**_DTYPES, **_RARE})

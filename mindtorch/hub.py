@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from ._methods.elsewhere import refusing
@@ -25,6 +26,7 @@ def _get_torch_home() -> str:
     return os.path.dirname(get_dir())
 
 
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  #: of a download's name: the beginning of its hash
 _refused = ("download_url_to_file", "help", "list", "load", "load_state_dict_from_url")
 globals().update(refusing(
     lambda name: RuntimeError(f"torch.hub.{name}: mindtorch fetches nothing from a network; download the file, and "

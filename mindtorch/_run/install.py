@@ -17,6 +17,8 @@ from .._base.lazy import has_module
 from .._base.left_out import Absent, is_imported, reason
 from .._dispatch.overloads import LIBRARIES
 
+#: Packages through whose ``__dict__`` Pyro walks, where lazy names are not yet.
+WALKED = ("mindtorch.distributions", "mindtorch.optim", "mindtorch.optim.lr_scheduler")
 PACKAGE = Path(__file__).parents[1]
 
 
@@ -33,8 +35,8 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         sys.modules[module.__name__] = loaded = importlib.import_module(self.ours)
-        if self.ours == "mindtorch.distributions":  # Pyro walks through its __dict__, where lazy names are not yet
-            for name in loaded.__all__:
+        if self.ours in WALKED:
+            for name in dir(loaded):
                 getattr(loaded, name)
         for name, below in list(sys.modules.items()):
             if name.startswith(self.ours + "."):

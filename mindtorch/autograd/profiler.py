@@ -257,3 +257,18 @@ class record_function:
 
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 __dir__ = __all__.copy
+
+
+class emit_nvtx:
+    """Ranges for NVIDIA's profiler, which needs CUDA (``torch.autograd.profiler.emit_nvtx``)."""
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False):
+        self.enabled = enabled
+
+    def __enter__(self) -> emit_nvtx:
+        if self.enabled:
+            raise RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass

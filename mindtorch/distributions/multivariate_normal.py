@@ -10,6 +10,7 @@ from ..functional import broadcast_shapes
 from ..linalg import cholesky
 from . import constraints
 from ._gaussian import Gaussian, log_diagonal, precision_to_scale_tril, squared_length, squared_lengths
+from .distribution import Distribution as Distribution
 from .utils import _standard_normal, lazy_property
 
 __all__ = ["MultivariateNormal"]

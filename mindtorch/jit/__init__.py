@@ -224,6 +224,11 @@ def export_opnames(m: Any) -> NoReturn:
     raise RuntimeError(NO_GRAPH)
 
 
+def _get_trace_graph(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raise an error: there is no TorchScript graph."""
+    raise RuntimeError(NO_GRAPH)
+
+
 def last_executed_optimized_graph() -> NoReturn:
     """Raise an error: there is no TorchScript graph (``torch.jit.last_executed_optimized_graph``)."""
     raise RuntimeError(NO_GRAPH)

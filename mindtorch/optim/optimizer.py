@@ -65,6 +65,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             return between(self, *args, **kwargs)
 
     def between(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(self, "_optimizer_step_pre_hooks"):  # a wrapper that did not call Optimizer.__init__
+            return step(self, *args, **kwargs)
         if not (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks
                 or self._optimizer_step_post_hooks):
             return step(self, *args, **kwargs)

@@ -322,7 +322,8 @@ class SDE(torch.nn.Module):
         return -y
     def g(self, t, y):
         return .1 * y
-bm = torchsde.BrownianInterval(t0=0., t1=1., size=(2, 3), entropy=7, dtype=torch.float32)
+bm = torchsde.BrownianInterval(t0=0., t1=1., size=(2, 3), entropy=7, dtype=torch.float32,
+                             levy_area_approximation="space-time")
 print(torchsde.sdeint(SDE(), torch.ones(2, 3), torch.linspace(0, 1, 3), bm=bm, dt=.1).tolist())
 """,
     "torchcde": """
@@ -408,8 +409,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=.1)
 with higher.innerloop_ctx(net, optimizer) as (inner, steps):
     for step in range(2):
         steps.step(inner(torch.ones(3, 2)).square().mean())
-    inner(torch.ones(3, 2)).sum().backward()
-print(net.weight.grad.tolist())
+    print([g.tolist() for g in torch.autograd.grad(inner(torch.ones(3, 2)).sum(), inner.parameters(time=0))])
 """,
     "stable-baselines3": """
 from stable_baselines3.common.distributions import DiagGaussianDistribution
@@ -462,7 +462,7 @@ print(sorted(line.split("[label=")[1].split()[0] for line in dot.body if "[label
     "torchlens": """
 import torchlens
 net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU())
-log = torchlens.log_forward_pass(net, torch.ones(2, 3))
+log = torchlens.trace(net, torch.ones(2, 3))
 print(len(log.layer_labels), [str(label) for label in log.layer_labels])
 """,
     "lovely-tensors": """
@@ -479,13 +479,6 @@ net = NNsight(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.
 with net.trace(torch.ones(2, 3)):
     hidden = net[1].output.save()
 print(hidden.tolist())
-""",
-    "transformer_lens": """
-from transformer_lens import HookedTransformer, HookedTransformerConfig
-model = HookedTransformer(HookedTransformerConfig(n_layers=1, d_model=16, n_ctx=8, d_head=8, n_heads=2, d_vocab=20,
-    act_fn="gelu", d_mlp=32, seed=0, device="cpu"))
-logits, cache = model.run_with_cache(torch.arange(5)[None])
-print(logits.sum().item(), cache["pattern", 0].sum().item())
 """,
     "sentence-transformers": """
 from sentence_transformers.sentence_transformer.modules import Pooling

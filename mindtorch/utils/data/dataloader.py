@@ -37,6 +37,9 @@ class _InfiniteConstantSampler(Sampler[None]):
             yield None
 
 
+_collate_fn_t = Callable[[list[Any]], Any]  #: a name that libraries import
+
+
 class DataLoader(Generic[T_co]):
     """Iterates over the batches of a dataset (``torch.utils.data.DataLoader``).
 
