@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import fft, linalg, special
+from .._creation.conversion import parse_to
 from .._methods import functions
 
 
@@ -21,7 +22,14 @@ class _Functions(ModuleType):
         return getattr(self._public, name.removeprefix(self._prefix))
 
 
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """Return device, dtype, ``non_blocking`` and memory format of a call of ``to`` (``torch._C._nn._parse_to``)."""
+    place, dtype, non_blocking, _, memory_format = parse_to(*args, **kwargs)
+    return place, dtype, non_blocking, memory_format
+
+
 _nn = _Functions("_nn", functions, "")
+vars(_nn)["_parse_to"] = _parse_to
 _linalg = _Functions("_linalg", linalg, "linalg_")
 _fft = _Functions("_fft", fft, "fft_")
 _special = _Functions("_special", special, "special_")
