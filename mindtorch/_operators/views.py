@@ -18,7 +18,7 @@ from .._dispatch.aten import (
     diagonal, diagonal_backward, expand, index_add_, new_empty_strided, permute, reshape, select_backward,
     select_int as select, slice_backward, slice_Tensor as slice_, slice_Tensor as slice_of, split_Tensor as split,
     split_with_sizes, stack, transpose_, transpose_int as transpose, unfold, unfold_backward, unsafe_split_Tensor,
-    unsafe_split_with_sizes, unsqueeze, view, view_as_complex, view_as_real, zero_,
+    unsafe_split_with_sizes, unsqueeze, view, view_as_complex, view_as_real, zero_, zeros,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS
@@ -389,10 +389,14 @@ function, method:
 """)  # noqa: E501
 
 
+def zeros_beside(known: Tensor, shape: Ints) -> Tensor:
+    """Return the gradient of an output that nothing used: as PyTorch makes it, or as a subclass does (DTensor)."""
+    return zeros(shape, known._dtype, None, known._device) if type(known) is Tensor else known.new_zeros(shape)
+
+
 def unbind_grad(grads: Any, dim: int) -> Tensor:
     known = next(g for g in grads if g is not None)
-    return stack([expand(known.new_zeros(()), known.shape) if g is None else g
-                  for g in grads], dim)
+    return stack([expand(zeros_beside(known, ()), known.shape) if g is None else g for g in grads], dim)
 
 
 operator("unbind.int", batching=along_dimensions, self=unbind_grad)
@@ -457,7 +461,7 @@ def split_grad(grads: Any, sizes: Any, dim: int, shape: Any) -> Tensor:
     """Return the pieces' gradients joined, zeros for pieces without one."""
     dim %= len(shape)
     known = next(g for g in grads if g is not None)
-    pieces = [known.new_zeros((*shape[:dim], n, *shape[dim + 1:])) if g is None else g
+    pieces = [zeros_beside(known, (*shape[:dim], n, *shape[dim + 1:])) if g is None else g
               for g, n in zip(grads, sizes, strict=True)]
     return cat(pieces, dim)
 

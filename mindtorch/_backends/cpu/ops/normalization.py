@@ -311,7 +311,7 @@ def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) 
     groups = by_row(x.shape, len(shape))
     each = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
     few = of_few(x, weight, bias, groups, eps, each)
-    if few is not None:
+    if few is not None and loops.layer_norm.taking(x) is None:  # in programs, loops begin at fewer elements
         return lambda x, shape, weight, bias: few(x, weight, bias)
     by_lines = plain_rows(x, weight, bias) and groups.shape[1] < LONG
 
