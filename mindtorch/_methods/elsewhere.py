@@ -45,7 +45,7 @@ NEEDS_A_DEVICE = (
     "get_rng_state", "init", "initial_seed", "ipc_collect", "is_current_stream_capturing", "make_graphed_callables",
     "mem_get_info", "memory_snapshot", "memory_summary", "memory_usage", "power_draw", "clock_rate", "temperature",
     "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
-    "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all",
+    "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction", "set_rng_state",
     "set_stream", "synchronize", "utilization", "caching_allocator_alloc", "caching_allocator_delete", "cudart",
     "current_blas_handle", "get_sync_debug_mode", "set_sync_debug_mode", "graph_pool_handle", "device_of",
     "get_stream_from_external", "device_memory_used", "list_gpu_processes",
@@ -70,6 +70,11 @@ def namespace_of(kind: str) -> dict[str, Any]:
     def memory_stats(device: Any = None) -> dict[str, Any]:
         """Return an empty dictionary: there is no allocator."""
         return {}
+
+    def set_rng_state_all(new_states: Iterable[Any]) -> None:
+        """Set the state of each device's generator: of none."""
+        if [*new_states]:
+            raise no_backend(kind)
 
     def manual_seed(seed: int) -> None:
         """Do nothing: there is no such device."""
@@ -120,7 +125,8 @@ def namespace_of(kind: str) -> dict[str, Any]:
         **dict.fromkeys(("get_arch_list", "get_rng_state_all"), empty_list),
         **dict.fromkeys(("is_available", "is_initialized"), is_available),
         **dict.fromkeys(("is_bf16_supported", "is_tf32_supported"), unsupported),
-        "device_count": device_count, "get_gencode_flags": str, "default_generators": (),
+        "device_count": device_count, "set_rng_state_all": set_rng_state_all, "get_gencode_flags": str,
+        "default_generators": (),
     }
 
 
