@@ -87,9 +87,7 @@ class Plan:
 
     def refuse(self, error: Exception) -> None:
         """Raise PyTorch's error if memory is short, or if no memory could hold an output."""
-        if isinstance(error, MemoryError):
-            raise out_of_memory(error) from None
-        refuse_what_cannot_be(self.specs)
+        refuse(error, self.specs)
 
     def finish(self, results: Any, arrays: list[Any]) -> Any:
         """Return the outputs as tensors, and find out which arrays can be used directly from now on."""
@@ -111,6 +109,13 @@ class Plan:
                 out = fit(self.op, result, spec, arrays) if spec.__class__ is Spec else spec
             outputs.append(out)
         return self.pack(outputs)
+
+
+def refuse(error: Exception, specs: Any) -> None:
+    """Raise PyTorch's error if memory is short, or if no memory could hold an output."""
+    if isinstance(error, MemoryError):
+        raise out_of_memory(error) from None
+    refuse_what_cannot_be(specs)
 
 
 def direct(result: Any, layout: Layout, inputs: list[Any]) -> Tensor | None:
@@ -178,29 +183,51 @@ class Shape(NamedTuple):
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
     """Return a kernel that checks and describes by the meta kernel, then computes by the row.
 
-    With ``keeps``, later calls with the same cache key reuse the plan without a check. Refused calls have no plan.
+    With ``keeps``, the second call of a cache key makes a plan, and later ones reuse it without a check: a layout that
+    does not come again costs no plan. Refused calls have none.
     """
     plans, shape = Plans(), Shape.of(op, row)
     if not keeps:
         shape = shape._replace(leading=0, numbers=False)
 
-    sure = row.sure if isinstance(row, Prepared) and keeps else None
+    taken, sure = shape.taken, row.sure if isinstance(row, Prepared) and keeps else None
 
     def first(key: Any, args: tuple[Any, ...], plan: Any = None) -> Any:
-        if sure is not None and plan is None and (found := unchecked(op, sure, shape.taken, args)) is not None:
-            plans.keep(key, SEEN)
+        if plan is None:
+            if sure is not None and (found := unchecked(op, sure, taken, args)) is not None:
+                plans.keep(key, SEEN)
+                return found
+            specs = meta(*args)
+            found = checked(op, row, specs, taken, args)
+            plans.keep(key, (specs,))
             return found
-        plan = Plan(op, row, meta(*args), args[shape.taken:])
+        plan = Plan(op, row, meta(*args) if plan is SEEN else plan[0], args[taken:])
         plans.keep(key, plan)
-        return plan.compute([array_of(arg) for arg in args[:shape.taken]])
+        return plan.compute([array_of(arg) for arg in args[:taken]])
 
     return by_layouts(plans, shape, first) if keeps else lambda *args: first(None, args)
 
 
 #: NumPy's errors for calls that it cannot compute.
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
-#: Kept after the first call of a layout, of which nothing was settled.
+#: Kept after the first call of a layout that the meta kernel did not check. If it did, a tuple of its specs is kept.
 SEEN: Any = ("seen",)
+
+
+def checked(op: Operator, row: Rows, specs: Any, count: int, args: tuple[Any, ...]) -> Any:
+    """Compute the first call of a layout without a plan, given the meta kernel's description of the outputs."""
+    arrays = [array_of(arg) for arg in args[:count]]
+    try:
+        results = silent().run(row, *arrays, *args[count:])
+    except ERRORS as error:
+        refuse(error, specs)
+        raise
+    if specs is None or results is None:  # a composite's result, or a call that is left to the composite
+        return results
+    if specs.__class__ is Spec:
+        return fit(op, results, specs, arrays)
+    return packer(op)([fit(op, result, spec, arrays) if spec.__class__ is Spec else spec
+                       for result, spec in zip(results, specs, strict=True)])
 
 
 def unchecked(op: Operator, settle: Callable[..., Rows | None], count: int, args: tuple[Any, ...]) -> Any:
@@ -219,20 +246,22 @@ def unchecked(op: Operator, settle: Callable[..., Rows | None], count: int, args
         else:
             arrays.append([item._array for item in arg] if arg.__class__ is list else arg)
     try:
-        run = settle(*arrays, *args[count:])
-        result = None if run is None else silent().run(run, *arrays)
+        if (run := settle(*arrays, *args[count:])) is None:
+            return None
+        result = silent().run(run, *arrays)
     except REFUSALS:
         return None
+    if result.__class__ is ndarray:
+        return fresh(result, arrays)
     if result.__class__ is tuple:
-        outputs = [fresh(part, arrays) for part in result]
+        outputs = [fresh(np.asarray(part), arrays) for part in result]
         return None if any([out is None for out in outputs]) else packer(op)(outputs)  # noqa: C419
-    return result if result is None or result.__class__ is bool else fresh(result, arrays)
+    return result if result is None or result.__class__ is bool else fresh(np.asarray(result), arrays)
 
 
-def fresh(result: Any, inputs: list[Any]) -> Tensor | None:
+def fresh(array: ndarray, inputs: list[Any]) -> Tensor | None:
     """Return a tensor of an array; None unless it is new, contiguous and not empty."""
-    array = result if result.__class__ is ndarray else np.asarray(result)
-    if not array.size or not array.flags.c_contiguous or (array is result and shares_memory(array, inputs)):
+    if not array.size or not array.flags.c_contiguous or shares_memory(array, inputs):
         return None
     return from_array(array, from_numpy_dtype(array.dtype))
 

@@ -26,9 +26,9 @@ class Prepared:
     """A row that settles once per plan whatever layouts and settings decide.
 
     ``prepare`` takes the arguments of a call, and returns the function of the leading arrays that computes this and
-    later calls of the plan; or None, if ``plain`` computes them. With a ``plain`` row, it is asked at the second call
-    of the plan: a plan that is not used again costs no more than a plain row. ``sure`` does so, too, for contiguous
-    arrays of one dtype that leave nothing to decide, so that a layout's first call needs no check.
+    later calls of the plan; or None, if ``plain`` computes them. A ``plain`` row also computes a layout's first call,
+    which has no plan. ``sure`` prepares, too, for contiguous arrays of one dtype that leave nothing to decide, so that
+    a layout's first call needs no check.
     """
 
     def __init__(self, prepare: Callable[..., Rows | None], count: int = 1, plain: Rows | None = None,
@@ -45,19 +45,13 @@ class Prepared:
         return run(*args[:self.count])
 
     def starting(self, plan: Any, settings: tuple[Any, ...]) -> Rows:
-        """Return the function that computes the first call of a plan, and prepares a later one."""
-        plain, settled = self.plain, False
-
+        """Return the function that computes the first call of a plan, and prepares later ones."""
         def start(*arrays: Any) -> Any:
-            nonlocal settled
-            if plain is not None and not settled:
-                settled = True
-                return plain(*arrays, *settings)
             run = self.prepare(*arrays, *settings)
             if run is None:
-                assert plain is not None
-                run, plan.settings = plain, settings
-            plan.run, plan.layout, plan.layouts = run, None, None
+                assert self.plain is not None
+                run, plan.settings = self.plain, settings
+            plan.run = run
             return run(*arrays, *plan.settings)
 
         return start
@@ -199,8 +193,12 @@ def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
     if not array.flags.writeable:
         return True
     if base is None:
-        for item in inputs:  # noqa: SIM110 (a generator takes thrice as long)
-            if item is array or (item.__class__ is list and shares_memory(array, item)):
+        for item in inputs:
+            if item.__class__ is list:
+                for part in item:
+                    if part is array:
+                        return True
+            elif item is array:
                 return True
         return False
     if base.__class__ is not ndarray:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -113,26 +112,27 @@ def by_layout(general: Rows) -> Rows:
     """Cache plans of views by the tensor's layout and the arguments."""
     plans, layout = Plans(), getattr(general, "__wrapped__", None)
 
-    def learn(self: Tensor, args: tuple[Any, ...]) -> Tensor:
+    def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> Tensor:
         view = step = None
         if layout is not None and (step := laid_out(self, *layout(self, *args))) is not None:
-            with suppress(ValueError, OverflowError):  # NumPy has no such array: the general kernel explains it
+            try:
                 view = self._view_by(*step)
+            except (ValueError, OverflowError):  # NumPy has no such array: the general kernel explains it
+                step = None
         if view is None:
             view = general(self, *args)
             step = step_of(self, view)
-        with suppress(TypeError):  # a list among the arguments is not hashable
-            plans.keep((self._layout or self._layout_of_plans(), args), step)
+        plans.keep(key, step)
         return view
 
     def view(self: Tensor, *args: Any) -> Tensor:
         try:
-            step = plans.get((self._layout, args), UNFIT)
-        except TypeError:  # a list among the arguments
-            step = UNFIT
+            step = plans.get(key := (self._layout or self._layout_of_plans(), args), UNFIT)
+        except TypeError:  # a list among the arguments is not hashable
+            step = None
         if step:
             return self._view_by(*step)
-        return general(self, *args) if step is None else learn(self, args)
+        return general(self, *args) if step is None else learn(self, args, key)
 
     return view
 
@@ -141,21 +141,20 @@ def in_pieces(general: Rows) -> Rows:
     """Cache plans of operators that return several views."""
     plans = Plans()
 
-    def learn(self: Tensor, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> tuple[Tensor, ...]:
         pieces = general(self, *args)
         steps = [step_of(self, piece) for piece in pieces[: KEPT_PIECES + 1]]
-        with suppress(TypeError):  # a list among the arguments
-            plans.keep((self._layout_of_plans(), args), None if None in steps or len(steps) > KEPT_PIECES else steps)
+        plans.keep(key, None if None in steps or len(steps) > KEPT_PIECES else steps)
         return pieces
 
     def views(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
         try:
-            steps = plans.get((self._layout, args), UNFIT)
-        except TypeError:
-            steps = UNFIT
+            steps = plans.get(key := (self._layout or self._layout_of_plans(), args), UNFIT)
+        except TypeError:  # a list among the arguments is not hashable
+            steps = None
         if steps:
             return mark_multiple(tuple([self._view_by(*step) for step in steps]))
-        return general(self, *args) if steps is None else learn(self, args)
+        return general(self, *args) if steps is None else learn(self, args, key)
 
     return views
 
