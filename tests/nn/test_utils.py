@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pytest
 
+import mindtorch
 from tests.nn.both import same
 
 
@@ -74,3 +75,11 @@ def test_parameters_as_a_vector_and_back():
 
 def test_what_is_no_vector():
     same(lambda t: t.nn.utils.vector_to_parameters([1.0], []))
+
+
+def test_a_module_that_stands_twice_gets_its_parameters_back() -> None:
+    layer = mindtorch.nn.BatchNorm1d(2)
+    twice, weight = mindtorch.nn.Sequential(layer, layer), layer.weight
+    given = {"0.weight": mindtorch.full((2,), 3.), "0.running_mean": mindtorch.zeros(2)}
+    mindtorch.func.functional_call(twice, given, mindtorch.tensor([[1., 2.], [3., 6.]]))
+    assert layer.weight is weight and layer.running_mean.tolist() == [0., 0.] and given["0.running_mean"].any()

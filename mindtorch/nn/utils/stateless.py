@@ -70,15 +70,20 @@ def _reparametrize_module(module: Module, parameters_and_buffers: Tensors, tie_w
     if strict:
         _check_keys(module, given)
     before: dict[str, Any] = {}
+    names: dict[tuple[int, str], str] = {}  # the first name of each place: a module may stand twice
+    first: dict[str, str] = {}
     try:
         for name, tensor in given.items():
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"{tensor} is not an instance of torch.Tensor")
-            before[name] = _swap(module, name, tensor)
+            prefix, _, last = name.rpartition(".")
+            first[name] = names.setdefault((id(module.get_submodule(prefix)), last), name)
+            before.setdefault(first[name], _swap(module, name, tensor))
         yield
     finally:
         after = {name: _swap(module, name, tensor) for name, tensor in before.items()}
-        parameters_and_buffers.update({name: after[name] for name in parameters_and_buffers if name in after})
+        parameters_and_buffers.update({name: after[first[name]] for name in parameters_and_buffers
+                                       if first.get(name) in after})
 
 
 def _functional_call(module: Module, parameters_and_buffers: Mapping[str, Tensor], args: Any = None,
