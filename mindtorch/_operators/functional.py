@@ -19,7 +19,7 @@ operator only, explicit:
     zero(Tensor self) -> Tensor  # Zeros in the layout of `self`.
     resize(Tensor self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor  # A copy of `self`, resized.
     set.source_Tensor(Tensor self, Tensor source) -> Tensor  # `source`.
-    lift_fresh_copy(Tensor self) -> Tensor  # A copy of a constant.
+    lift_fresh_copy(Tensor self) -> Tensor  # A copy of the constant `self`.
     uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor  # Numbers drawn uniformly, in the layout of `self`.
     normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor  # Numbers drawn from a normal distribution, in the layout of `self`.
     random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor  # Integers drawn uniformly, in the layout of `self`.
@@ -36,7 +36,7 @@ operator only, explicit:
     _native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor result0, Tensor result1, Tensor result2, Tensor running_mean_out, Tensor running_var_out)  # The outputs of `native_batch_norm`, and the moved running statistics.
     _native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)  # The outputs of `native_batch_norm` by the running statistics.
     _batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3, Tensor running_mean_out, Tensor running_var_out)  # The outputs of `_batch_norm_with_update`, and the moved running statistics.
-    rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)  # The output of `rrelu_with_noise`, and the noise.
+    rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)  # The leaky ReLU of `self` with random slopes, and the `noise`.
 """)  # noqa: E501
 
 

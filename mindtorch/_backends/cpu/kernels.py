@@ -113,9 +113,12 @@ class Plan:
 
 def refuse(error: Exception, specs: Any) -> None:
     """Raise PyTorch's error if memory is short, or if no memory could hold an output."""
-    if isinstance(error, MemoryError):
-        raise out_of_memory(error) from None
-    refuse_what_cannot_be(specs)
+    if not isinstance(error, MemoryError):
+        refuse_what_cannot_be(specs)
+        return
+    if not isinstance(specs, Spec) or max(specs.shape or (0,)) < 1 << 63:
+        refuse_what_cannot_be(specs)  # PyTorch makes the output before it copies an input
+    raise out_of_memory(error) from None
 
 
 def direct(result: Any, layout: Layout, inputs: list[Any]) -> Tensor | None:

@@ -134,8 +134,8 @@ def index_select(x: Array, dim: int, at: Array) -> Array:
     if not x.ndim:
         bounded(at.reshape(-1), 1, IndexError, BEYOND, kind="index in self", dim=dim)
         return x
-    if at.ndim == 1 and at.size and lowest(at) >= 0:
-        with suppress(IndexError):  # NumPy finds an index that is too large: it is looked for then
+    if x.size and at.ndim == 1 and at.size and lowest(at) >= 0:
+        with suppress(IndexError):  # NumPy finds an index that is too large, if there are elements to take
             return x.take(at, dim) if dim % x.ndim else rows_at(x, at)
     check(x.shape[dim] or not at.size or x.ndim == 1, "index_select(): self indexing axis dim should be positive")
     size = x.shape[dim]
