@@ -292,7 +292,7 @@ def test_a_program_that_imports_torch_runs_on_mindtorch(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(
         "import sys\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\nfrom torch.optim import SGD\n"
-        "assert torch.__name__ == 'mindtorch', torch\n"
+        "assert torch is __import__('mindtorch') and torch.__name__ == 'torch', torch\n"
         "print(F.relu(nn.Linear(2, 3)(torch.ones(1, 2))).shape, sys.argv[1:])\n"
         "try:\n    import torch.no_such_module\nexcept ImportError as error:\n    print(error)\n"
         "try:\n    torch.no_such_name\nexcept AttributeError as error:\n    print(error)\n"

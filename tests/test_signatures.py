@@ -36,7 +36,10 @@ CALLABLES = dict(callables())
 
 def is_generic(function) -> bool:
     """Whether a signature says nothing: ``(*args, **kwargs)``."""
-    parameters = list(inspect.signature(function).parameters.values())
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError:  # a class in C++
+        return True
     rest = [p for p in parameters if p.name != "self"]
     return bool(rest) and all(
         p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name in ("args", "kwargs") for p in rest)

@@ -343,6 +343,8 @@ def test_names_of_overloads_are_atens():
     """All but the operators that only Python has."""
     unknown = []
     for op in mindtorch.registry.operators.values():
+        if "::" in op.name:  # another test's
+            continue
         overload = mindtorch._dispatch.overloads.overload_of(op)
         packet = getattr(torch.ops.aten, overload._opname, None)
         if packet is None or not hasattr(packet, overload._overloadname):

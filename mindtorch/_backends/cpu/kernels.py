@@ -215,6 +215,7 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError)
 #: Kept after the first call of a layout that the meta kernel did not check. If it did, a tuple of its specs is kept.
 SEEN: Any = ("seen",)
+LISTS = frozenset((list, tuple))  #: what several tensors come in
 
 
 def checked(op: Operator, row: Rows, specs: Any, count: int, args: tuple[Any, ...]) -> Any:
@@ -247,7 +248,7 @@ def unchecked(op: Operator, settle: Callable[..., Rows | None], count: int, args
                 return None
             arrays.append(arg._array)
         else:
-            arrays.append([item._array for item in arg] if arg.__class__ is list else arg)
+            arrays.append([item._array for item in arg] if arg.__class__ in LISTS else arg)
     try:
         if (run := settle(*arrays, *args[count:])) is None:
             return None
@@ -353,7 +354,7 @@ def of_one(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[...,
 
 def of_two(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
     """Return the kernel for two tensors, the second one perhaps None, and settings, written out."""
-    def kernel(self: Any, other: Any, *settings: Any) -> Any:
+    def kernel(self: Any, other: Any = None, *settings: Any) -> Any:  # a default may be left out
         if settings and by_numbers is not None:
             return by_numbers(self, other, *settings)
         key: Any
@@ -385,7 +386,7 @@ def of_two(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[...,
 
 def of_three(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
     """Return the kernel for three tensors, the later ones perhaps None, and settings, written out."""
-    def kernel(self: Any, second: Any, third: Any = None, *settings: Any) -> Any:
+    def kernel(self: Any, second: Any = None, third: Any = None, *settings: Any) -> Any:
         if settings and by_numbers is not None:
             return by_numbers(self, second, third, *settings)
         key: Any
