@@ -16,6 +16,8 @@ ROWS = {
     "ao quantization quantize_per_tensor quantize_per_channel nn.intrinsic nn.qat nn.quantized nn.quantizable":
         "there are no quantised tensors",
     "distributed.rpc": "there are no remote calls; collectives and `send`/`recv` exchange tensors and objects",
+    "distributed.checkpoint.hf_storage distributed.checkpoint._consolidate_hf_safetensors":
+        "`torch.load` and the library safetensors read and write these files",
     "lobpcg": "`torch.linalg.eigh` gives all eigenvalues, of which the wanted ones can be taken",
     "mtia": "there is no such device",
     "package": "programs are not packed into archives",
@@ -25,7 +27,8 @@ ROWS = {
 }
 #: Modules that many programs import but do not use: their names are there, and calling one raises the sentence.
 IMPORTED = ("onnx", "ao", "quantization", "nn.intrinsic", "nn.qat", "nn.quantized", "nn.quantizable", "package",
-            "sparse", "nested")
+            "sparse", "nested", "distributed.checkpoint.hf_storage",
+            "distributed.checkpoint._consolidate_hf_safetensors")
 LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}
 
 

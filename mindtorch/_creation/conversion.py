@@ -104,7 +104,7 @@ def _to_dtype(name: str, dtype: DType) -> Callable[..., Tensor]:
 
 
 @tensor_method("type")
-def type_(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) -> Any:
+def type_(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = False) -> Any:
     """Return the name of the legacy type, or the tensor converted to a dtype or to a type of that name
     (``torch.Tensor.type``). Raises ValueError if there is no type of that name.
     """

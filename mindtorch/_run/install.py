@@ -60,7 +60,8 @@ class _Finder(importlib.abc.MetaPathFinder):
             return importlib.machinery.ModuleSpec(fullname, _Loader(f"mindtorch.{fullname}"))
         if package not in ("torch", "mindtorch"):
             return None
-        if is_imported(name) and not has_module(PACKAGE, name.partition(".")[0]) and package == "torch":
+        folder, _, last = name.replace(".", "/").rpartition("/")
+        if is_imported(name) and not has_module(PACKAGE / folder, last) and package == "torch":
             return importlib.machinery.ModuleSpec(fullname, _AbsentLoader(), is_package=True)
         if (why := reason(name)) is not None and not is_imported(name):
             # With another name than the one that is imported, so that ``from torch import package`` passes it on.

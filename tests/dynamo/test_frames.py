@@ -301,7 +301,7 @@ class Odd:
 
 
 class Table(dict):
-    def update(self, *args):
+    def update(self, *args):  # type: ignore[override]
         raise AssertionError("a user's method is not called to make a copy")
 
     clear = update
