@@ -8,6 +8,7 @@ behind it. Observing does not unfold it: observers are told of the operators tha
 """
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -59,9 +60,9 @@ class Folded(Node):
     _makes_gradients = True
     shape: tuple[int, ...]  #: of the first saved tensor, kept after freeing
 
+    @abstractmethod
     def compute(self, grad: Any, *saved: Any) -> Sent | None:
         """Return the gradients of the inputs, or None if a tensor was written or detached since it was saved."""
-        raise NotImplementedError
 
     def apply(self, grads: list[Any]) -> list[Any]:
         links, saved, grad = self._links, self.saved, grads[0]
@@ -80,9 +81,9 @@ class Folded(Node):
         if self.saved is not None:
             self.shape, self.saved = self.saved[0]._array.shape, None
 
+    @abstractmethod
     def unfolded(self) -> OperatorNode:
         """Return the node of the last operator."""
-        raise NotImplementedError
 
     def unfold(self) -> None:
         with _unfolding:
