@@ -406,8 +406,8 @@ def make_fx(f: Callable[..., Any], decomposition_table: Mapping[Any, Callable[..
 
     With ``tracing_mode='real'`` the operators compute on the arguments themselves, which ``f`` may write; with 'fake'
     on fake tensors; with 'symbolic' on fake tensors whose sizes are symbols, so that the graph serves for other sizes.
-    Operators of ``decomposition_table`` are replaced by what their functions call. With ``pre_dispatch`` the operators
-    are those above autograd, as the program calls them.
+    Operators of ``decomposition_table`` are replaced by what their functions call. ``pre_dispatch`` changes nothing:
+    composites are always recorded as the operators that they call, unlike PyTorch's with it.
 
     Raises:
         AssertionError: for another ``tracing_mode``.
