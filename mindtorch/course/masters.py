@@ -46,12 +46,29 @@ def source(task: str, masters: Path = MASTERS) -> str:
 @cache
 def solution(task: str) -> Callable[..., Any]:
     """Return the function that solves a lab. Raise FileNotFoundError if the masters are not beside the package."""
+    return _function(task, source(task))
+
+
+def edited(task: str, hint: str, *changes: tuple[str, str]) -> Mistake:
+    """Return the mistake that is a lab's solution with some of its text replaced. Raise ValueError if it has no such
+    text.
+    """
+    text = source(task)
+    for before, after in changes:
+        if before not in text:
+            raise ValueError(f"the solution of {task} has no {before!r}")
+        text = text.replace(before, after)
+    return Mistake(hint, _function(task, text))
+
+
+def _function(task: str, text: str) -> Callable[..., Any]:
+    """Run the text of a solution, and return the function that the lab asks for."""
     names: dict[str, Any] = {"torch": lessons.torch, "course": lessons.course}
-    if "np." in source(task):
+    if "np." in text:
         import numpy as np
 
         names["np"] = np
-    exec(compile(source(task), f"solution of {task}", "exec"), names)
+    exec(compile(text, f"solution of {task}", "exec"), names)
     return names[find(task, Lab).function]
 
 

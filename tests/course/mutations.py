@@ -232,4 +232,19 @@ own = mindtorch.nn.functional.scaled_dot_product_attention
 mindtorch.nn.functional.scaled_dot_product_attention = lambda q, k, v, is_causal=False: own(q, k, v)
 """,
     },
+    "17_fx": {
+        "calls that nothing uses are dropped": """
+import mindtorch
+own = mindtorch.fx.Tracer.trace
+def trace(self, root, concrete_args=None):
+    graph = own(self, root, concrete_args)
+    graph.eliminate_dead_code()
+    return graph
+mindtorch.fx.Tracer.trace = trace
+""",
+        "a proxy counts as true": """
+import mindtorch
+mindtorch.fx.proxy.TracerBase.to_bool = lambda self, proxy: True
+""",
+    },
 }

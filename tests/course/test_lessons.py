@@ -65,7 +65,7 @@ MISTAKES = [(task, number) for task in LABS for number in range(len(mistakes(tas
 @pytest.mark.parametrize("task", LABS)
 def test_right_solutions_pass(task: str) -> None:
     found = right(task)
-    assert len(found) >= 4
+    assert len(found) >= 2
     for name, function in {"right": solution(task), **found}.items():
         verdict = judge(task, LABS[task], function, hidden(task))
         assert verdict.passed, f"{name}: {verdict}"
@@ -246,4 +246,4 @@ def test_the_gallery_says_which_picture_answers_which_question_and_which_lesson_
     magics = {name for names in MindtorchMagics.magics.values() for name in names}
     assert magics - told == {"device", "save_picture", "compact", "mindtorch"}  # which draw nothing of their own
     for name, found in notebooks.items():
-        assert "../05_gallery.ipynb" in found or name.startswith("course/16"), name
+        assert "../05_gallery.ipynb" in found, name
