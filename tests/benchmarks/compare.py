@@ -3,7 +3,9 @@
 Each row is a program run alternately with both libraries in one process, so that both see the same machine; the
 median of the rounds counts. Times are printed, never asserted: ``--check`` only says which rows exceed the ratio
 that spec section 5 sets. ``--rows`` times single operators instead, on eight elements and on many, ``--small`` many
-functions on a few numbers; both sum up. ``--shares`` says of mindtorch's time how much is Python, NumPy and memory.
+functions on a few numbers; both sum up. ``--drawn N --seed S`` draws N expressions from PyTorch's operator database,
+and runs each library alone in its process: threads of the one make the other look slow, up to twice. ``--shares`` says
+of mindtorch's time how much is Python, NumPy and memory.
 ``OMP_NUM_THREADS`` says how many threads both libraries have. NumPy's OpenBLAS chooses its kernels for this processor,
 as PyTorch's MKL and oneDNN do: what the environment says of them is not passed on.
 """
@@ -20,7 +22,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from . import small
+from . import drawn, small
 from .programs import IMPORT_RATIO, PROGRAMS
 from .rows import ROWS
 from .shares import shares
@@ -99,12 +101,17 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=None, help="threads of both (default: their own choice)")
     parser.add_argument("--rows", action="store_true", help="time single operators")
     parser.add_argument("--small", action="store_true", help="time many functions on a few numbers")
+    parser.add_argument("--drawn", type=int, metavar="N", help="time N expressions of PyTorch's operator database")
+    parser.add_argument("--seed", type=int, default=11, help="of what is drawn")
     parser.add_argument("--shares", action="store_true", help="say how much is Python, NumPy and memory (needs perf)")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a row exceeds its ratio")
     options = parser.parse_args()
     if pinned := [name for name in PINS if name in os.environ]:
         print(f"without {', '.join(f'{name}={os.environ.pop(name)}' for name in pinned)}", flush=True)
         os.execv(sys.executable, [sys.executable, "-m", "tests.benchmarks.compare", *sys.argv[1:]])
+    if options.drawn:
+        drawn.compare_drawn(options.drawn, options.seed, options.names)
+        return 0
     torch, mindtorch = importlib.import_module("torch"), importlib.import_module("mindtorch")
     if options.threads:
         torch.set_num_threads(options.threads)
