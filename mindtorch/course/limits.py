@@ -13,6 +13,7 @@ from typing import Any
 from .said import Said
 
 SECONDS = 5.0  #: that one case of a lab may take
+LOADING = 20.0  #: that one may take if it loads a compiler
 UNWRITTEN = "it is not written yet"
 PACKAGE = str(Path(__file__).parents[1])
 

@@ -50,7 +50,7 @@ class Lab:
     ``function`` is the name under which the notebook defines it. ``run(function, *case)`` returns what is observed of a
     function in a case: by default the function's value. The right outcomes are recorded (``recorded``), not computed:
     the library has no solutions. ``hints`` lead from a nudge to nearly all. ``refuses`` names operators and functions
-    of the library that the part must not call.
+    of the library that the part must not call. A case may take ``seconds``, more where the first one loads a compiler.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Lab:
     run: Callable[..., Any] = called
     describe: Callable[..., str] | None = None
     refuses: tuple[str, ...] = ()
+    seconds: float = SECONDS
 
     def call_text(self, case: tuple[Any, ...]) -> str:
         """Return a case in words: the call, unless the lab describes it otherwise."""
@@ -69,9 +70,9 @@ class Lab:
             return self.describe(*case)
         return f"{self.function}({', '.join(map(shown, case))})"
 
-    def observe(self, mine: Callable[..., Any], case: tuple[Any, ...], seconds: float = SECONDS) -> Outcome:
+    def observe(self, mine: Callable[..., Any], case: tuple[Any, ...]) -> Outcome:
         """Run a part on a case, and return the outcome with its values as they are recorded."""
-        outcome = attempt(self.run, refusing(mine, self.refuses), *case, seconds=seconds)
+        outcome = attempt(self.run, refusing(mine, self.refuses), *case, seconds=self.seconds)
         return replace(outcome, value=decode(encode(outcome.value)))
 
 

@@ -181,7 +181,7 @@ SOURCES = frozenset(f"{folder}/{name}" for folder, names in {
     "c10": "core/ScalarType.cpp cuda/CUDACachingAllocator.cpp",
     "torch/csrc": "autograd/FunctionsManual.cpp autograd/engine.cpp autograd/input_buffer.cpp "
                   "autograd/saved_variable.cpp distributed/c10d/ProcessGroupGloo.cpp "
-                  "distributed/c10d/ProcessGroupNCCL.cpp distributed/c10d/reducer.cpp",
+                  "distributed/c10d/ProcessGroupNCCL.cpp distributed/c10d/reducer.cpp dynamo/guards.cpp",
 }.items() for name in names.split())
 
 

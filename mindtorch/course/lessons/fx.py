@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..._base.interrupts import contextmanager
+from ..limits import LOADING
 from ..tasks import Lab, lesson
 from . import torch
 
@@ -116,4 +117,4 @@ def replace_tracer(trace: Callable[[Callable[..., Any]], Any]) -> Iterator[None]
 LESSON = lesson(
     "fx", trace=partial(
         Lab, cases=tuple((name,) for name in PROGRAMS), run=_run, describe=str,
-        refuses=("fx.Tracer.trace", "fx.symbolic_trace", "fx.proxy.TracerBase.create_proxy")))
+        seconds=LOADING, refuses=("fx.Tracer.trace", "fx.symbolic_trace", "fx.proxy.TracerBase.create_proxy")))
