@@ -500,3 +500,24 @@ def test_lstsq_on_meta_says_that_it_depends_on_data() -> None:
     a = T.ones(4, 3, device="meta")
     with pytest.raises(NotImplementedError):
         L.lstsq(a, a, driver="gelsd")
+
+
+# -- batches of small matrices, which are computed at once ---------------------------------------------------
+
+def singular(lib: Lib, a: Any) -> Any:
+    return a * lib.tensor([1, 0, 1, 1], dtype=a.dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("function", [
+    lambda lib, a, b: lib.linalg.lu_factor_ex(a), lambda lib, a, b: lib.linalg.lu_factor_ex(singular(lib, a)),
+    lambda lib, a, b: lib.linalg.det(a), lambda lib, a, b: lib.linalg.inv(a), lambda lib, a, b: lib.linalg.solve(a, b),
+    lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b, adjoint=True),
+    lambda lib, a, b: lib.linalg.solve_triangular(a, b, upper=True),
+    lambda lib, a, b: lib.linalg.solve_triangular(a, b, upper=False, unitriangular=True),
+    lambda lib, a, b: lib.linalg.cholesky_ex(a @ a.mH, upper=True), lambda lib, a, b: lib.linalg.cholesky_ex(a @ a.mH),
+])
+def test_many_small_matrices_are_factored_and_solved_as_by_pytorch(function: Any, dtype: str) -> None:
+    got, expected = (function(lib, numbers(lib, 5, 8, 4, 4, dtype=dtype), numbers(lib, 5, 8, 4, 2, dtype=dtype, seed=1))
+                     for lib in LIBS)
+    assert_same(got, expected)

@@ -2,16 +2,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...._base.call_site import warn_once
 from ...._base.errors import LinAlgError, check, first_failure
+from ...._base.layout import Ints
 from . import CPU_KERNELS
 
+#: Rows of a small matrix; and how many such matrices, a row, make a batch that NumPy computes at once.
+FEW, MANY = 16, 8
 ndarray = np.ndarray
 Arrays = tuple[ndarray, ...]
 
@@ -37,6 +41,21 @@ def each(outputs: Arrays, function: Callable[..., Any], *inputs: ndarray) -> Arr
             for out, result in zip(outputs, function(*[x[index] for x in inputs]), strict=True):
                 out[index] = result
     return outputs
+
+
+def are_many(a: ndarray) -> bool:
+    """Return True for a batch of small matrices, which NumPy's calls for all of them compute sooner than LAPACK's."""
+    return a.size > 0 and max(a.shape[-2:]) <= FEW and a.size >= MANY * max(a.shape[-2:]) ** 3
+
+
+def batch_last(a: ndarray) -> ndarray:
+    """Return a copy of a batch with one dimension for the batch, which is the last and contiguous."""
+    return np.moveaxis(a.reshape(-1, *a.shape[-2:]), 0, -1).copy()
+
+
+def batch_first(a: ndarray, batch: Ints) -> ndarray:
+    """Return a contiguous array with the batch's dimensions before the others, the inverse of ``batch_last``."""
+    return np.ascontiguousarray(np.moveaxis(a, -1, 0)).reshape(*batch, *a.shape[:-1])
 
 
 def by_lapack(routine: str, call: Callable[..., Any], outputs: Arrays, *inputs: ndarray) -> Arrays:
@@ -81,7 +100,10 @@ def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> 
     outputs = np.empty_like(a), np.zeros((*batch, k), np.int32), np.zeros(batch, np.int32)
     if a.size:
         total = np.add.reduce(a, axis=None)
-        each(outputs, lapack("getrf", a.dtype) if total == total else getrf_with_nan, a)
+        if are_many(a) or total != total:
+            outputs = lu_at_once(a)
+        else:
+            each(outputs, lapack("getrf", a.dtype), a)
         outputs[1][...] += 1
     if check_errors:
         check_info(outputs[2], "torch.linalg.lu_factor_ex",
@@ -89,25 +111,31 @@ def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> 
     return outputs
 
 
-def getrf_with_nan(a: ndarray) -> tuple[ndarray, ndarray, int]:
-    """Run LAPACK's getrf step by step, for matrices with NaN.
+def lu_at_once(a: ndarray) -> Arrays:
+    """Compute LU, pivots counted from 0, and the status of all matrices at once, as LAPACK's getrf does of one.
 
-    OpenBLAS skips products with zero, even of NaN. The resulting zeros and pivots make a matrix seem singular or
-    regular.
+    Also for matrices with NaN: OpenBLAS skips products with zero, even of NaN. The resulting zeros and pivots make a
+    matrix seem singular or regular.
     """
-    lu, info = a.copy(), 0
-    pivots = np.arange(min(a.shape), dtype=np.int32)
-    for k in pivots.tolist():
-        sizes = np.abs(lu[k:, k].real) + np.abs(lu[k:, k].imag)
-        if sizes[0] == sizes[0]:  # a NaN stays the pivot: nothing compares greater
-            pivots[k] += np.nanargmax(sizes)
-        lu[[k, pivots[k]]] = lu[[pivots[k], k]]
-        if lu[k, k] == 0:
-            info = info or k + 1
-        else:
-            lu[k + 1:, k] /= lu[k, k]
-        lu[k + 1:, k + 1:] -= np.outer(lu[k + 1:, k], lu[k, k + 1:])
-    return lu, pivots, info
+    lu, which = batch_last(a), np.arange(prod(a.shape[:-2]))
+    pivots, info = np.empty((min(a.shape[-2:]), len(which)), np.int32), np.zeros(len(which), np.int32)
+    for k in range(len(pivots)):
+        below = lu[k:, k]
+        sizes = np.abs(below.real) + np.abs(below.imag) if below.dtype.kind == "c" else np.abs(below)
+        unknown = np.isnan(sizes)
+        sizes[unknown] = -1
+        sizes[0, unknown[0]] = np.inf  # a NaN stays the pivot: nothing compares greater
+        pivots[k] = sizes.argmax(0)
+        pivots[k] += k
+        row = lu[pivots[k], :, which].T
+        lu[pivots[k], :, which] = lu[k].T
+        lu[k] = row
+        regular = row[k] != 0
+        np.copyto(info, k + 1, where=~regular & (info == 0))
+        np.divide(lu[k + 1:, k], row[k], out=lu[k + 1:, k], where=regular)
+        lu[k + 1:, k + 1:] -= lu[k + 1:, k, None] * lu[k, k + 1:]
+    batch = a.shape[:-2]
+    return batch_first(lu, batch), batch_first(pivots, batch), info.reshape(batch)
 
 
 def permutation(pivots: ndarray, n: int) -> ndarray:
@@ -144,8 +172,42 @@ def solve_factored(lu: ndarray, pivots: ndarray, b: ndarray, adjoint: bool = Fal
     rows = pivots[..., None] - 1
     if rows.shape[:-2] != lu.shape[:-2]:
         rows = np.broadcast_to(rows, (*lu.shape[:-2], *rows.shape[-2:]))
+    if are_many(lu):
+        return solve_at_once(lu, rows, b, adjoint)
     return by_lapack("getrs", lambda getrs, lu, rows, b: getrs(lu, rows[:, 0], b, 2 * adjoint)[:1],
                      (np.empty(b.shape, b.dtype),), lu, rows, b)[0]
+
+
+def solve_at_once(lu: ndarray, rows: ndarray, b: ndarray, adjoint: bool) -> ndarray:
+    """Solve the systems of all matrices at once, as LAPACK's getrs does one."""
+    factors, places, x = batch_last(lu), batch_last(rows)[:, 0], batch_last(b)
+    which, exchanges = np.arange(x.shape[-1]), range(len(places))
+    if adjoint:
+        factors = factors.conj().swapaxes(0, 1)
+    else:
+        exchange(x, places, which, exchanges)
+    substitute(factors, x, True, not adjoint)
+    substitute(factors, x, False, adjoint)
+    if adjoint:
+        exchange(x, places, which, exchanges[::-1])
+    return batch_first(x, b.shape[:-2])
+
+
+def exchange(x: ndarray, places: ndarray, which: ndarray, order: range) -> None:
+    """Exchange rows with those at LAPACK's pivots, in this order."""
+    for k in order:
+        row = x[places[k], :, which].T
+        x[places[k], :, which] = x[k].T
+        x[k] = row
+
+
+def substitute(a: ndarray, x: ndarray, lower: bool, unit: bool) -> None:
+    """Solve triangular systems in place; of ``a`` only that triangle is read. The batch is the last dimension."""
+    for k in range(len(a)) if lower else reversed(range(len(a))):
+        if not unit:
+            x[k] /= a[k, k]
+        rest = slice(k + 1, None) if lower else slice(k)
+        x[rest] -= a[rest, k, None] * x[k]
 
 
 def lu_solve(lu: ndarray, pivots: ndarray, b: ndarray, left: bool = True, adjoint: bool = False) -> ndarray:
@@ -209,6 +271,12 @@ def solve_triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, uni
     from scipy.linalg import get_blas_funcs
 
     a, b = broadcast(a, b)
+    if left and are_many(a):
+        matrix, x = batch_last(a), batch_last(b)
+        if trans:
+            matrix = (matrix.conj() if trans == 2 else matrix).swapaxes(0, 1)
+        substitute(matrix, x, upper == bool(trans), unitriangular)
+        return batch_first(x, b.shape[:-2])
     trsm = get_blas_funcs("trsm", dtype=a.dtype)
     return each((np.empty(b.shape, b.dtype),),
                 lambda a, b: (trsm(1, a, b, not left, not upper, trans, unitriangular),), a, b)[0]
@@ -222,6 +290,9 @@ def triangular_solve(b: ndarray, a: ndarray, upper: bool = True, transpose: bool
 
 def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
                 function: str = "linalg.cholesky") -> Arrays:
+    if are_many(a):
+        with suppress(np.linalg.LinAlgError):  # which does not report the matrix
+            return np.linalg.cholesky(a, upper=upper), np.zeros(a.shape[:-2], np.int32)
     outputs = by_lapack("potrf", lambda potrf, a: potrf(a, not upper),
                         (np.empty_like(a), np.zeros(a.shape[:-2], np.int32)), a)
     total = np.add.reduce(outputs[0], axis=None)
