@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from .container import ItemFacts, container_facts, holds_tensors
     from .dispatched import Asked, AskedTrace, EventRun, LineCalls, NodeCalls, argument_text, by_line, watch_dispatch
     from .folding import Fold, folded, modules_of, unfolded
+    from .forward_blocks import Block, Flow, blocks
+    from .forward_pass import ForwardFacts, Step, Value, forward, forward_or_error, watch_forward
     from .glossary import GLOSSARY, Term
     from .graph import GraphFacts, NodeFacts, Saved, graph_facts
     from .libraries import is_node, is_tensor, library_of

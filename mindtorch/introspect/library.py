@@ -145,6 +145,22 @@ class TrainingObserver(Protocol):
         """Receive a step that an optimizer has taken."""
 
 
+class CallObserver(Protocol):
+    """What is told of a program's calls: of functions and of tensors' methods, and of modules."""
+
+    def called(self, function: Any) -> None:
+        """Receive the beginning of a function's call."""
+
+    def returned(self, function: Any, given: Any, result: Any, error: BaseException | None = None) -> None:
+        """Receive a function's arguments, and its result or its error."""
+
+    def entered(self, module: Any, args: tuple[Any, ...]) -> None:
+        """Receive the beginning of a module's call."""
+
+    def left(self, module: Any, args: tuple[Any, ...], result: Any) -> None:
+        """Receive the end of a module's call; while it is called for an exception, this is the current one."""
+
+
 #: Told of an operator that wrote in place, and of what it wrote to: which writes are counted together, as ``counted``
 #: tells, and the version that this one led to.
 WriteObserver = Callable[[DispatchEvent, Sequence[tuple[Any, int]]], None]
@@ -215,6 +231,9 @@ class Library(Protocol):
 
     def training(self, observer: TrainingObserver) -> AbstractContextManager[Any]:
         """Report operators, calls of modules and optimizer steps of a block; nodes made in it know their lines."""
+
+    def calls(self, observer: CallObserver) -> AbstractContextManager[None]:
+        """Report a block's calls of functions and modules, as the program writes them."""
 
     def backward_pass(self) -> BackwardPass | None:
         """Return the backward pass that this thread runs, or None."""

@@ -25,8 +25,11 @@ from .._storage import UntypedStorage
 from .._tensor import Tensor
 from .formulas import formulas_of
 from .known import known_storage
-from .library import BackwardPass, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver, WriteObserver, hook_of
+from .library import (
+    BackwardPass, CallObserver, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver, WriteObserver, hook_of,
+)
 from .off_host import Pending, Source, sources
+from .pytorch.calls import observing_calls
 
 
 class Native:
@@ -173,6 +176,12 @@ class Native:
             block.enter_context(set_detect_anomaly(True, check_nan=False))
             block.enter_context(subscribed_values(partial(observer.operator, self)))
             yield
+
+    def calls(self, observer: CallObserver) -> AbstractContextManager[None]:
+        from ..nn import _hooks as module_hooks
+        from ..overrides import TorchFunctionMode
+
+        return observing_calls(TorchFunctionMode, module_hooks, observer)
 
     def backward_pass(self) -> BackwardPass | None:
         task = local.task

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .files import save_picture
     from .graph import graph_page, graph_svg, graph_text
     from .memory import memory_page, memory_text
+    from .model import model_page, model_svg, model_text
     from .module import module_page, module_text, picture
     from .monitor import monitor_page, monitor_text, progress_page, progress_text
     from .pipeline import pipeline_page, pipeline_text

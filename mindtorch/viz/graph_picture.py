@@ -143,13 +143,13 @@ class Picture:
 
 
 def draw_boxes(boxes: Mapping[Any, Box], edges: Sequence[tuple[Any, Any]], told: str,
-               modules: Mapping[Any, str] | None = None) -> Markup:
+               modules: Mapping[Any, str] | None = None, labels: Mapping[Any, str] | None = None) -> Markup:
     """Draw boxes and the arrows between them, which lead down: an arrow for each time that an edge is listed. ``told``
-    is the picture in words; boxes of a module stand on its ground.
+    is the picture in words; boxes of a module stand on its ground; ``labels`` stand above boxes, where arrows end.
     """
     placed = layout({key: (_width(box), box.height) for key, box in boxes.items()}, list(dict.fromkeys(edges)))
     heights = {key: box.height for key, box in boxes.items()}
-    drawn = list(_modules(modules or {}, placed, heights))
+    drawn = list(_modules(modules or {}, placed, heights, bool(labels)))
     for (start, goal), line in placed.paths.items():
         arrows = edges.count((start, goal))
         for i in range(arrows):
@@ -157,6 +157,11 @@ def draw_boxes(boxes: Mapping[Any, Box], edges: Sequence[tuple[Any, Any]], told:
             curve = _curve([(x + shift, y) for x, y in line], heights[start], heights[goal])
             drawn.append(tag("path", d=curve, marker_end="url(#mt-arrow)"))
     drawn += [_draw(box, placed.boxes[key]) for key, box in boxes.items()]
+    for key, label in (labels or {}).items():
+        at = placed.boxes[key]
+        x, y = f"{at.x + BESIDE:.1f}", f"{at.y - at.height / 2 - 6:.1f}"
+        drawn.append(tag("text", label, class_="soft edge", x=x, y=y, font_size="10.5", fill=QUIET, stroke="none",
+                         text_anchor="start"))
     width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
     paper = tag("polygon", points=f"0,0 {width},0 {width},{height} 0,{height}", fill=PAPER, stroke="none")
     return tag("svg", ARROW, paper, *drawn, class_="mt-graph", role="img", aria_label=told, width=width,
@@ -164,7 +169,8 @@ def draw_boxes(boxes: Mapping[Any, Box], edges: Sequence[tuple[Any, Any]], told:
                stroke_width="1.2", text_anchor="middle", font_family="system-ui, sans-serif", font_size="12")
 
 
-def _modules(modules: Mapping[Any, str], placed: Layout, heights: Mapping[Any, float]) -> Iterator[Markup]:
+def _modules(modules: Mapping[Any, str], placed: Layout, heights: Mapping[Any, float], has_labels: bool
+             ) -> Iterator[Markup]:
     """Draw the coloured ground of each module: behind its boxes and the lines between them."""
     names = dict.fromkeys(name for key, name in modules.items() if key in placed.boxes)
     for number, name in enumerate(names):
@@ -176,12 +182,13 @@ def _modules(modules: Mapping[Any, str], placed: Layout, heights: Mapping[Any, f
                    for (start, goal), line in placed.paths.items() if start in inside and goal in inside]
         first, top = min(inside.items(), key=lambda one: (one[1].y, one[1].x))
         length = BESIDE + LETTER * len(name)
-        from_right = any(line[-2][0] > top.x for (_, goal), line in placed.paths.items() if goal == first)
+        from_right = has_labels or any(
+            line[-2][0] > top.x for (_, goal), line in placed.paths.items() if goal == first)
         is_left = top.x + length > placed.width or (from_right and top.x > length)  # of the arrow from above
-        colour = storage_colour(number)
+        colour, above = storage_colour(number), 15 if has_labels and not is_left else 3
         label = tag("text", name, class_="module left" if is_left else "module",
                     x=f"{top.x + (-BESIDE if is_left else BESIDE):.1f}",
-                    y=f"{top.y - top.height / 2 - AROUND - 3:.1f}", fill=colour, stroke="none", font_size="11",
+                    y=f"{top.y - top.height / 2 - AROUND - above:.1f}", fill=colour, stroke="none", font_size="11",
                     font_weight="650", text_anchor="end" if is_left else "start")
         grounds = tag("g", *ground, class_="ground", fill=colour, stroke=colour, opacity="0.16")
         yield tag("g", tag("title", f"module {name}"), grounds, label, class_=f"in {storage_class(number)}")

@@ -131,10 +131,10 @@ EVERY = sorted({*MAGICS["line"], *MAGICS["cell"]})
 
 def test_these_are_the_magics():
     assert EVERY == [
-        "check", "compact", "compile", "device", "dispatch", "glossary", "graph", "memory", "mindtorch", "pipeline",
-        "profile", "ranks", "save_picture", "storage", "tensors", "timeline", "why",
+        "check", "compact", "compile", "device", "dispatch", "glossary", "graph", "memory", "mindtorch", "model",
+        "pipeline", "profile", "ranks", "save_picture", "storage", "tensors", "timeline", "why",
     ]
-    assert sorted(MAGICS["cell"]) == sorted(["check", *RUN_CODE])  # a line of which names what to look at
+    assert sorted(MAGICS["cell"]) == sorted(["check", "model", *RUN_CODE])  # a line of these names what to look at
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,6 +24,7 @@ from .base import MagicGroup, Picture, magic
 QUESTIONS = {
     "What is this tensor, and whose memory does it see?": ("tensors", "storage", "compact"),
     "Why did this fail?": ("why",), "Why does it not learn?": ("check",),
+    "What does a model compute, and where does it fail?": ("model",),
     "What does autograd record?": ("graph",),
     "What runs, and how long does it take?": ("dispatch", "profile", "timeline", "compile", "pipeline"),
     "Where is memory used, on which device?": ("memory", "device"),
@@ -30,7 +33,8 @@ QUESTIONS = {
 }
 #: The option of magics that show what runs.
 ONE_BY_ONE = argument("--one-by-one", action="store_true", help="let every operator of PyTorch run by itself")
-OVER_CELLS = ("check", "dispatch", "profile", "timeline", "compile", "pipeline")  #: magics that take a cell, too
+#: Magics that take a cell, too.
+OVER_CELLS = ("model", "check", "dispatch", "profile", "timeline", "compile", "pipeline")
 
 
 def _parts(line: str) -> list[str]:
@@ -108,6 +112,53 @@ class MindtorchMagics(MagicGroup):
         except ValueError as error:
             raise UsageError(f"%graph: {error}") from None
         return Picture(viz.graph_page(facts), viz.graph_text(facts))
+
+    @magic(line_cell_magic,
+           argument("--depth", type=int, help="unfold modules down to this depth: 1 only shows what the model calls; "
+                    "without it, as much as fits on a screen"),
+           argument("call", nargs="*", help="in a line: a model and what it is called with, as in net, x, mask=m; over "
+                    "a cell: nothing"))
+    def model(self, line: str, cell: str | None = None) -> Any:
+        """Call a model, and show its forward pass by module: shapes, memory, values, time, and where it fails."""
+        depth = re.search(r"(?<!\S)--depth[= ]\s*(\d+)", line)
+        written = line if depth is None else line[: depth.start()] + line[depth.end():]
+        level = None if depth is None else int(depth[1])
+        names = self.shell.user_ns
+        if other := re.search(r"(?<!\S)--[a-z]\S*", written):
+            raise UsageError(f"%model has no option {other[0]}: %model --help lists what it takes")
+        if cell is not None:
+            if written.strip():
+                raise UsageError(f"%%model takes no {written.strip()!r} over a cell: the cell calls the models")
+            found = introspect.ForwardFacts()
+            try:
+                with introspect.watch_forward(names) as found:
+                    return self._run(f"\n{cell}")
+            finally:
+                self._show(Picture(viz.model_page(found, "", level), viz.model_text(found, "", level)))
+        name, args, kwargs = self._call(written, "model")
+        module = self._value(name, "model")
+        if not hasattr(type(module), "named_modules"):
+            raise UsageError(f"%model: {name!r} is of type {type(module).__name__}, not a module: %model net, x")
+        values = [self._value(part, "model") for part in args]
+        given = {key: self._value(part, "model") for key, part in kwargs.items()}
+        facts, error = introspect.forward_or_error(module, values, given, names)
+        if error is not None:
+            sys.last_value = error  # which %why explains
+            sys.__dict__.pop("last_exc", None)
+        name = name if name.isidentifier() else ""
+        return Picture(viz.model_page(facts, name, level), viz.model_text(facts, name, level))
+
+    def _call(self, line: str, magic: str) -> tuple[str, list[str], dict[str, str]]:
+        """Return the parts of a call that is written as ``net, x, mask=m``."""
+        try:
+            found = ast.parse(f"f({line.strip()})", mode="eval").body
+        except SyntaxError as error:
+            raise UsageError(f"%{magic}: {line.strip()!r} is no model with arguments: {error.msg}") from None
+        assert isinstance(found, ast.Call)
+        if not found.args or any(isinstance(part, ast.Starred) for part in found.args):
+            raise UsageError(f"%{magic} needs a model and what it is called with: %{magic} net, x")
+        first, *others = map(ast.unparse, found.args)
+        return first, others, {item.arg: ast.unparse(item.value) for item in found.keywords if item.arg}
 
     @magic(line_magic,
            argument("device", nargs="?", help="the device for new tensors; without it, the current one is shown"))

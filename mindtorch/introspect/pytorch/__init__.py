@@ -5,9 +5,9 @@ tensors runs outside of the program's modes, so that nobody sees it, and no clas
 ``__torch_dispatch__`` is run.
 """
 from .answers import PyTorch
-from .dispatching import asked
+from .dispatching import asked, user_site
 from .loaded import is_pytorchs, is_pytorchs_node, is_pytorchs_tensor, library_path, pytorch
 from .nodes import watching_nodes
 
 __all__ = ["PyTorch", "asked", "is_pytorchs", "is_pytorchs_node", "is_pytorchs_tensor", "library_path", "pytorch",
-           "watching_nodes"]
+           "user_site", "watching_nodes"]

@@ -12,9 +12,12 @@ import numpy as np
 
 from ..._base.interrupts import contextmanager
 from ..._dispatch.observers import ActivityObserver, Observer
-from ..library import BackwardPass, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver, WriteObserver
+from ..library import (
+    BackwardPass, CallObserver, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver, WriteObserver,
+)
 from ..off_host import Pending
 from ..sampling import sampling
+from .calls import observing_calls
 from .dispatching import backward_roots, observing_mode, written_by
 from .loaded import is_pytorchs_tensor, library_path, quietly
 from .nodes import history, look_of, root_of
@@ -177,6 +180,10 @@ class PyTorch:
             block.enter_context(torch.autograd.set_detect_anomaly(True, check_nan=False))
             block.enter_context(observing_mode()(partial(observer.operator, self)))
             yield
+
+    def calls(self, observer: CallObserver) -> AbstractContextManager[None]:
+        torch = sys.modules["torch"]
+        return observing_calls(torch.overrides.TorchFunctionMode, torch.nn.modules.module, observer, quietly)
 
     def backward_pass(self) -> BackwardPass | None:
         torch = sys.modules["torch"]

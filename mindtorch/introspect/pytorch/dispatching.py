@@ -53,7 +53,7 @@ def observing_mode() -> Any:
                 self.observer(DispatchEvent(
                     sequence, name, DispatchKeySet(0), path, func._schema.name.rpartition("::")[2], file, line, False,
                     inputs, tuple(map(_described, outputs)), called, start, duration, thread.ident or 0, thread.name,
-                    _stream(device), self.depth, _site(), error), (*args, *kwargs.values()), result)
+                    _stream(device), self.depth, user_site(), error), (*args, *kwargs.values()), result)
 
     return Observing
 
@@ -146,7 +146,7 @@ def _path(func: Any, keys: tuple[str, ...]) -> tuple[tuple[str, ...], str, int]:
     return (keys, found[1], int(found[2])) if found else (keys, "", 0)
 
 
-def _site() -> tuple[str, int, str]:
+def user_site() -> tuple[str, int, str]:
     """File, line and function of the innermost frame outside of both libraries."""
     library = os.path.join(library_path(), "")
     frame = sys._getframe(1)

@@ -3,12 +3,22 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import wraps
 from types import ModuleType
 from typing import Any, TypeVar
 
 Answer = TypeVar("Answer", bound=Callable[..., Any])
+
+
+class _Thread(threading.local):
+    """Whether an answer is running: those inside it find everything turned off."""
+
+    is_quiet = False
+
+
+_thread = _Thread()
 
 
 def pytorch() -> ModuleType | None:
@@ -24,9 +34,15 @@ def quietly(answer: Answer) -> Answer:
 
     @wraps(answer)
     def outside(*args: Any) -> Any:
+        if _thread.is_quiet:
+            return answer(*args)
         torch = sys.modules["torch"]
         with torch._C.DisableTorchFunction(), torch.no_grad(), torch.utils._python_dispatch._disable_current_modes():
-            return answer(*args)
+            _thread.is_quiet = True
+            try:
+                return answer(*args)
+            finally:
+                _thread.is_quiet = False
 
     return outside  # type: ignore[return-value]
 
