@@ -10,7 +10,7 @@ on aliasing.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .._base.interrupts import contextmanager
@@ -59,6 +59,16 @@ def copying(op: Operator) -> Operator:
     """Return the ``*_copy`` form of a view operator: ``select_copy.int`` of ``select.int``."""
     packet, dot, overload = op.name.partition(".")
     return registry.operators.get(f"{packet}_copy{dot}{overload}", op)
+
+
+def written_back(base: Any, views: Sequence[View], value: Any, copies: bool) -> Any:
+    """Return the value of the whole after a write of a value to the view that some steps lead to."""
+    bases = [base]
+    for view in views[:-1]:
+        bases.append(view.of(bases[-1], copies))
+    for view, each in zip(reversed(views), reversed(bases), strict=False):
+        value = view.undone(each, value, copies)
+    return value
 
 
 class Memory:
@@ -134,12 +144,7 @@ class FunctionalTensor(Tensor):
                                "single memory location. Please clone() the tensor before performing the operation.")
         if value._dtype is not self._dtype:
             value = registry["_to_copy"].call(value, self._dtype)
-        bases = [memory.base]
-        for view in self._views[:-1]:
-            bases.append(view.of(bases[-1], copies))
-        for view, base in zip(reversed(self._views), reversed(bases), strict=False):
-            value = view.undone(base, value, copies)
-        memory.base = value
+        memory.base = written_back(memory.base, self._views, value, copies)
         memory.generation += 1
         memory.quiet += not local.grad_enabled
         if tuple(self.value().shape) != tuple(self.shape):  # an ``out=`` that was resized

@@ -7,11 +7,12 @@ mistake or out of curiosity; code that shares the process can switch it off.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from .parts import add_key, excluded
@@ -85,5 +86,9 @@ def _without_functions(codes: dict[CodeType, str], called: list[str]) -> Iterato
 
 def _code(path: str) -> CodeType:
     """Return the code of a function below ``mindtorch``, without its wrappers, whose code other functions share."""
-    found: Any = functools.reduce(getattr, path.split("."), torch)
+    found: Any = torch
+    for name in path.split("."):
+        if isinstance(found, ModuleType) and not hasattr(found, name):
+            importlib.import_module(f"{found.__name__}.{name}")
+        found = getattr(found, name)
     return inspect.unwrap(found).__code__

@@ -262,4 +262,14 @@ Guards.build = build
 Guards.twins = lambda self, source, other: None
 """,
     },
+    "20_functionalization": {
+        "a write goes into the view alone": """
+from mindtorch._subclasses import functional_tensor
+functional_tensor.written_back = lambda base, views, value, copies: base if views else value
+""",
+        "views are not computed again": """
+from mindtorch._subclasses.functional_tensor import FunctionalTensor
+FunctionalTensor.value = lambda self: self._memory.base if not self._views else self._value
+""",
+    },
 }
