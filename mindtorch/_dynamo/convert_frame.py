@@ -221,7 +221,7 @@ class Frame:
             broken = stopped
         if self.compiler.fullgraph:
             raise self._unsupported(broken) from None
-        self.skipped = broken.reason
+        self.skipped, broken.graph = broken.reason, tx.output.graph
         self._report(broken)
 
     def _report(self, broken: Break) -> None:

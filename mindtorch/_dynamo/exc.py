@@ -48,6 +48,7 @@ class Break(Exception):
         self.reason = reason
         self.skip = skip  #: whether the whole frame has to run as it is written
         self.stack: list[Any] = []  #: the frames from the user's function inwards, as ``traceback.FrameSummary``
+        self.graph: Any = None  #: what was captured of a frame that has to run as it is written
 
 
 class Restart(Exception):

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .broadcast import BroadcastFacts, Dimension, broadcast_facts, parse_shape
     from .checks import CheckFacts, Checking, Finding, check, checking
     from .chrome_trace import save_chrome_trace, to_chrome_trace
-    from .compiled import CompileFacts, compile_facts, watch_compile
+    from .compiled import CompileFacts, compile_facts, is_users, watch_compile
     from .container import ItemFacts, container_facts, holds_tensors
     from .dispatched import Asked, AskedTrace, EventRun, LineCalls, NodeCalls, argument_text, by_line, watch_dispatch
     from .folding import Fold, folded, modules_of, unfolded
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .ranks import RankOutput, RankShare, lane_of, rank_and_lane, rank_shares, timeline_of_ranks
     from .schedule import ScheduleFacts, schedule_facts
     from .spans import Arrow, OperatorPath, Span, Timeline, timeline
+    from .stages import Line, Origin, Remark, Stage, Stages
     from .stepper import BackwardSteps, GradientFacts, StepFacts
     from .storage import PLACES, Sharer, StorageFacts, StrideFacts, storage_facts, stride_facts
     from .tensor import (

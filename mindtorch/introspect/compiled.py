@@ -1,31 +1,39 @@
-"""What ``torch.compile`` makes of a function: the facts behind ``%%compile``."""
+"""What the compiler makes of a call: the facts behind ``%%compile``."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from traceback import walk_tb
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from .._base.call_site import PACKAGE, cell_of
 from .._base.interrupts import contextmanager
-from .._compile.explain import Compiled, Explanation, ProgramFacts, explanation_of
-from .._compile.function import CompiledFunction, stance
+from .._compile.function import stance
+from .._tensor import Tensor
+from ..nn.module import Module
+from .capturing import Capturing
+from .listing import code_of, is_users_file
+from .pytorch import is_pytorchs, library_path, pytorch
+from .stages import Stages
 
 LONGEST = 0.2  #: seconds that are spent on timing each
+ONCE: Sequence[tuple[tuple[Any, ...], dict[str, Any]]] = (((), {}),)  #: one call without arguments
 
 
 @dataclass
 class CompileFacts:
     """What was compiled, and how long (in seconds of one call) the function takes as it is written and compiled; None
-    where that was not measured: a graph break, or a program that writes into its inputs or draws random numbers.
+    where that was not measured: with graph breaks, or if a call writes into its inputs, draws random numbers, or
+    changes Python state.
 
     ``is_reached`` says whether the function was called at all. Where something failed, ``failure`` is the error's type
     and message, ``file`` and ``line`` the place ('' and 0 if it is not known), and ``unfinished`` are the operators
-    that were recorded before the function failed.
+    that were captured before the function failed.
     """
 
-    explanation: Explanation = field(default_factory=lambda: Explanation(""))
+    stages: Stages = field(default_factory=Stages)
     value: Any = None
     written: float | None = None
     compiled: float | None = None
@@ -34,11 +42,6 @@ class CompileFacts:
     file: str = ""
     line: int = 0
     unfinished: tuple[str, ...] = ()
-
-    @property
-    def latest(self) -> Compiled | None:
-        """What was compiled last."""
-        return self.explanation.compiled[-1] if self.explanation.compiled else None
 
 
 @contextmanager
@@ -53,24 +56,81 @@ def watch_compile() -> Iterator[CompileFacts]:
         sites = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
         sites += [(error.filename or "", error.lineno or 0)] if isinstance(error, SyntaxError) else []
         of_cells = [site for site in sites if cell_of(site[0]) is not None]
-        outside = [site for site in sites if not site[0].startswith(PACKAGE)]
-        facts.file, facts.line = (of_cells or outside or [("", 0)])[-1]
+        outside = [site for site in sites if is_users_file(site[0], (PACKAGE, library_path()))]
+        in_generated = any("code of " in file for file, _ in sites)  # by TorchDynamo, for what follows a graph break
+        at_break = [remark.place for remark in facts.stages.remarks if remark.place[0] and in_generated]
+        facts.file, facts.line = (at_break or of_cells or outside or [("", 0)])[-1]
         raise
 
 
-def compile_facts(function: Callable[[], Any], timed: bool = True, facts: CompileFacts | None = None) -> CompileFacts:
-    """Compile and run a function, and time it beside itself; ``facts`` are filled as far as that comes."""
-    compiled, facts = CompiledFunction(function), CompileFacts() if facts is None else facts
+def compile_facts(function: Callable[..., Any], calls: Sequence[tuple[tuple[Any, ...], dict[str, Any]]] = ONCE,
+                  timed: bool = True, facts: CompileFacts | None = None) -> CompileFacts:
+    """Compile a function, run each of the calls (arguments, keyword arguments), and time the last one.
+
+    PyTorch's own compiler is used for what is PyTorch's. ``facts`` are filled as far as that comes; their value is
+    that of the only call, or the tuple of all.
+    """
+    facts = CompileFacts() if facts is None else facts
     facts.is_reached = True
+    capturing: Any = Capturing()
+    if uses_pytorch(function, calls):
+        from .pytorch.compiling import Capturing as OfPyTorch
+
+        capturing = OfPyTorch()
+    compiled = capturing.compiled(function)
     try:
-        facts.value = compiled()
-        entry = compiled.entries[-1] if compiled.entries else None
-        if timed and entry is not None and entry.forward is not None and not entry.written and not any(
-                step.is_random for step in entry.recorded.steps):  # type: ignore[union-attr]
-            facts.compiled, facts.written = _fastest(compiled), _fastest(function, eagerly=True)
+        values = tuple([compiled(*args, **kwargs) for args, kwargs in calls])
+        facts.value = values[0] if len(values) == 1 else values
+        if timed and capturing.is_repeatable():
+            args, kwargs = calls[-1]
+            facts.compiled = _fastest(lambda: compiled(*args, **kwargs))
+            facts.written = _fastest(lambda: function(*args, **kwargs), eagerly=True)
     finally:
-        facts.explanation, facts.unfinished = explanation_of(compiled), tuple(compiled.unfinished)
+        facts.stages, facts.unfinished = capturing.stages(), tuple(capturing.unfinished)
     return facts
+
+
+def uses_pytorch(function: Any, calls: Sequence[tuple[tuple[Any, ...], dict[str, Any]]] = ONCE) -> bool:
+    """Return whether the first tensor, module or function of a library that a call names is PyTorch's."""
+    torch = pytorch()
+    if torch is None:
+        return False
+    given = [value for args, kwargs in calls for value in (*args, *kwargs.values())]
+    stack, seen = [function, *given], set()
+    while stack:
+        value = stack.pop(0)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        home = value.__name__ if isinstance(value, type(torch)) else getattr(type(value), "__module__", "")
+        if is_pytorchs(value) or isinstance(value, torch.nn.Module) or home.partition(".")[0] == "torch":
+            return True
+        if isinstance(value, Tensor) or home.partition(".")[0] == "mindtorch":
+            return False
+        value = value.__func__ if isinstance(value, MethodType) else value
+        if isinstance(value, FunctionType):
+            stack += [cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not function]
+            stack += [value.__globals__[name] for name in _names(value.__code__) if name in value.__globals__]
+        elif isinstance(value, (list, tuple)):
+            stack += value
+    return False
+
+
+def is_users(function: Any) -> bool:
+    """Return whether a function, method or module runs Python of the user's, not a library's alone."""
+    torch = pytorch()
+    if isinstance(function, Module) or (torch is not None and isinstance(function, torch.nn.Module)):
+        return True
+    code = code_of(getattr(function, "_torchdynamo_orig_callable", function)) if isinstance(
+        function, (FunctionType, MethodType)) else None
+    return code is not None and not code.co_filename.startswith((PACKAGE, library_path()))
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)
 
 
 def _fastest(function: Callable[[], Any], eagerly: bool = False) -> float:
@@ -91,4 +151,4 @@ def _fastest(function: Callable[[], Any], eagerly: bool = False) -> float:
         stance.name = before
 
 
-__all__ = ["CompileFacts", "Compiled", "Explanation", "ProgramFacts", "compile_facts", "watch_compile"]
+__all__ = ["CompileFacts", "compile_facts", "is_users", "uses_pytorch", "watch_compile"]

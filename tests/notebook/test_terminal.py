@@ -20,7 +20,7 @@ TYPED = {
     "n = x.to('npu')\n%memory": ["npu:0: ", "allocated", "n\n"],
     "%%profile\n(x @ w).sum().backward()": ["outside operators (Python)", "mm", "by module: (backward)"],
     "%%pipeline\n(x * 2).sum().item()": ["2 operators recorded", "item() reads a value", "30.0"],
-    "%%compile\n(x * 2 + 1).tanh().sum()": ["4 operators recorded", "numpy.tanh(", "mul.Tensor → add.Tensor → tanh"],
+    "%%compile\n(x * 2 + 1).tanh().sum()": ["4 operators captured", "numpy.tanh(", "mul.Tensor → add.Tensor → tanh"],
     "%device": ["device(type='cpu')"],
     "x + torch.ones(4)\n%why": ["x [2, 3] and torch.ones(4) [4] do not broadcast", "Why: "],
     "widgets.stride_explorer(x.t())": ["as_strided(size=(3, 2), stride=(1, 3), storage_offset=0)"],

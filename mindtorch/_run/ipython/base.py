@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import operator
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -69,6 +70,7 @@ def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[
     return made
 
 
+NO_ARGUMENTS = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
 NOT_FOUND = re.compile(r"(?:Line magic function|Cell magic) `(%+)(\w+)` not found")  #: what IPython says
 
 
@@ -168,8 +170,10 @@ class MagicGroup(Magics):
         finally:
             self._show(Picture(draw(found)))
 
-    def _run(self, code: str, call: Callable[[Callable[[], Any]], Any] | None = None) -> Any:
-        """Run code in the notebook's namespace; ``call`` gets its last expression's value as a function."""
+    def _run(self, code: str, call: Callable[[Callable[..., Any], Any], Any] | None = None) -> Any:
+        """Run code in the notebook's namespace; ``call`` gets its last expression as a function without arguments, or
+        the function and the arguments if it is a tuple of calls of one function.
+        """
         shell = self.shell
         above = len(code) - len(code.lstrip("\n"))  # lines that IPython drops
         source = "\n" * above + shell.transform_cell(code)
@@ -181,8 +185,34 @@ class MagicGroup(Magics):
             return None
         if call is None:
             return eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
-        none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        function = ast.copy_location(ast.Lambda(none, last.value), last)
+        parts = calls_of(last.value, shell.user_ns)
+        function = ast.copy_location(ast.Lambda(NO_ARGUMENTS, parts or last.value), last)
         made = eval(compile(ast.fix_missing_locations(ast.Expression(function)), name, "eval"), shell.user_ns)
         made.__code__ = made.__code__.replace(co_name="<module>", co_qualname="<module>")  # for tracebacks
-        return call(made)
+        return call(*made()) if parts else call(made, (((), {}),))
+
+
+def calls_of(value: ast.expr, names: dict[str, Any]) -> ast.expr | None:
+    """Return an expression of the function and the arguments of each call, for a call of one of the user's functions
+    with arguments that call nothing, or several of them in a tuple: ``f(x), f(y)``; None for anything else.
+    """
+    calls = value.elts if isinstance(value, ast.Tuple) else [value]
+    if not calls or not all(isinstance(one, ast.Call) for one in calls) or len(
+            {ast.dump(one.func) for one in calls if isinstance(one, ast.Call)}) != 1:
+        return None
+    function = calls[0].func  # type: ignore[attr-defined]
+    path = ast.unparse(function)
+    inner = [node for one in calls for node in ast.walk(one) if isinstance(node, (ast.Call, ast.Await, ast.NamedExpr))]
+    if not all(part.isidentifier() for part in path.split(".")) or (len(calls) == 1 and len(inner) > 1):
+        return None
+    try:
+        first, _, rest = path.partition(".")
+        found = operator.attrgetter(rest)(names[first]) if rest else names[first]
+    except (KeyError, AttributeError):
+        return None
+    if not introspect.is_users(found):
+        return None
+    given: list[ast.expr] = [ast.Tuple([ast.Tuple(one.args, ast.Load()), ast.Dict(
+        [None if key.arg is None else ast.Constant(key.arg) for key in one.keywords],
+        [key.value for key in one.keywords])], ast.Load()) for one in calls if isinstance(one, ast.Call)]
+    return ast.Tuple([function, ast.List(given, ast.Load())], ast.Load())

@@ -334,12 +334,13 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
     def compile(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or statement, its last expression compiled: show guards, graphs, the program and times."""
+        """Run a cell or statement, its last expression compiled: show all stages of the compiler side by side."""
         _, code = self._code(self.compile, line, cell)
         found = introspect.CompileFacts()
         try:
             with introspect.watch_compile() as found:
-                return self._run(code, lambda expression: introspect.compile_facts(expression, facts=found).value)
+                return self._run(code, lambda function, calls: introspect.compile_facts(
+                    function, calls, facts=found).value)
         finally:
             self._show(Picture(viz.compile_page(found)))
 
