@@ -18,6 +18,7 @@ from .blocks import LARGE, copy, each_block
 
 #: BLOCK elements are converted at a time, so that temporaries stay in the cache. NumPy converts fewer than FEW.
 BLOCK, FEW = 1 << 16, 1 << 10
+SLOW = 16  #: how much longer NumPy takes for an element than for one of float32
 MANTISSA = 23 - 10  # how many more bits float32 has in the mantissa
 BIAS = 127 - 15  # how much more float32 adds to the exponent
 _EXPONENT, _SIGN = 0x7C00, 0x8000  # the bits of an infinity; the sign bit
@@ -31,7 +32,7 @@ def convert(x: np.ndarray, out: np.ndarray) -> None:
         copy(out, x)
         return
     x, out = x.reshape(-1), out.reshape(-1)
-    loop = way.loop.compiled(x.size)
+    loop = way.loop.compiled(SLOW * x.size)
     if loop is None:
         for start in range(0, len(x), BLOCK):
             way.by_numpy(x[start:start + BLOCK], out[start:start + BLOCK])

@@ -17,7 +17,7 @@ from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bo
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import LARGE, SMALL, compute, each_block
-from ..common.half import FEW, convert, converted
+from ..common.half import FEW, SLOW, convert, converted
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import LARGEST, REFUSALS, fast_path, ndarray
 from .plans import Plans, key_of
@@ -88,7 +88,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
                     tuple([(i, way) for i, way in ways if way.__class__ is not tuple or way]), rest)
 
     def work(arrays: list[Any], plan: Plan) -> Any:
-        spec, few, _, changes, others = plan
+        spec, few, widened, changes, others = plan
         rest: Any = arrays[count:] if others is None else others
         del arrays[count:]
         for i, way in changes:  # to the dtype of the computation
@@ -99,7 +99,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
                 arrays[i] = way
         if not is_ufunc or rest:
             return fit(op, row(*arrays, *rest), spec, arrays)
-        if few:
+        if few or widened:  # NumPy is slow to write half precision
             return fit(op, ufunc(*arrays), spec, arrays)
         out = empty_tensor(spec)
         compute(ufunc, out._array, *arrays)  # type: ignore[arg-type]
@@ -108,8 +108,11 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     def kernel(*args: Any) -> Any:
         key, arrays = key_of(args), [array_of(arg) for arg in args]
         plan = plans.get(key) or plans.keep(key, computed(learn, (args,)))
-        if not plan.few and plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
+        if plan.widened and is_ufunc and not (args[count:] if plan.rest is None else plan.rest) and (
                 plan.spec.stride is None and all_like(args[:count], plan.spec.shape, plan.spec.dtype)):
+            for i, way in plan.changes:
+                if way.__class__ is not tuple:
+                    arrays[i] = way
             return in_wide_blocks(ufunc, arrays[:count], empty_tensor(plan.spec))
         return computed(work, (arrays, plan))
 
@@ -117,17 +120,22 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
 
 
 def all_like(operands: Iterable[Any], shape: Any, dtype: DType) -> bool:
-    """Return True if all operands are large, contiguous, and of one shape and dtype."""
-    return prod(shape) >= 2 * SMALL and all(
-        operand.__class__ in TENSOR_TYPES and operand._dtype is dtype and not operand._keys & NONCONTIGUOUS
-        and operand._array.shape == shape for operand in operands)
+    """Return True if all operands are numbers, or not few, contiguous, and of one shape and dtype."""
+    return prod(shape) >= FEW and all(
+        operand.__class__ not in TENSOR_TYPES or (
+            operand._dtype is dtype and not operand._keys & NONCONTIGUOUS and operand._array.shape == shape)
+        for operand in operands)
 
 
 def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
-    """Compute a half-precision ufunc in float32, block by block, so that the wide temporaries stay in the cache."""
-    target, flat = out._array.reshape(-1), [array.reshape(-1) for array in arrays]  # type: ignore[union-attr]
+    """Compute a half-precision ufunc in float32, block by block, so that the wide temporaries stay in the cache.
+    Numbers come in float32.
+    """
+    target: np.ndarray = out._array.reshape(-1)  # type: ignore[union-attr]
+    flat = [array.reshape(-1) if array.itemsize == 2 else array for array in arrays]
     size = 2 * target.size  # converting an element costs as much as computing it
-    if ufunc.__name__ in ARITHMETIC and (loop := arithmetic[out._dtype.name].compiled(target.size)) is not None:
+    if ufunc.__name__ in ARITHMETIC and all(array.itemsize == 2 for array in flat) and (
+            loop := arithmetic[out._dtype.name].compiled(SLOW * target.size)) is not None:
         bits, operation = [array.view(np.uint16) for array in (*flat, target)], ARITHMETIC.index(ufunc.__name__)
         each_block(lambda part: loop(*[array[part] for array in bits], operation), target.size, LARGE, size)
         return out
@@ -135,10 +143,14 @@ def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
     def work(part: slice) -> None:
         wide = []
         for array in flat:
-            narrow = array[part]
-            wide.append(np.empty(narrow.shape, float32.np))
-            convert(narrow, wide[-1])
-        convert(ufunc(*wide, out=wide[0]), target[part])
+            if array.itemsize == 2:
+                narrow = array[part]
+                wide.append(np.empty(narrow.shape, float32.np))
+                convert(narrow, wide[-1])
+            else:
+                wide.append(array)
+        result = next(array for array in wide if array.ndim)
+        convert(ufunc(*wide, out=result), target[part])
 
     each_block(work, target.size, SMALL, size)
     return out
@@ -180,10 +192,9 @@ def _of_one(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
     is_ufunc = isinstance(function, np.ufunc)  # its results need no check, and it takes no further arguments
 
     def unary(self: Any, *rest: Any) -> Any:
-        result = results[self._dtype]
-        if result is not None:
+        result, array = results[self._dtype], self._array
+        if result is not None and (array.itemsize != 2 or array.size < FEW):  # NumPy is slow with half precision
             try:
-                array = self._array
                 if rest:
                     array = silent().run(with_rest, array, *rest)
                 elif is_ufunc and array.size >= LARGE:
@@ -218,9 +229,9 @@ def _of_two(meta: Pointwise, function: Rows, with_rest: Rows, results: Results, 
             right = other
         else:
             right = None
-        if result is not None and right is not None:
+        array = self._array
+        if result is not None and right is not None and (array.itemsize != 2 or array.size < FEW):
             try:
-                array = self._array
                 if rest:
                     array = silent().run(with_rest, array, right, *rest)
                 elif is_ufunc and (array.size >= LARGE or (right is not other and right.size >= LARGE)):

@@ -97,7 +97,7 @@ def converging(function: str, a: ndarray) -> Iterator[None]:
 def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> Arrays:
     """Compute LU, pivots counted from 1, and the status."""
     batch, k = a.shape[:-2], min(a.shape[-2:])
-    outputs = np.empty_like(a), np.zeros((*batch, k), np.int32), np.zeros(batch, np.int32)
+    outputs: Arrays = np.empty_like(a), np.zeros((*batch, k), np.int32), np.zeros(batch, np.int32)
     if a.size:
         total = np.add.reduce(a, axis=None)
         if are_many(a) or total != total:
