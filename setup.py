@@ -230,8 +230,6 @@ def methods(registry: Any) -> str:
             made += f"    @{name}.setter\n    def {name}(self, value: Tensor | _Number) -> None: ...\n"
     for name in [*keys("_dtype.py", "DTYPE_ALIASES"), *keys("_creation/conversion.py", "CONVERSIONS")]:
         made += f"    def {name}(self, memory_format: _MemoryFormat | None = ...) -> Tensor: ...\n"
-    for name in [*keys("_methods/sparse.py", "SPARSE"), *keys("_methods/sparse.py", "KERNELS")]:
-        made += f"    def {name}(self, *args: Any) -> Any: ...\n"
     return made + others
 
 

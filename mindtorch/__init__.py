@@ -56,10 +56,7 @@ from ._methods.predicates import (
     is_inference as is_inference, is_neg as is_neg, is_nonzero as is_nonzero, is_same_size as is_same_size,
     is_signed as is_signed, is_storage as is_storage, is_tensor as is_tensor, numel as numel, typename as typename,
 )
-from ._methods.sparse import (
-    eig as eig, lstsq as lstsq, matrix_rank as matrix_rank, smm as smm, solve as solve, sspaddmm as sspaddmm,
-    symeig as symeig,
-)
+from ._methods.removed import eig as eig, lstsq as lstsq, matrix_rank as matrix_rank, solve as solve, symeig as symeig
 from ._storage import (
     LEGACY_STORAGES as _LEGACY_STORAGES, TypedStorage as TypedStorage, UntypedStorage as UntypedStorage,
 )
@@ -83,13 +80,18 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         fx as fx, hub as hub, jit as jit, library as library, linalg as linalg, masked as masked, mps as mps,
         multiprocessing as multiprocessing, nn as nn, npu as npu, onnx as onnx, optim as optim, overrides as overrides,
         profiler as profiler, quasirandom as quasirandom, serialization as serialization, signal as signal,
-        special as special, storage as storage, testing as testing, torch_version as torch_version, types as types,
-        utils as utils, version as version, widgets as widgets, xpu as xpu,
+        sparse as sparse, special as special, storage as storage, testing as testing, torch_version as torch_version,
+        types as types, utils as utils, version as version, widgets as widgets, xpu as xpu,
     )
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
     )
     from ._C import Tag as Tag
+    from ._creation.sparse import (
+        sparse_bsc_tensor as sparse_bsc_tensor, sparse_bsr_tensor as sparse_bsr_tensor,
+        sparse_compressed_tensor as sparse_compressed_tensor, sparse_coo_tensor as sparse_coo_tensor,
+        sparse_csc_tensor as sparse_csc_tensor, sparse_csr_tensor as sparse_csr_tensor,
+    )
     from ._dispatch import return_types as return_types
     from ._dispatch.overloads import ops as ops
     from ._dynamo.eval_frame import compile as compile

@@ -11,7 +11,7 @@ from typing import Any
 from ._autograd import (  # noqa: F401  (folded enters its operators)
     folded, forward, function, grad_mode, recording, views,
 )
-from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
+from ._backends import cpu, meta, npu, sparse  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
 from ._backends.common.pointwise import Pointwise
 from ._backends.cpu.at_once import with_plans
@@ -60,6 +60,8 @@ def find_kernel(op: Operator, key: int) -> Kernel | None:
     operator that has a kernel; copies and views, which are the same on all devices; the device's fallback.
     """
     backend = by_key[key]
+    if not key & BACKENDS:  # a sparse layout, of which no copy or view of memory makes anything
+        return backend.kernel(op) or composite(op, key)
     return (backend.kernel(op) or composite(op, key) or form(op, key)
             or common(op, key, convert.KERNELS.get(op.name))
             or common(op, key, view.KERNELS.get(op.name), makes_view=True) or backend.fallback(op))

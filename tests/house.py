@@ -38,6 +38,8 @@ HOUSE = (
          "a kernel: `ops/<family>.py`"),
     Room("_backends.npu", "Ascend NPUs through CANN: C signatures, kernels (`ops`), a simulated device "
          "(`simulator`)", "a row in `signatures.txt`, a row in `ops/`"),
+    Room("_backends.sparse", "tensors of values and their places: kernels, by dense operators on these",
+         "a kernel: a row in `<family>.py`"),
     Room("_creation _backends.ascend", "tensors from sizes, numbers, sequences, arrays, random numbers, and from other "
          "tensors (`to`)", "a factory"),
     Room("_utils _methods", "functions and methods of users: `x[...]`, pickling, settings, and those made from schemas",
@@ -50,8 +52,8 @@ HOUSE = (
     Room("_wiring", "the order in which kernels are looked up, and the meaning of each dispatch key",
          "a new key, a new device"),
     Room("__config__ __future__ _C _custom_ops _ops _prims _prims_common accelerator amp backends cpu cuda fft "
-         "functional futures hub library linalg masked mps npu onnx overrides quasirandom random signal special "
-         "testing torch_version types version xpu",
+         "functional futures hub library linalg masked mps npu onnx overrides quasirandom random signal sparse "
+         "special testing torch_version types version xpu",
          "PyTorch's smaller namespaces, each under PyTorch's name", "a function that is more than an operator"),
     Room("distributed._collectives", "processes that compute together: a thread for MPI, collectives as a table",
          "a collective: a row of `table.py`, and its function in `operations.py`"),
@@ -96,6 +98,8 @@ HOUSE = (
 FOR_TYPES = {
     # what a backend's methods take and return
     ("_base.backend", "_device"), ("_base.backend", "_dispatch.registry"), ("_base.backend", "_tensor"),
+    # a sparse tensor consists of dense ones
+    ("_tensor", "_tensor.sparse"),
     # a storage shows itself as a typed one, and as a tensor of its bytes
     ("_storage.untyped", "_storage.typed"), ("_storage.untyped", "_tensor"),
     # a table fills its registry when an operator is first asked for

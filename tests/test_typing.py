@@ -13,7 +13,7 @@ import jedi
 import pytest
 
 import mindtorch as torch
-from mindtorch._methods import sparse
+from mindtorch._methods import removed
 
 ROOT = Path(torch.__file__).resolve().parent.parent
 #: Expressions, and what type they are of.
@@ -143,7 +143,7 @@ def test_the_stub_has_what_tensors_have(installed):
     source = Path(torch.Tensor.__init_subclass__.__code__.co_filename).read_text()
     own = set(re.findall(r"^    def (\w+)", source, re.M))
     own |= {"ndimension", "nelement"}  # other names of methods
-    own |= sparse.INSTEAD.keys()  # they only raise an error
+    own |= removed.INSTEAD.keys()  # they only raise an error
     attached = {name for name, value in vars(torch.Tensor).items() if callable(value) or isinstance(value, property)}
     assert {name for name in attached - own if name[0] != "_"} <= declared
     assert declared <= set(dir(torch.Tensor))

@@ -9,9 +9,11 @@ from .._base import forks
 from .._base.about import about
 from .._base.formats import contiguous_format
 from .._device import CPU
-from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, clone, copy_, detach, new_empty_strided
+from .._dispatch.aten import (
+    _coalesced_, add__Tensor as add_, add_Tensor as add, clone, copy_, detach, new_empty_strided,
+)
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
-from .._dispatch.keys import AUTOGRAD, CPU as HOST, NONCONTIGUOUS
+from .._dispatch.keys import AUTOGRAD, CPU as HOST, NONCONTIGUOUS, SPARSES
 from .._dispatch.local import local
 from .hooks import checked, run_tensor_hooks
 from .node import Node, new
@@ -77,8 +79,9 @@ def accumulate(variable: Any, gradient: Any, own: bool, seen: bool = True) -> No
                     taken = own and not seen and not local.grad_enabled and gradient._keys == HOST and (
                         variable._keys == LEAF and gradient._base is None)
                     variable._grad = gradient if taken else first_grad(variable, gradient, own)
-                elif local.grad_enabled:
-                    variable._grad = add(have, gradient)
+                elif local.grad_enabled or have._keys & SPARSES:
+                    dense_first = have._keys & SPARSES and not gradient._keys & SPARSES
+                    variable._grad = add(gradient, have) if dense_first else add(have, gradient)
                 else:
                     add_(have, gradient)
         if variable._post_accumulate_hooks:
@@ -93,6 +96,10 @@ def first_grad(variable: Any, gradient: Any, own: bool) -> Any:
     """Return the first ``.grad`` of a leaf: the gradient itself, if it is ``own`` and has the expected strides (the
     leaf's if the leaf is dense, contiguous otherwise), or else a copy.
     """
+    if gradient._keys & SPARSES:
+        if local.grad_enabled:
+            return gradient
+        return _coalesced_(detach(gradient), False) if own else clone(gradient)  # PyTorch forgets it of what it takes
     if own and not local.grad_enabled and (
             not (gradient._keys | variable._keys) & NONCONTIGUOUS or _has_strides_for(gradient, variable)):
         if gradient._base is not None:
@@ -155,5 +162,5 @@ def forget_gradients(leaves: Iterable[Any], set_to_none: bool) -> None:
 
 def can_accumulate_inplace(gradient: Any) -> bool:
     """Return True if a gradient that only the engine refers to may be added to in place: it is dense and not a view."""
-    return gradient._base is None and (not gradient._keys & NONCONTIGUOUS or gradient._is_dense()) and (
-        not is_seen(gradient))
+    return gradient._base is None and not gradient._keys & SPARSES and not is_seen(gradient) and (
+        not gradient._keys & NONCONTIGUOUS or gradient._is_dense())

@@ -24,7 +24,7 @@ class memory_format(_Named):
 
 
 class layout(_Named):
-    """A tensor's kind of storage (``torch.layout``). Tensors here are strided; programs compare with the others."""
+    """A tensor's kind of storage (``torch.layout``): one piece of memory, or several tensors."""
 
     __module__ = "mindtorch"
 
@@ -35,5 +35,12 @@ contiguous_format, preserve_format, channels_last, channels_last_3d = map(
 LAYOUTS = {name: layout(name) for name in (
     "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn")}
 strided, sparse_coo = LAYOUTS["strided"], LAYOUTS["sparse_coo"]
+
+
+def layout_name(of: layout) -> str:
+    """Return the name that PyTorch's errors have for a layout: ``Strided``, ``Sparse``, ``SparseCsr``."""
+    return "".join(part.title() for part in of.name.removesuffix("_coo").split("_"))
+
+
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
 newaxis = None

@@ -128,12 +128,6 @@ def type_(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
     return self.to(dtype)
 
 
-@tensor_method("to_dense")
-def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
-    """Return this dense tensor in ``dtype``; ``masked_grad`` is for sparse ones (``torch.Tensor.to_dense``)."""
-    return self if dtype is None else self.to(dtype)
-
-
 @tensor_method("cpu")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """Return this tensor in host memory; itself if it is there (``torch.Tensor.cpu``)."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _device
 from .._backends.common.uninitialized import refusal
+from .._backends.sparse.parts import nothing
 from .._base.about import wrong_argument
 from .._base.errors import NAMES
 from .._base.formats import strided
@@ -56,8 +57,8 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
 
 def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any = None) -> Tensor:
     """Apply the options that all factories share: ``out=`` and ``requires_grad=``."""
-    if layout is not None and layout is not strided:
-        raise RuntimeError(f"mindtorch has strided tensors only, but got layout={layout}")
+    if layout is not None and layout is not out.layout:
+        raise RuntimeError(f"this factory makes tensors of the layout {out.layout} only, but got layout={layout}")
     if result is not None:
         if result.shape != out.shape:
             _resize_(result, tuple(out.shape))
@@ -76,10 +77,19 @@ def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType |
     return out._dtype
 
 
+def _without_values(function: str, size: tuple[int, ...], layout: Any, dtype: Any, device: Any,
+                    requires_grad: bool) -> Tensor:
+    """Return a tensor of a sparse layout that has no values."""
+    made = nothing(size, layout, as_dtype(function, dtype), _device.resolve_device(device))
+    return made.requires_grad_() if requires_grad else made
+
+
 def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
           memory_format: Any = None) -> Tensor:
     """Return an uninitialised tensor (``torch.empty``); RuntimeError if a size is negative."""
+    if layout is not None and layout is not strided:
+        return _without_values("empty", sizes_of("empty", sizes, size), layout, dtype, device, requires_grad)
     made = _empty(sizes_of("empty", sizes, size), dtype_for("empty", dtype, out), layout,
                   _device.resolve_device(device), pin_memory, memory_format)
     return finish(made, out, requires_grad, layout)
@@ -124,6 +134,8 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
 def zeros(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a tensor of zeros, of the default dtype unless given (``torch.zeros``)."""
+    if layout is not None and layout is not strided:
+        return _without_values("zeros", sizes_of("zeros", sizes, size), layout, dtype, device, requires_grad)
     made = _zeros(sizes_of("zeros", sizes, size), dtype_for("zeros", dtype, out), layout,
                   _device.resolve_device(device), pin_memory)
     return finish(made, out, requires_grad, layout)

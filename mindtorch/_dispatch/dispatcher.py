@@ -18,7 +18,8 @@ from .._base.interrupts import Undo, attributes, contextmanager
 from .._device import CPU as HOST, resolve_device
 from .keys import (
     ADDED, AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, MATH_BITS, META,
-    NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, PIPELINE, PYTHON, REDIRECTING, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
+    NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, PIPELINE, PYTHON, REDIRECTING, SPARSES, THREAD_STATE, UNINITIALIZED,
+    DispatchKeySet, kernels_key,
 )
 from .local import local
 from .registry import Operator, registry as registry
@@ -394,7 +395,7 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
         return key_handlers[BACKENDS](op, keys)
     if keys & AUTOGRAD and op.autograd is not None:
         return op.autograd
-    kernel = op.kernel(backend & -backend)
+    kernel = op.kernel(kernels_key(keys))
     if kernel is None:
         if not keys & PYTHON:
             raise missing_kernel(op, keys)
@@ -496,7 +497,7 @@ def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[
 def missing_kernel(op: Operator, keys: int) -> NotImplementedError:
     """Return PyTorch's error for a missing kernel: the operator, the key set, and the backends that have one."""
     key_set = DispatchKeySet(keys)
-    highest = [key.name for key in key_set if key & BACKENDS] or ["(no tensor argument)"]
+    highest = [name for name, key in key_set.names() if key & (BACKENDS | SPARSES)] or ["(no tensor argument)"]
     return about(NotImplementedError(f"Could not run 'aten::{op.name}' with arguments from the '{highest[0]}' backend "
                                      f"(key set {key_set}). 'aten::{op.name}' is only available for these backends: "
                                      f"[{', '.join(op.backends())}]."),

@@ -30,6 +30,8 @@ class DispatchKey(IntFlag):
     Conjugate = 32768  #: some input's elements are the conjugates of its memory's
     Negative = 65536  #: some input's elements are the negatives of its memory's
     OneByOne = 131072  #: every operator of PyTorch runs by itself: no function computes several at once
+    Sparse = 262144  #: some input has its values beside their coordinates: the layout `sparse_coo`
+    SparseCsr = 524288  #: some input has compressed rows or columns: the layouts `sparse_csr` to `sparse_bsc`
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
@@ -43,21 +45,28 @@ ADDED = int(DispatchKey.Added)
 ONE_BY_ONE = int(DispatchKey.OneByOne)
 CONJUGATE, NEGATIVE = int(DispatchKey.Conjugate), int(DispatchKey.Negative)
 MATH_BITS = CONJUGATE | NEGATIVE
+SPARSE, SPARSE_CSR = int(DispatchKey.Sparse), int(DispatchKey.SparseCsr)
+SPARSES = SPARSE | SPARSE_CSR
 #: The mode's keys that change which function runs. An observer does not: it is notified of the unobserved run.
 REDIRECTING = ~OBSERVED
 #: Keys that an alias outside the graph does not take over from its tensor.
 DERIVED = AUTOGRAD | DUAL | FUNCTION
 BACKENDS = CPU | META | NPU
 BACKEND_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}
-BACKEND_NAMES = {CPU: "CPU", META: "Meta", NPU: "NPU"}
+BACKEND_NAMES = {CPU: "CPU", META: "Meta", NPU: "NPU", SPARSE: "Sparse", SPARSE_CSR: "SparseCsr"}
+
+
+def kernels_key(keys: int) -> int:
+    """Return the key by which an operator's kernel is found: a sparse layout's if there is one, else the device's."""
+    return keys & SPARSE_CSR or keys & SPARSE or keys & BACKENDS & -(keys & BACKENDS) or CPU
 
 
 class DispatchKeySet:
     """A readable set of dispatch keys, in the order in which the dispatcher handles them."""
 
     ORDER = (DispatchKey.Batched, DispatchKey.Dual, DispatchKey.Added, DispatchKey.Pipeline, DispatchKey.Inference,
-             DispatchKey.Autograd, DispatchKey.Negative, DispatchKey.Conjugate, DispatchKey.Python, DispatchKey.Meta,
-             DispatchKey.NPU, DispatchKey.CPU)
+             DispatchKey.Autograd, DispatchKey.Negative, DispatchKey.Conjugate, DispatchKey.Python,
+             DispatchKey.SparseCsr, DispatchKey.Sparse, DispatchKey.Meta, DispatchKey.NPU, DispatchKey.CPU)
 
     def __init__(self, bits: int):
         self.bits = bits
@@ -72,6 +81,13 @@ class DispatchKeySet:
         """Return the key whose kernel runs first, or None."""
         return next(iter(self), None)
 
+    def names(self) -> list[tuple[str, DispatchKey]]:
+        """Return each key with its name. A sparse layout's comes with its device's, as in PyTorch: ``SparseCPU``."""
+        if not self.bits & SPARSES:
+            return [(str(key.name), key) for key in self]
+        device = BACKEND_NAMES.get(self.bits & BACKENDS, "")
+        return [(f"{key.name}{device}" if key & SPARSES else str(key.name), key) for key in self if not key & BACKENDS]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DispatchKeySet) and list(self) == list(other)
 
@@ -79,4 +95,4 @@ class DispatchKeySet:
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        return f"DispatchKeySet({', '.join(str(key.name) for key in self)})"
+        return f"DispatchKeySet({', '.join(name for name, _ in self.names())})"

@@ -23,7 +23,8 @@ from .._base.layout import Layout
 from .._device import device as Device
 from .dispatcher import TENSOR_TYPES, resolve, set_mode, tensors_of
 from .keys import (
-    ADDED, AUTOGRAD, BACKENDS, CPU, META, NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, THREAD_STATE, DispatchKeySet,
+    ADDED, AUTOGRAD, BACKENDS, CPU, META, NONCONTIGUOUS, OBSERVED, ONE_BY_ONE, SPARSES, THREAD_STATE, DispatchKeySet,
+    kernels_key,
 )
 from .local import local
 from .registry import Operator, registry
@@ -469,7 +470,7 @@ def _stand_in(value: Any) -> Any:
 
 
 def _path(op: Operator, keys: int) -> Path:
-    kernel = op.kernel(keys & BACKENDS) if keys & BACKENDS in (1, 2, 4) else None
+    kernel = op.kernel(kernels_key(keys)) if keys & BACKENDS in (1, 2, 4) else None
     name, file, line = "(none)", "", 0
     if kernel is not None:
         name = getattr(kernel.origin, "__name__", "<lambda>")
@@ -477,5 +478,5 @@ def _path(op: Operator, keys: int) -> Path:
         file, line = kernel_site(kernel, (op.functional or op).name)
     key_set = DispatchKeySet(keys)
     composite = kernel is not None and kernel.composite
-    path = tuple(str(key.name) for key in key_set if not composite or key & (BACKENDS | ADDED))
+    path = tuple(name for name, key in key_set.names() if not composite or key & (BACKENDS | ADDED | SPARSES))
     return key_set, path, name, file, line, composite

@@ -177,7 +177,8 @@ class Operator:
 
     def backends(self) -> list[str]:
         """Return the names of the backends that have a kernel other than a fallback."""
-        return [BACKEND_NAMES[b] for b in (1, 2, 4) if (kernel := self.kernel(b)) is not None and not kernel.fallback]
+        return [BACKEND_NAMES[b] for b in BACKEND_OF_DEVICE.values()
+                if (kernel := self.kernel(b)) is not None and not kernel.fallback]
 
     def meta(self, *args: Any) -> Any:
         """Return the output specification (shape, dtype, stride) for these arguments, from the meta kernel's row."""

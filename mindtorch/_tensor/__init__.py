@@ -21,7 +21,7 @@ from .._autograd.hooks import HookDict, RemovableHandle
 from .._autograd.node import Node
 from .._base.about import about
 from .._base.backend import backends
-from .._base.formats import layout, strided
+from .._base.formats import LAYOUTS, layout, strided
 from .._base.layout import (
     Ints, Layout, Spec, contiguous_strides, intern_layout, is_channels_last, is_contiguous,
     is_non_overlapping_and_dense, storage_size,
@@ -34,7 +34,7 @@ from .._dispatch.aten import clone, detach
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import (
     AUTOGRAD, BACKEND_OF_DEVICE, BATCHED, CONJUGATE, CPU, DERIVED, FUNCTION, INFERENCE, MATH_BITS, META, NEGATIVE,
-    NONCONTIGUOUS, PIPELINE, PYTHON, UNINITIALIZED,
+    NONCONTIGUOUS, PIPELINE, PYTHON, SPARSE, SPARSES, UNINITIALIZED,
 )
 from .._dispatch.local import local
 from .._dispatch.pipeline import flush_for
@@ -54,6 +54,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from .methods import Methods  # a stub, made by the build, of what is attached to tensors
+    from .sparse import Parts
 else:
     Methods = object
 
@@ -119,6 +120,7 @@ class Tensor(Methods, metaclass=_TensorType):
     #: inside ``vmap``: all elements, along which dimension, of which frame; see ``_transforms.batching``
     _batched: Any = None
     _pending: Any = None  #: the pipeline entry that will compute this tensor
+    _sparse: Parts = None  # type: ignore[assignment]  #: of a sparse tensor: the dense ones that it consists of
     __array_priority__ = 1000  # NumPy arrays leave mixed arithmetic to us
     __hash__ = object.__hash__
 
@@ -272,13 +274,23 @@ class Tensor(Methods, metaclass=_TensorType):
         """Whether the tensor is on an NPU, as ``torch.Tensor.is_cuda`` for a GPU."""
         return self._device.type == "npu"
 
-    is_cuda = is_sparse = is_sparse_csr = is_quantized = is_mps = is_xpu = is_nested = is_mkldnn = False
+    is_cuda = is_quantized = is_mps = is_xpu = is_nested = is_mkldnn = False
     is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether the tensor has the layout `sparse_coo` (``torch.Tensor.is_sparse``)."""
+        return bool(self._keys & SPARSE)
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        """Whether the tensor has the layout `sparse_csr` (``torch.Tensor.is_sparse_csr``)."""
+        return self.layout is LAYOUTS["sparse_csr"]
+
+    @property
     def layout(self) -> layout:
-        """The kind of storage: all tensors are strided (``torch.Tensor.layout``)."""
-        return strided
+        """The kind of storage (``torch.Tensor.layout``)."""
+        return self._sparse.layout if self._keys & SPARSES else strided
 
     def get_device(self) -> int:
         """Return the index of the device, -1 for the CPU (``torch.Tensor.get_device``)."""
@@ -292,8 +304,8 @@ class Tensor(Methods, metaclass=_TensorType):
         if storage is None:
             if self._keys & PIPELINE:
                 self._wait()
-            if self._keys & BATCHED:
-                raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
+            if self._keys & (BATCHED | SPARSES):
+                raise NotImplementedError(f"Cannot access storage of {self._implementation()}")
             cell = self._version_counter
             if cell is None:
                 cell = self._version_counter = [0, None]
@@ -316,7 +328,7 @@ class Tensor(Methods, metaclass=_TensorType):
         Raises:
             RuntimeError: inside of ``vmap``, where a tensor has no memory of its own.
         """
-        if self._keys & BATCHED:
+        if self._keys & (BATCHED | SPARSES):
             raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         if self._keys & PIPELINE:
             self._wait()
@@ -324,6 +336,12 @@ class Tensor(Methods, metaclass=_TensorType):
             return 0
         pointer = self.untyped_storage().data_ptr()
         return pointer + self._offset * self._dtype.itemsize if pointer and self.numel() else 0
+
+    def _implementation(self) -> str:
+        """Return the name of PyTorch's class for tensors without a storage."""
+        if self._keys & BATCHED:
+            return "BatchedTensorImpl"
+        return "SparseTensorImpl" if self._keys & SPARSE else "SparseCsrTensorImpl"
 
     def is_set_to(self, tensor: Tensor) -> bool:
         """Return True if another tensor has the same storage, layout and offset (``torch.Tensor.is_set_to``)."""
@@ -418,6 +436,8 @@ class Tensor(Methods, metaclass=_TensorType):
         else:
             out = new(Tensor)
         storage, offset = self._storage, self._offset
+        if self._keys & SPARSES:
+            return self._sparse_alias(out)
         if storage is None:
             storage = self.untyped_storage()
         if self._version_counter is None:
@@ -431,6 +451,15 @@ class Tensor(Methods, metaclass=_TensorType):
         if self._array is None or self._pending is not None:
             out._shape, out._device, out._pending = self._shape, self._device, self._pending
         storage.add_alias(out)
+        return out
+
+    def _sparse_alias(self, out: Tensor) -> Tensor:
+        """Make ``out`` this sparse tensor, outside the graph."""
+        if self._version_counter is None:
+            self._version_counter = [0, None]
+        out._sparse, out._dtype, out._keys = self._sparse, self._dtype, self._keys & ~DERIVED
+        out._shape, out._stride, out._device = self._shape, self._stride, self._device
+        out._version_counter = self._version_counter
         return out
 
     def _view_by(self, shape: Ints, dtype: np.dtype, further: int, strides: Ints, stride: Ints | None,
@@ -461,7 +490,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _saved_alias(self) -> Tensor:
         """Return the same tensor outside the graph, for a node to keep: without a reference back to it, and cheap."""
-        if self._keys & (PIPELINE | PYTHON):
+        if self._keys & (PIPELINE | PYTHON | SPARSES):
             return self._shallow_copy_and_detach()  # which learns of the values when they come
         out = new(Tensor)
         out._array, out._dtype, out._keys = self._array, self._dtype, self._keys & ~DERIVED
@@ -563,10 +592,13 @@ class Tensor(Methods, metaclass=_TensorType):
         if self._keys & AUTOGRAD and value._dtype.category < FLOATING:
             raise about(RuntimeError("data set to a tensor that requires gradients must be floating point or complex "
                                      "dtype"), "requires_grad of integers", self=value)
-        storage = value.untyped_storage()
+        storage = None if value._keys & SPARSES else value.untyped_storage()
         self._dtype, self._device, self._array = value._dtype, value._device, value._array
         own = DERIVED | INFERENCE | UNINITIALIZED | FUNCTION | PYTHON
         self._keys = self._keys & own | value._keys & ~own
+        if storage is None:
+            self._sparse, self._shape, self._stride, self._storage = value._sparse, value._shape, value._stride, None
+            return
         self._set_layout(storage, value.shape, value._strides(), value._offset)
 
     @data.deleter
@@ -733,6 +765,8 @@ class Tensor(Methods, metaclass=_TensorType):
                                "file a bug report.")
         if self._keys & PYTHON and self._array is None:
             raise RuntimeError(f".{operation}() is not supported for tensor subclasses.")
+        if self._keys & SPARSES:
+            raise of_sparse(self, operation)
         if self._keys & PIPELINE:
             self._wait()
         if self._keys & MATH_BITS:
@@ -764,6 +798,17 @@ OF_GRAPH = frozenset({
     "_attr_version", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangents"})
 #: What returns no tensor of a subclass though it is called with one.
 UNWRAPPED: set[Any] = {Tensor.__dict__["grad"].__get__}
+
+
+def of_sparse(tensor: Tensor, operation: str) -> Exception:
+    """Return PyTorch's error for an operation on the memory of a sparse tensor, which has several."""
+    if operation in ("numpy", "__array__"):
+        kind = "Sparse" if tensor._keys & SPARSE else "SparseCsr"
+        return TypeError(f"can't convert {kind} layout tensor to numpy. Use Tensor.to_dense() first.")
+    if operation in ("item", "bool") and tensor.numel() != 1:
+        return RuntimeError(f"a Tensor with {tensor.numel()} elements cannot be converted to Scalar" if operation ==
+                            "item" else "Boolean value of Tensor with more than one value is ambiguous")
+    return RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
 
 def keys_of_class(cls: type) -> int:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._dispatch.keys import BATCHED
+from .._dispatch.keys import BATCHED, SPARSES
 from .._dispatch.local import shared
 from .._dtype import DType, bool_, complex64, complex128, float64, get_default_dtype, int64
 
@@ -92,8 +92,9 @@ def _str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     names = [base.__name__ for base in type(tensor).__mro__]
     plain = names[0] in ("Tensor", "Parameter")
     prefix = "tensor(" if plain else f"{names[0]}("
-    contents = _contents(tensor, len(prefix)) if tensor_contents is None else tensor_contents
-    text = _append(prefix + contents, _suffixes(tensor), len(prefix)) + ")"
+    contents_of = _parts if tensor._keys & SPARSES else _contents
+    contents = contents_of(tensor, len(prefix)) if tensor_contents is None else tensor_contents
+    text = _append(prefix + contents, _suffixes(tensor), len(prefix), tensor.is_sparse) + ")"
     return f"Parameter({text})" if not plain and "Parameter" in names else text
 
 
@@ -119,6 +120,16 @@ def _contents(tensor: Tensor, indent: int) -> str:
         return texts[0]
     cells = np.array(texts, dtype=object).reshape(values.shape)
     return _brackets(cells, elided, indent, width)
+
+
+def _parts(tensor: Tensor, indent: int) -> str:
+    """Return the texts of the tensors that a sparse one consists of."""
+    texts = []
+    for name, part in tensor._sparse.named():
+        prefix = f"{name}=tensor("
+        size = f", size={tuple(part.shape)}" if part.is_meta or not part.numel() else ""
+        texts.append(f"{prefix}{_contents(part, indent + len(prefix))}{size})")
+    return f",\n{' ' * indent}".join(texts)
 
 
 def _cells(values: np.ndarray, dtype: DType) -> tuple[list[str], int]:
@@ -184,7 +195,11 @@ def _suffixes(tensor: Tensor) -> list[str]:
     """Return the facts that the values alone do not show."""
     default = get_default_dtype()
     implied = {default}
-    if tensor.is_meta or getattr(tensor, "fake_mode", None) is not None:
+    sparse = bool(tensor._keys & SPARSES)
+    if sparse:
+        shows_size = True
+        implied |= {complex128 if default is float64 else complex64, int64, bool_}
+    elif tensor.is_meta or getattr(tensor, "fake_mode", None) is not None:
         shows_size = True
     elif tensor.numel() == 0:
         shows_size = tensor.dim() != 1
@@ -196,8 +211,12 @@ def _suffixes(tensor: Tensor) -> list[str]:
         suffixes.append(f"device='{tensor.device}'")
     if shows_size:
         suffixes.append(f"size={tuple(tensor.shape)}")
+    if sparse and not tensor.is_meta:
+        suffixes.append(f"nnz={tensor._sparse.nnz}")
     if tensor.dtype not in implied:
         suffixes.append(f"dtype={tensor.dtype}")
+    if sparse:
+        suffixes.append(f"layout={tensor.layout}")
     node = _grad_fn_name(tensor)
     if node is not None:
         suffixes.append(f"grad_fn=<{node}>")
@@ -217,8 +236,11 @@ def _grad_fn_name(tensor: Tensor) -> str | None:
     return None if node is None else type(node).__name__
 
 
-def _append(text: str, suffixes: list[str], indent: int) -> str:
-    """Append suffixes to `text`, each on a new line if the current one is full."""
+def _append(text: str, suffixes: list[str], indent: int, new_line: bool = False) -> str:
+    """Append suffixes to `text`, each on a new line if the current one is full; the first always if ``new_line``."""
+    if new_line and suffixes:
+        first, *suffixes = suffixes
+        text += ",\n" + " " * indent + first
     column = len(text.rsplit("\n", 1)[-1]) + 2
     for suffix in suffixes:
         if column + len(suffix) + 2 > PRINT_OPTS.linewidth:

@@ -1,0 +1,245 @@
+"""The compressed layouts: rows or columns, of values or of blocks, and the ways between all layouts."""
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ..._base.errors import check
+from ..._base.formats import layout_name, sparse_coo
+from ..._dispatch.aten import (
+    _unique2 as unique, arange, cat, index_Tensor as at, nonzero, repeat_interleave_self_Tensor as repeated, stack,
+    zeros,
+)
+from ..._dispatch.keys import SPARSES
+from ..._dtype import DType, int64
+from ..._tensor import Tensor
+from ..._tensor.sparse import BLOCKED, BSC, BSR, BY_ROW, COMPRESSED, CSC, CSR, Parts, coo as coo_tensor, sparse_tensor
+from . import compressed, coo
+from .coordinates import coalesce, coordinates, numbered, of_dense, put, with_dims, with_values_in
+
+
+def of_tensors(compressed_indices: Tensor, plain_indices: Tensor, values: Tensor, size: Any, dtype: DType | None = None,
+               layout: Any = None, device: Any = None, pin_memory: Any = False) -> Tensor:
+    """Return a sparse tensor of compressed and plain indices and values, which it shares."""
+    check(layout in COMPRESSED, lambda: "sparse_compressed_tensor expected sparse compressed tensor layout but got "
+          f"{'none' if layout is None else layout_name(layout)}")
+    if dtype is not None or device is not None:
+        values = values.to(device=device, dtype=dtype)
+        compressed_indices, plain_indices = compressed_indices.to(device=device), plain_indices.to(device=device)
+    return sparse_tensor(Parts(layout, compressed_indices._shallow_copy_and_detach(),
+                               plain_indices._shallow_copy_and_detach(), values._shallow_copy_and_detach()), size)
+
+
+# -- from compressed ---------------------------------------------------------------------------------------------------
+
+
+def places_of(parts: Parts) -> Tensor:
+    """Return the coordinates (matrix of the batch, row, column) of a compressed tensor's values or blocks."""
+    assert parts.plain is not None
+    starts = parts.indices.reshape((-1, parts.indices.shape[-1])).to(int64)
+    batch, lines = starts.shape[0], starts.shape[1] - 1
+    counts = (starts[:, 1:] - starts[:, :-1]).reshape(-1)
+    line = repeated(arange(lines, int64, None, starts._device).repeat(batch), counts)
+    across = parts.plain.reshape(-1).to(int64)
+    which = arange(batch, int64, None, starts._device).repeat_interleave(parts.nnz)
+    return stack([which, line, across] if parts.layout in BY_ROW else [which, across, line])
+
+
+def flat_values(parts: Parts) -> Tensor:
+    """Return the values or blocks of a compressed tensor, those of all matrices of the batch in one dimension."""
+    return parts.values.reshape((-1, *parts.values.shape[parts.batch_dim + 1:]))
+
+
+@compressed("_to_dense")
+def compressed_to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None = None) -> Tensor:
+    parts, shape = self._sparse, tuple(self.shape)
+    lead, (rows, columns) = shape[:parts.batch_dim], shape[parts.batch_dim:parts.batch_dim + 2]
+    dense, block = shape[parts.batch_dim + 2:], parts.blocksize
+    values = flat_values(parts)
+    whole = (prod(lead), rows, columns) if not block else (prod(lead), rows // block[0], columns // block[1], *block)
+    result = zeros((*whole, *dense), self._dtype, None, self._device)
+    if values.shape[0]:
+        put(result, places_of(parts), values)
+    if block:
+        result = result.transpose(2, 3)
+    result = result.reshape(shape)
+    return result if dtype is None else result.to(dtype)
+
+
+def elements_of(self: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the coordinates (matrix of the batch, row, column) of a compressed tensor's values, and these."""
+    parts = self._sparse
+    places, values, block = places_of(parts), flat_values(parts), parts.blocksize
+    if not block:
+        return places, values
+    inside = coordinates(arange(block[0] * block[1], int64, None, places._device), block)
+    which, row, column = places.unbind(0)
+    size = inside.shape[1]
+    row = (row.unsqueeze(1) * block[0] + inside[0]).reshape(-1)
+    column = (column.unsqueeze(1) * block[1] + inside[1]).reshape(-1)
+    return stack([which.repeat_interleave(size), row, column]), values.reshape((-1, *values.shape[3:]))
+
+
+@compressed("_to_sparse.sparse_dim")
+def compressed_to_coo(self: Tensor, sparse_dim: int | None = None) -> Tensor:
+    """Return a compressed tensor as coordinates, in the order of its values."""
+    parts = self._sparse
+    places, values = elements_of(self)
+    lead = tuple(self.shape[:parts.batch_dim])
+    indices = cat([coordinates(places[0], lead), places[1:]], 0)
+    result = coo_tensor(indices, values, self.shape, parts.layout is CSR)
+    return result if sparse_dim is None else with_dims(result, sparse_dim)
+
+
+# -- to compressed -----------------------------------------------------------------------------------------------------
+
+
+def compress(places: Tensor, values: Tensor, lead: tuple[int, ...], size: tuple[int, int], layout: Any,
+             block: tuple[int, ...] = ()) -> Tensor:
+    """Return a compressed tensor of values at coordinates (matrix of the batch, row, column). Raises RuntimeError
+    unless each matrix of the batch has as many values.
+    """
+    batch, by_row, dense = prod(lead), layout in BY_ROW, tuple(values.shape[1:])
+    lines, across = (size if by_row else size[::-1])
+    which, row, column = places.unbind(0)
+    inside = None
+    if block:
+        inside = (row % block[0], column % block[1])
+        row, column = (x.div(n, rounding_mode="floor") for x, n in zip((row, column), block, strict=True))
+        line_step, across_step = block if by_row else block[::-1]
+        lines, across = lines // line_step, across // across_step
+    numbers = numbered(stack([which, row, column] if by_row else [which, column, row]), (batch, lines, across))
+    unique_numbers, where, _ = unique(numbers, True, True)
+    count = unique_numbers.shape[0]
+    if block:
+        held = zeros((count, *block, *dense), values._dtype, None, values._device)
+        put(held, stack([where, *inside]), values)  # type: ignore[misc]
+    else:
+        held = zeros((count, *dense), values._dtype, None, values._device).index_copy(0, where, values)
+    which, line, beside = coordinates(unique_numbers, (batch, lines, across)).unbind(0)
+    counts = zeros((batch * lines,), int64, None, values._device)
+    counts = counts.index_add(0, which * lines + line, counts.new_ones(count)).reshape((batch, lines))
+    of_each = counts.sum(1)
+    check(batch < 2 or bool((of_each == of_each[0]).all()), "Expect the same number of specified elements per batch.")
+    starts = cat([counts.new_zeros((batch, 1)), counts.cumsum(1)], 1)
+    each = count // batch if batch else 0
+    return sparse_tensor(Parts(layout, starts.reshape((*lead, lines + 1)), beside.reshape((*lead, each)),
+                               held.reshape((*lead, each, *block, *dense))), (*lead, *size, *dense))
+
+
+def check_blocks(self: Tensor, block: tuple[int, ...], batch: int, name: str) -> None:
+    check(all(n > 0 for n in block), lambda: f"{name}: blocksize must be positive, but got {list(block)}")
+    size = self.shape[batch:batch + 2]
+    check(size[0] % block[0] == 0 and size[1] % block[1] == 0,
+          lambda: f"{name}: tensor sparse size ({size[0]},{size[1]}) must be divisible by given blocksize "
+                  f"({block[0]},{block[1]})")
+
+
+def to_compressed(self: Tensor, layout: Any, block: tuple[int, ...] = (), dense_dim: int | None = None) -> Tensor:
+    """Return a tensor of any layout in a compressed one."""
+    name = f"to_{layout.name}"
+    if self._keys & SPARSES:
+        check(dense_dim is None, lambda: f"{name}: dense_dim argument must be None for sparse input")
+        parts = self._sparse
+        if self.is_sparse:
+            check(parts.sparse_dim == 2, lambda: f"Only tensors with two sparse dimensions can be converted to the "
+                  f"{layout_name(layout)} layout, got self with {parts.sparse_dim} sparse dimensions.")
+            merged = coalesce(self)._sparse
+            places = cat([merged.indices[:1] * 0, merged.indices], 0)
+            values, batch = merged.values, 0
+        else:
+            (places, values), batch = elements_of(self), parts.batch_dim
+    else:
+        dense_dim = dense_dim or 0
+        batch = self.ndim - 2 - dense_dim
+        check(self.ndim >= 2, lambda: f"to_sparse: {layout_name(layout)} layout needs at least 2 dimensions, but got "
+              f"{self.ndim}")
+        check(batch >= 0, lambda: f"dense_to_sparse: dense_dim argument must be in [0,{self.ndim - 2}] range, but "
+              f"{dense_dim} is given")
+    if block:
+        check_blocks(self, block, batch, name if self._keys & SPARSES else name.replace("to_", "dense_to_", 1))
+    lead, (rows, columns) = tuple(self.shape[:batch]), self.shape[batch:batch + 2]
+    if not self._keys & SPARSES:
+        whole = self.reshape((prod(lead), *self.shape[batch:]))
+        places = nonzero(with_values_in(whole, 3)).t().contiguous()
+        if batch and not block:
+            check_batches(places, prod(lead))
+        values = at(whole, list(places.unbind(0)))
+    return compress(places, values, lead, (rows, columns), layout, block)
+
+
+def check_batches(places: Tensor, batch: int) -> None:
+    counts = zeros((batch,), int64, None, places._device)
+    counts = counts.index_add(0, places[0], counts.new_ones(places.shape[1]))
+    check(not batch or bool((counts == counts[0]).all()), "Expect the same number of specified elements per batch.")
+
+
+def to_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    return to_compressed(self, CSR, (), dense_dim)
+
+
+def to_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    return to_compressed(self, CSC, (), dense_dim)
+
+
+def to_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+    return to_compressed(self, BSR, tuple(blocksize), dense_dim)
+
+
+def to_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+    return to_compressed(self, BSC, tuple(blocksize), dense_dim)
+
+
+for _name, _row in (("_to_sparse_csr", to_csr), ("_to_sparse_csc", to_csc), ("_to_sparse_bsr", to_bsr),
+                    ("_to_sparse_bsc", to_bsc)):
+    coo(_name)(_row)
+    compressed(_name)(_row)
+
+
+def to_layout(self: Tensor, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
+    """Return a tensor of any layout in a sparse one."""
+    layout = layout or sparse_coo
+    if layout.name == "strided":
+        return self.to_dense()
+    if layout is sparse_coo:
+        check(blocksize is None, lambda: f"to_sparse: blocksize argument must be None for conversion to {layout}")
+        if self._keys & SPARSES:
+            return self if self.is_sparse else compressed_to_coo(self)
+        return of_dense(self, self.ndim - (dense_dim or 0))
+    check(layout in COMPRESSED, lambda: f"to_sparse: unsupported layout {layout}")
+    check((blocksize is not None) == (layout in BLOCKED), lambda: f"to_sparse: layout {layout} "
+          + ("requires blocksize" if layout in BLOCKED else "takes no blocksize"))
+    return to_compressed(self, layout, tuple(blocksize or ()), dense_dim)
+
+
+coo("_to_sparse")(to_layout)
+compressed("_to_sparse")(to_layout)
+
+
+def like(result: Tensor, pattern: Tensor) -> Tensor:
+    """Return a tensor of coordinates in the layout of another one."""
+    parts = pattern._sparse
+    if parts.layout is sparse_coo:
+        return result
+    return to_compressed(result, parts.layout, parts.blocksize)
+
+
+@compressed("sparse_mask")
+def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """Return the values of a tensor at the places of a compressed mask."""
+    check(mask._keys & SPARSES != 0 and self.shape == mask.shape, lambda: "sparse_mask(): operands have incompatible "
+          f"sizes; self has size {list(self.shape)} but mask has size {list(mask.shape)}")
+    if mask.is_sparse:
+        return self.to_sparse(layout=sparse_coo).sparse_mask(mask)
+    parts = mask._sparse
+    dense = self.to_dense() if self._keys & SPARSES else self
+    lead = tuple(self.shape[:parts.batch_dim])
+    whole = dense.reshape((prod(lead), *dense.shape[parts.batch_dim:]))
+    block = parts.blocksize
+    if block:
+        rows, columns = whole.shape[1:3]
+        whole = whole.reshape((whole.shape[0], rows // block[0], block[0], columns // block[1], block[1],
+                               *whole.shape[3:])).transpose(2, 3)
+    values = at(whole, list(places_of(parts).unbind(0)))
+    return sparse_tensor(parts._replace(values=values.reshape((*lead, parts.nnz, *values.shape[1:]))), self.shape)
+

@@ -1,0 +1,154 @@
+"""Sparse tensors: construction, conversions, arithmetic, products, gradients and text are PyTorch's."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mindtorch
+
+torch = pytest.importorskip("torch", reason="PyTorch, the reference of these tests, is not installed")
+Program = Callable[[Any], Any]
+
+
+def told(value: Any) -> Any:
+    """Return everything that a result is: of a tensor its parts, layout, place in the graph and text."""
+    if isinstance(value, (list, tuple)):
+        return [told(item) for item in value]
+    if not hasattr(value, "layout"):
+        return value
+    facts = [str(value.layout), tuple(value.shape), str(value.dtype), repr(value)]
+    if value.layout in (torch.sparse_coo, mindtorch.sparse_coo):
+        return [*facts, value.is_coalesced(), value._indices().tolist(), told(value._values())]
+    return [*facts, None if value.device.type == "meta" else value.to_dense().tolist()]
+
+
+def outcome(program: Program, lib: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return told(program(lib))
+        except (RuntimeError, TypeError, IndexError, NotImplementedError) as error:
+            return type(error).__name__, str(error).split("(")[0].split(" (key set")[0][:60]
+
+
+def coo(t: Any, **options: Any) -> Any:
+    """Return a matrix with five values, of which two stand at the same place."""
+    return t.sparse_coo_tensor([[0, 1, 1, 3, 1], [2, 0, 4, 1, 0]], [3., 4., 5., -1.5, 0.25], (4, 5), **options)
+
+
+def blocks(t: Any) -> Any:
+    return t.arange(24.).view(4, 6) * t.tensor([[1, 0, 0]]).repeat_interleave(2, 1)
+
+
+def programs(*found: Program) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("program", found, ids=[f"{number}" for number in range(len(found))])
+
+
+@programs(
+    coo, lambda t: coo(t).coalesce(), lambda t: coo(t, requires_grad=True), lambda t: coo(t, dtype=t.int16),
+    lambda t: coo(t, device="meta"), lambda t: t.sparse_coo_tensor((2, 0, 3)),
+    lambda t: t.sparse_coo_tensor([[0, 1]], [1, 2]),
+    lambda t: t.sparse_coo_tensor([[0, 2]], t.arange(6).view(2, 3), (4, 3)),
+    lambda t: t.sparse_coo_tensor(t.empty(1, 0).long(), t.empty(0, 2), (3, 2)),
+    lambda t: t.sparse_coo_tensor([[0, 1]], [1., 2.], (1,), check_invariants=True),
+    lambda t: t.sparse_coo_tensor([[0, -1]], [1., 2.], (3,), check_invariants=True),
+    lambda t: t.sparse_coo_tensor([[0, 1]], [1., 2., 3.]), lambda t: t.sparse_coo_tensor([[0, 1]], [1., 2.], (3, 3)),
+    lambda t: t.sparse_csr_tensor([0, 1, 3], [2, 0, 1], [1., 2., 3.]),
+    lambda t: t.sparse_csc_tensor([0, 1, 3], [2, 0, 1], [1., 2., 3.], (4, 2), dtype=t.float64),
+    lambda t: t.sparse_bsr_tensor([0, 1], [1], t.ones(1, 2, 3)),
+    lambda t: t.sparse_csr_tensor([0, 1, 2], [0, 5], [1., 2.], (2, 2), check_invariants=True),
+    lambda t: t.sparse_csr_tensor([0, 1, 3], [0, 1], [1., 2.], (2, 2), check_invariants=True),
+    lambda t: t.sparse_compressed_tensor([0, 1], [0], [1.]),
+    lambda t: t.zeros(2, 3, layout=t.sparse_coo), lambda t: t.zeros_like(coo(t)), lambda t: t.tensor(3.).to_sparse(),
+)
+def test_tensors_of_places_and_values(program: Program) -> None:
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+@programs(
+    lambda t: coo(t).to_dense(), lambda t: coo(t).to_sparse_csr(), lambda t: coo(t).to_sparse_csc(),
+    lambda t: coo(t).to_sparse_csr().to_sparse_csc().to_sparse(), lambda t: blocks(t).to_sparse_bsr((2, 2)),
+    lambda t: blocks(t).to_sparse_bsc((2, 3)), lambda t: blocks(t).to_sparse_bsr((2, 2)).to_sparse(),
+    lambda t: blocks(t).to_sparse_csr().to_sparse_bsr((1, 2)), lambda t: blocks(t).to_sparse(1),
+    lambda t: blocks(t).to_sparse(3), lambda t: blocks(t).to_sparse_bsr((3, 2)),
+    lambda t: t.stack([blocks(t), blocks(t)]).to_sparse_csr(), lambda t: blocks(t).view(2, 2, 6).to_sparse(2),
+    lambda t: blocks(t).sparse_mask(t.eye(4, 6).to_sparse()), lambda t: coo(t).sparse_mask(t.eye(4, 5).to_sparse()),
+    lambda t: blocks(t).sparse_mask(t.eye(4, 6).to_sparse_csr()), lambda t: blocks(t) > coo(t),
+    lambda t: coo(t).to(t.float64), lambda t: coo(t).clone(), lambda t: coo(t).indices(), lambda t: coo(t).stride(),
+    lambda t: coo(t).to_sparse_csr().indices(), lambda t: coo(t).numpy(), lambda t: coo(t).untyped_storage(),
+    lambda t: (coo(t)._nnz(), coo(t).sparse_dim(), coo(t).dense_dim(), coo(t).is_sparse, coo(t).numel()),
+)
+def test_ways_between_layouts(program: Program) -> None:
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+@programs(
+    lambda t: coo(t) * 2, lambda t: coo(t) / 4, lambda t: coo(t) ** 2, lambda t: -coo(t), lambda t: coo(t).sin(),
+    lambda t: t.relu(coo(t)), lambda t: coo(t).abs().sqrt(), lambda t: coo(t).coalesce() + t.eye(4, 5).to_sparse(),
+    lambda t: coo(t).coalesce() * t.eye(4, 5).to_sparse(), lambda t: coo(t) * t.full((4, 5), 2.),
+    lambda t: t.ones(4, 5) + coo(t), lambda t: coo(t) + t.ones(4, 5), lambda t: t.ones(4, 5).add_(coo(t), alpha=3),
+    lambda t: coo(t).mul_(2), lambda t: coo(t).coalesce().add_(t.eye(4, 5).to_sparse()), lambda t: coo(t).zero_(),
+    lambda t: coo(t).exp(), lambda t: coo(t).to_sparse_csr() * 2, lambda t: coo(t).to_sparse_csr() / 2,
+    lambda t: coo(t).to_sparse_csr() + t.eye(4, 5).to_sparse_csr(), lambda t: coo(t).to_sparse_csr().neg(),
+    lambda t: coo(t).t(), lambda t: coo(t).to_sparse_csr().t(), lambda t: coo(t)[1], lambda t: list(coo(t).coalesce()),
+    lambda t: coo(t).unsqueeze(1), lambda t: coo(t).permute(1, 0), lambda t: t.cat([coo(t), coo(t)], 1),
+    lambda t: coo(t).coalesce().index_select(0, t.tensor([1, 0, 1])), lambda t: coo(t).narrow_copy(1, 1, 3),
+    lambda t: coo(t).sum(), lambda t: coo(t).coalesce().sum(0), lambda t: t.sparse.sum(coo(t), (0, 1)),
+    lambda t: coo(t).norm(), lambda t: t.sparse.softmax(coo(t), 1), lambda t: t.sparse.log_softmax(coo(t), 0),
+    lambda t: t.sparse.spdiags(t.arange(9.).view(3, 3), t.tensor([0, -1, 2]), (3, 4)), lambda t: coo(t).view(20),
+)
+def test_arithmetic_is_on_the_values(program: Program) -> None:
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+@programs(
+    lambda t: coo(t) @ t.arange(10.).view(5, 2), lambda t: t.sparse.mm(coo(t), t.ones(5, 2)),
+    lambda t: coo(t) @ coo(t).t(), lambda t: coo(t) @ t.arange(5.), lambda t: coo(t).to_sparse_csr() @ t.ones(5, 2),
+    lambda t: t.ones(2, 4) @ coo(t).to_sparse_csr(), lambda t: coo(t) @ t.ones(4, 2),
+    lambda t: t.addmm(t.ones(4, 2), coo(t), t.ones(5, 2), beta=2, alpha=3), lambda t: t.hspmm(coo(t), t.ones(5, 2)),
+    lambda t: t.bmm(t.stack([blocks(t), blocks(t)]).to_sparse(), t.ones(2, 6, 1)),
+    lambda t: t.sparse.sampled_addmm(coo(t).to_sparse_csr(), t.ones(4, 2), t.arange(10.).view(2, 5), beta=2),
+    lambda t: t.sparse.addmm(t.ones(4, 2), coo(t), t.ones(5, 2)), lambda t: t.smm(coo(t), t.ones(5, 1)),
+)
+def test_products_with_sparse_matrices(program: Program) -> None:
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+def gradients(function: Callable[[Any, Any], Any]) -> Program:
+    """Return a program with the gradients of a sparse and of a dense matrix, and the nodes' names."""
+
+    def program(t: Any) -> Any:
+        sparse, dense = coo(t).coalesce().requires_grad_(), t.arange(20.).view(4, 5).requires_grad_()
+        result = function(sparse, dense)
+        result = result.to_dense() if result.layout is not t.strided else result
+        (result ** 2).sum().backward()
+        grad = sparse.grad  # whether it is known to be coalesced depends on who else refers to it
+        grad = grad.coalesce() if grad is not None and grad.layout is t.sparse_coo else grad
+        return [grad, dense.grad, type(result.grad_fn).__name__]
+
+    return program
+
+
+@programs(
+    gradients(lambda s, d: s), gradients(lambda s, d: s * 3 + s), gradients(lambda s, d: s * s),
+    gradients(lambda s, d: s.t()), gradients(lambda s, d: d.to_sparse()), gradients(lambda s, d: d.to_sparse_csr()),
+    gradients(lambda s, d: d.sparse_mask(s.detach())), gradients(lambda s, d: d + s),
+    gradients(lambda s, d: s.values() * 2), gradients(lambda s, d: s @ d.t()), gradients(lambda s, d: s.sin()),
+    gradients(lambda s, d: s.to_sparse_csr() @ d.t()), gradients(lambda s, d: d * s),
+    lambda t: gradients(lambda s, d: t.sparse.mm(s, d.t()))(t), lambda t: gradients(lambda s, d: t.sparse.sum(s, 1))(t),
+    lambda t: gradients(lambda s, d: t.sparse.softmax(s, 1))(t),
+    lambda t: gradients(lambda s, d: t.sparse_coo_tensor([[1, 0], [0, 2]], d[0, :2], (2, 3)))(t),
+    lambda t: gradients(lambda s, d: t.sparse_csr_tensor([0, 1, 2], [1, 0], d[0, :2], (2, 2)))(t),
+)
+def test_gradients_are_as_sparse_as_pytorchs(program: Program) -> None:
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+def test_the_dispatcher_shows_the_layout() -> None:
+    with mindtorch.observe() as trace:
+        coo(mindtorch) @ mindtorch.ones(5, 2)
+    event = next(event for event in trace.events if event.op == "mm")
+    assert event.path == ("SparseCPU",) and event.kernel == "mm"
