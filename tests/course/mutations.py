@@ -272,4 +272,15 @@ from mindtorch._subclasses.functional_tensor import FunctionalTensor
 FunctionalTensor.value = lambda self: self._memory.base if not self._views else self._value
 """,
     },
+    "21_partition": {
+        "every product is computed again": """
+from mindtorch._functorch._aot_autograd import min_cut
+min_cut._is_dear = lambda node, passes, options: False
+min_cut._weight = lambda node, passes: 1.0
+""",
+        "nothing is computed again": """
+from mindtorch._functorch import aot_autograd, partitioners
+partitioners.min_cut_rematerialization_partition = partitioners.default_partition
+""",
+    },
 }

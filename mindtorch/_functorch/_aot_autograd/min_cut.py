@@ -205,10 +205,17 @@ def smallest_cut(passes: Passes, options: Options, free: set[Node]) -> tuple[lis
         _ban_long_chains(passes, banned, ban)
     if "source" not in network or "sink" not in network:
         return [], banned
-    _, (reached, _) = networkx.minimum_cut(network, "source", "sink")
-    cut = {start[0] for start in reached if start != "source" and start[1] == "in" and (start[0], "out") in network
-           and (start[0], "out") not in reached}
+    cut = nodes_of_cut(network)
     return [node for node in passes.graph.nodes if node in cut], banned
+
+
+def nodes_of_cut(network: Any) -> set[Node]:
+    """Return the nodes whose edges, from "in" to "out", a smallest cut between "source" and "sink" contains."""
+    import networkx
+
+    _, (reached, _) = networkx.minimum_cut(network, "source", "sink")
+    return {start[0] for start in reached if start != "source" and start[1] == "in" and (start[0], "out") in network
+            and (start[0], "out") not in reached}
 
 
 def _is_dear(node: Node, passes: Passes, options: Options) -> bool:
