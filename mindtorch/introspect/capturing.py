@@ -85,7 +85,8 @@ class Capturing:
     def _on_recompile(self, record: logging.LogRecord) -> None:
         found = RECOMPILED.search(record.getMessage())
         if found:
-            reasons = "; ".join(line.strip().removeprefix("- ") for line in found[3].splitlines())
+            failed = [line.strip().removeprefix("- ").partition("/") for line in found[3].splitlines()]
+            reasons = "; ".join(f"the guard of program {int(number) + 1} fails: {guard}" for number, _, guard in failed)
             self.remarks.append(Remark("recompile", reasons, (found[1], int(found[2]))))
 
     def is_repeatable(self) -> bool:

@@ -14,6 +14,7 @@ from .._base.call_site import place_of
 from .listing import Place, instructions_of, is_users_file, listings_of
 
 MOST = 400  #: lines at most of one stage
+SHOWN = 6  #: operators of a kernel that are named
 FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 ASSIGNED = re.compile(r"\s+(\w+)(?: *: [^=]+)? = (.*?)(?:;  .*)?$")
 COMMENT = re.compile(r"  # (.*)$")
@@ -345,11 +346,17 @@ def _numbers(names: Iterable[str], numbers: dict[str, int]) -> tuple[int, ...]:
     return tuple(sorted({numbers[name] for name in names if name in numbers}))
 
 
+def _chain(operators: tuple[str, ...]) -> str:
+    """Return operators as a chain, of which the middle is left out if it is long."""
+    rest = len(operators) - SHOWN
+    return " → ".join(operators if rest <= 1 else (*operators[:SHOWN - 1], f"{rest} more", operators[-1]))
+
+
 def kernel_lines(program: ProgramText, numbers: dict[str, int]) -> list[Line]:
     """Return a line for each kernel of several operators, and what the passes did."""
     called = {called[1]: line.origins for line in program_lines(program, numbers)
               if (called := re.match(r"\s+([\w.]+)\(", line.text))}
-    lines = [Line(" → ".join(kernel.operators), _numbers(kernel.nodes, numbers) or called.get(kernel.name, ()),
+    lines = [Line(_chain(kernel.operators), _numbers(kernel.nodes, numbers) or called.get(kernel.name, ()),
                   f"{kernel.size:,} elements" if kernel.size else "", kernel.name) for kernel in program.kernels]
     return [Line(program.name, kind="head"), *lines, *(Line(said, kind="note") for said in program.remarks)] if (
         lines or program.remarks) else []

@@ -24,6 +24,7 @@ MAKERS = {
     "saved for backward": "chosen by the min-cut partitioner",
     "fused groups": "of the Inductor's program", "program": "written by the Inductor; ran in this call",
 }
+NUMBER = re.compile(r"AOT ID: \['(\d+)_")
 HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+)")
 KERNEL = re.compile(r"(\w+) = async_compile\.")
 DULL = re.compile(r"\s*(assert_size_stride|assert_alignment|del \w+$|args\.clear\(\)|# Topologically Sorted|"
@@ -41,7 +42,8 @@ class Capturing:
         self.remarks: list[Remark] = []
         self.codes: list[Any] = []
         self.unfinished: list[str] = []
-        self.programs: list[ProgramText] = []  #: that the Inductor wrote
+        self.programs: list[tuple[str, ProgramText]] = []  #: that the Inductor wrote, with the number of the graph
+        self.numbers: list[str] = []  #: of each captured graph, as the Inductor counts
         self.metrics = 0
         self.torch = pytorch()
         assert self.torch is not None
@@ -56,7 +58,7 @@ class Capturing:
         code = code_of(function)
         self.codes += [] if code is None else [code]
         assert self.torch is not None
-        made = self.torch.compile(function, backend=self.backend)
+        made = self.torch._dynamo.optimize(self.backend, guard_export_fn=self._on_guards)(function)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             with self._collecting():
@@ -71,6 +73,7 @@ class Capturing:
 
         capture = Capture(module)
         self.captures.append(capture)
+        self.numbers.append("")
         trace_aten(capture, examples)
         reason = module.compile_subgraph_reason
         if reason is not None and reason.graph_break:
@@ -87,10 +90,17 @@ class Capturing:
             capture.no_program = f"{NO_COMPILER}: {cause}"
             return module.forward
         capture.seconds = perf_counter() - start
-        capture.programs = self.programs[before:]
-        if capture.backward is not None and len(capture.programs) < 2:
-            capture.no_program = f"backward pass: {LATER}"
+        self.numbers[-1] = self.programs[-1][0] if len(self.programs) > before else ""
         return made
+
+    def _on_guards(self, guards: Any) -> None:
+        said = [code for guard in guards for code in guard.code_list or ()]
+        marks = [code for code in said if "'_dynamo_" in code]
+        tensors = [f"type, dtype, device, sizes and strides of {guard.name}" for guard in guards
+                   if guard.create_fn_name() == "TENSOR_MATCH"]
+        more = [f"{len(marks)} guards that sizes are marked as they were"] if marks else []
+        for capture in [one for one in self.captures if not one.guards][-1:]:
+            capture.guards = (*tensors, *(code for code in dict.fromkeys(said) if code not in marks), *more)
 
     def _break(self, reason: Any) -> Remark:
         frames = [frame for frame in reason.user_stack if is_users_file(frame.filename, self._libraries())]
@@ -114,11 +124,15 @@ class Capturing:
         from torch._inductor.virtualized import V
 
         def keep(code: str) -> None:
-            nodes = {node.name: tuple(_sources(node)) for node in V.graph.graph.nodes}
+            number = NUMBER.search(code)[1]  # type: ignore[index]
+            capture = self.captures[self.numbers.index(number) if number in self.numbers else -1]
+            called = {node.meta["source_fn_stack"][-1][0]: node.name for node in capture.module.graph.nodes
+                      if node.meta.get("source_fn_stack")}
+            nodes = {node.name: tuple(_sources(node, called)) for node in V.graph.graph.nodes}
             made_of = {handle: (tuple(posts), tuple(dict.fromkeys(
                 name for post in posts for name in nodes.get(post, ()))))
                 for handle, posts in debug._inductor_triton_kernel_to_post_grad_node_info.items()}
-            self.programs.append(_program(code, made_of))
+            self.programs.append((number, _program(code, made_of)))
 
         anew = {"trace.provenance_tracking_level": 1, "compile_threads": 1, "fx_graph_cache": False}
         with config.patch(anew), functorch_config.patch({"enable_autograd_cache": False}), patch.object(
@@ -131,21 +145,25 @@ class Capturing:
 
     def stages(self) -> Stages:
         """Return the stages of what was called so far."""
+        for capture, number in zip(self.captures, self.numbers, strict=True):
+            capture.programs = [program for graph, program in self.programs if number and graph == number]
+            if capture.backward is not None and len(capture.programs) == 1:
+                capture.no_program = f"backward pass: {LATER}"
         for one in self.all_metrics()[self.metrics:]:
             if one.recompile_reason:
                 self.remarks.append(Remark("recompile", one.recompile_reason, (one.co_filename, one.co_firstlineno)))
         return stages_of(self.captures, self.remarks, self.codes, self._libraries(), "PyTorch", MAKERS)
 
 
-def _sources(node: Any) -> Iterator[str]:
-    """Yield the names of the captured nodes that a node comes from."""
+def _sources(node: Any, called: dict[str, str]) -> Iterator[str]:
+    """Yield the names of the captured nodes that a node comes from; ``called`` has them by the function's name."""
     stack = [*(node.meta.get("from_node") or ())]
     while stack:
         source = stack.pop()
         yield source.name
         stack += source.from_node or ()
-    for name, _ in node.meta.get("source_fn_stack") or node.meta.get("fwd_source_fn_stack") or ():
-        yield name
+    for name, _ in node.meta.get("fwd_source_fn_stack") or ():  # of a node of the backward pass
+        yield called.get(name, "")
 
 
 def _program(code: str, made_of: dict[str, tuple[tuple[str, ...], tuple[str, ...]]]) -> ProgramText:
