@@ -5,7 +5,7 @@ from contextlib import ContextDecorator
 from typing import Any
 
 from ._base.interrupts import leaving
-from ._compile.function import STANCES, stance as _stance
+from ._compile.stance import STANCES, stance as _stance
 from ._dynamo.backends.registry import list_backends
 from ._dynamo.decorators import (
     allow_in_graph, assume_constant_result, disable, is_compiling, is_dynamo_compiling, substitute_in_graph,

@@ -20,7 +20,6 @@ import mindtorch as torch
 from mindtorch._autograd.anomaly import AnomalyMode
 from mindtorch._backends.npu.runtime import thread
 from mindtorch._backends.npu.streams import _entered
-from mindtorch._compile.watch import Watch
 from mindtorch._dispatch import dispatcher, observers, torch_function
 from mindtorch._dispatch.local import LocalState, local
 from mindtorch._utils import loading
@@ -119,16 +118,3 @@ def test_a_block_is_left_wherever_an_interrupt_comes(name: str, fails: bool) -> 
         assert now == before, (number, {key: (now[key], before[key]) for key in now if now[key] != before[key]})
         number += 1 + number // 50
     assert kept
-
-
-def test_the_watch_of_a_call_that_is_recorded_ends_where_an_interrupt_comes_as_it_is_left() -> None:
-    watch, before = Watch.__new__(Watch), (sys.getprofile(), gc.isenabled())
-
-    def told(frame: Any, event: str, argument: Any) -> None:
-        if event == "call" and frame.f_code.co_name == "__exit__":
-            raise KeyboardInterrupt
-
-    watch._told = told  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt), watch:
-        pass
-    assert (sys.getprofile(), gc.isenabled()) == before

@@ -1,10 +1,10 @@
-"""Compiled functions as facts and as text: guards, graphs, programs, graph breaks (``torch._dynamo.explain``)."""
+"""Compiled graphs as facts and as text: guards, graphs, programs (``torch._dynamo.explain``)."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from .breaks import GraphBreak
+from .compiled_graph import CompiledGraph
 from .program import Program
 
 
@@ -38,41 +38,6 @@ class Compiled:
     calls: int = 0
 
 
-@dataclass
-class Explanation:
-    """Everything compiled for a function so far; ``print`` shows it as text."""
-
-    name: str
-    compiled: list[Compiled] = field(default_factory=list)
-
-    @property
-    def graph_count(self) -> int:
-        """The number of graphs, without backward graphs."""
-        return sum(not one.graph_break for one in self.compiled)
-
-    @property
-    def graph_break_count(self) -> int:
-        """The number of calls that could not become a graph."""
-        return len(self.break_reasons)
-
-    @property
-    def break_reasons(self) -> list[GraphBreak]:
-        """The reasons and places of graph breaks."""
-        return [one.graph_break for one in self.compiled if one.graph_break is not None]
-
-    @property
-    def op_count(self) -> int:
-        """The number of recorded operators."""
-        return sum(one.operators for one in self.compiled)
-
-    def __str__(self) -> str:
-        lines = [f"Graph Count: {self.graph_count}", f"Graph Break Count: {self.graph_break_count}",
-                 f"Op Count: {self.op_count}"]
-        for one in self.compiled:
-            lines += ["", *text_of(one)]
-        return "\n".join(lines)
-
-
 def text_of(one: Compiled) -> list[str]:
     """Return the lines that describe one set of guards."""
     lines = ["== Guards (TorchDynamo) ==", *(f"  {said}" for said in one.guards)]
@@ -95,19 +60,12 @@ def facts_of(program: Program) -> ProgramFacts:
     return ProgramFacts(program.source, kernels, tuple((b.nbytes, tuple(b.values)) for b in program.buffers))
 
 
-def explanation_of(compiled: Any) -> Explanation:
-    """Return everything compiled for a function so far."""
-    found = Explanation(getattr(compiled.function, "__qualname__", type(compiled.function).__name__))
-    for entry in compiled.entries:
-        guards = tuple(dict.fromkeys(entry.guards.said))
-        if entry.forward is None:
-            found.compiled.append(Compiled(guards, entry.guards.source, graph_break=entry.broken, seconds=entry.seconds,
-                                           calls=entry.calls))
-            continue
-        joint = entry.joint
-        programs = tuple(facts_of(program) for program in (entry.forward, entry.backward) if program is not None)
-        found.compiled.append(Compiled(
-            guards, entry.guards.source, str(entry.recorded), str(joint.forward),
-            "" if joint.backward is None else str(joint.backward), len(entry.recorded.steps), tuple(entry.optimised),
-            programs, None, entry.seconds, entry.calls))
-    return found
+def compiled_of(graph: CompiledGraph, guards: tuple[str, ...] = (), guards_source: str = "") -> Compiled:
+    """Return the facts of a compiled graph, behind guards."""
+    if graph.forward is None or graph.recorded is None:
+        return Compiled(guards, guards_source, graph_break=graph.broken, seconds=graph.seconds, calls=graph.calls)
+    joint = graph.joint
+    programs = tuple(facts_of(program) for program in (graph.forward, graph.backward) if program is not None)
+    return Compiled(guards, guards_source, str(graph.recorded), str(joint.forward),
+                    "" if joint.backward is None else str(joint.backward), len(graph.recorded.steps),
+                    tuple(graph.optimised), programs, None, graph.seconds, graph.calls)

@@ -1,28 +1,26 @@
-"""The graph of a call and of its derivative (AOTAutograd's part).
+"""The graphs of a captured call and of its derivative (AOTAutograd's part).
 
-The recorded operators of the first call are repeated on tensors without values, in a recording that continues through
-the backward pass. The operators before the backward pass are the forward graph, the others the backward graph. Values
-that the backward graph takes from the forward graph are saved.
+The captured graph is traced on tensors without values, in a recording that continues through the backward pass. The
+operators before the backward pass are the forward graph, the others the backward graph. Values that the backward graph
+takes from the forward graph are saved.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import _device
 from .._autograd.engine import execute
-from .._base.call_site import call_site
-from .._base.interrupts import leaving
-from .._base.layout import Spec, contiguous_strides
-from .._dispatch import pipeline
-from .._dispatch.dispatcher import TENSOR_TYPES, registry, set_local
-from .._dispatch.keys import CPU, NONCONTIGUOUS, PIPELINE
+from .._autograd.function import BackwardCFunction
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.keys import NONCONTIGUOUS
 from .._dispatch.local import local
-from .._tensor import empty_tensor
-from .breaks import CannotCompile, GraphBreak
-from .graph import Graph, Step, Value, mapped
-from .recording import FirstCall, Recording
+from ..fx import GraphModule, Node
+from ..fx.node import map_arg
+from .breaks import CannotCompile
+from .graph import Graph, Step, Value
+from .tracing import NOWHERE, RECORDED, Tracing, version_of
 
 
 @dataclass
@@ -38,143 +36,103 @@ class Joint:
     wanted: tuple[int, ...] = ()  #: the inputs that require grad and get one
 
 
-NOWHERE = ("", 0, "")
+class Trace:
+    """The operators of a captured graph, for inputs like the examples."""
 
-
-class Tracing(Recording):
-    """A recording of operators on tensors that never get values."""
-
-    records_backward = True
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.site = NOWHERE
-        self.sites: dict[Any, tuple[str, int, str]] = {}  #: by node of the autograd graph
-        self._never = pipeline.Entry(registry["detach"], (), CPU, _device.CPU, [], call_site(), self)
-
-    def placeholder(self, like: Value, requires_grad: bool, name: str) -> Any:
-        """Return a tensor without values that stands for an input."""
-        stride = None if like.is_contiguous else like.stride
-        tensor = empty_tensor(Spec(like.shape, like.dtype, stride), _device.META)
-        tensor._device = tensor.untyped_storage().device = _device.CPU
-        tensor._keys = CPU | (0 if stride is None else NONCONTIGUOUS)
-        if requires_grad:
-            tensor.requires_grad_()
-        tensor._keys |= PIPELINE
-        tensor._pending = self._never
-        self.value(tensor, name)
-        return tensor
-
-    def place(self) -> tuple[str, int, str]:
-        """Return the user's line of the repeated step, or of the node that runs in the backward pass."""
-        return self.sites.get(local.task.node, NOWHERE) if local.task is not None else self.site
-
-    def flush(self) -> None:
-        raise CannotCompile("an operator or its derivative reads values")
-
-    def stop(self, reason: str | GraphBreak) -> None:
-        raise CannotCompile(str(reason))
-
-    @leaving(pipeline.Pipeline._leaving)
-    def __exit__(self, *exc: object) -> None:
-        set_local("pipeline", self._outer)
-
-    def _alias(self, tensor: Any, base: Value) -> Value:
-        for key, other in self.kept.items():
-            if (other._storage is tensor._storage and other._offset == tensor._offset and other._dtype is tensor._dtype
-                    and tuple(other.shape) == tuple(tensor.shape) and other._strides() == tensor._strides()):
-                self.kept_alias(tensor, self.values[key])
-                return self.values[key]
-        raise CannotCompile("a tensor takes part that is another layout of known memory")
-
-    def kept_alias(self, tensor: Any, value: Value) -> None:
-        """Give a tensor the value of another one."""
-        self.values[id(tensor)], self.kept[id(tensor)] = value, tensor
-
-
-def trace(first: FirstCall, inputs: list[Value], roots: list[Value], grad_enabled: bool) -> Joint:
-    """Build the graphs of a recorded call, from inputs to roots.
-
-    Raises:
-        CannotCompile: if the trace differs from the recording, for example because of an ``autograd.Function``.
-    """
-    tracing = Tracing()
-    before = local.grad_enabled
-    with tracing:
+    def __init__(self, module: GraphModule, examples: list[Any]) -> None:
+        self.tracing = tracing = Tracing()
+        self.grad_enabled = local.grad_enabled
+        placeholders = [node for op in ("placeholder", "get_attr") for node in module.graph.nodes if node.op == op]
+        names = [re.sub("_(modules|parameters|buffers)_", "_", re.sub("^[LG]_", "", str(node.target))).strip("_")
+                 for node in placeholders]
         try:
-            twins = {value: tracing.placeholder(value, value.requires_grad, value.name) for value in inputs}
-            placed = [tracing.values[id(twin)] for twin in twins.values()]
-            for value, tensor in first.constants.items():
-                twins[value] = twin = tracing.placeholder(value, value.requires_grad, value.name)
-                tracing.constants[tracing.values[id(twin)]] = tensor
-            local.grad_enabled = grad_enabled
-            for step in first.steps:
-                tracing.site = step.site
-                for node in repeat(step, twins):
-                    tracing.sites.setdefault(node, step.site)
-            _compare(first, twins, set(inputs))
-            made = [twins[root] for root in roots]
-            outputs = [tracing.known(twin) for twin in made]
-            forward = Graph(placed, tracing.steps[:], outputs, dict(tracing.constants))
-            wanted = [i for i, value in enumerate(inputs) if value.requires_grad]
-            differentiable = [i for i, twin in enumerate(made) if twin.requires_grad]
-            if not (grad_enabled and wanted and differentiable):
-                return Joint(forward)
-            local.grad_enabled = False
-            gradients = [tracing.placeholder(_contiguous(roots[i]), False, f"grad_{outputs[i].name}")
-                         for i in differentiable]
-            edges = [made[i]._grad_edge() for i in differentiable]
-            leaves = [twins[inputs[i]]._grad_edge() for i in wanted]
-            found = execute(edges, gradients, True, False, leaves, True)
-            results = [None if gradient is None else tracing.known(gradient) for gradient in found]
+            with tracing:
+                self.inputs = [self._input(*pair) for pair in zip(examples, names, strict=True)]
+                versions = [*map(version_of, self.inputs)]
+                self.results = self._run(module, dict(zip(placeholders, self.inputs, strict=True)))
+            if local.grad_enabled is not self.grad_enabled:
+                raise CannotCompile("the function switches the grad mode for what follows")
         finally:
-            local.grad_enabled = before
-    reached = [(i, result) for i, result in zip(wanted, results, strict=True) if result is not None]
-    return _divided(tracing, forward, [tracing.values[id(gradient)] for gradient in gradients], differentiable, reached)
+            local.grad_enabled = self.grad_enabled
+        self.values = [tracing.values[id(tensor)] for tensor in self.inputs]
+        written = {value.memory for step in tracing.steps for value in step.written}
+        #: Which inputs are written, and how often that counts.
+        self.written = {number: version_of(tensor) - version for number, (tensor, version, value) in enumerate(
+            zip(self.inputs, versions, self.values, strict=True)) if value.memory in written}
+        for number in self.written:
+            if self.values[number].requires_grad or self.inputs[number].requires_grad:
+                raise CannotCompile(f"{self.values[number].name}, which requires grad, is written in place")
+        self._written = written
+        #: Whether there are derivatives that no operator has (of ``autograd.Function``).
+        self.has_functions = any(isinstance(node, BackwardCFunction) for node in tracing.sites)
+
+    def _input(self, example: Any, name: str) -> Any:
+        if example.__class__ not in TENSOR_TYPES or type(example).__name__ not in ("Tensor", "Parameter", "Buffer"):
+            raise CannotCompile(f"{name} is a {type(example).__name__}")
+        if example._array is None or example._keys & ~RECORDED:
+            raise CannotCompile(f"{name} is on {example.device}, or has keys of its own")
+        stride = example._strides() if example._keys & NONCONTIGUOUS else None
+        return self.tracing.placeholder(tuple(example.shape), stride, example._dtype, example.requires_grad, name)
+
+    def _run(self, module: GraphModule, values: dict[Node, Any]) -> list[Any]:
+        """Run the graph node by node, and return its results."""
+        for node in module.graph.nodes:
+            if node.op in ("placeholder", "get_attr"):
+                continue
+            args, kwargs = map_arg((node.args, node.kwargs), values.__getitem__)
+            if node.op == "output":
+                return [*args[0]]
+            self.tracing.site = node.meta.get("site", NOWHERE)
+            if callable(node.target):
+                result = node.target(*args, **kwargs)
+            elif node.op == "call_method":
+                result = getattr(args[0], node.target)(*args[1:], **kwargs)
+            else:
+                raise CannotCompile(f"the graph calls the module {node.target}")
+            self.tracing.note_nodes(result)
+            values[node] = result
+        raise CannotCompile("the graph has no output")
+
+    def check_constants(self, roots: list[Value]) -> None:
+        """Raise CannotCompile if a tensor made of Python values is written or leaves the graph."""
+        visible = {*self._written, *[root.memory for root in roots]}
+        for value in self.tracing.constants:
+            if value.memory in visible:
+                raise CannotCompile(f"{value.name}, a tensor made of Python values, leaves the function or is written")
+
+    def recorded(self, roots: list[Value]) -> Graph:
+        """Return the operators as they were traced."""
+        return Graph(self.values, self.tracing.steps[:], roots, dict(self.tracing.constants), "recorded")
+
+    def joint(self, roots: list[Value], made: list[Any]) -> Joint:
+        """Return the forward and the backward graph whose results are ``roots``, values of the tensors ``made``."""
+        tracing = self.tracing
+        steps = tracing.steps[:]
+        forward = Graph(self.values, [replace(step) for step in steps], roots[:], dict(tracing.constants))
+        wanted = [i for i, value in enumerate(self.values) if value.requires_grad]
+        differentiable = [i for i, tensor in enumerate(made) if tensor.requires_grad]
+        if not (self.grad_enabled and wanted and differentiable):
+            return Joint(forward)
+        local.grad_enabled = False
+        try:
+            with tracing:
+                gradients = [tracing.placeholder(roots[i].shape, None, roots[i].dtype, False, f"grad_{roots[i].name}")
+                             for i in differentiable]
+                found = execute([made[i]._grad_edge() for i in differentiable], gradients, True, False,
+                                [self.inputs[i]._grad_edge() for i in wanted], True)
+                results = [None if gradient is None else tracing.known(gradient) for gradient in found]
+        finally:
+            local.grad_enabled = self.grad_enabled
+        reached = [(i, result) for i, result in zip(wanted, results, strict=True) if result is not None]
+        return _divided(tracing, forward, steps, [tracing.values[id(gradient)] for gradient in gradients],
+                        differentiable, reached)
 
 
-def _contiguous(value: Value) -> Value:
-    return Value("", value.shape, contiguous_strides(value.shape), 0, value.dtype, None)
-
-
-def repeat(step: Step, twins: dict[Value, Any]) -> list[Any]:
-    """Call a step's operator with the twins of its values; return the nodes that it made."""
-    before = local.grad_enabled
-    local.grad_enabled = step.grad_enabled
-    try:
-        result = step.op.call(*[mapped(arg, lambda leaf: twins[leaf] if leaf.__class__ is Value else leaf)
-                                for arg in step.args])
-    finally:
-        local.grad_enabled = before
-    results = result if step.is_list else (result,)
-    twins.update({value: twin for value, twin in zip(step.outputs, results, strict=True)
-                  if value is not None and twin.__class__ in TENSOR_TYPES})
-    return [twin._grad_fn for twin in results if twin.__class__ in TENSOR_TYPES and twin._grad_fn is not None]
-
-
-def _compare(first: FirstCall, twins: dict[Value, Any], inputs: set[Value]) -> None:
-    """Raise if a tensor of the first call differs from its twin: something changed it that is not an operator."""
-    for key, value in first.values.items():
-        tensor, twin = first.kept[key], twins.get(value)
-        if twin is None:
-            continue
-        if (tuple(tensor.shape), tensor._strides(), tensor._dtype) != (tuple(twin.shape), twin._strides(), twin._dtype):
-            raise CannotCompile(f"{value.name} has another layout than operators give it")
-        if value in inputs:
-            continue
-        if tensor.requires_grad != twin.requires_grad or (
-                type(tensor._grad_fn).__name__ != type(twin._grad_fn).__name__):
-            node = type(tensor._grad_fn).__name__
-            raise CannotCompile(f"{value.name} has a place in the autograd graph ({node}) that no operator gave it")
-        if tensor._hooks or (tensor._grad_fn is not None and tensor._grad_fn._hooks is not None):
-            raise CannotCompile(f"a hook was registered on {value.name}")
-
-
-def _divided(tracing: Tracing, forward: Graph, gradients: list[Value], differentiable: list[int],
+def _divided(tracing: Tracing, forward: Graph, before: list[Step], gradients: list[Value], differentiable: list[int],
              reached: list[tuple[int, Value]]) -> Joint:
     """Divide a trace into a forward and a backward graph. A view is made again instead of being saved."""
-    steps = tracing.steps[len(forward.steps):]
-    makers = {value: step for step in forward.steps for value in step.outputs if value is not None}
+    steps = tracing.steps[len(before):]
+    makers = {value: step for step in before for value in step.outputs if value is not None}
     repeated: dict[Step, Step] = {}
     saved: dict[Value, None] = {}
     own = {value for step in steps for value in step.outputs} | set(gradients)

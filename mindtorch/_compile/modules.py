@@ -1,10 +1,10 @@
 """``torch.compile`` of a module: a module around it whose call is compiled."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..nn.module import Module
-from .function import CompiledFunction
 
 
 class OptimizedModule(Module):
@@ -12,7 +12,7 @@ class OptimizedModule(Module):
     ``state_dict`` has that prefix, as in PyTorch. Copies compile anew.
     """
 
-    def __init__(self, mod: Module, compiled: CompiledFunction) -> None:
+    def __init__(self, mod: Module, compiled: Callable[..., Any]) -> None:
         super().__init__()
         self._orig_mod = mod
         object.__setattr__(self, "_compiled", compiled)

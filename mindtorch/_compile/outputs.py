@@ -1,7 +1,6 @@
-"""The result of a compiled function: results of the program, inputs, and views of both, made outside of it."""
+"""The results of a compiled graph: results of the program, inputs, and views of both, made outside of it."""
 from __future__ import annotations
 
-from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +10,7 @@ from .._dtype import FLOATING
 from .._tensor import Tensor
 from .breaks import CannotCompile
 from .graph import Step, Value
-from .recording import FirstCall
-
-#: Results without tensors in them, by the names of their classes.
-CONSTANTS = frozenset({"NoneType", "bool", "int", "float", "complex", "str", "bytes", "DType", "Size", "device"})
+from .tracing import Tracing
 
 
 @dataclass(eq=False)
@@ -29,7 +25,7 @@ class Output:
     step: Step | None = None  #: the view's operator
     item: int = 0  #: which of the operator's results the view is
 
-    def tensor(self, inputs: list[Any], results: list[Any], made: list[Any]) -> Any:
+    def tensor(self, inputs: Any, results: list[Any], made: list[Any]) -> Any:
         """Return the tensor, given the call's inputs, the results of the program and the outputs made so far."""
         if self.kind == "input":
             return inputs[self.source]
@@ -40,52 +36,41 @@ class Output:
 
 
 class Outputs:
-    """Describes a function's result, with an ``Output`` in the place of each tensor, and finds the ``roots`` that the
-    program has to compute.
-    """
+    """Describes a graph's results by an ``Output`` each, and finds the ``roots`` that the program has to compute."""
 
-    def __init__(self, first: FirstCall, inputs: list[Value]) -> None:
-        self.first = first
+    def __init__(self, tracing: Tracing, inputs: list[Value]) -> None:
+        self.tracing = tracing
         self.roots: list[Value] = []
+        self.made: list[Any] = []  #: the tensors of the roots
         self.found: dict[Value, Output] = {}  #: each after the one that it is a view of
         self.places = {value: number for number, value in enumerate(inputs)}
-        self.tensors = {value: first.kept[key] for key, value in first.values.items()}
+        self.tensors = {value: tracing.kept[key] for key, value in tracing.values.items()}
         self.makers: dict[Value, Step] = {}
         self.last_write: dict[object, int] = {}  #: by memory: the last step that writes into it
         self.numbers: dict[Step, int] = {}
-        for number, step in enumerate(first.steps):
+        for number, step in enumerate(tracing.steps):
             self.numbers[step] = number
             self.last_write.update((value.memory, number) for value in step.written)
             if step.makes_view or not step.written:
                 self.makers.update((value, step) for value in step.outputs if value is not None)
 
-    def describe(self, value: Any) -> Any:
-        """Describe a result.
+    def describe(self, result: Any) -> Any:
+        """Describe a result: the number of its ``Output``, or a constant as a tuple of itself.
 
         Raises:
-            CannotCompile: if it holds something that a program cannot make again.
+            CannotCompile: if a program cannot make it again.
         """
-        kind = value.__class__
-        if kind in TENSOR_TYPES:
-            return self._tensor(value)
-        if isinstance(value, tuple) and kind.__name__ not in CONSTANTS and (
-                kind is tuple or hasattr(value, "_fields") or kind.__module__.startswith(LIBRARY)):
-            return made_of(kind, [self.describe(item) for item in value])
-        if kind is list or (kind is deque and value.maxlen is None):
-            return kind([self.describe(item) for item in value])
-        if kind in (dict, OrderedDict):
-            return kind((key, self.describe(item)) for key, item in value.items())
-        if kind.__name__ in CONSTANTS:
-            return value
-        raise CannotCompile(f"the function returns a {kind.__name__}, not tensors and numbers")
-
-    def _tensor(self, tensor: Any) -> Output:
-        value = self.first.values.get(id(tensor))
+        if result.__class__ not in TENSOR_TYPES:
+            return (result,)
+        value = self.tracing.values.get(id(result))
         if value is None:
-            raise CannotCompile("the function returns a tensor that no operator made")
-        if value not in self.places and tensor.__dict__.keys() - Tensor.__annotations__.keys():
+            value = self.tracing.known(result)
+            self.tensors[value] = result
+            self.makers[value] = self.tracing.steps[-1]
+            self.numbers[self.tracing.steps[-1]] = len(self.tracing.steps) - 1
+        if value not in self.places and result.__dict__.keys() - Tensor.__annotations__.keys():
             raise CannotCompile("the function gives a tensor attributes of its own")
-        return self._output(value)
+        return self._output(value).number
 
     def _output(self, value: Value) -> Output:
         if value in self.found:
@@ -98,6 +83,7 @@ class Outputs:
         if value.offset:
             raise CannotCompile("a tensor that is returned is a part of memory that the function does not return")
         self.roots.append(value)
+        self.made.append(self.tensors[value])
         return self._new(value, len(self.roots) - 1, "result")
 
     def _of_view(self, value: Value, step: Step) -> Output:
@@ -129,28 +115,6 @@ class Outputs:
 
     def _is_written_after(self, step: Step, value: Value) -> bool:
         return self.last_write.get(value.memory, -1) > self.numbers[step]
-
-
-def returned(described: Any, tensors: list[Any]) -> Any:
-    """Build a call's result from its description and the tensors of its outputs."""
-    kind = described.__class__
-    if kind is Output:
-        return tensors[described.number]
-    if kind is list or kind is deque:
-        return kind([returned(item, tensors) for item in described])
-    if kind is dict or kind is OrderedDict:
-        return kind((key, returned(item, tensors)) for key, item in described.items())
-    if isinstance(described, tuple) and kind.__name__ not in CONSTANTS:
-        return made_of(kind, [returned(item, tensors) for item in described])
-    return described
-
-
-LIBRARY = __name__.partition(".")[0] + "."
-
-
-def made_of(kind: Any, items: list[Any]) -> Any:
-    """Build a tuple, a named tuple or an operator's return type of its items."""
-    return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
 def _view(step: Step, number: int, tensor: Any) -> Any:

@@ -1,6 +1,8 @@
 """The code that follows a graph at a break: the instruction itself, and the call of the rest of the function."""
 from __future__ import annotations
 
+import ast
+import builtins
 import types
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +40,7 @@ class BreakWriter:
             tx.stack[:] = height
             return [self._resume(tx.current, compiled=False)]
         statement, results = text
-        lines = self._within(statement)
+        lines = self._within(self._at_its_line(statement, inst.line))
         return [*lines, self._resume(tx.current + 1, results)]
 
     # -- instructions ----------------------------------------------------------------------------------------------
@@ -109,6 +111,23 @@ class BreakWriter:
             if isinstance(one, WithExit):
                 lines.append(f"{'    ' * len(lines)}with {self.cg.value(one.manager)}:")
         return [*lines, "    " * len(lines) + statement]
+
+    def _at_its_line(self, statement: str, line: int) -> str:
+        """Return a statement that runs another one in a frame at the user's line, for tracebacks and warnings."""
+        objects, code = self.cg.space.objects, self.tx.code
+        result, equals, expression = statement.partition(f"{RESULT} = ")
+        body = f"return {expression}" if equals and not result else statement
+        taken = [*dict.fromkeys(node.id for node in ast.walk(ast.parse(statement)) if isinstance(node, ast.Name)
+                                and node.id not in objects and node.id != RESULT and not hasattr(builtins, node.id))]
+        name = code.co_name if code.co_name.isidentifier() else "function"
+        tree = ast.parse(f"def {name}({', '.join(taken)}): {body}")
+        place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+        for node in ast.walk(tree):
+            vars(node).update(place if "lineno" in node._attributes else {})
+        space: dict[str, Any] = {}
+        exec(compile(tree, code.co_filename, "exec"), objects, space)
+        call = f"{self.cg.object(space[name])}({', '.join(taken)})"
+        return f"{RESULT} = {call}" if body is not statement else call
 
     # -- the rest --------------------------------------------------------------------------------------------------
 

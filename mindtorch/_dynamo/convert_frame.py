@@ -13,11 +13,11 @@ from typing import Any
 
 from .._base import forks
 from .._compile import config
-from .._compile.function import stance
 from .._compile.logs import log
+from .._compile.stance import stance
 from .._dispatch import dispatcher
 from .._dispatch.keys import ADDED, FUNCTION, OBSERVED, THREAD_STATE
-from .._dispatch.local import local
+from .._dispatch.local import local, shared
 from ..fx import GraphModule
 from ..nn.module import Module
 from .break_code import BreakWriter
@@ -45,6 +45,7 @@ class Entry:
     source: str
     graph: GraphModule | None
     broken: Break | None
+    compiled: Any = None  #: what the backend made of the graph
     why_not: Callable[..., str | None] | None = None
 
 
@@ -56,6 +57,7 @@ class Compiler:
     fullgraph: bool = False
     dynamic: bool | None = None
     frames: dict[Any, Frame] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)  #: of all frames, in the order in which they were made
     on_graph: list[Callable[[Entry], None]] = field(default_factory=list)
     on_break: list[Callable[[Break], None]] = field(default_factory=list)
 
@@ -212,6 +214,7 @@ class Frame:
                 for context in reversed(output.contexts):
                     context.undo()
                 local.grad_enabled = grad_mode
+                output.forget()
 
     def _skip(self, stopped: Break | Raised, tx: RootTranslator) -> None:
         if isinstance(stopped, Raised):
@@ -225,6 +228,7 @@ class Frame:
         self._report(broken)
 
     def _report(self, broken: Break) -> None:
+        broken.__traceback__ = broken.__cause__ = broken.__context__ = None  # which hold the call's tensors
         counters["graph_break"][broken.reason] += 1
         where = broken.stack[-1] if broken.stack else None
         log("graph_breaks", lambda: "Graph break in user code at " + (f"{where.filename}:{where.lineno}" if where else
@@ -251,10 +255,11 @@ class Frame:
         effects = output.side_effects.replay(cg)
         graph = output.finish(cg.outputs)
         first: list[str] = []
+        compiled = None
         if graph is not None:
             name = f"__compiled_fn_{next(_numbers)}"
             log("graph_code", lambda: graph.print_readable(print_output=False))
-            output.space.objects[name] = output.call_backend(self.compiler.backend, graph)
+            output.space.objects[name] = compiled = output.call_backend(self.compiler.backend, graph)
             counters["stats"]["unique_graphs"] += 1
             given = ", ".join(one.source.expression for one in output.inputs if one.source is not None)
             first = [f"{'_out = ' if cg.outputs else ''}{name}({given})"]
@@ -265,10 +270,12 @@ class Frame:
         said = [*output.guards.conditions.values()]
         log("guards", lambda: f"guards of {self.__name__}:\n" + "\n".join(f"  {one}" for one in said))
         log("bytecode", lambda: f"code of {self.__name__}:\n{source}")
+        guards, signature = output.guards, f"_C, {self.signature}"  # the rest of the capture holds the call's tensors
         entry = Entry(check, run_source(source, called, output.space.objects, f"code of {called}"), said,
-                      guards_source, source, graph, stop,
-                      lambda *args, **kwargs: output.guards.explainer(f"_C, {self.signature}", called)(*args, **kwargs))
+                      guards_source, source, graph, stop, compiled,
+                      lambda *args, **kwargs: guards.explainer(signature, called)(*args, **kwargs))
         self.entries.append(entry)
+        self.compiler.entries.append(entry)
         counters["frames"]["ok"] += 1
         if stop is not None:
             self._report(stop)
@@ -290,7 +297,7 @@ class Frame:
 def _plain_thread() -> bool:
     """Return whether nothing records, transforms or replaces operators in this thread."""
     return not (local.pipeline is not None or local.dispatch_modes or local.below_autograd or local.function_modes
-                or local.added or local.frames or local.saved_tensor_hooks)
+                or local.added or local.frames or local.saved_tensor_hooks or shared.dual_levels)
 
 
 def _signature(function: Any) -> tuple[str, dict[str, Any]]:

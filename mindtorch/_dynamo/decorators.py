@@ -5,7 +5,6 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._compile.recording import is_recording, recording
 from . import trace_rules
 from .exc import Break
 from .marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
@@ -24,9 +23,6 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
     @functools.wraps(fn, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        if (found := recording()) is not None:
-            name = getattr(fn, "__qualname__", type(fn).__name__)
-            found.stop(f"{name} is marked by torch.compiler.disable" + (f": {reason}" if reason else ""))
         return fn(*args, **kwargs)
 
     call._torchdynamo_disable = True  # type: ignore[attr-defined]
@@ -94,18 +90,16 @@ def substitute_in_graph(original_fn: Callable[..., Any], **options: Any) -> Call
 
 def graph_break(msg: str = "") -> None:
     """Divide the program here: what stands before and after is compiled (``torch._dynamo.graph_break``)."""
-    if (found := recording()) is not None:
-        found.stop(f"torch._dynamo.graph_break({repr(msg) if msg else ''}) was called")
 
 
 def is_compiling() -> bool:
     """Return True if the program is being compiled by ``torch.compile`` (``torch.compiler.is_compiling``)."""
-    return is_recording()
+    return False  # the interpreter reads the call as True
 
 
 def is_dynamo_compiling() -> bool:
     """Return True if the program is being compiled by ``torch.compile`` (``torch.compiler.is_dynamo_compiling``)."""
-    return is_recording()
+    return False  # the interpreter reads the call as True
 
 
 def _break(tx: Translator, msg: Variable | None = None) -> Variable:

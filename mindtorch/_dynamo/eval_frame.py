@@ -7,12 +7,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._compile.function import CompiledFunction
 from .._compile.modules import OptimizedModule
-from .._compile.recording import is_recording
 from ..nn.module import Module
 from .backends.registry import lookup_backend
-from .convert_frame import Compiler, has_hooks
+from .convert_frame import Compiler, Entry, has_hooks
+from .trace_rules import is_in_graph
 
 Model = TypeVar("Model", bound=Callable[..., Any])
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -25,8 +24,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
 
     ``backend`` is a name (``list_backends``), or a function that takes a ``torch.fx.GraphModule`` and a list of example
     inputs and returns the function that runs. The bytecode is interpreted, and divided at graph breaks; with
-    ``fullgraph`` a break raises. The backend ``inductor`` records the call instead: a call that cannot be one graph
-    runs as it is written. ``mode`` and ``options`` are passed to a backend that is a function.
+    ``fullgraph`` a break raises. ``mode`` and ``options`` are passed to a backend that is a function.
 
     Raises:
         RuntimeError: if both ``mode`` and ``options`` are given, or the mode does not exist.
@@ -47,12 +45,9 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     if isinstance(model, OptimizedModule):
         model = model._orig_mod
     function = getattr(model, "_torchdynamo_orig_callable", model)
-    if backend == "inductor":
-        compiled: Any = CompiledFunction(function, fullgraph)
-    else:
-        given = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
-        compiled = Optimized(function, Compiler(functools.partial(found, **given) if given and not isinstance(
-            backend, str) else found, fullgraph, dynamic))
+    given = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
+    compiled = Optimized(function, Compiler(functools.partial(found, **given) if given and not isinstance(
+        backend, str) else found, fullgraph, dynamic))
     _compiled.add(compiled)
     return wrapped(model, function, compiled)
 
@@ -64,7 +59,7 @@ def wrapped(model: Any, function: Any, compiled: Any) -> Any:
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs) if is_recording() else compiled(*args, **kwargs)
+        return compiled(*args, **kwargs)
 
     call._torchdynamo_orig_callable = function  # type: ignore[attr-defined]
     call._compiled = compiled  # type: ignore[attr-defined]
@@ -78,6 +73,7 @@ class Optimized:
 
     def __init__(self, function: Any, compiler: Compiler) -> None:
         self.function, self.compiler = function, compiler
+        self._calling: tuple[Any, Any] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the compiled frame of the function."""
@@ -88,19 +84,33 @@ class Optimized:
         elif not isinstance(function, (types.FunctionType, types.MethodType)):
             call = vars(type(function)).get("__call__")
             function = types.MethodType(call, function) if isinstance(call, types.FunctionType) else function
-        if isinstance(function, types.MethodType):
+        if isinstance(function, types.MethodType) and not is_in_graph(function.__func__):
             args, function = (function.__self__, *args), function.__func__
-        if not isinstance(function, types.FunctionType) or getattr(function, "_torchdynamo_disable", False):
+        if getattr(function, "_torchdynamo_disable", False):
             return function(*args, **kwargs)
+        if not isinstance(function, types.FunctionType) or is_in_graph(function):
+            function = self.calling(function)
         return self.compiler.frame(function)(function.__closure__ or (), *args, **kwargs)
+
+    def calling(self, function: Any) -> Any:
+        """Return a function that calls one that is not interpreted itself, such as an operator."""
+        if self._calling is None or self._calling[0] is not function:
+            self._calling = function, lambda *args, **kwargs: function(*args, **kwargs)
+        return self._calling[1]
 
     def __reduce__(self) -> tuple[Any, ...]:
         compiler = self.compiler  # a copy makes its own programs
         return Optimized, (self.function, Compiler(compiler.backend, compiler.fullgraph, compiler.dynamic))
 
+    @property
+    def entries(self) -> list[Entry]:
+        """The programs made so far, of the function and of the functions that its graph breaks led to."""
+        return self.compiler.entries
+
     def reset(self) -> None:
         """Forget all programs."""
         self.compiler.frames.clear()
+        self.compiler.entries.clear()
 
 
 def optimize(backend: Any = "inductor", *, nopython: bool = False, dynamic: bool | None = None,

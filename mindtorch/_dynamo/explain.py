@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._compile.explain import Compiled, explanation_of
-from .._compile.function import CompiledFunction
+from .._compile.explain import Compiled, compiled_of
 from .._compile.modules import OptimizedModule
 from .backends.inductor import inductor
 from .convert_frame import Compiler, Entry
@@ -73,19 +72,18 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
 
     def run(*args: Any, **kwargs: Any) -> ExplainOutput:
         found = ExplainOutput()
-        made: list[CompiledFunction] = []
 
         def backend(gm: Any, example_inputs: Any) -> Any:
-            made.append(inductor(gm, example_inputs))
             found.graphs.append(gm)
             found.ops_per_graph.append([node.target for node in gm.graph.nodes if node.op.startswith("call")])
-            return made[-1]
+            return inductor(gm, example_inputs)
 
         compiler = Compiler(backend)
         compiler.on_graph.append(lambda entry: found.out_guards.extend(_guards(entry)))
         compiler.on_break.append(lambda broken: found.break_reasons.append(_reason(broken)))
         Optimized(function, compiler)(*args, **kwargs)
-        found.compiled = [one for compiled in made for one in explanation_of(compiled).compiled]
+        found.compiled = [compiled_of(entry.compiled, tuple(entry.guards), entry.guards_source)
+                          for entry in compiler.entries if entry.compiled is not None]
         return found
 
     return run(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else run

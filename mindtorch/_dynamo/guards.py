@@ -7,10 +7,10 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Iterable
 from itertools import count
-from types import CodeType
+from types import CodeType, MethodType
 from typing import Any
 
-from .._compile.state import same
+from .._base.size import Size
 from .._device import get_default_device
 from .._dispatch.keys import NONCONTIGUOUS
 from .._dispatch.local import local
@@ -18,6 +18,24 @@ from .._dtype import get_default_dtype
 from .places import Source
 
 numbers = count()
+#: Types whose values never change, and are compared by type and value.
+PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice, Size)
+
+
+def same(old: Any, new: Any) -> bool:
+    """Return whether two values are the same object, or equal numbers or strings of one type."""
+    if old is new:
+        return True
+    kind = old.__class__
+    if kind is not new.__class__:
+        return False
+    if kind in (float, complex):
+        return repr(old) == repr(new)
+    if kind is tuple:
+        return len(old) == len(new) and all(map(same, old, new))
+    if kind is MethodType:
+        return old.__self__ is new.__self__ and old.__func__ is new.__func__
+    return kind in PLAIN and bool(old == new)
 
 
 def run_source(source: str, name: str, space: dict[str, Any], file: str) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._C import _set_grad_enabled
+from .._compile.breaks import is_library
 from .._dispatch.local import local
 from .._tensor import Tensor
 from ..fx import Graph, GraphModule, Node
@@ -103,14 +104,13 @@ class OutputGraph:
         """Add a node to the graph."""
         node = self.graph.create_node(op, target, args, kwargs)
         node.meta["example_value"] = example
-        node.meta["stack_trace"] = self.stack_trace()
+        frames = [] if self.line is None else self.line()
+        node.meta["stack_trace"] = "".join(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n'
+                                           f"    {frame.line}\n" for frame in frames)
+        outside = [frame for frame in frames if not is_library(frame.filename)]
+        if outside:
+            node.meta["site"] = outside[-1].filename, outside[-1].lineno, outside[-1].name
         return node
-
-    def stack_trace(self) -> str:
-        """Return the user's lines that the interpreter is at, as a traceback has them."""
-        return "" if self.line is None else "".join(
-            f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n    {frame.line}\n'
-            for frame in self.line())
 
     def call(self, tx: Translator, op: str, target: Any, args: list[Variable],
              kwargs: dict[str, Variable]) -> Variable:
@@ -185,6 +185,10 @@ class OutputGraph:
                 self.graph.erase_node(node)
                 self.inputs = [variable for variable in self.inputs if variable._node is not node]
 
+    def forget(self) -> None:
+        """Release the tensors of the call: they are freed with it, not when the garbage is collected."""
+        self.known, self.kept, self.inputs, self.contexts, self.line = {}, [], [], [], None
+
     def call_backend(self, backend: Any, module: GraphModule) -> Any:
         """Return the function that a backend makes of the graph.
 
@@ -192,10 +196,13 @@ class OutputGraph:
             BackendCompilerFailed: if the backend raises.
         """
         examples = [variable.real for variable in self.inputs]
+        before, local.grad_enabled = local.grad_enabled, self.grad_mode
         try:
             made = backend(module, examples)
         except Exception as error:
             raise BackendCompilerFailed(backend, error) from error
+        finally:
+            local.grad_enabled = before
         if not callable(made):
             raise BackendCompilerFailed(backend, AssertionError("compiler_fn did not return callable"))
         return made

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._base.call_site import PACKAGE
 from .._base.interrupts import contextmanager
-from .._compile.explain import explanation_of
+from .._compile.explain import compiled_of
 from .._compile.logs import ENABLED
 from .._dynamo.backends.registry import lookup_backend
 from .._dynamo.convert_frame import Compiler, Entry
@@ -32,7 +32,6 @@ MAKERS = {
 }
 
 
-NOT_RUN = "no program yet: it is written from the first run, which has not ended"
 #: What is logged of a recompile: file, line, and a reason for each program.
 RECOMPILED = re.compile(r"Recompiling function .* in (.*?):(\d+)\n.*guard failure\(s\):\n(.*)", re.DOTALL)
 #: A line of a frame's code that changes nothing.
@@ -46,7 +45,7 @@ class Capturing:
         self.captures: list[Capture] = []
         self.remarks: list[Remark] = []
         self.codes: list[Any] = []
-        self.made: list[Any] = []  #: compiled graphs, whose programs are written when they first run
+        self.made: list[Any] = []  #: compiled graphs
         self.entries: list[Entry] = []
         self.unfinished: list[str] = []  #: what was captured of a frame that has to run as it is written
         self.compiler = Compiler(self.backend)
@@ -94,8 +93,8 @@ class Capturing:
         if len(self.entries) != 1 or self.remarks or not self.made:
             return False
         effects = [line for line in self.entries[0].source.splitlines()[1:] if not PLAIN.match(line)]
-        made = self.made[0].entries[-1] if self.made[0].entries else None
-        return not (effects or made is None or made.forward is None or made.written
+        made = self.made[0]
+        return not (effects or made.forward is None or made.written
                     or any(step.is_random for step in made.recorded.steps))
 
     def backend(self, module: Any, examples: list[Any]) -> Any:
@@ -124,13 +123,12 @@ class Capturing:
         for capture, made in zip(self.captures, self.made, strict=False):
             names = placed(capture.module, {node.name: places_of(node, LIBRARIES)
                                             for node in capture.module.graph.nodes if node.op.startswith("call")})
+            one = compiled_of(made)
             capture.programs = [_program(which, program, names, one.optimised)
-                                for one in explanation_of(made).compiled
                                 for which, program in zip(("forward", "backward"), one.programs, strict=False)]
-            capture.seconds = sum(one.seconds for one in explanation_of(made).compiled)
-            broken = [one.graph_break for one in explanation_of(made).compiled if one.graph_break is not None]
-            if not capture.programs:
-                capture.no_program = f"no program: {broken[-1].reason}" if broken else NOT_RUN
+            capture.seconds = one.seconds
+            if one.graph_break is not None:
+                capture.no_program = f"no program: {one.graph_break.reason}"
         return stages_of(self.captures, self.remarks, self.codes, LIBRARIES, "mindtorch", MAKERS)
 
 

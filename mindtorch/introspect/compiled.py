@@ -10,7 +10,7 @@ from typing import Any
 
 from .._base.call_site import PACKAGE, cell_of
 from .._base.interrupts import contextmanager
-from .._compile.function import stance
+from .._compile.stance import stance
 from .._tensor import Tensor
 from ..nn.module import Module
 from .capturing import Capturing

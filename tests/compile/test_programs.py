@@ -8,16 +8,13 @@ from hypothesis import given, settings, strategies as st
 import mindtorch as torch
 from mindtorch import nn
 from mindtorch._compile import kernels
-from mindtorch._compile.explain import explanation_of
-from mindtorch._compile.function import CompiledFunction
+from mindtorch._dynamo import explain
 from mindtorch.nn import functional as F
 from tests.compile import differential
 
 
 def explained(function, *args):
-    compiled = CompiledFunction(function)
-    compiled(*args)
-    return explanation_of(compiled)
+    return explain(function)(*args)
 
 
 def same(ours, eager) -> None:
@@ -66,7 +63,7 @@ def compare(function, *args, graph: bool = True) -> None:
         if gradients:
             same(*(tuple(None if g is None else g.contiguous() for g in grads) for grads in gradients))
     if graph:
-        assert compiled._compiled.entries[0].forward is not None and len(compiled._compiled.entries) == 1
+        assert compiled._compiled.entries[0].compiled.forward is not None and len(compiled._compiled.entries) == 1
 
 
 def mutated(x, y):

@@ -56,6 +56,12 @@ class Opaque(Variable):
     def reconstruct(self, cg: Codegen) -> str:
         return cg.object(self.real)
 
+    def iterator(self, tx: Translator) -> Variable:
+        raise Break(f"iteration over {self}, which may change unseen")
+
+    def next(self, tx: Translator) -> Variable:
+        raise Break(f"iteration over {self}, which may change unseen")
+
     def __str__(self) -> str:
         return f"a {type(self.real).__module__}.{type(self.real).__qualname__}"
 
@@ -181,7 +187,7 @@ def wrap(tx: Translator, value: Any, source: Source) -> Variable:
     kind = type(value)
     known = output.known.get(id(value))
     if known is not None and not isinstance(value, (types.ModuleType, type)):
-        if known.source is not None and known.source is not source:
+        if known.source is not None and known.source != source:
             guards.twins(source, known.source)
         return known
     if kind in PLAIN or isinstance(value, COMPARED):

@@ -16,7 +16,7 @@ KNOWN = frozenset(["device", "dtype", "is_complex", "is_cpu", "is_cuda", "is_flo
                    "stride", "storage_offset", "element_size", "is_signed", "is_conj", "is_neg", "is_inference",
                    "get_device", "is_same_size", "__len__"])
 #: Attributes that are tensors, as operators.
-VIEWS = frozenset(["T", "mT", "H", "mH", "real", "imag"])
+VIEWS = frozenset(["T", "mT", "H", "mH", "real", "imag", "data"])
 #: Methods that read data, or state that no graph has.
 BREAKS = {
     "item": "Tensor.item() reads data", "tolist": "Tensor.tolist() reads data", "numpy": "Tensor.numpy() leaves the "
@@ -59,8 +59,6 @@ class TensorVariable(Variable):
             return tx.output.call(tx, "call_function", getattr, [self, ConstantVariable(name)], {})
         if name in KNOWN and not callable(found := getattr(self.known, name)):
             return tx.made(found)
-        if name == "data":
-            return tx.output.call(tx, "call_method", "detach", [self], {})
         if name == "is_leaf":
             return tx.made(self.example.is_leaf)
         if name in ("grad", "_grad") and self.source is not None:

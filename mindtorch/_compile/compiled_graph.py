@@ -1,7 +1,9 @@
-"""One compiled call: its programs, built from the recorded graph, and how they run on tensors."""
+"""Compiled graphs: the programs of one captured graph, and how they run on tensors (Inductor's ``CompiledFxGraph``)."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from functools import partial
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -13,16 +15,16 @@ from .._device import CPU
 from .._dispatch import dispatcher
 from .._dispatch.aten import alias
 from .._dispatch.keys import AUTOGRAD, OBSERVED
-from .._dispatch.local import local
+from .._dispatch.local import local, shared
 from .._tensor import from_array
+from ..fx import GraphModule
 from .breaks import CannotCompile, GraphBreak
-from .graph import Graph, Step, Value
-from .guards import Guards
-from .joint import Joint, repeat, trace
-from .outputs import Output, Outputs, returned
+from .graph import Graph, Step, Value, mapped
+from .joint import Joint, Trace
+from .logs import log
+from .outputs import Output, Outputs
 from .passes import optimise
 from .program import Program, Writer
-from .recording import FirstCall, version_of
 from .running import tensor_of, with_layout
 
 ndarray = np.ndarray
@@ -32,7 +34,7 @@ DOUBLE_BACKWARD = "torch.compile with aot_autograd does not currently support do
 class CompiledFunctionBackward(Node):
     """The node of a compiled call in the autograd graph: one for the whole program."""
 
-    entry: Entry
+    entry: CompiledGraph
     _makes_gradients = True
     _inputs: tuple[Saved, ...] = ()
     _saved: Any = ()
@@ -62,23 +64,24 @@ class CompiledFunctionBackward(Node):
         assert entry.backward is not None
         results: list[Any] = [None] * self._width
         made = entry.backward(arrays, bool(dispatcher.mode & OBSERVED))
-        alone = len({*map(id, made)}) == len(made)
+        taken = {*map(id, arrays)}  # arrays that belong to another tensor
         for place, array, dtype in zip(entry.joint.wanted, made, entry.results, strict=True):
-            alone = alone and not any(array is given for given in arrays)
-            if dtype is not None and alone and array.flags.c_contiguous:
+            alone = dtype is not None and id(array) not in taken
+            taken.add(id(array))
+            if alone and array.flags.c_contiguous:
                 results[place] = from_array(array, dtype)
             else:
-                results[place] = tensor_of(array if dtype is not None and alone else array.copy("K"))
+                results[place] = tensor_of(array if alone else array.copy("K"))
         return results
 
     def _with_graph(self, grads: list[Any]) -> list[Any]:
-        """Compute the gradients with a graph of their own: the recorded operators run again, as they were written."""
+        """Compute the gradients with a graph of their own: the traced operators run again, as they were written."""
         joint, recorded = self.entry.joint, self.entry.recorded
         assert recorded is not None
         if not self.entry.is_repeatable:
             raise RuntimeError(DOUBLE_BACKWARD)
         inputs = [alias(saved.unpack(self)) for saved in self._inputs]  # so that none is made of another one
-        twins = {**dict(zip(recorded.inputs, inputs, strict=True)), **recorded.constants}
+        twins: dict[Value, Any] = {**dict(zip(recorded.inputs, inputs, strict=True)), **recorded.constants}
         for step in recorded.steps:
             repeat(step, twins)
         given = [(twins[recorded.outputs[i]], gradient)
@@ -96,29 +99,50 @@ class CompiledFunctionBackward(Node):
         self._inputs, self._saved, self._freed = (), (), True
 
 
-def check_strides(steps: list[Step]) -> None:
-    """Raise CannotCompile if a step lays out the whole memory of a tensor that is a part of it: arrays know no more."""
-    for step in steps:
+def repeat(step: Step, twins: dict[Value, Any]) -> None:
+    """Call a step's operator with the twins of its values, and note those of its results."""
+    before = local.grad_enabled
+    local.grad_enabled = step.grad_enabled
+    try:
+        result = step.op.call(*[mapped(arg, lambda leaf: twins[leaf] if leaf.__class__ is Value else leaf)
+                                for arg in step.args])
+    finally:
+        local.grad_enabled = before
+    twins.update({value: twin for value, twin in zip(step.outputs, result if step.is_list else (result,), strict=True)
+                  if value is not None})
+
+
+def check_strides(graph: Graph) -> None:
+    """Raise CannotCompile if a step lays out the whole memory of a tensor that may be a part of it: arrays know no
+    more.
+    """
+    given = {value.memory for value in graph.inputs}
+    for step in graph.steps:
         if step.op.packet.startswith("as_strided"):
             source = step.args[0]
             size = source.size * source.dtype.itemsize
-            if source.offset or not source.is_contiguous or source.memory.nbytes() != size:
+            if source.memory in given or source.offset or not source.is_contiguous or source.memory.nbytes() != size:
                 raise CannotCompile(f"aten::{step.op.name} reaches beyond {source.name}")
 
 
-class Entry:
-    """The programs for calls that satisfy some guards, or the reason that such calls run as they are written."""
+class CompiledGraph:
+    """The programs of a captured graph, for tensors like the examples, or the reason that its operators run one by one.
 
-    def __init__(self, function: Callable[..., Any], guards: Guards) -> None:
-        self.function, self.guards = function, guards
+    The caller guards that the arguments of a call have the types, layouts, dtypes and keys of the examples, and that
+    the modes of the thread are the same.
+    """
+
+    def __init__(self, module: GraphModule, examples: list[Any]) -> None:
+        self.module = module
+        self.attributes = [getattr(module, str(node.target)) for node in module.graph.nodes if node.op == "get_attr"]
         self.broken: GraphBreak | None = None
         self.recorded: Graph | None = None
-        self.joint: Joint = Joint(Graph([], [], []))
+        self.joint = Joint(Graph([], [], []))
         self.optimised: list[str] = []
         self.forward: Program | None = None
         self.backward: Program | None = None
         self.roots: list[Value] = []
-        self.structure: Any = None  #: of the result, with an ``Output`` in the place of each tensor
+        self.places: list[Any] = []  #: for each result the number of its ``Output``, or a constant in a tuple
         self.outputs: list[Output] = []
         self.described: Any = None  #: what the node stores of the outputs
         self.written: dict[int, int] = {}  #: which inputs the program writes into, and how often that counts
@@ -126,43 +150,39 @@ class Entry:
         self.is_repeatable = False  #: whether the operators may run again on the inputs
         self.saved_inputs: dict[int, int] = {}
         self.saved_roots: dict[int, int] = {}
-        self.links: tuple[tuple[int, Node, int], ...] | None = None
-        self.leaves: list[tuple[Any, Any]] = []  #: their tensors, with references to their nodes
         self.calls = 0
-        self.seconds = 0.0  #: spent compiling
+        start = perf_counter()
+        try:
+            if local.autocast is not None or local.inference or shared.dual_levels:
+                raise CannotCompile("autocast, inference mode or forward mode AD is on")
+            self._compile([*examples, *self.attributes])
+        except (CannotCompile, RuntimeError, NotImplementedError, TypeError, ValueError, IndexError) as error:
+            sites = [node.meta["site"] for node in module.graph.nodes if "site" in node.meta]
+            self.broken = GraphBreak(str(error) or type(error).__name__, *(sites[0][:2] if sites else ()))
+            self.forward = self.backward = None
+        self.seconds = perf_counter() - start  #: spent compiling
+        for program in (self.forward, self.backward):
+            if program is not None:
+                log("output_code", partial(getattr, program, "source"))
 
     # -- compiling -------------------------------------------------------------------------------------------------
 
-    def compile(self, first: FirstCall, inputs: list[Any], result: Any) -> None:
-        """Write the programs of a recorded call. Raises CannotCompile if it cannot become a program."""
-        values = [first.values[id(tensor)] for tensor in inputs]
-        outputs = Outputs(first, values)
-        self.structure, self.roots = outputs.describe(result), outputs.roots
-        self.outputs = [*outputs.found.values()]
-        self._find_writes(first, values, inputs)
-        check_strides(first.steps)
-        self.recorded = Graph(values, first.steps, self.roots, first.constants, "recorded")
-        self.is_repeatable = not self.written and not any(step.is_random for step in first.steps)
-        self.joint = joint = trace(first, values, self.roots, local.grad_enabled)
+    def _compile(self, examples: list[Any]) -> None:
+        """Write the programs. Raises CannotCompile if the graph cannot become a program."""
+        trace = Trace(self.module, examples)
+        outputs = Outputs(trace.tracing, trace.values)
+        self.places, self.roots = [*map(outputs.describe, trace.results)], outputs.roots
+        self.outputs, self.written = [*outputs.found.values()], trace.written
+        trace.check_constants(self.roots)
+        self.recorded = trace.recorded(self.roots)
+        check_strides(self.recorded)
+        self.is_repeatable = not self.written and not trace.has_functions and not any(
+            step.is_random for step in self.recorded.steps)
+        self.joint = joint = trace.joint(self.roots, outputs.made)
         self._write_forward(joint)
         if joint.backward is not None:
-            check_strides(joint.backward.steps)
-            self._write_backward(joint, joint.backward)
-
-    def _find_writes(self, first: FirstCall, values: list[Value], inputs: list[Any]) -> None:
-        """Count the writes into each input, and replace constants by copies that no call can change."""
-        written = {value.memory for step in first.steps for value in step.written}
-        self.written = {number: version_of(inputs[number]) - first.versions[id(inputs[number])]
-                        for number, value in enumerate(values) if value.memory in written}
-        if len({id(values[number].memory) for number in self.written}) != len(self.written):
-            raise CannotCompile("the function writes into memory that two of its tensors share")
-        for number in self.written:
-            if values[number].requires_grad or inputs[number].requires_grad:
-                raise CannotCompile(f"{values[number].name}, which requires grad, is written in place")
-        for value, tensor in first.constants.items():
-            if value.memory in written or any(root.memory is value.memory for root in self.roots):
-                raise CannotCompile(f"{value.name}, a tensor made of Python values, leaves the function or is written")
-            first.constants[value] = tensor.detach().clone()
+            check_strides(joint.backward)
+            self._write_backward(joint.backward)
 
     def _write_forward(self, joint: Joint) -> None:
         kept = len(self.roots)
@@ -182,7 +202,7 @@ class Entry:
         self.described = like._several, like._out_shape, like._out_dtype
         self.forward = Writer(joint.forward).write()
 
-    def _write_backward(self, joint: Joint, backward: Graph) -> None:
+    def _write_backward(self, backward: Graph) -> None:
         self.optimised += [f"backward: {said}" for said in optimise(backward)]
         inside = {value.memory for step in backward.steps for value in step.outputs if value is not None}
         inside -= {value.memory for value in (*backward.inputs, *backward.constants)}
@@ -195,52 +215,51 @@ class Entry:
 
     # -- running ---------------------------------------------------------------------------------------------------
 
-    def run(self, inputs: list[Any]) -> Any:
-        """Run the forward program on tensors that satisfy the guards."""
+    def __call__(self, *inputs: Any) -> list[Any] | tuple[Any, ...]:
+        """Run the graph on tensors that satisfy the guards."""
         forward = self.forward
-        assert forward is not None
+        if self.attributes:
+            inputs = *inputs, *self.attributes
+        if forward is None or (self.written and _overlapping(inputs, self.written)):
+            given = inputs[:len(inputs) - len(self.attributes)]
+            found: tuple[Any, ...] = self.module.forward(*given)
+            return found
+        self.calls += 1
         made = forward([tensor._array for tensor in inputs], bool(dispatcher.mode & OBSERVED))
         for number, times in self.written.items():
             for _ in range(times):
                 inputs[number]._bump()
         roots = self.roots
-        count = len(roots)
         results = [with_layout(array, root.dtype, root.stride) for array, root in zip(made, roots, strict=False)]
-        joint = self.joint
-        if joint.backward is not None:
-            node = new(CompiledFunctionBackward)
-            node._order = next_sequence_nr()
-            node.entry = self
-            node._width = len(inputs)
-            node._links = self._links(inputs)
-            node._several, node._out_shape, node._out_dtype = self.described
-            kept: list[Any] = list(made[count:])
-            node._inputs = saved = tuple(map(save, inputs))
-            for position, number in self.saved_inputs.items():
-                kept[position] = saved[number]
-            for position, number in self.saved_roots.items():
-                kept[position] = save(results[number]._saved_alias())
-            node._saved = kept
-            for number, i in enumerate(joint.differentiable):
-                results[i]._grad_fn, results[i]._output_nr = node, number
-                results[i]._keys |= AUTOGRAD
-        made_outputs: list[Any] = []
+        if self.joint.backward is not None:
+            self._attach(inputs, made, results)
+        outputs: list[Any] = []
         for output in self.outputs:
-            made_outputs.append(output.tensor(inputs, results, made_outputs))
-        return returned(self.structure, made_outputs)
+            outputs.append(output.tensor(inputs, results, outputs))
+        return [outputs[place] if place.__class__ is int else place[0] for place in self.places]
 
-    def _links(self, inputs: list[Any]) -> tuple[tuple[int, Node, int], ...]:
-        """Return the edges to the inputs. Those to leaves that the function itself holds, such as parameters, are kept
-        from call to call.
-        """
-        if self.links is not None:
-            for leaf, accumulator in self.leaves:
-                if leaf._accumulator is not accumulator or leaf._grad_fn is not None:
-                    break
-            else:
-                return self.links
-        wanted = self.joint.wanted
-        links = tuple([(number, *inputs[number]._grad_edge()) for number in wanted])
-        if min(wanted, default=0) >= self.guards.count and all(inputs[number].is_leaf for number in wanted):
-            self.links, self.leaves = links, [(inputs[number], inputs[number]._accumulator) for number in wanted]
-        return links
+    def _attach(self, inputs: tuple[Any, ...], made: Any, results: list[Any]) -> None:
+        """Give the results a node in the autograd graph, which runs the backward program."""
+        joint = self.joint
+        node = new(CompiledFunctionBackward)
+        node._order = next_sequence_nr()
+        node.entry = self
+        node._width = len(inputs)
+        node._links = tuple([(number, *inputs[number]._grad_edge()) for number in joint.wanted])
+        node._several, node._out_shape, node._out_dtype = self.described
+        kept: list[Any] = list(made[len(results):])
+        node._inputs = saved = tuple(map(save, inputs))
+        for position, number in self.saved_inputs.items():
+            kept[position] = saved[number]
+        for position, number in self.saved_roots.items():
+            kept[position] = save(results[number]._saved_alias())
+        node._saved = kept
+        for number, i in enumerate(joint.differentiable):
+            results[i]._grad_fn, results[i]._output_nr = node, number
+            results[i]._keys |= AUTOGRAD
+
+
+def _overlapping(inputs: tuple[Any, ...], written: Iterable[int]) -> bool:
+    """Return whether the program writes into memory that belongs to two inputs."""
+    return any(np.may_share_memory(inputs[number]._array, other._array)
+               for number in written for i, other in enumerate(inputs) if i != number)
