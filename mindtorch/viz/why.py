@@ -39,8 +39,15 @@ def fixes_list(fixes: Sequence[Fix]) -> Markup | None:
     """List the cures with their code."""
     if not fixes:
         return None
-    listed = tag("ul", *(tag("li", fix.text, _code(fix.code)) for fix in fixes), class_="mt-fixes")
+    listed = tag("ul", *(tag("li", fix.text, _code(fix.code), _tried(fix)) for fix in fixes), class_="mt-fixes")
     return join([tag("p", tag("b", "What helps"), plain="\nWhat helps:\n", class_="mt-helps"), listed])
+
+
+def _tried(fix: Fix) -> Markup | None:
+    """Mark a cure that was carried out on a copy before it was offered."""
+    if not fix.tried:
+        return None
+    return tag("span", " ✓ tried", plain="   ✓ tried", class_="mt-soft", title=f"ran on a copy:\n{fix.tried}")
 
 
 def place_line(call: Call | None) -> Markup | None:

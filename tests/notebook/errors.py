@@ -9,7 +9,7 @@ import numpy as np
 
 import mindtorch as torch
 import mindtorch.nn.functional as F
-from mindtorch import nn, optim
+from mindtorch import introspect, nn, optim
 from tests.operators import forget
 
 A, B = torch.ones(3, 4), torch.ones(2, 4)
@@ -440,3 +440,8 @@ def caught(function):
     except Exception as error:
         return error
     raise AssertionError("nothing was raised")
+
+
+def explain(error, namespace=None):
+    """What ``%why`` knows of an error; its cures are not carried out, which takes a process for each."""
+    return introspect.explain(error, namespace, try_fixes=False)

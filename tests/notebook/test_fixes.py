@@ -8,9 +8,9 @@ import re
 import pytest
 
 import mindtorch as torch
-from mindtorch import introspect, nn
+from mindtorch import nn
 
-from .errors import ERRORS, caught
+from .errors import ERRORS, caught, explain
 
 #: What is given, the line that fails, a fix, and the line with the fix ("" if the fix is all of it).
 FIXED = [
@@ -72,7 +72,7 @@ def test_a_fix_is_one(given_, fails, fix, fixed):
         linecache.cache[name] = len(line), None, [line], name
         exec(compile(line, name, "exec"), space)
 
-    facts = introspect.explain(caught(lambda: run(fails, "<fails>")))
+    facts = explain(caught(lambda: run(fails, "<fails>")))
     assert fix in [known.code for known in facts.fixes]
     run(fixed or fix, "<fixed>")
 
@@ -82,7 +82,7 @@ def test_fixes_name_what_there_is():
     owners = (torch.Tensor, nn.Module, torch.optim.Optimizer, dict, str)
     function = re.compile(r"\b(?:torch|nn|F|optim)(?:\.[A-Za-z]\w*)+")
     for kind, fails, _ in ERRORS:
-        for fix in introspect.explain(caught(fails)).fixes:
+        for fix in explain(caught(fails)).fixes:
             for path in function.findall(fix.code):
                 first, *names = path.split(".")
                 found = functools.reduce(lambda found, name: getattr(found, name, None), names, spaces[first])
@@ -93,5 +93,5 @@ def test_fixes_name_what_there_is():
 
 def test_alternatives_begin_with_the_first():
     for _, function, _ in ERRORS:
-        first = introspect.explain(caught(function)).fixes[0].text
+        first = explain(caught(function)).fixes[0].text
         assert not first.startswith(("or ", "else ", "and "))

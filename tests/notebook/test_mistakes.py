@@ -13,7 +13,7 @@ import pytest
 import mindtorch
 from mindtorch import introspect, viz
 
-from .errors import caught
+from .errors import caught, explain
 from .mistakes import MISTAKES, Mistake
 
 IDS = [f"{i} {mistake.fails[:28]}" for i, mistake in enumerate(MISTAKES)]
@@ -44,7 +44,7 @@ def lib(request):
 
 
 def explained(lib: types.ModuleType, mistake: Mistake) -> introspect.Explanation:
-    return introspect.explain(caught(lambda: run(lib, f"{mistake.given}\n{mistake.fails}")))
+    return explain(caught(lambda: run(lib, f"{mistake.given}\n{mistake.fails}")))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=IDS)

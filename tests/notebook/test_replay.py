@@ -8,14 +8,14 @@ import pytest
 import mindtorch
 from mindtorch import introspect
 
-from .errors import caught
+from .errors import caught, explain
 from .test_mistakes import run
 
 torch = pytest.importorskip("torch", reason="needs PyTorch")
 
 
 def explained(program: str) -> introspect.Explanation:
-    return introspect.explain(caught(partial(run, torch, program)))
+    return explain(caught(partial(run, torch, program)))
 
 
 def test_a_layer_deep_in_a_module_of_the_programs_is_named():
@@ -31,7 +31,7 @@ def test_the_programs_own_functions_are_not_called_again():
     called: list[int] = []
     space = {"torch": torch, "note": lambda x: called.append(1) or x, "x": torch.rand(2, 3), "w": torch.rand(2)}
     error = caught(lambda: eval("note(x) @ w", space))
-    introspect.explain(error)
+    explain(error)
     assert called == [1]
 
 
@@ -40,7 +40,7 @@ def test_the_programs_own_functions_are_not_called_again():
 def test_nothing_of_the_programs_is_changed(line):
     space = {"torch": torch, "x": torch.arange(6.0).view(2, 3)}
     before, ours, theirs = space["x"].clone(), mindtorch.get_rng_state(), torch.get_rng_state()
-    introspect.explain(caught(lambda: exec(line, space)))
+    explain(caught(lambda: exec(line, space)))
     assert torch.equal(space["x"], before) and space["x"]._version == 0 and space["x"].shape == (2, 3)
     assert mindtorch.equal(mindtorch.get_rng_state(), ours) and torch.equal(torch.get_rng_state(), theirs)
 
@@ -51,7 +51,7 @@ def test_neither_files_nor_settings_are_touched(tmp_path):
     run_and_explain = ("torch.save(torch.ones(2), 'nowhere/at/all.pt')", f"torch.load({str(path)!r})",
                        "torch.set_default_dtype(torch.int64)", "torch.manual_seed('a')")
     for line in run_and_explain:
-        introspect.explain(caught(partial(run, torch, line)))
+        explain(caught(partial(run, torch, line)))
     assert mindtorch.get_default_dtype() is before and not path.exists()
 
 
@@ -73,7 +73,7 @@ def test_a_tensor_on_another_device_is_not_said_to_be_on_meta(monkeypatch):
     layout = pytorch.PyTorch.layout
     monkeypatch.setattr(pytorch.PyTorch, "layout", lambda self, tensor: Layout(
         *[getattr(layout(self, tensor), name) for name in ("shape", "stride", "offset", "dtype")], "cuda:0"))
-    assert introspect.explain(caught(lambda: run(torch, "x = torch.empty(2, device='meta')\nx.tolist()"))).kind == ""
+    assert explain(caught(lambda: run(torch, "x = torch.empty(2, device='meta')\nx.tolist()"))).kind == ""
 
 
 def test_values_of_large_tensors_are_not_copied(monkeypatch):

@@ -22,7 +22,8 @@ from mindtorch.introspect.why import (
 from mindtorch.introspect.why.explanation import CLASH
 from tests.garbage import every_object
 
-from .errors import ERRORS, caught
+from .errors import ERRORS, caught, explain
+from .forum import ASKED
 from .mistakes import MISTAKES
 from .test_harmless import ALLOWED, HOSTILE
 from .test_mistakes import run
@@ -34,7 +35,7 @@ NEEDS_NO_PICTURE = {"view two unknown", "nothing to join", "index type", "no num
 
 
 def explained(function, namespace=None):
-    return introspect.explain(caught(function), namespace)
+    return explain(caught(function), namespace)
 
 
 def said(facts):
@@ -55,7 +56,7 @@ def clashes(shapes):
 @pytest.mark.parametrize(("kind", "function", "part"), CASES)
 def test_a_common_error_is_explained(kind, function, part):
     error = caught(function)
-    facts = introspect.explain(error)
+    facts = explain(error)
     assert facts.kind == kind and facts.error == type(error).__name__ and facts.message == str(error)
     assert facts.title and facts.cause and facts.fixes
     assert facts.pictures or kind in NEEDS_NO_PICTURE
@@ -69,8 +70,9 @@ def test_a_common_error_is_explained(kind, function, part):
 
 def test_every_kind_of_the_table_is_tested(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some of their programs write files
-    of_students = (introspect.explain(caught(partial(run, torch, f"{m.given}\n{m.fails}"))).kind for m in MISTAKES)
-    assert set(EXPLANATIONS) == {kind for kind, _, _ in ERRORS} | set(of_students)
+    programs = [*(f"{m.given}\n{m.fails}" for m in MISTAKES), *(asked.program for asked in ASKED)]
+    of_students = (explain(caught(partial(run, torch, program))).kind for program in programs)
+    assert set(EXPLANATIONS) == {kind for kind, _, _ in ERRORS} | set(of_students) - {""}
 
 
 # -- what the pictures show ----------------------------------------------------------------------------------------
@@ -286,7 +288,7 @@ def test_lines_of_other_cells_are_not_blamed_where_the_failing_one_has_enough(sh
     shell.run_cell("w = torch.ones(3)\nw.relu_()")
     cell = ("w = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\nwith torch.no_grad():\n    w -= 1\n"
             "loss.backward()")
-    facts = introspect.explain(shell.run_cell(cell).error_in_exec, shell.user_ns)
+    facts = explain(shell.run_cell(cell).error_in_exec, shell.user_ns)
     assert [title for title, _ in history(facts)] == ["MulBackward0", "w -= 1", "backward"]
 
 
@@ -330,7 +332,7 @@ def of_the_library(code):
 def told(function_or_error):
     """What an explanation tells, without what differs from one run to the next: addresses and amounts of memory."""
     error = caught(function_or_error) if callable(function_or_error) else function_or_error
-    facts = introspect.explain(error)
+    facts = explain(error)
     pictures = [picture for picture in facts.pictures if not isinstance(picture, (Bars, Places))]
     tensors = [(tensor.role, tensor.name, tensor.shape, tensor.dtype) for tensor in facts.tensors]
     return facts.kind, facts.title, facts.cause, facts.fixes, pictures, tensors
@@ -378,7 +380,7 @@ def test_a_message_of_the_library_is_not_read():
         error = caught(function)
         if getattr(error, "_about", None) and error._about.kind:
             error.args = ("in other words",)
-            assert introspect.explain(error).kind == kind
+            assert explain(error).kind == kind
 
 
 # -- where and what ------------------------------------------------------------------------------------------------
@@ -414,8 +416,8 @@ def test_a_tensor_without_a_name_is_called_by_its_expression():
 def test_a_namespace_gives_names_that_the_program_does_not():
     nested = [[nn.Linear(3, 2)]]
     error = caught(lambda: nested[0][0](torch.ones(2, 5)))
-    assert [tensor.name for tensor in introspect.explain(error).tensors][1:] == ["", ""]
-    named = introspect.explain(error, {"layer": nested[0][0]}).tensors
+    assert [tensor.name for tensor in explain(error).tensors][1:] == ["", ""]
+    named = explain(error, {"layer": nested[0][0]}).tensors
     assert [tensor.name for tensor in named][1:] == ["layer.weight", "layer.bias"]
 
 
@@ -456,14 +458,14 @@ def test_an_error_in_a_function_that_mindtorch_called_is_the_program_s():
 
 
 def test_what_python_cannot_read_stands_at_its_own_line(shell):
-    facts = introspect.explain(shell.run_cell("x = 1\ny = (2").error_before_exec)
+    facts = explain(shell.run_cell("x = 1\ny = (2").error_before_exec)
     assert (facts.call.line, facts.call.text) == (2, "y = (2") and "nothing of it has run" in facts.cause
     assert "line" not in facts.title and said(facts)
 
 
 def test_an_error_without_a_traceback_has_no_place():
     for error in (SyntaxError("'(' was never closed"), KeyboardInterrupt(), RuntimeError("elsewhere")):
-        facts = introspect.explain(error)
+        facts = explain(error)
         assert facts.call is None and facts.kind == "" and facts.title and said(facts)
 
 
@@ -493,7 +495,7 @@ def hostile(name):
     yield explained(lambda: d[name] + d["other"])
     yield explained(lambda: torch.cat([d[name], torch.ones(1, 1)]))
     yield explained(lambda: nn.Linear(2, 2).load_state_dict(state))
-    yield introspect.explain(ValueError(name))
+    yield explain(ValueError(name))
     pictures = (
         Shapes((ShapeRow(name, (Cell(name, CLASH), None), name),), (name,), name),
         Places(name, 0, ((0, 1), ()), 9, 0, name),
@@ -531,7 +533,7 @@ def test_explaining_keeps_no_tensor_alive(names):
     introspect.watch_writes()
     try:
         error = caught(run)
-        facts = introspect.explain(error)
+        facts = explain(error)
         text, html = viz.why_text(facts), viz.why_page(facts)
     finally:
         introspect.watch_writes(False)
@@ -551,10 +553,10 @@ def test_explaining_changes_nothing():
         pending = x * 2
         error = caught(lambda: pending + torch.ones(4))
         count = len(pipeline)
-        assert introspect.explain(error).kind == "broadcast" and len(pipeline) == count
+        assert explain(error).kind == "broadcast" and len(pipeline) == count
     m = torch.ones(2, requires_grad=True)
     error = caught(lambda: m.add_(1))
-    introspect.explain(error)
+    explain(error)
     assert m._version == 0 and m.grad is None
 
 
@@ -574,7 +576,7 @@ def test_floats_as_indices_are_marked_and_the_table_is_not() -> None:
     table, ids = nn.Embedding(10, 4), torch.tensor([1.0, 2.0])
     with pytest.raises(RuntimeError) as raised:
         table(ids)
-    facts = introspect.explain(raised.value)
+    facts = explain(raised.value)
     groups, = facts.pictures
     assert [(group.members, group.mark) for group in groups.groups] == [
         (("ids [2]: float32",), "clash"), (("int64", "int32"), "good")]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from .explanation import (
 from .failure import Failure
 from .layers import refused
 from .templates import TEMPLATES
+from .trial import carried_out
 from .wrote import is_library_module, is_module
 
 __all__ = ["Bars", "Call", "Cell", "Diagnosis", "EXPLANATIONS", "Explanation", "Failure", "Fix", "Group", "Groups",
@@ -86,8 +87,11 @@ def last_error() -> BaseException | None:
     return getattr(sys, "last_value", None) if error is None else error
 
 
-def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) -> Explanation:
-    """Explain an error: cause, cures, and the tensors involved by the program's names or ``namespace``'s."""
+def explain(error: BaseException, namespace: Mapping[str, Any] | None = None, try_fixes: bool = True) -> Explanation:
+    """Explain an error: cause, cures, and the tensors involved by the program's names or ``namespace``'s.
+
+    Each cure is carried out on a copy of the process first (``trial.py``), unless ``try_fixes`` is False.
+    """
     failures = (Failure(part, namespace) for part in _chain(error))
     failure = next((failure for failure in failures if failure.is_ours), None) or Failure(error, namespace)
     chosen = failure.error
@@ -98,14 +102,22 @@ def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) ->
         why = _found(inner)[1]
         found = replace(found, fixes=(*why.fixes, *found.fixes), pictures=(*found.pictures, *why.pictures))
         tensors = inner.tensors() if why.tensors is None else why.tensors
-    return Explanation(kind=kind, title=found.title, cause=found.cause, fixes=_alternatives(found.fixes),
+    fixes = _listed(found.fixes)
+    if try_fixes:
+        fixes = carried_out(fixes, chosen, failure.program, failure.namespace, failure.root)
+    return Explanation(kind=kind, title=found.title, cause=found.cause, fixes=_alternatives(fixes),
                        error=type(chosen).__name__, message=failure.message, call=failure.call(),
                        tensors=failure.tensors() if tensors is None else tensors, pictures=tuple(found.pictures))
 
 
-def _alternatives(fixes: Iterable[Fix | None]) -> tuple[Fix, ...]:
-    """Return cures with something to do, their code as written; the first loses the word that joins it."""
-    found = [replace(fix, code=_indexed(fix.code)) for fix in fixes if fix and fix.text]
+def _listed(fixes: Iterable[Fix | None]) -> tuple[Fix, ...]:
+    """Return cures with something to do, their code as written."""
+    return tuple(replace(fix, code=_indexed(fix.code)) for fix in fixes if fix and fix.text)
+
+
+def _alternatives(fixes: Sequence[Fix]) -> tuple[Fix, ...]:
+    """Put what was tried first; the first cure loses the word that joins it."""
+    found = sorted(fixes, key=lambda fix: not fix.tried)
     first = (replace(fix, text=re.sub("^(?:or|else),? ", "", fix.text)) for fix in found[:1])
     return (*first, *found[1:])
 

@@ -45,7 +45,7 @@ MODULES = {
     "predict": ("a module predicts by being called", "model(x)"),
     "fit": ("training is a loop that the program writes, with a loss and an optimizer",
             "loss = loss_function(model(x), y); loss.backward(); optimizer.step(); optimizer.zero_grad()"),
-    "backward": ("backward is a method of the loss, the tensor that came out", "loss.backward()"),
+    "backward": ("backward is a method of the loss, the tensor that came out", "loss = …; loss.backward()"),
     "step": ("parameters are changed by an optimizer", "optimizer.step()"),
     "summary": ("print the module, or show it in a cell", "print(model)"),
     "save": ("save its state", "torch.save(model.state_dict(), path)"),

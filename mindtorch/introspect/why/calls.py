@@ -31,7 +31,8 @@ def made_with_data(failure: Failure, f: Fields) -> Diagnosis | None:
     called = f"{wrote.name}({', '.join(settings)})({', '.join(data)})"
     wanted = [p.name for p in inspect.signature(wrote.function).parameters.values() if p.default is p.empty
               and p.kind is p.POSITIONAL_OR_KEYWORD]
-    called = f"{wrote.name}({', '.join(wanted)})({', '.join(data)})" if wanted and not settings else called
+    holes = ", ".join(f"{name}=…" for name in wanted)
+    called = f"{wrote.name}({holes})({', '.join(data)})" if wanted and not settings else called
     return Diagnosis(
         f"{kind} was made with tensors ({', '.join(data)}); it is made first, and called with them then",
         f"{kind}(…) makes a module, from settings. The module is then called like a function, with tensors, as often "

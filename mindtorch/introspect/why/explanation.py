@@ -20,10 +20,13 @@ def text(shape: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class Fix:
-    """A way out: what to do, and the code that does it ('' if there is no one line for it)."""
+    """A way out: what to do, and the code that does it ('' if there is no one line for it). ``tried`` is what ran with
+    it, without an error, on a copy of everything; '' if it was not tried.
+    """
 
     text: str
     code: str = ""
+    tried: str = ""
 
 
 @dataclass(frozen=True)

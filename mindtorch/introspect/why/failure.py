@@ -7,6 +7,7 @@ from __future__ import annotations
 import linecache
 import os
 import re
+import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -123,6 +124,17 @@ class Failure:
         """The library that the error is of."""
         return "PyTorch" if self._replayed is not None and self.is_ours else "mindtorch"
 
+    @property
+    def root(self) -> Any:
+        """The library that the program uses: its root module."""
+        return sys.modules["torch" if self.library == "PyTorch" and "torch" in sys.modules else "mindtorch"]
+
+    @cached_property
+    def program(self) -> list[TracebackType]:
+        """The program's frames, outermost first, from the module or cell that ran on."""
+        cells = [i for i, trace in enumerate(self._theirs) if trace.tb_frame.f_code.co_name == "<module>"]
+        return self._theirs[cells[-1] if cells else 0:]
+
     # -- where ---------------------------------------------------------------------------------------------------------
 
     def called(self, *names: str) -> Called | None:
@@ -211,6 +223,10 @@ class Failure:
             if is_module(value) and not name.startswith("_"):
                 for path, module in value.named_modules():
                     yield re.sub(r"\.(\d+)", r"[\1]", f"{name}.{path}" if path else name), module
+
+    def module_name(self, module: Any) -> str:
+        """Return the path by which the failing function reaches a module, ``self.layers[2]``; '' if by none."""
+        return next((path for path, found in self.modules() if found is module), "")
 
     @cached_property
     def names(self) -> Names:

@@ -196,7 +196,7 @@ def attention(failure: Failure, module: Any, x: Any) -> Diagnosis | None:
         f"the attention is made for embeddings of {module.embed_dim}, and {x} {x.size} has {x.shape[-1]}",
         "The last dimension of query, key and value holds the embedding.",
         (Fix("make the layer for these", f"nn.MultiheadAttention({x.shape[-1]}, …)"),
-         Fix("or map them to its size first", f"nn.Linear({x.shape[-1]}, {module.embed_dim})")),
+         Fix("or map them to its size first", f"nn.Linear({x.shape[-1]}, {module.embed_dim})({x})")),
         (Shapes((ShapeRow(x.label, cells(x.shape, [len(x.shape) - 1])),
                  aside("the layer", len(x.shape) - 1, (module.embed_dim,), [0]))),))
 

@@ -47,7 +47,7 @@ def called(failure: Failure, f: Fields) -> Diagnosis | None:
     call = next(iter(failure.outer[::-1]), None)
     if call is None or not hasattr(call.function, "forward"):
         return None
-    parameters = inspect.signature(call.function.forward).parameters.values()
+    parameters = list(inspect.signature(call.function.forward).parameters.values())
     kind, taken = type(call.function).__name__, f"({', '.join(str(p.replace(annotation=p.empty)) for p in parameters)})"
     passed = [*(type(value).__name__ for value in call.args), *(f"{name}=…" for name in call.keywords)]
     names = list(inspect.signature(type(call.function).forward).parameters)
@@ -57,10 +57,27 @@ def called(failure: Failure, f: Fields) -> Diagnosis | None:
             f"the forward of {kind} lacks self", "The first parameter of a method is the object that it is called on, "
             f"by custom self; here {names[0] if names else 'nothing'} stands in its place.",
             (Fix("write self first", f"{right}: …"),), (given([f"forward({', '.join(names)})"], right),), ())
+    wrote, label = failure.wrote, failure.module_name(call.function)
+    written = [text for text, _ in wrote.arguments] if wrote.name == label else []
+    most = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+    if kind == "Sequential":
+        return Diagnosis(
+            f"Sequential takes one value, and passes it from layer to layer; here {len(passed)} were given",
+            "What one layer returns is all that the next one is given. With several inputs, the forward of a module of "
+            "your own gives each layer what it takes.",
+            (Fix("write that module", "def forward(self, x, y): …"),
+             Fix("or, of layers that take several, give one tuple, which the first takes apart")),
+            (given(passed, "x"),), ())
+    lacks = [p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD][len(call.args):]
+    lacks = [name for name in lacks if name not in call.keywords]
     return Diagnosis(
         f"{kind} does not take these arguments: {f.reason}",
         f"Calling a module calls its forward, which takes {taken}.",
-        (Fix("give it what forward takes", f"module{taken}"), Fix("or change its forward, if it is one of your own")),
+        (Fix("give it what forward takes", f"{label or 'module'}({', '.join(written[:most])})")
+         if len(written) > most and not call.keywords else None,
+         Fix("give what is missing", f"{label or 'module'}({', '.join([*written, *(f'{name}=…' for name in lacks)])})")
+         if lacks else None,
+         Fix("or change its forward, if it is one of your own")),
         (given(passed or ["nothing"], taken),), ())
 
 
@@ -271,8 +288,17 @@ def unknown_argument(failure: Failure, f: Fields) -> Diagnosis | None:
     return Diagnosis(
         f"{name} has no argument {keyword}", "Arguments that are named must be among those of the function.",
         (Fix("did you mean", f"{close[0]}=…") if close else
-         Fix("leave it out, or see what it takes", f"help({_path(function)})"),),
+         Fix(f"leave it out; help({_path(function)}) lists what it takes", _without(failure, keyword)),),
         (given([f"{keyword}=…"], *taken),), ())
+
+
+def _without(failure: Failure, keyword: str) -> str:
+    """Return the call that failed without one of its arguments."""
+    call = failure.wrote.call
+    if call is None:
+        return ""
+    words = [word for word in call.keywords if word.arg != keyword]
+    return ast.unparse(ast.Call(call.func, call.args, words))
 
 
 def _path(function: Any) -> str:

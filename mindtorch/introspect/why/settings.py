@@ -143,9 +143,8 @@ def other_groups(failure: Failure, f: Fields) -> Diagnosis | None:
         "An optimizer's state is kept by the numbers of its parameters, in the order in which they were given. It fits "
         "an optimizer that was made in the same way, of the same model.",
         (Fix("make the model and the optimizer as they were made when the state was saved",
-             "optimizer = optim.SGD(model.parameters(), lr=0.1)"),
-         Fix("or, if the model has changed since, begin with a new state, and load the model's alone",
-             "model.load_state_dict(state['model'], strict=False)")),
+             "optim.SGD(model.parameters(), …)"),
+         Fix("or, if the model has changed since, begin with a new state, and load the model's alone")),
         (Groups((Group("saved, parameters in each group", (counts[0],), CLASH),
                  Group("this optimizer", (counts[1],), GOOD))),))
 
