@@ -88,9 +88,12 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     )
     from ._C import Tag as Tag
     from ._creation.sparse import (
-        sparse_bsc_tensor as sparse_bsc_tensor, sparse_bsr_tensor as sparse_bsr_tensor,
-        sparse_compressed_tensor as sparse_compressed_tensor, sparse_coo_tensor as sparse_coo_tensor,
-        sparse_csc_tensor as sparse_csc_tensor, sparse_csr_tensor as sparse_csr_tensor,
+        _validate_sparse_compressed_tensor_args as _validate_sparse_compressed_tensor_args,
+        _validate_sparse_coo_tensor_args as _validate_sparse_coo_tensor_args,
+        _validate_sparse_csr_tensor_args as _validate_sparse_csr_tensor_args, sparse_bsc_tensor as sparse_bsc_tensor,
+        sparse_bsr_tensor as sparse_bsr_tensor, sparse_compressed_tensor as sparse_compressed_tensor,
+        sparse_coo_tensor as sparse_coo_tensor, sparse_csc_tensor as sparse_csc_tensor,
+        sparse_csr_tensor as sparse_csr_tensor,
     )
     from ._dispatch import return_types as return_types
     from ._dispatch.overloads import ops as ops

@@ -23,9 +23,11 @@ from ._backends.common.convert import to_device
 from ._backends.common.view.memory import check_layout
 from ._base.about import about, tell_operators
 from ._base.backend import backends
+from ._base.formats import sparse_coo
 from ._creation import as_subclass, empty_strided
+from ._creation.sparse import sparse_compressed_tensor, sparse_coo_tensor
 from ._dispatch.aten import as_strided, clone
-from ._dispatch.keys import CONJUGATE, MATH_BITS, NEGATIVE, PIPELINE, PYTHON
+from ._dispatch.keys import CONJUGATE, MATH_BITS, NEGATIVE, PIPELINE, PYTHON, SPARSES
 from ._dtype import RARE, DType
 from ._storage import TypedStorage, UntypedStorage
 from ._tensor import Tensor, new, tensor_method
@@ -109,6 +111,16 @@ def _rebuild_tensor_v3(storage: Any, storage_offset: int, size: Any, stride: Any
 def _rebuild_meta_tensor_no_storage(dtype: DType, size: Any, stride: Any, requires_grad: bool) -> Tensor:
     """Return a meta tensor."""
     return empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    """Return a sparse tensor of its parts; what they must be is checked, since a file may hold anything."""
+    if layout is sparse_coo:
+        indices, values, size, *coalesced = data
+        return sparse_coo_tensor(indices, values, size, is_coalesced=coalesced[0] if coalesced else None,
+                                 check_invariants=True)
+    starts, plain, values, size = data
+    return sparse_compressed_tensor(starts, plain, values, size, layout=layout, check_invariants=True)
 
 
 def _rebuild_device_tensor_from_cpu_tensor(data: Tensor, dtype: DType, device: Any, requires_grad: bool) -> Tensor:
@@ -197,6 +209,11 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     metadata = (bits,) if bits else ()
     if self._keys & PIPELINE:
         self._wait()
+    if self._keys & SPARSES:
+        held = self._sparse
+        data = ((held.indices, held.values, self.shape, held.coalesced) if held.plain is None else
+                (held.indices, held.plain, held.values, self.shape))
+        return _rebuild_sparse_tensor, (held.layout, data)
     stride = (*self._strides(),)  # tensors may have one tuple between them, which PyTorch's never have
     if self.is_meta:
         if loading.skip_data:
@@ -251,7 +268,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
                                  "https://github.com/pytorch/pytorch/pull/103001"), "deep copy", self=self)
     if self._keys & PIPELINE:
         self._wait()
-    if self._keys & PYTHON and self._array is None:
+    if self._keys & SPARSES or (self._keys & PYTHON and self._array is None):
         return _copied_wrapper(self, memo)
     storage = copy.deepcopy(self.untyped_storage(), memo)
     bits = self._keys & MATH_BITS

@@ -13,7 +13,7 @@ from .._dispatch.aten import (
     _coalesced_, add__Tensor as add_, add_Tensor as add, clone, copy_, detach, new_empty_strided,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
-from .._dispatch.keys import AUTOGRAD, CPU as HOST, NONCONTIGUOUS, SPARSES
+from .._dispatch.keys import AUTOGRAD, CPU as HOST, NONCONTIGUOUS, SPARSE, SPARSES
 from .._dispatch.local import local
 from .hooks import checked, run_tensor_hooks
 from .node import Node, new
@@ -99,7 +99,9 @@ def first_grad(variable: Any, gradient: Any, own: bool) -> Any:
     if gradient._keys & SPARSES:
         if local.grad_enabled:
             return gradient
-        return _coalesced_(detach(gradient), False) if own else clone(gradient)  # PyTorch forgets it of what it takes
+        if own and gradient._keys & SPARSE:
+            return _coalesced_(detach(gradient), False)  # PyTorch forgets it of what it takes
+        return detach(gradient) if own else clone(gradient)
     if own and not local.grad_enabled and (
             not (gradient._keys | variable._keys) & NONCONTIGUOUS or _has_strides_for(gradient, variable)):
         if gradient._base is not None:

@@ -7,9 +7,12 @@ from typing import Any
 
 from .. import _device
 from .._backends.common.convert import to_device
+from .._backends.sparse.parts import nothing
 from .._base.about import about
 from .._base.backend import backends
+from .._base.formats import sparse_coo
 from .._dispatch.aten import clone
+from .._dispatch.keys import SPARSES
 from .._dispatch.schemas import registry
 from .._dtype import (
     DTYPE_ALIASES, NAMES, PYTHON_DTYPES, DType, as_dtype, bfloat16, bool_, float32, get_default_dtype, int8, int64,
@@ -19,6 +22,7 @@ from .._storage import LEGACY_STORAGES, NAMES as STORAGE_NAMES
 from .._tensor import Tensor, tensor_method
 from .._tensor.printing import _str
 from .legacy import LEGACY_TENSORS, TypedTensor
+from .sparse import sparse_coo_tensor
 
 _to_copy = registry["_to_copy"]
 LEGACY_TYPES: dict[str, DType] = {name: kind.dtype for name, kind in LEGACY_TENSORS.items()}
@@ -110,7 +114,9 @@ def type_(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
     """
     if dtype is None:
         name = f"{NAMES[self._dtype.name]}Tensor"
-        return f"torch.{name}" if self._device.type == "cpu" else f"torch.{self._device.type}.{name}"
+        kind = "sparse." if self.is_sparse else "sparse_csr." if self._keys & SPARSES else ""
+        where = "" if self._device.type == "cpu" else f"{self._device.type}."
+        return f"torch.{where}{kind}{name}"
     if isinstance(dtype, str):
         found = LEGACY_TYPES.get(dtype.rpartition(".")[2])
         if found is None:
@@ -171,6 +177,12 @@ def pin_memory(self: Tensor, device: Any = "npu") -> Tensor:
 @tensor_method("new")
 def _new(self: Any, *sizes: Any, size: Any = None, device: Any = None) -> Any:
     """Return a tensor of this one's class and dtype, from sizes or from values (``torch.Tensor.new``)."""
+    if self._keys & SPARSES:
+        if len(sizes) > 1 and isinstance(sizes[0], Tensor):
+            return sparse_coo_tensor(*sizes, dtype=self._dtype, device=device or self._device)
+        given = sizes if size is None else size
+        shape = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given or (0,)
+        return nothing(shape, sparse_coo, self._dtype, device or self._device)
     return type(self)(*(sizes if size is None else size), dtype=self._dtype, device=device or self._device)
 
 

@@ -22,7 +22,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.binding import LONG
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import UNINITIALIZED
+from .._dispatch.keys import SPARSES, UNINITIALIZED
 from .._dtype import FLOATING, DType, as_dtype
 from .._tensor import Method, Tensor, tensor_method
 
@@ -136,6 +136,8 @@ def zeros(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType
     """Return a tensor of zeros, of the default dtype unless given (``torch.zeros``)."""
     if layout is not None and layout is not strided:
         return _without_values("zeros", sizes_of("zeros", sizes, size), layout, dtype, device, requires_grad)
+    if out is not None and out._keys & SPARSES:
+        return out.sparse_resize_and_clear_(shape := sizes_of("zeros", sizes, size), len(shape), 0)
     made = _zeros(sizes_of("zeros", sizes, size), dtype_for("zeros", dtype, out), layout,
                   _device.resolve_device(device), pin_memory)
     return finish(made, out, requires_grad, layout)

@@ -12,7 +12,7 @@ from .._base.formats import strided
 from .._base.layout import contiguous_strides, storage_size
 from .._base.size import Size
 from .._dispatch.aten import alias
-from .._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, FUNCTION, NONCONTIGUOUS, PYTHON
+from .._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, FUNCTION, NONCONTIGUOUS, PYTHON, SPARSES
 from .._dispatch.local import local
 from .._dispatch.torch_dispatch import dispatches
 from .._dispatch.torch_function import DisableTorchFunction
@@ -90,8 +90,9 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     out.__dict__.update(self.__dict__)
     out._hooks = out._accumulator = None
     out._keys = self._keys & ~(FUNCTION | PYTHON) | keys_of_class(cls)
-    with DisableTorchFunction():
-        self.untyped_storage().add_alias(out)
+    if not self._keys & SPARSES:
+        with DisableTorchFunction():
+            self.untyped_storage().add_alias(out)
     out._storage, out._version_counter = self._storage, self._version_counter
     return out
 

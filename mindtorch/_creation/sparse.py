@@ -212,3 +212,25 @@ sparse_csr_tensor = _of_layout("sparse_csr_tensor", CSR, "crow_indices", "col_in
 sparse_csc_tensor = _of_layout("sparse_csc_tensor", CSC, "ccol_indices", "row_indices")
 sparse_bsr_tensor = _of_layout("sparse_bsr_tensor", BSR, "crow_indices", "col_indices")
 sparse_bsc_tensor = _of_layout("sparse_bsc_tensor", BSC, "ccol_indices", "row_indices")
+
+
+# -- checks by themselves ----------------------------------------------------------------------------------------------
+
+
+def _validate_sparse_coo_tensor_args(indices: Tensor, values: Tensor, size: Any, is_coalesced: bool | None = None,
+                                     check_pinning: bool | None = None) -> None:
+    """Raise RuntimeError unless coordinates and values make a tensor (``torch._validate_sparse_coo_tensor_args``)."""
+    check(indices.ndim == 2, lambda: f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
+    check_coordinates(indices, values, tuple(size), is_coalesced)
+
+
+def _validate_sparse_compressed_tensor_args(compressed_indices: Tensor, plain_indices: Tensor, values: Tensor,
+                                            size: Any, layout: Layout, check_pinning: bool | None = None) -> None:
+    """Raise RuntimeError unless parts make a compressed tensor (``torch._validate_sparse_compressed_tensor_args``)."""
+    check_compressed(compressed_indices, plain_indices, values, tuple(size), layout)
+
+
+def _validate_sparse_csr_tensor_args(crow_indices: Tensor, col_indices: Tensor, values: Tensor, size: Any,
+                                     check_pinning: bool | None = None) -> None:
+    """Raise RuntimeError unless parts make a tensor of compressed rows (``torch._validate_sparse_csr_tensor_args``)."""
+    check_compressed(crow_indices, col_indices, values, tuple(size), CSR)

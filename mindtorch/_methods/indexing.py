@@ -24,7 +24,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.binding import LONG
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
-from .._dispatch.keys import AUTOGRAD, BATCHED, CPU, FUNCTION, NONCONTIGUOUS, OBSERVED, REDIRECTING
+from .._dispatch.keys import AUTOGRAD, BATCHED, CPU, FUNCTION, NONCONTIGUOUS, OBSERVED, REDIRECTING, SPARSES
 from .._dispatch.observers import told
 from .._dispatch.torch_function import asked, handle
 from .._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8, uint64
@@ -87,6 +87,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         if found := asked((*as_items(index), value), {}):
             handle(Tensor.__setitem__, found, (self, index, value), {})
         else:
+            if self._keys & SPARSES:
+                raise TypeError("Cannot assign to a sparse tensor")
             set_general(self, index, value)
     except Exception as error:
         note(error, "setitem", (self, index, value))

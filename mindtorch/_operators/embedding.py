@@ -7,7 +7,8 @@ from .._base.errors import NAMES, check, type_string
 from .._base.layout import Spec
 from .._dispatch.aten import (
     _embedding_bag, _embedding_bag_backward, _embedding_bag_forward_only, _embedding_bag_per_sample_weights_backward,
-    aminmax, arange, embedding_dense_backward, scatter__value as scatter_value_, zeros,
+    _embedding_bag_sparse_backward, aminmax, arange, embedding_dense_backward, embedding_sparse_backward,
+    scatter__value as scatter_value_, zeros,
 )
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
@@ -110,13 +111,10 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
                    -1 if padding_idx is None else padding_idx % rows)
 
 
-def dense(name: str, sparse: bool) -> None:
-    check(not sparse, lambda: f"{name}(): sparse gradients need the sparse layout, which mindtorch does not have")
-
-
 def embedding_grad(grad: Tensor, indices: Any, weight_shape: Any, padding_idx: int, scale_grad_by_freq: bool,
                    sparse: bool) -> Tensor:
-    dense("embedding", sparse)
+    if sparse:
+        return embedding_sparse_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
     return embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
 
@@ -130,7 +128,9 @@ def embedding_double_grad(grad: Tensor, indices: Any, padding_idx: int) -> Tenso
 def embedding_bag_grad(grad: Tensor, indices: Any, offsets: Any, result1: Any, result2: Any, result3: Any,
                        weight_shape: Any, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any,
                        padding_idx: int) -> Tensor:
-    dense("embedding_bag", sparse)
+    if sparse:
+        return _embedding_bag_sparse_backward(grad, indices, offsets, result1, result2, weight_shape[0],
+                                              scale_grad_by_freq, mode, per_sample_weights, padding_idx)
     return _embedding_bag_backward(grad, indices, offsets, result1, result2, result3, weight_shape[0],
                                    scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.sparse import compressing, coordinates, parts
+from .._base.errors import check
 from .._base.formats import LAYOUTS, layout_name, sparse_coo, strided
 from .._dispatch.aten import (
     _coalesce, _sparse_addmm, _sparse_coo_tensor_with_dims_and_tensors, _sparse_log_softmax,
@@ -18,7 +19,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.keys import SPARSES
 from .._dispatch.schemas import registry
-from .._dtype import DType
+from .._dtype import DType, int64
 from .._tensor import Tensor
 from . import operator, schemas
 from .linalg import conj
@@ -81,7 +82,12 @@ function:
 function, out:
     _sparse_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor  # `addmm`, with a gradient for the sparse `mat1` that is as sparse as it.
     sparse_sampled_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor  # `beta` times the sparse matrix `self` plus `alpha` times the product of the dense `mat1` and `mat2` at the places at which `self` has values.
+    _convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, bool transpose=False) -> Tensor  # The coordinates of values in compressed rows.
+    _convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor  # Where each of `size` rows begins among the sorted row numbers `self`.
+function, method:
+    resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)  # Gives the sparse tensor `self` the shape of `the_template`.
 operator only:
+    _sparse_compressed_tensor_with_dims(int nnz, int dense_dim, int[] size, int[] blocksize, ScalarType index_dtype, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor  # A sparse tensor with compressed rows or columns, and uninitialised values.
     _sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size, Tensor indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? is_coalesced=None) -> Tensor  # A sparse tensor of coordinates and values.
     sparse_compressed_tensor.comp_plain_value_size(Tensor compressed_indices, Tensor plain_indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor  # A sparse tensor with compressed rows or columns.
     _sparse_sparse_matmul(Tensor self, Tensor other) -> Tensor  # The product of two sparse matrices, which is sparse.
@@ -155,6 +161,10 @@ def coalesced(self: Tensor) -> Tensor:
 
 operator("coalesce", composite=coalesced)
 operator("_coalesce", self=lambda grad: grad)
+operator("_convert_indices_from_csr_to_coo", composite=compressing.csr_to_coo, differentiable=False)
+operator("_convert_indices_from_coo_to_csr", composite=compressing.coo_to_csr, differentiable=False)
+operator("_sparse_compressed_tensor_with_dims", composite=parts.with_dims, differentiable=False)
+operator("resize_as_sparse_", composite=parts.resize_as_sparse_)
 
 
 # -- to and from dense -------------------------------------------------------------------------------------------------
@@ -191,7 +201,7 @@ def to_sparse(self: Tensor, layout: Any = None, blocksize: Any = None, dense_dim
 
 def to_sparse_dim(self: Tensor, sparse_dim: int) -> Tensor:
     """Return this tensor as coordinates of the first ``sparse_dim`` dimensions and values of the others."""
-    return self if self.layout is sparse_coo else _to_sparse_sparse_dim(self, sparse_dim)
+    return _to_sparse_sparse_dim(self, sparse_dim)
 
 
 def unless(layout: str, convert: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -315,3 +325,32 @@ operator("_sparse_softmax", self=lambda grad, result, dim, self: _sparse_softmax
 operator("_sparse_log_softmax",
          self=lambda grad, result, dim, self: _sparse_log_softmax_backward_data(grad, result, dim, self))
 operator("_sparse_broadcast_to", self=lambda grad, self_shape: grad.to_dense().sum_to_size(self_shape))
+
+
+# -- gradients of tables -----------------------------------------------------------------------------------------------
+
+
+def of_rows(grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+    """Return the gradient of a table of which rows were looked up: a value for each look-up."""
+    check(not scale_grad_by_freq, "embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    places, values = indices.reshape((-1,)), grad.reshape((-1, grad.shape[-1]))
+    if padding_idx >= 0:
+        keep = (places != padding_idx).nonzero().reshape((-1,))
+        places, values = places[keep], values[keep]
+    return coo_unsafe(places.reshape((1, -1)).to(int64), values, (num_weights, grad.shape[-1]))
+
+
+def of_bags(grad: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, bag_size: Tensor, num_weights: int,
+            scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int = -1) -> Tensor:
+    """Return the gradient of a table of whose rows bags were made: a value for each row of a bag."""
+    values = grad.index_select(0, offset2bag)
+    if mode == MEAN:
+        values = values / bag_size.index_select(0, offset2bag).clamp(min=1).to(grad._dtype).unsqueeze(1)
+    if per_sample_weights is not None:
+        values = values * per_sample_weights.unsqueeze(1)
+    return of_rows(values, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
+MEAN = 1  #: a mode of bags
+operator("embedding_sparse_backward", composite=of_rows)
+operator("_embedding_bag_sparse_backward", composite=of_bags)

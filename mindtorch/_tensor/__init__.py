@@ -158,6 +158,8 @@ class Tensor(Methods, metaclass=_TensorType):
     @property
     def stride(self) -> Stride:
         """The strides in elements, a tuple that can be called as well: ``t.stride(0)`` (``torch.Tensor.stride``)."""
+        if self._keys & SPARSES & ~SPARSE:
+            raise RuntimeError("Sparse CSR tensors do not have strides")
         return Stride(self._strides())
 
     def _strides(self) -> Ints:

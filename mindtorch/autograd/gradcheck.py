@@ -14,9 +14,11 @@ from .._autograd.engine import execute, grad
 from .._backends.random import Generator
 from .._creation import eye, zeros_like
 from .._creation.random import randn, randn_like
+from .._dispatch.keys import SPARSES
 from .._dtype import FLOATING, promote_types
 from .._methods.api import FUNCTIONS
 from .._tensor import Tensor
+from ..sparse.invariants import as_sparse_gradcheck
 from .forward_ad import dual_level, make_dual, unpack_dual
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -41,14 +43,20 @@ def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1
     in forward mode.
 
     Inputs should be float64 or complex128; those that require grad are checked. ``check_batched_grad`` has no effect,
-    since batches of gradients are computed one by one, nor has ``masked``, which concerns sparse tensors. Raises
-    GradcheckError if they differ, unless ``raise_exception`` is unset, and ValueError if no input requires grad, and
-    RuntimeError for an input whose elements share memory, and for batched forward gradients.
+    since batches of gradients are computed one by one. Sparse inputs vary in their values, and without ``masked`` also
+    where they have none. Raises GradcheckError if they differ, unless ``raise_exception`` is unset, and ValueError if
+    no input requires grad, and RuntimeError for an input whose elements share memory, and for batched forward
+    gradients.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     if check_batched_forward_grad:
         raise RuntimeError("gradcheck: check_batched_forward_grad=True is not supported")
+    if any(isinstance(x, Tensor) and x._keys & SPARSES for x in _as_tuple(inputs)):
+        return as_sparse_gradcheck(gradcheck)(
+            func, inputs, masked=masked, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+            nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+            check_forward_ad=check_forward_ad, check_backward_ad=check_backward_ad, fast_mode=fast_mode)
     check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         check.run(check_backward_ad, check_forward_ad)

@@ -16,7 +16,7 @@ from .._creation import tensor, zeros
 from .._dispatch import dispatcher
 from .._dispatch.aten import _foreach_add__Scalar as foreach_add, view_as_real
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import REDIRECTING
+from .._dispatch.keys import REDIRECTING, SPARSES
 from .._dispatch.local import local
 from .._dtype import DType, float32, float64, get_default_dtype
 from .._methods import functions
@@ -176,7 +176,12 @@ def runs_fused(params: list[Any], fused: bool | None, differentiable: bool) -> b
     if fused:
         return True
     return (fused is None and not differentiable and not local.grad_enabled and not dispatcher.mode & REDIRECTING
-            and {param._dtype for param in params} <= IN_FULL)
+            and {param._dtype for param in params} <= IN_FULL and not has_sparse(params))
+
+
+def has_sparse(params: list[Any]) -> bool:
+    """Return whether the gradient of any parameter is sparse."""
+    return any(param._grad is not None and param._grad._keys & SPARSES for param in params)
 
 
 def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: list[Any], *settings: Any,
@@ -235,6 +240,8 @@ class RuleOptimizer(Optimizer):
     _state: ClassVar[tuple[str, ...]] = ()
     #: Settings that the function takes under several names, or (by no name) not at all.
     _unpacked: ClassVar[dict[str, tuple[str, ...]]] = {"betas": ("beta1", "beta2")}
+    _takes_sparse: ClassVar[bool] = False  #: whether gradients may be sparse
+    _instead: ClassVar[str] = ""  #: what to do with sparse gradients
 
     def _start(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """Return a parameter's state before its first step."""
@@ -246,6 +253,8 @@ class RuleOptimizer(Optimizer):
     def _params(self, group: dict[str, Any]) -> list[Any]:
         """Return the parameters of a group that have a gradient."""
         params = [param for param in group["params"] if param._grad is not None]
+        if not self._takes_sparse and has_sparse(params):
+            raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{self._instead}")
         if group.get("fused"):
             for param in params:
                 check_fused(param)

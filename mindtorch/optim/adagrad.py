@@ -36,6 +36,7 @@ class Adagrad(RuleOptimizer):
 
     _function = staticmethod(adagrad)
     _state = ("sum", "step")
+    _takes_sparse = True
     _unpacked: ClassVar = {"initial_accumulator_value": ()}
 
     def __init__(self, params: Any, lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,

@@ -43,6 +43,7 @@ class Adam(RuleOptimizer):
     """
 
     _function = staticmethod(adam)
+    _instead = ", please consider SparseAdam instead"
     _state = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step")
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8,

@@ -53,6 +53,7 @@ class SGD(RuleOptimizer):
     """
 
     _unpacked: ClassVar = {"differentiable": ()}
+    _takes_sparse = True
 
     def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: Any = 0,
                  nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None,

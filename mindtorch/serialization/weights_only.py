@@ -88,7 +88,7 @@ def _bytearray(data: Any = b"", encoding: str | None = None) -> bytearray:
 
 _REBUILDERS = ("_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_tensor", "_rebuild_tensor_v2",
                "_rebuild_tensor_v3", "_rebuild_meta_tensor_no_storage", "_rebuild_device_tensor_from_cpu_tensor",
-               "_rebuild_device_tensor_from_numpy")
+               "_rebuild_device_tensor_from_numpy", "_rebuild_sparse_tensor")
 
 
 @cache

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._backends.sparse.parts import nothing
 from .._base.errors import check
 from .._base.formats import sparse_coo
 from .._creation.sparse import sparse_coo_tensor
@@ -88,5 +89,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         rows.append(column - offset)
         columns.append(column)
         values.append(diagonal[begin:max(begin, end)])
+    if not rows:
+        return nothing(shape, layout or sparse_coo, diagonals._dtype, diagonals._device)
     made = sparse_coo_tensor(stack([cat(rows), cat(columns)]), cat(values), shape)
     return made if layout in (None, sparse_coo) else made.to_sparse(layout=layout)

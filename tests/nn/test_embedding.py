@@ -93,13 +93,6 @@ def test_double_backward():
     same(program)
 
 
-def test_sparse_gradients_are_refused_where_they_would_arise():
-    weight = mindtorch.ones(3, 2, requires_grad=True)
-    out = mindtorch.nn.functional.embedding(mindtorch.tensor([1]), weight, sparse=True)
-    with pytest.raises(RuntimeError, match="sparse gradients need the sparse layout"):
-        out.sum().backward()
-
-
 def test_pretrained_tables():
     def program(t):
         rows = t.arange(6.).view(3, 2)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch.aten import maximum_out
+from ..._tensor.sparse import with_values
 
 
 def is_zero(setting: Any) -> bool:
@@ -63,5 +64,11 @@ def adam(param: Any, grad: Any, average: Any, squares: Any, peak: Any = None, *,
 def adagrad(param: Any, grad: Any, squares: Any, *, step: Any, lr: Any, lr_decay: float, eps: float) -> None:
     """Do a step of Adagrad, which sums the squares of all gradients."""
     rate = lr / (1 + (step.item() - 1) * lr_decay)
+    if getattr(grad, "is_sparse", False):
+        grad = grad.coalesce()  # a square is no sum of squares
+        squares.add_(grad.pow(2))
+        deviations = squares.sparse_mask(grad)._values().sqrt().add_(eps)
+        param.add_(with_values(grad, grad._values() / deviations), alpha=-rate)
+        return
     squares.addcmul_(grad, grad, value=1)
     param.addcdiv_(grad, squares.sqrt().add_(eps), value=-rate)

@@ -7,11 +7,11 @@ from typing import Any
 from ..._base.errors import check
 from ..._base.formats import layout_name, sparse_coo
 from ..._dispatch.aten import (
-    _unique2 as unique, arange, cat, index_Tensor as at, nonzero, repeat_interleave_self_Tensor as repeated, stack,
-    zeros,
+    _unique2 as unique, arange, cat, index_Tensor as at, nonzero, repeat_interleave_self_Tensor as repeated,
+    searchsorted_Tensor as searchsorted, stack, zeros,
 )
 from ..._dispatch.keys import SPARSES
-from ..._dtype import DType, int64
+from ..._dtype import DType, int32, int64
 from ..._tensor import Tensor
 from ..._tensor.sparse import BLOCKED, BSC, BSR, BY_ROW, COMPRESSED, CSC, CSR, Parts, coo as coo_tensor, sparse_tensor
 from . import compressed, coo
@@ -91,6 +91,21 @@ def compressed_to_coo(self: Tensor, sparse_dim: int | None = None) -> Tensor:
     return result if sparse_dim is None else with_dims(result, sparse_dim)
 
 
+def csr_to_coo(crow_indices: Tensor, col_indices: Tensor, out_int32: bool = False, transpose: bool = False) -> Tensor:
+    """Return the coordinates of compressed rows; turned round if ``transpose``."""
+    values = col_indices.reshape(-1)
+    lead = tuple(crow_indices.shape[:-1])
+    which, row, column = places_of(Parts(CSR, crow_indices, col_indices, values)).unbind(0)
+    line = [column, row] if transpose else [row, column]
+    return cat([coordinates(which, lead), stack(line)], 0).to(int32 if out_int32 else crow_indices._dtype)
+
+
+def coo_to_csr(self: Tensor, size: int, out_int32: bool = False) -> Tensor:
+    """Return where each of ``size`` rows begins among sorted row numbers, and the end."""
+    rows = arange(size + 1, self._dtype, None, self._device)
+    return searchsorted(self, rows).to(int32 if out_int32 else int64)
+
+
 # -- to compressed -----------------------------------------------------------------------------------------------------
 
 
@@ -139,8 +154,8 @@ def to_compressed(self: Tensor, layout: Any, block: tuple[int, ...] = (), dense_
     """Return a tensor of any layout in a compressed one."""
     name = f"to_{layout.name}"
     if self._keys & SPARSES:
-        check(dense_dim is None, lambda: f"{name}: dense_dim argument must be None for sparse input")
         parts = self._sparse
+        refuse_conversion(self, layout, block, dense_dim)
         if self.is_sparse:
             check(parts.sparse_dim == 2, lambda: f"Only tensors with two sparse dimensions can be converted to the "
                   f"{layout_name(layout)} layout, got self with {parts.sparse_dim} sparse dimensions.")
@@ -165,7 +180,30 @@ def to_compressed(self: Tensor, layout: Any, block: tuple[int, ...] = (), dense_
         if batch and not block:
             check_batches(places, prod(lead))
         values = at(whole, list(places.unbind(0)))
-    return compress(places, values, lead, (rows, columns), layout, block)
+    made = compress(places, values, lead, (rows, columns), layout, block)
+    if not self._keys & SPARSES or self.is_sparse or self._sparse.indices._dtype is int64:
+        return made
+    found, index_dtype = made._sparse, self._sparse.indices._dtype
+    assert found.plain is not None
+    return sparse_tensor(found._replace(indices=found.indices.to(index_dtype), plain=found.plain.to(index_dtype)),
+                         made.shape)
+
+
+def refuse_conversion(self: Tensor, layout: Any, block: tuple[int, ...], dense_dim: int | None) -> None:
+    """Raise PyTorch's RuntimeError for a conversion between compressed layouts that it does not have."""
+    parts, to = self._sparse, layout_name(layout)
+    pair = f"conversion from {layout_name(parts.layout)} to {to}"
+    kind = "sparse" if self.is_sparse else "sparse_compressed"
+    check(dense_dim is None, lambda: f"{kind}_to_{layout.name}: {pair} with dense_dim argument given is not "
+          "supported")
+    if self.is_sparse:
+        return
+    check(layout in BLOCKED or not parts.blocksize, lambda: f"sparse_compressed_to_{layout.name}: expected SparseCsr "
+          f"or SparseCsc layout but got {layout_name(parts.layout)}")
+    check(not parts.blocksize or parts.blocksize == block, lambda: f"to_sparse: {pair} with blocksize changed from "
+          f"{list(parts.blocksize)} to {list(block)} is not supported")
+    check(not block or parts.blocksize or not parts.batch_dim, lambda: f"sparse_compressed_to_{layout.name}: {pair} "
+          "for batched inputs is not supported")
 
 
 def check_batches(places: Tensor, batch: int) -> None:
@@ -207,8 +245,9 @@ def to_layout(self: Tensor, layout: Any = None, blocksize: Any = None, dense_dim
             return self if self.is_sparse else compressed_to_coo(self)
         return of_dense(self, self.ndim - (dense_dim or 0))
     check(layout in COMPRESSED, lambda: f"to_sparse: unsupported layout {layout}")
-    check((blocksize is not None) == (layout in BLOCKED), lambda: f"to_sparse: layout {layout} "
-          + ("requires blocksize" if layout in BLOCKED else "takes no blocksize"))
+    check((blocksize is not None) == (layout in BLOCKED), lambda: "to_sparse: conversion from "
+          f"{layout_name(self.layout)} to {layout_name(layout)} with{'out' * (layout in BLOCKED)} blocksize argument "
+          "given is not supported")
     return to_compressed(self, layout, tuple(blocksize or ()), dense_dim)
 
 

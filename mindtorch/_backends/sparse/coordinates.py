@@ -54,6 +54,8 @@ def coalesce(self: Tensor) -> Tensor:
         return self
     if parts.nnz < 2:
         return coo_tensor(parts.indices, parts.values, self.shape, True)
+    if self.is_meta:  # how many there are is not known
+        return coo_tensor(parts.indices[:, :0], parts.values[:0], self.shape, True)
     sizes = self.shape[:parts.sparse_dim]
     numbers, places, _ = unique(numbered(parts.indices, sizes), True, True)
     return coo_tensor(coordinates(numbers, sizes), added(parts.values, places, numbers.shape[0]), self.shape, True)
@@ -182,7 +184,8 @@ def with_dims(self: Tensor, sparse_dim: int) -> Tensor:
     parts = self._sparse
     if sparse_dim == parts.sparse_dim:
         return self
-    return of_dense(to_dense(self), sparse_dim)
+    raise RuntimeError("to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() is "
+                       "not supported")
 
 
 @coo("_to_sparse.sparse_dim")

@@ -1,6 +1,7 @@
 """The parts of sparse tensors, copies of them, and tensors without values."""
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ..._base.errors import check
@@ -11,7 +12,7 @@ from ..._dispatch.keys import SPARSES
 from ..._dispatch.schemas import registry
 from ..._dtype import DType, int64
 from ..._tensor import Tensor
-from ..._tensor.sparse import BLOCKED, BSC, BY_ROW, COMPRESSED, CSC, Parts, become, sparse_tensor
+from ..._tensor.sparse import BLOCKED, BSC, BY_ROW, COMPRESSED, CSC, CSR, Parts, become, sparse_tensor
 from . import compressed, coo, sparse
 
 
@@ -80,6 +81,9 @@ def clone(self: Tensor, memory_format: Any = None) -> Tensor:
 @sparse("_to_copy")
 def _to_copy(self: Tensor, dtype: DType | None = None, device: Device | None = None, non_blocking: bool = False,
              memory_format: Any = None) -> Tensor:
+    if device is not None and device.type == "meta" and self.is_sparse:
+        parts = self._sparse
+        return nothing(self.shape, sparse_coo, dtype or self._dtype, device, parts.sparse_dim)
     return mapped(self, lambda part: part.to(device=device, copy=True),
                   lambda part: part.to(device=device, dtype=dtype, copy=True))
 
@@ -97,10 +101,15 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
                   f"different layouts is not supported. self layout is {layout_name(self.layout)} and src layout is "
                   f"{layout_name(src.layout)}")
     if not self.is_sparse:
-        check(src.shape == self.shape, lambda: "torch.copy_: only sparse compressed tensors with the same sizes are "
-              f"supported. self size is {list(self.shape)} and src size is {list(src.shape)}")
-        check(src._nnz() == self._nnz(), "torch.copy_: only sparse compressed tensors with the same number of "
-              "specified elements are supported.")
+        for d, (mine, other) in enumerate(zip(self.shape, src.shape, strict=True)):
+            check(mine == other, lambda: "torch.copy_: expected shapes of self and src to match along dimension "
+                  f"{d} for {self.layout} layout but the corresponding dimensions of self and src are "  # noqa: B023
+                  f"{mine} and {other}, respectively.")  # noqa: B023
+        check(src._sparse.blocksize == self._sparse.blocksize, lambda: "copy of sparse compressed tensors having "
+              f"different block sizes is not supported. self and src block sizes are {self._sparse.blocksize} and "
+              f"{src._sparse.blocksize}, respectively.")
+        check(src._nnz() == self._nnz(), "copy_: only sparse compressed tensors with the same number of specified "
+              "elements are supported.")
     become(self, mapped(src, lambda part: part.to(self._device, copy=True),
                         lambda part: part.to(self._device, self._dtype, copy=True)))
     return self
@@ -132,7 +141,7 @@ def nothing(shape: Any, layout: Any, dtype: DType | None, device: Any, sparse_di
                                empty((*lead, 0, *block, *shape[batch + 2:]), dtype, None, device)), shape)
 
 
-@sparse("empty_like zeros_like")
+@sparse("zeros_like")
 def zeros_like(self: Tensor, dtype: DType | None = None, layout: Any = None, device: Any = None,
                pin_memory: Any = None, memory_format: Any = None) -> Tensor:
     dtype, device, parts = dtype or self._dtype, device or self._device, self._sparse
@@ -141,6 +150,28 @@ def zeros_like(self: Tensor, dtype: DType | None = None, layout: Any = None, dev
             return zeros(tuple(self.shape), dtype, None, device)
         return nothing(self.shape, layout, dtype, device)
     return nothing(self.shape, parts.layout, dtype, device, parts.sparse_dim, parts.blocksize, parts.dense_dim)
+
+
+coo("empty_like")(zeros_like)
+
+
+@coo("new_zeros new_empty")
+def new_zeros(self: Tensor, size: Any, dtype: DType | None = None, layout: Any = None, device: Any = None,
+              pin_memory: Any = None) -> Tensor:
+    return nothing(size, sparse_coo, dtype or self._dtype, device or self._device)
+
+
+@compressed("empty_like")
+def empty_like(self: Tensor, dtype: DType | None = None, layout: Any = None, device: Any = None,
+               pin_memory: Any = None, memory_format: Any = None) -> Tensor:
+    """Return a compressed tensor with the same places and uninitialised values."""
+    dtype, device, values = dtype or self._dtype, device or self._device, self._sparse.values
+    if layout is not None and layout.name == "strided":
+        return empty(tuple(self.shape), dtype, None, device)
+    check(layout is None or layout is self.layout, lambda: "empty_like with different sparse layout is not supported "
+          f"(self is {layout_name(self.layout)} and you requested {layout_name(layout)})")
+    return mapped(self, lambda part: part.to(device, copy=True),
+                  lambda part: empty(tuple(values.shape), dtype, None, device))
 
 
 @sparse("zero_")
@@ -186,3 +217,46 @@ def sparse_resize_and_clear_(self: Tensor, size: Any, sparse_dim: int, dense_dim
     check(sparse_dim + dense_dim == len(size), lambda: "'len(size) == sparse_dim + dense_dim' is not satisfied: "
           f"len(size) = {len(size)}, sparse_dim = {sparse_dim}, dense_dim = {dense_dim}")
     return become(self, nothing(size, sparse_coo, self._dtype, self._device, sparse_dim))
+
+
+@sparse("resize_as_sparse_")
+def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
+    """Give a sparse tensor the shape, and a compressed one the places, of another."""
+    if self.is_sparse and the_template.is_sparse:
+        parts = the_template._sparse
+        return sparse_resize_(self, tuple(the_template.shape), parts.sparse_dim, parts.dense_dim)
+    check(self.layout in COMPRESSED, lambda: "resize_as_sparse_compressed_: self  expected sparse compressed tensor "
+          f"layout but got {layout_name(self.layout)}")
+    check(self.layout is the_template.layout, lambda: "resize_as_sparse_compressed_tensor_: self and src must have the "
+          f"same layout, but got: self ({layout_name(self.layout)}) and source ({layout_name(the_template.layout)})")
+    return become(self, empty_like(the_template, self._dtype, None, self._device))
+
+
+@compressed("resize_")
+def resize_(self: Tensor, size: Any, memory_format: Any = None) -> Tensor:
+    """Give a tensor of compressed rows another shape: rows are cut off, or added without values (ATen's resize_)."""
+    parts, size = self._sparse, tuple(size)
+    check(self.is_sparse_csr and len(size) >= 2, lambda: "torch.resize_: Only batched sparse CSR matrices are "
+          f"supported, but got size {list(size)}")
+    check(size[-1] >= self.shape[-1], "torch.resize_: Resizing columns of sparse CSR tensors to a smaller value is not "
+          "supported. The original number of columns is "
+          f"{self.shape[-1]} while the requested new number of columns is {size[-1]}.")
+    assert parts.plain is not None
+    lead, rows, most = size[:-2], size[-2], min(parts.nnz, size[-2] * size[-1])
+    starts = parts.indices.reshape((-1, parts.indices.shape[-1]))[:max(prod(lead), 1)]
+    starts = starts[:, [min(i, starts.shape[1] - 1) for i in range(rows + 1)]].clamp(max=most)
+    starts[:, -1] = most
+    plain = parts.plain.reshape((-1, parts.nnz))[:starts.shape[0], :most].reshape((*lead, most))
+    values = parts.values.reshape((-1, parts.nnz))[:starts.shape[0], :most].reshape((*lead, most))
+    return become(self, sparse_tensor(Parts(CSR, starts.reshape((*lead, rows + 1)), plain, values), size))
+
+
+def with_dims(nnz: int, dense_dim: int, size: Any, blocksize: Any, index_dtype: DType, dtype: DType | None = None,
+              layout: Any = None, device: Any = None, pin_memory: Any = False) -> Tensor:
+    """Return a compressed tensor of so many uninitialised values (``aten::_sparse_compressed_tensor_with_dims``)."""
+    made = nothing(size, layout, dtype, device, None, tuple(blocksize), dense_dim)._sparse
+    assert made.plain is not None
+    lead = tuple(made.plain.shape[:-1])
+    values = empty((*lead, nnz, *made.values.shape[len(lead) + 1:]), dtype, None, device)
+    return sparse_tensor(Parts(layout, made.indices.to(index_dtype), empty((*lead, nnz), index_dtype, None, device),
+                               values), size)

@@ -79,6 +79,9 @@ def mul(self: Any, other: Any) -> Tensor:
         return with_values(self, multiply(parts.values, gathered(other.expand(shape), parts.indices)))
     if self.shape != other.shape:
         self, other = broadcast_to(self, shape), broadcast_to(other, shape)
+    if not other.ndim or not self.ndim:
+        self, other = (self, other) if self.ndim else (other, self)
+        return mul(self, other.to_dense())
     check(self._sparse.sparse_dim == other._sparse.sparse_dim or not self._sparse.nnz or not other._sparse.nnz,
           lambda: "mul(sparse, sparse): expected 'self' and 'other' to have same number of sparse dimensions, but "
                   f"{self._sparse.sparse_dim} != {other._sparse.sparse_dim}")
@@ -117,8 +120,8 @@ def broadcast_to(self: Tensor, size: Any) -> Tensor:
 def div(self: Tensor, other: Any, rounding_mode: str | None = None) -> Tensor:
     """Divide a sparse tensor by a number (``torch.div``)."""
     check(self._keys & SPARSES != 0 and is_number(other),
-          lambda: "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-                  f"{list(other.shape)} for divisor)")
+          lambda: f"Sparse {'floor ' * (rounding_mode == 'floor')}division requires a scalar or zero-dim dense tensor "
+                  f"divisor (got shape {list(other.shape)} for divisor)")
     self = coalesce(self) if rounding_mode is not None else self
     values = self._sparse.values
     return with_values(self, divide(values, other) if rounding_mode is None else
@@ -159,16 +162,18 @@ def add(self: Any, other: Any, alpha: Any = 1) -> Tensor:
     indices, values = joined(with_values(self, self._sparse.values.to(wanted)),
                              with_values(scaled, scaled._sparse.values.to(wanted)))
     result = coo_tensor(indices, values, self.shape)
-    if is_sorted(self) and is_sorted(other):
+    if is_sorted(self) and is_sorted(other) and not self.is_meta:
         merged = coalesce(result)._sparse
         both = self._sparse.coalesced and other._sparse.coalesced
         return coo_tensor(merged.indices, merged.values, self.shape, both)
-    return coalesce(result) if values.shape[0] > self.numel() else result
+    return coalesce(result) if self.is_meta or values.shape[0] > self.numel() else result
 
 
 def is_sorted(self: Tensor) -> bool:
     """Return True if coordinates are in order, each of them there once, whether that was known or not."""
     parts = self._sparse
+    if not parts.values.is_contiguous():  # where PyTorch puts the values side by side
+        return False
     if parts.coalesced or parts.nnz < 2:
         return True
     if self.is_meta:
@@ -199,7 +204,7 @@ def add_compressed(self: Any, other: Any, alpha: Any = 1) -> Tensor:
         check(other.__class__ in TENSOR_TYPES and other.shape == self.shape, lambda: "add: expected 'self' and 'other' "
               f"to have same size, but self has size {list(getattr(other, 'shape', []))} while other has size "
               f"{list(self.shape)} (FYI: op2-sparse addition does not currently support broadcasting)")
-        return added_to_dense(other if alpha == 1 else other * alpha, compressed_to_coo(self), 1)
+        return added_to_dense(other, compressed_to_coo(self), alpha)  # as in PyTorch, which swaps the two
     check(self.shape == other.shape, lambda: f"torch.add: Expected input tensors to have the same shape, but got "
           f"tensor `self` with shape {list(self.shape)} and tensor `other` with shape {list(other.shape)}")
     if self.is_sparse:

@@ -5,6 +5,7 @@ joins each value of the left factor with the values in the row of the right one 
 """
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 from ..._base.errors import check
@@ -54,7 +55,8 @@ def check_factors(left: Tensor, right: Tensor) -> None:
     check(left.ndim == 2 and right.ndim == 2, lambda: "mm: Expected tensors to be matrices, got "
           f"{left.ndim}-D and {right.ndim}-D")
     (n, k), (k2, m) = left.shape, right.shape
-    check(k == k2, lambda: f"addmm: Argument #3 (dense): Expected dim 0 size {k}, got {k2}" if left.is_sparse else
+    check(k == k2, lambda: f"addmm: Argument #3 (dense): Expected dim 0 size {k}, got {k2}"
+          if left.is_sparse and right.layout is strided else
           f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})", kind="matmul shapes")
     check(left._dtype is right._dtype, lambda: f"addmm: expected self and mat2 to have the same dtype, but got "
           f"{left.dtype} and {right.dtype}")
@@ -184,7 +186,8 @@ def sparse_sampled_addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1
     check(self.shape[-1] == mat2.shape[-1], lambda: f"{name}: self.shape[-1] must match mat2.shape[-1]")
     parts = self._sparse
     which, row, column = places_of(parts).unbind(0)
-    left, right = mat1.reshape((-1, *mat1.shape[-2:])), mat2.mT.reshape((-1, mat2.shape[-1], mat2.shape[-2]))
+    count = prod(self.shape[:-2])
+    left, right = (factor.reshape((count, *factor.shape[-2:])) for factor in (mat1, mat2.mT))
     sampled = (left[which, row] * right[which, column]).sum(-1).reshape(parts.values.shape) * alpha
     return with_values(self, sampled if beta == 0 else parts.values * beta + sampled)
 

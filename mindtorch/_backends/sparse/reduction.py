@@ -92,6 +92,8 @@ def _sparse_sum_backward(grad: Tensor, self: Tensor, dim: Any) -> Tensor:
 def norm(self: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
     check(not dim or len(wrap_dims(dim, self.ndim)) == self.ndim, "norm_sparse currently only supports full "
           "reductions, so 'dim' must either be empty or contain all dimensions of the input")
+    if dtype is not None:
+        raise RuntimeError("norm_sparse currently does not support 'dtype' argument")
     check(not keepdim, "norm_sparse currently does not support keepdim=True")
     values = coalesce(self)._sparse.values.reshape(-1)
     return values.norm(2 if p is None else p)

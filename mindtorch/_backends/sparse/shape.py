@@ -8,9 +8,10 @@ from ..._base.layout import wrap_dim
 from ..._dispatch.aten import cat as cat_dense, index_select as select_dense, searchsorted_Tensor as searchsorted, zeros
 from ..._dtype import int64
 from ..._tensor import Tensor
-from ..._tensor.sparse import BSC, BSR, CSC, CSR, coo as coo_tensor, sparse_tensor
+from ..._tensor.sparse import BSC, BSR, CSC, CSR, become, coo as coo_tensor, sparse_tensor
 from . import compressed, coo, sparse
 from .compressing import compressed_to_coo
+from .coordinates import coalesce
 
 TURNED = {CSR: CSC, CSC: CSR, BSR: BSC, BSC: BSR}
 
@@ -28,6 +29,8 @@ def permute(self: Tensor, dims: Any) -> Tensor:
     check(all(d < parts.sparse_dim for d in first), "permute(sparse_coo): transpositions between sparse and dense "
           "dimensions are not allowed. Only transpositions within sparse and dense dimensions are supported.")
     still = first == sorted(first)
+    if order == sorted(order):
+        return sparse_tensor(parts, self.shape)
     values = parts.values if rest == sorted(rest) else parts.values.permute(
         (0, *(d - parts.sparse_dim + 1 for d in rest)))
     indices = parts.indices if still or not first else parts.indices[first]
@@ -136,8 +139,11 @@ def select_compressed(self: Tensor, dim: int, index: int) -> Tensor:
                               plain=parts.plain.select(dim, index),  # type: ignore[union-attr]
                               values=parts.values.select(dim, index))
         return sparse_tensor(part, [n for d, n in enumerate(self.shape) if d != dim])
-    check(not parts.batch_dim, "matrix dimensions of batched tensors cannot be selected")
-    return select(compressed_to_coo(self), dim, index)
+    if dim >= parts.batch_dim + 2:
+        values = parts.values.select(dim - 1 + parts.block_dim, index)
+        return sparse_tensor(parts._replace(values=values), [n for d, n in enumerate(self.shape) if d != dim])
+    check(not parts.batch_dim, "selecting sparse dimensions is not supported for batched sparse compressed tensors.")
+    return coalesce(select(compressed_to_coo(self), dim, index))
 
 
 @sparse("unbind.int")
@@ -150,6 +156,7 @@ def unbind(self: Tensor, dim: int = 0) -> list[Tensor]:
 @coo("narrow_copy narrow narrow.Tensor")
 def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     """Return a range of a dimension (``torch.narrow_copy``)."""
+    check(-self.ndim <= dim < self.ndim, lambda: f"Invalid dimension. Got dim {dim} of a tensor with {self.ndim}")
     parts, dim = self._sparse, wrap_dim(dim, self.ndim)
     shape, end = list(self.shape), start + length
     check(length >= 0 and start >= 0 and end <= shape[dim], lambda: "Invalid range to narrow. range(start, "
@@ -224,6 +231,16 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
         indices.append(mine)
         values.append(held)
     return coo_tensor(cat_dense(indices, 1), cat_dense(values, 0), shape)
+
+
+@coo("stack")
+def stack(tensors: Any, dim: int = 0) -> Tensor:
+    """Put sparse tensors side by side along a new dimension (``torch.stack``)."""
+    return cat([unsqueeze(tensor, dim) for tensor in tensors], dim)
+
+
+coo("t_")(lambda self: become(self, t(self)))
+coo("transpose_")(lambda self, dim0, dim1: become(self, transpose(self, dim0, dim1)))
 
 
 @coo("view_as_real")
