@@ -8,7 +8,8 @@ from ..._base.loops.coefficients import COSINE, FOUR_OVER_PI, LOG, LOG_2, PI_OVE
 from .numerics import libm
 
 f32 = np.float32
-MANY = 1 << 10  #: elements that are worth the call of a loop
+#: Elements that are worth the call of a loop; how much longer NumPy takes for one than for an element of a plain pass.
+MANY, SLOW = 1 << 9, 16
 _CHUNK = 4096  # blocks transformed together: their temporaries stay in the cache
 
 
@@ -18,7 +19,7 @@ def blocks(u: np.ndarray) -> np.ndarray:
     In each block the first eight uniforms give the radii, the last eight the angles
     (``at::native::templates::cpu::NormalFill16``).
     """
-    loop = loops.box_muller.compiled(u.size) if u.dtype == f32 and u.size >= MANY else None
+    loop = loops.box_muller.compiled(SLOW * u.size) if u.dtype == f32 and u.size >= MANY else None
     if loop is not None:
         loop(u.reshape(-1))
         return u

@@ -57,6 +57,19 @@ def zeroed(values: Any, mask: Any) -> Any:
     return np.bitwise_and(out, values.view(integer), out=out).view(values.dtype)
 
 
+def chosen(mask: Any, values: Any, others: Any) -> Any:
+    """Return ``values`` where the mask is set, else ``others``, which it overwrites. Bitwise as ``zeroed``."""
+    integer = INTEGERS[others.itemsize]
+    if others.size <= FEW or values.shape != others.shape or mask.shape != others.shape or (
+            values.dtype != others.dtype or others.dtype.kind == "c"):
+        return np.where(mask, values, others)
+    bits = others.view(integer)
+    change = np.bitwise_xor(values.view(integer), bits)
+    change &= np.negative(mask.view(np.int8)).astype(integer)
+    bits ^= change
+    return others
+
+
 def threshold_backward(grad: Any, x: Any, threshold: Any) -> Any:
     """Return the gradient, with 0 where the input did not exceed the threshold."""
     if x.shape == grad.shape and (loop := loops.threshold_backward.taking(x, grad)) is not None:
@@ -173,9 +186,45 @@ def silu_backward(grad: Any, x: Any) -> Any:
 
 
 def up_to_six(x: Any) -> Any:
-    """Return ``x + 3``, clamped to [0, 6]."""
+    """Return ``x + 3``, clamped to [0, 6], as a new array."""
     dtype = x.dtype
-    return np.minimum(np.maximum(x + number(3, dtype), ZEROS[dtype]), number(6, dtype))
+    return clipped(x + number(3, dtype), ZEROS[dtype], number(6, dtype))
+
+
+def hardsigmoid(x: Any) -> Any:
+    out = up_to_six(x)
+    out /= number(6, x.dtype)
+    return out
+
+
+def hardswish(x: Any) -> Any:
+    out = up_to_six(x)
+    out *= x
+    out /= number(6, x.dtype)
+    return out
+
+
+def softshrink(x: Any, lambd: Any = 0.5) -> Any:
+    """Return how far ``x`` lies outside the bounds, and within them a zero of its sign."""
+    low, high = number(-lambd, x.dtype), number(lambd, x.dtype)
+    if x.dtype.kind != "f" or x.size <= FEW:
+        return np.copysign(x - np.minimum(np.maximum(x, low), high), x)
+    out = x.clip(low, high)
+    np.subtract(x, out, out)
+    bits = x.view(INTEGERS[x.itemsize])
+    signed = out.view(bits.dtype)  # which NumPy copies in a sixth of the time of ``copysign``
+    signed |= bits & np.iinfo(bits.dtype).min
+    return out
+
+
+def clipped(x: Any, low: Any, high: Any) -> Any:
+    """Clamp a new array between numbers. From ``SHORT`` elements on, ``clip`` takes a sixth of both ufuncs' time."""
+    return x.clip(low, high, out=x) if x.size >= SHORT else np.minimum(high, np.maximum(low, x))
+
+
+def hardswish_backward(grad: Any, x: Any) -> Any:
+    inside = np.less(x, 3) if x.size < 32 else ~np.greater_equal(x, 3)  # NaN is inside in PyTorch's vectors
+    return zeroed(chosen(inside, np.asarray(grad * (x / 3 + 0.5)), grad.copy()), np.less_equal(x, -3))
 
 
 def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
@@ -242,12 +291,12 @@ def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
 
 def leaky(grad: Any, x: Any, slope: Any) -> Any:
     """Multiply elements that are not positive by the slope."""
-    return np.where(np.greater(x, 0), grad, grad * slope)
+    return chosen(np.greater(x, 0), grad, np.asarray(grad * slope))
 
 
 def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:
     above = np.greater(x, 0)
-    return np.where(above, grad, grad * weight), np.where(above, 0, grad * x)
+    return chosen(above, grad, grad * weight), zeroed(grad * x, above)
 
 
 def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool = False, generator: Any = None) -> Any:
@@ -268,7 +317,7 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
 CPU_KERNELS.add(elu_backward, leaky_relu, log_sigmoid_backward, rrelu_with_noise)
 CPU_KERNELS.update({
     "relu": relu,
-    "hardtanh": lambda x, low=-1, high=1: np.minimum(x.dtype.type(high), np.maximum(x.dtype.type(low), x)),
+    "hardtanh": lambda x, low=-1, high=1: clamped(x, x.dtype.type(low), x.dtype.type(high)),
     "hardtanh_backward": lambda grad, x, low, high: zeroed(grad, np.less_equal(x, low) | np.greater_equal(x, high)),
     "elu": in_blocks(elu),
     "celu": lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha),
@@ -278,15 +327,14 @@ CPU_KERNELS.update({
     "silu_backward": in_blocks(silu_backward, 2),
     "mish": in_blocks(mish),
     "mish_backward": in_blocks(mish_backward, 2),
-    "hardsigmoid": lambda x: up_to_six(x) / number(6, x.dtype),
+    "hardsigmoid": in_blocks(hardsigmoid),
     "hardsigmoid_backward": lambda grad, x: within(grad / 6, x, -3, 3),
-    "hardswish": lambda x: x * up_to_six(x) / number(6, x.dtype),
-    "hardswish_backward": lambda grad, x: np.where(
-        np.less_equal(x, -3), 0, np.where(np.less(x, 3), grad * (x / 3 + 0.5), grad)),
+    "hardswish": in_blocks(hardswish),
+    "hardswish_backward": in_blocks(hardswish_backward, 2),
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
     "softplus": in_blocks(softplus),
     "softplus_backward": in_blocks(softplus_backward, 2),
-    "softshrink": lambda x, lambd=0.5: np.copysign(x - np.minimum(np.maximum(x, -lambd), lambd), x),
+    "softshrink": in_blocks(softshrink),
     "softshrink_backward": outside,
     "hardshrink": lambda x, lambd=0.5: outside(x, x, lambd),
     "hardshrink_backward": outside,
@@ -295,7 +343,7 @@ CPU_KERNELS.update({
     "log_sigmoid_forward": in_opmath(log_sigmoid_forward),
     "glu": in_opmath(glu),
     "glu_backward": in_opmath(glu_backward),
-    "_prelu_kernel": lambda x, weight: np.where(np.greater(x, 0), x, x * weight),
+    "_prelu_kernel": lambda x, weight: leaky(x, x, weight),
     "_prelu_kernel_backward": in_opmath(prelu_backward),
     "rrelu_with_noise_backward": rrelu_backward,
 })

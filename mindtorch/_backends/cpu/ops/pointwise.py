@@ -19,6 +19,7 @@ from ...common.blocks import BLOCK, LARGE, each_block
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
 
+FEW = 1 << 8  #: elements of an array for which several NumPy calls repay a slow one
 #: The factors that turn exponents of e into exponents of 2, by sign.
 LOG2_E = {sign: np.asarray(sign * log2(e), np.float32) for sign in (1, -1)}
 
@@ -222,6 +223,12 @@ def sigmoid(x: Any, out: Any = None) -> Any:
 
 
 def logaddexp(x: Any, y: Any) -> Any:
+    if x.dtype == np.float32 and x.size > FEW and has_vectors("log1p"):  # NumPy has no SIMD loop of ``logaddexp``
+        top, away = np.maximum(x, y), x - y
+        away[np.isnan(away)] = 0  # of equal infinities; a NaN is in ``top``
+        np.exp(np.negative(np.abs(away, away), away), away)
+        np.log1p(away, away)
+        return np.add(top, away, top)
     if x.dtype.kind != "c":
         return np.logaddexp(x, y)
     larger, smaller = np.where(x.real >= y.real, x, y), np.where(x.real >= y.real, y, x)
@@ -275,13 +282,14 @@ def complex_(real: Any, imag: Any) -> Any:
     return out
 
 
-CPU_KERNELS.add(sign, sgn, sinc, logaddexp, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
+CPU_KERNELS.add(sign, sgn, sinc, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
                 np.log10, log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.deg2rad, np.rad2deg,
                 np.logaddexp2, np.nextafter, np.gcd, np.lcm)
 CPU_KERNELS.update({
     **{f"a{name[3:]}": getattr(np, name)
        for name in ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2")},
     "hypot": np.hypot,
+    "logaddexp": in_blocks(logaddexp, 2),
     "add.Tensor": PreparedUfunc(np.add, times),
     "sub.Tensor": PreparedUfunc(np.subtract, times),
     "rsub.Tensor": lambda x, y, alpha=1: y - times(x, alpha),

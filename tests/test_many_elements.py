@@ -1,0 +1,59 @@
+"""Kernels that compute many elements in another way than few agree with PyTorch, at special values, too."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch
+from tests.support import assert_same, torch
+
+Lib = Any
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 3.0, -3.0, 0.5, -0.5, 6.0, 100.0, -100.0]
+
+
+def numbers(lib: Lib, dtype: str, seed: int = 0, count: int = 5000) -> Any:
+    """Draw normal numbers, among them special ones."""
+    values = np.random.RandomState(seed).standard_normal(count)
+    values[seed::97] = np.resize(np.roll(SPECIAL, seed), len(values[seed::97]))
+    return lib.tensor(values.tolist(), dtype=getattr(lib, dtype))
+
+
+def gradient(function: Callable[..., Any]) -> Callable[[Lib, Any, Any], Any]:
+    def call(lib: Lib, x: Any, y: Any) -> Any:
+        x.requires_grad_()
+        function(lib.nn.functional, x, y).backward(y)
+        return x.grad
+
+    return call
+
+
+FUNCTIONS: dict[str, Callable[[Lib, Any, Any], Any]] = {
+    "erf": lambda lib, x, y: lib.erf(x),
+    "erfinv": lambda lib, x, y: lib.erfinv(x / 3),
+    "logaddexp": lambda lib, x, y: lib.logaddexp(x, y),
+    "hardswish": lambda lib, x, y: lib.nn.functional.hardswish(x),
+    "hardswish backward": gradient(lambda F, x, y: F.hardswish(x)),
+    "hardsigmoid": lambda lib, x, y: lib.nn.functional.hardsigmoid(x),
+    "hardtanh": lambda lib, x, y: lib.nn.functional.hardtanh(x, -2, 0.5),
+    "softshrink": lambda lib, x, y: lib.nn.functional.softshrink(x, 0.7),
+    "prelu": lambda lib, x, y: lib.nn.functional.prelu(x.view(500, 10), y[100:110]),
+    "leaky_relu": lambda lib, x, y: lib.nn.functional.leaky_relu(x, -1.5),
+    "leaky_relu backward": gradient(lambda F, x, y: F.leaky_relu(x, 0.3)),
+    "huber_loss": lambda lib, x, y: lib.nn.functional.huber_loss(x, y, reduction="none", delta=0.7),
+    "smooth_l1_loss": lambda lib, x, y: lib.nn.functional.smooth_l1_loss(x, y, reduction="none", beta=0.5),
+    "add": lambda lib, x, y: x + y,
+    "add a row": lambda lib, x, y: x.view(500, 10) + y[:10],
+    "multiply by a number": lambda lib, x, y: x * 1.3,
+    "exp": lambda lib, x, y: x.exp(),
+    "greater": lambda lib, x, y: x > y,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_many_elements_are_computed_as_by_pytorch(name: str, dtype: str) -> None:
+    ours, theirs = (FUNCTIONS[name](lib, numbers(lib, dtype), numbers(lib, dtype, 1)) for lib in (mindtorch, torch))
+    assert_same(ours, theirs, *((2e-3, 1e-3) if dtype == "float16" else ()))  # PyTorch rounds parts of losses
