@@ -151,7 +151,7 @@ def stages_of(captures: list[Capture], remarks: list[Remark], codes: list[Any], 
                            + [remark.place for remark in remarks], codes)
     at: dict[Place, tuple[int, ...]] = {}
     for one in origins:
-        for place in one.places:
+        for place in dict.fromkeys(one.places):
             at[place] = (*at.get(place, ()), one.number)
     parts: dict[str, list[Line]] = {name: [] for name in (
         "source", "bytecode", "FX graph", "ATen forward", "ATen backward", "saved for backward", "fused groups",

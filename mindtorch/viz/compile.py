@@ -13,6 +13,7 @@ from .html import Markup, in_text, join, page, tag
 from .palette import count_text, mono, number_text, place_text, soft, storage_class
 
 WIDTH = 50  #: percent of the line that the longest bar takes
+CHIPS = 4  #: numbers, or runs of them, that a line names
 LIT = 200  #: origins at most that light up
 LONG = re.compile(r"\b[A-Za-z_]\w{23,}")  #: names that are shortened in graphs
 GRAPHS = ("FX graph", "ATen forward", "ATen backward", "saved for backward")
@@ -173,15 +174,16 @@ def _line(line: Line, starts: bool, names: dict[str, str], numbered: bool) -> Ma
 
 
 def spans(origins: Sequence[int]) -> list[tuple[int, str]]:
-    """Return numbers with runs of three and more as one: ``[(1, "1–4"), (6, "6")]``."""
+    """Return numbers with runs of three and more as one: ``[(1, "1–4"), (6, "6")]``; the first of many."""
     runs: list[list[int]] = []
     for number in sorted(origins):
         if runs and number == runs[-1][-1] + 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    return [one for run in runs for one in ([(run[0], f"{run[0]}–{run[-1]}")] if len(run) > 2 else
+    made = [one for run in runs for one in ([(run[0], f"{run[0]}–{run[-1]}")] if len(run) > 2 else
                                             [(number, str(number)) for number in run])]
+    return made if len(made) <= CHIPS else [*made[:CHIPS - 1], (made[CHIPS - 1][0], "…")]
 
 
 def _guards(captures: Sequence[Capture]) -> Markup | None:

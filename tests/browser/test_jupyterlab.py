@@ -32,13 +32,15 @@ CELLS = {
     "sanitizer": "torch.npu.simulator.sanitizer(True)\n"
                  "shared = torch.ones(4, 4, device='npu')\ntorch.npu.synchronize()",
     "race": "%%timeline\nshared.mul_(2)\nwith torch.npu.stream(side):\n    seen = shared + 1",
+    "compile": "%%compile\nkept = []\ndef f(x):\n    y = x.exp()\n    print('break')\n"
+               "    kept.append((y * w).relu())\nf(w)",
     "course": "from mindtorch import course\ncourse.progress()",
     "compact": "%compact on\nx",
     "saved": "%compact off\n%save_picture x.svg x",
     "unloaded": "%unload_ext mindtorch\nx",
 }
 PICTURES = ["card", "hostile", "wide", "tensors", "storage-page", "graph-page", "dispatch", "pending", "timeline",
-            "memory", "race", "course", "compact"]
+            "memory", "race", "compile", "course", "compact"]
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 
 
@@ -173,6 +175,23 @@ def test_what_a_span_is_can_be_read_by_keyboard(page):
     page.keyboard.press("Tab")
     said = span.evaluate("e => [e === document.activeElement, getComputedStyle(e, '::after').content]")
     assert said[0] and said[1].startswith('"run: aclnnExp')
+
+
+def test_a_line_of_a_stage_lights_what_became_of_it(page):
+    stages = output(page, "compile").locator(".mt-stages")
+    shade = "e => getComputedStyle(e).backgroundColor"
+    line, other = (stages.locator(f".mt-aten-backward [data-o~='{number}']").first for number in (1, 2))
+    unlit = other.evaluate(shade)
+    stages.locator(".mt-source [data-o~='1']").hover()
+    assert line.evaluate(shade) != unlit == other.evaluate(shade)
+    page.mouse.move(0, 0)
+    assert line.evaluate(shade) == unlit
+    stages.locator(".mt-fx-graph [data-o='1']").click()  # which keeps the light
+    page.mouse.move(0, 0)
+    assert line.evaluate(shade) != unlit == other.evaluate(shade)
+    page.keyboard.press("Tab")  # the next line with an origin
+    assert line.evaluate(shade) == unlit != other.evaluate(shade)
+    assert "graph break: call of builtins.print" in stages.locator(".mt-source").inner_text()
 
 
 def test_folding_works_by_keyboard(page):
