@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
@@ -85,6 +86,11 @@ def hook_of(function: Any) -> Hook:
     return Hook(name, "" if code is None else place_of(code.co_filename, code.co_firstlineno))
 
 
+def called(library: Library, observer: TrainingObserver, module: Any, args: Any) -> None:
+    """Report a module's call, as a hook before it; its keyword arguments are the caller's."""
+    observer.call(library, module, args, sys._getframe(1).f_locals.get("kwargs") or {})
+
+
 class NodeLook(NamedTuple):
     """A node of the graph: its ``name``, the next nodes with their output numbers (None where no gradient is needed),
     what it keeps (None if that was freed), shape and dtype of its forward outputs. ``variable`` is the leaf that it
@@ -135,7 +141,10 @@ class TrainingObserver(Protocol):
     def operator(self, library: Library, event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
         """Receive an operator that ran."""
 
-    def call(self, library: Library, module: Any, args: Any) -> None:
+    def function(self, name: str, given: Mapping[str, Any], site: tuple[str, int, str]) -> None:
+        """Receive a call of a function that is no operator of the library, with its arguments by name."""
+
+    def call(self, library: Library, module: Any, args: Any, kwargs: Mapping[str, Any]) -> None:
         """Receive a module's call."""
 
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -216,6 +225,12 @@ class Library(Protocol):
 
     def node(self, node: Any) -> NodeLook:
         """Describe a node."""
+
+    def links(self, node: Any) -> tuple[list[Any], Any]:
+        """Return the next nodes, and the leaf whose gradient a node accumulates, or None: less than ``node`` tells."""
+
+    def given(self, event: DispatchEvent, args: Sequence[Any]) -> Mapping[str, Any] | None:
+        """Return an operator's arguments by name; None if the library reports its functions by themselves."""
 
     def counted(self, tensor: Any) -> Any:
         """Return a key equal for tensors whose writes are counted together; None if that is unknown."""

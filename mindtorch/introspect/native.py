@@ -26,7 +26,8 @@ from .._tensor import Tensor
 from .formulas import formulas_of
 from .known import known_storage
 from .library import (
-    BackwardPass, CallObserver, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver, WriteObserver, hook_of,
+    BackwardPass, CallObserver, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver, WriteObserver, called,
+    hook_of,
 )
 from .off_host import Pending, Source, sources
 from .pytorch.calls import observing_calls
@@ -132,6 +133,15 @@ class Native:
             order=-1 if variable is not None else node._order,
             formulas=tuple(formulas_of(node)) if isinstance(node, OperatorNode) else ())
 
+    def links(self, node: Any) -> tuple[list[Any], Any]:
+        return [edge[0] for edge in node._edges if edge is not None], (
+            node.variable if isinstance(node, AccumulateGrad) else None)
+
+    def given(self, event: DispatchEvent, args: Sequence[Any]) -> Mapping[str, Any] | None:
+        names = ["input" if parameter.name == "self" else parameter.name
+                 for parameter in registry[event.op].schema.parameters]
+        return dict(zip(names, args, strict=False))
+
     def counted(self, tensor: Any) -> Any:
         counter = tensor._version_counter
         return None if counter is None else id(counter)
@@ -169,7 +179,7 @@ class Native:
         from ..optim import optimizer as optimizer_hooks
 
         with ExitStack() as block:
-            for handle in (module_hooks.register_module_forward_pre_hook(partial(observer.call, self)),
+            for handle in (module_hooks.register_module_forward_pre_hook(partial(called, self, observer)),
                            optimizer_hooks.register_optimizer_step_pre_hook(observer.before_step),
                            optimizer_hooks.register_optimizer_step_post_hook(observer.after_step)):
                 block.callback(handle.remove)

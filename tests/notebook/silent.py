@@ -174,7 +174,8 @@ CLEAN = [
     f"{LOOP}    loss = F.mse_loss(n(s), s)\n{STEP}",
     # distances of all pairs are meant; several outputs; an optimizer with a closure
     f"{LOOP}    h = net[:2](x); loss = ((h[:, None] - h[None]) ** 2).mean() + net(x).mean()\n{STEP}",
-    f"{LOOP}    nn.utils.clip_grad_norm_(net.parameters(), 1.0); loss = F.smooth_l1_loss(net(x)[:, 0], y)\n{STEP}",
+    f"{LOOP}    loss = F.smooth_l1_loss(net(x)[:, 0], y); opt.zero_grad(); loss.backward()\n"
+    "    nn.utils.clip_grad_norm_(net.parameters(), 1.0); opt.step()",
     "opt = optim.LBFGS(net.parameters(), max_iter=3)\ndef closure():\n    opt.zero_grad()\n"
     "    loss = F.mse_loss(net(x)[:, 0], y); loss.backward()\n    return loss\nopt.step(closure)",
     # generator and discriminator

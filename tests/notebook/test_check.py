@@ -4,7 +4,8 @@ from __future__ import annotations
 import linecache
 import sys
 import types
-import warnings
+from contextlib import nullcontext
+from functools import cache
 
 import pytest
 from IPython.core.error import UsageError
@@ -13,7 +14,9 @@ from IPython.utils.capture import capture_output
 import mindtorch as torch
 from mindtorch import introspect, nn, optim, viz
 from mindtorch._dispatch import observers
+from mindtorch.introspect.checks import probes
 
+from . import trainings
 from .silent import BEGIN, BUGS, CLEAN
 from .test_pictures import Checker
 
@@ -23,20 +26,10 @@ def lib(request):
     return torch if request.param == "mindtorch" else pytest.importorskip("torch", reason="needs PyTorch")
 
 
+@cache
 def checked(program: str, lib: types.ModuleType = torch) -> introspect.CheckFacts:
-    """What is found in a program of a library, which is run as a cell is."""
-    space = {"torch": lib, "nn": lib.nn, "F": lib.nn.functional, "optim": lib.optim}
-    name = f"<silent {hash(program)}>"
-    linecache.cache[name] = len(program), None, [f"{line}\n" for line in program.split("\n")], name
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exec(BEGIN, space)
-        try:
-            with introspect.checking(space) as found:
-                exec(compile(program, name, "exec"), space)
-        finally:
-            del linecache.cache[name]
-    return found.facts
+    """What is found in a program of a library, which is run as a cell is, once."""
+    return trainings.checked(program, lib, BEGIN)
 
 
 @pytest.mark.parametrize(("kind", "says", "program"), BUGS, ids=[f"{i} {bug[0]}" for i, bug in enumerate(BUGS)])
@@ -76,8 +69,60 @@ def test_a_cell_that_ran_before_is_not_looked_at():
         del linecache.cache[name]
 
 
+PROGRAMS = trainings.programs()
+SAMPLE = PROGRAMS[::7]
+
+
+@pytest.mark.parametrize("program", SAMPLE, ids=map(str, SAMPLE))
+def test_a_sample_of_the_programs_is_judged_rightly(program):
+    """All of them: ``python -m tests.notebook.trainings``."""
+    facts = trainings.checked(program.text, torch)
+    assert trainings.verdict(program, facts) in ("cause", "clean"), facts
+    for finding in facts.findings:
+        assert finding.fixes and finding.pictures and finding.title in viz.check_text(facts)
+
+
+@pytest.mark.parametrize("program", SAMPLE[::3], ids=map(str, SAMPLE[::3]))
+def test_the_sample_is_judged_alike_on_pytorch(program):
+    pytorch = pytest.importorskip("torch", reason="needs PyTorch")
+    assert trainings.verdict(program, trainings.checked(program.text, pytorch)) in ("cause", "clean")
+
+
 def test_there_are_enough():
-    assert len(BUGS) >= 20 and len(CLEAN) >= 20
+    bugs = [program for program in PROGRAMS if program.words]
+    assert len(bugs) >= 80 and len(PROGRAMS) - len(bugs) >= 60 and len(BUGS) >= 20 and len(CLEAN) >= 20
+    assert len({str(program) for program in PROGRAMS}) == len(PROGRAMS)
+
+
+TRACED = """
+net = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 2)); calls = []
+net.register_forward_hook(lambda *_: calls.append(1))
+opt = optim.SGD(net.parameters(), 0.1); x, t = torch.randn(8, 3), torch.randint(0, 2, (8,))
+for _ in range(2):
+    opt.zero_grad(); F.cross_entropy(net(x), t).backward(); opt.step()
+"""
+
+
+def test_probes_leave_no_trace(lib):
+    """Parameters, gradients, buffers, versions, hooks, calls and random numbers are those without a check."""
+    def end(watched):
+        space = {"torch": lib, "nn": lib.nn, "F": lib.nn.functional, "optim": lib.optim}
+        lib.manual_seed(3)
+        with introspect.checking(space) if watched else nullcontext():
+            exec(TRACED, space)
+        net = space["net"]
+        hooks = [len(table) for part in net.modules() for table in (part._forward_hooks, part._forward_pre_hooks)]
+        tensors = [*net.parameters(), *net.buffers()]
+        return ([t.tolist() for t in tensors], [p.grad.tolist() for p in net.parameters()], net.training, hooks,
+                [t._version for t in (*tensors, space["x"])], space["calls"], lib.rand(3).tolist())
+
+    assert end(True) == end(False)
+
+
+def test_a_model_that_is_too_large_to_be_asked_is_named(lib, monkeypatch):
+    monkeypatch.setattr(probes, "PARAMETERS", 10)
+    facts = trainings.checked(f"{TRACED}", lib)
+    assert not facts.findings and "probes of Sequential left out" in " ".join(facts.checked)
 
 
 def model_and_loss(broadcasts=True):

@@ -79,8 +79,10 @@ def checking(namespace: Mapping[str, Any] | None = None) -> Iterator[Checking]:
             yield found
         finally:
             found.facts = _after(record, names)
-    if record.findings:  # what only the end of the recording told
-        found.facts = CheckFacts(found.facts.checked, _once([*record.findings, *found.facts.findings]))
+    left = record.probes.left_out
+    out = (f"probes of {' and '.join(left)} left out: too large, too slow, or not on the host",) if left else ()
+    if record.findings or out:  # what only the end of the recording told
+        found.facts = CheckFacts((*found.facts.checked, *out), _once([*record.findings, *found.facts.findings]))
 
 
 def _after(record: Recording, namespace: Mapping[str, Any]) -> CheckFacts:
@@ -92,8 +94,8 @@ def _after(record: Recording, namespace: Mapping[str, Any]) -> CheckFacts:
     inner = {id(part) for model in called for part in model.modules() if part is not model}
     models = {known.get(id(model), f"model {i}" if i else "model"): model for i, model in enumerate(
         model for model in called if id(model) not in inner)}
-    optimizers = {known.get(key, "optimizer"): found for key, ref in record.optimizers.items()
-                  if (found := ref()) is not None}
+    optimizers = {known.get(key, f"optimizer {i}" if i else "optimizer"): found
+                  for i, (key, ref) in enumerate(record.optimizers.items()) if (found := ref()) is not None}
     waiting = {name: value for name, value in namespace.items() if is_optimizer(value) and not name.startswith("_")}
     found = list(record.findings)
     kinds = {finding.kind for finding in found}
@@ -107,10 +109,12 @@ def _after(record: Recording, namespace: Mapping[str, Any]) -> CheckFacts:
         learnt |= aside
         found += unreached(reached, learnt, optimizers or waiting)  # type: ignore[arg-type]
         found += of_models(learnt)
-        found += of_optimizers(learnt, optimizers or _of(learnt, waiting), reached.leaves)
+        found += of_optimizers(learnt, optimizers or _of(learnt, waiting), reached.leaves, record.stepped)
         found += of_gradients(learnt, frozenset({"nan"} if "first NaN" in kinds else ()))
     found += of_containers(namespace)
-    found += of_text(record, namespace, models)
+    places = {(finding.kind, finding.place.line) for finding in found if finding.place}
+    found += [finding for finding in of_text(record, namespace, models)
+              if finding.place is None or (finding.kind, finding.place.line) not in places]
     counts = [(record.passes, "backward pass", "es"), (record.steps, "step", "s")]
     done = [f"{count} {what}{ending * (count != 1)}" for count, what, ending in counts if count]
     return CheckFacts((*_words(models, {}, optimizers), *done), _once(found))

@@ -64,6 +64,7 @@ class Graph:
         self.library = library
         self.nodes: dict[int, Seen] = {}
         self.leaves: list[Any] = []
+        self.above: dict[int, list[Seen]] = {}  # of a node: those that it gives to
         waiting = [(root, 0, "") for root in roots]
         for node, distance, parent in waiting:
             if id(node) in self.nodes:
@@ -75,7 +76,10 @@ class Graph:
             seen = self.nodes[id(node)] = Seen(node, look, distance, [parent])
             if look.variable is not None:
                 self.leaves.append(look.variable)
-            waiting += [(edge[0], distance + 1, seen.operator) for edge in look.edges if edge is not None]
+            for edge in look.edges:
+                if edge is not None:
+                    self.above.setdefault(id(edge[0]), []).append(seen)
+                    waiting.append((edge[0], distance + 1, seen.operator))
 
     def below(self, seen: Seen, skipping: tuple[str, ...] = ()) -> Iterator[Seen]:
         """Yield the nodes of a node's inputs, looking through those that only reshape."""
@@ -221,7 +225,7 @@ def over_samples(graph: Graph, seen: Seen) -> Finding | None:
     dim = _dim(seen) if seen.operator in ("Softmax", "LogSoftmax") else None
     if dim != 0 or len(seen.shape) != 2 or seen.shape[0] < 2 or seen.distance > DISTANCE:
         return None
-    if not any("Loss" in p or p in REDUCING for p in seen.parents):
+    if not any("Loss" in p or p in (*REDUCING, "Log", "Index", "Gather") for p in seen.parents):
         return None
     return Finding(
         "softmax over samples", "softmax runs over dim 0, the samples, and not over the classes",

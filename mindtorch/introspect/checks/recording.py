@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import time
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -21,10 +22,26 @@ from ..libraries import libraries, library_of
 from ..library import BackwardPass, Library
 from ..why.explanation import CLASH, GONE, GOOD, Fix, Group, Groups, ShapeRow, Shapes, Step, Steps, cells
 from ..why.wrote import is_optimizer, is_tensor
+from .attention import Padding, Weights
+from .blocks import Attributes, Copies, Linear
+from .chains import findings as of_chains
 from .finding import Finding, called_at, line_of
+from .flow import Mixed, Renewed, Sampled, Terms, Upward
 from .graph import Graph, findings as of_graph, under
+from .kept import Aliases, Graphs
+from .layout import Broadcast, OneSample, Reshaped, Rows
+from .probes import Probes
+from .schedules import Schedules
 from .state import MOODY
+from .targets import Targets
+from .watching import Pass, Ran, Watcher
 
+WALKING = 3.0  #: seconds at most for the ways from losses to parameters
+#: Functions whose arguments are looked at, by the operator that they are in mindtorch.
+FUNCTIONS = {"cross_entropy_loss": "cross_entropy", "nll_loss_nd": "nll_loss", **{name: name for name in (
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss",
+    "cosine_embedding_loss", "scaled_dot_product_attention")}}
 GRAPHS = 3  #: backward passes whose graphs are looked at, besides those of models that come later
 #: Operators that compare scores with class numbers, their second argument.
 CLASSIFYING = ("cross_entropy_loss", "nll_loss_nd", "nll_loss", "nll_loss_forward")
@@ -65,16 +82,34 @@ class Recording:
         self._added: dict[int, Any] = {}
         self._classes: list[frozenset[Any]] = []  # in the targets of each batch
         self._modes: list[tuple[str, bool]] = []  # of the modules called since the last backward
-        self._called: dict[Any, tuple[weakref.ref[Any], int]] = {}  # the last module of a kind called at a line
+        #: Modules of a kind that were called at a line: reference, calls, what they are made of.
+        self._called: dict[Any, list[list[Any]]] = {}
         self._is_new = False  # whether a model was called that no pass has gone through yet
         self._sequences: list[tuple[str, tuple[int, ...]]] = []  # read with the steps first, since the last backward
         self._infinite: Finding | None = None  # what made the first infinity, which may be meant
+        self._candidates: list[Finding] = []  # which count if there was a backward pass
+        self._walked = 0.0  # seconds
+        self.sizes: list[int] = []  #: of the graphs of backward passes, in nodes
+        self.stepped: dict[int, int] = {}  #: the last step that changed a parameter, by its address
+        padding, self.terms, self.probes = Padding(self), Terms(self), Probes(self)
+        self.watchers: tuple[Watcher, ...] = (
+            Reshaped(self), Broadcast(self), Rows(self), OneSample(self), Targets(self), padding,
+            Weights(self, padding), Mixed(self), Upward(self), Renewed(self), Sampled(self), self.terms,
+            Schedules(self), Graphs(self), Aliases(self), Linear(self), Copies(self), Attributes(self), self.probes)
 
     def found(self, finding: Finding) -> None:
         """Note a finding, once for each kind and line."""
         key = finding.kind, finding.place.line if finding.place else None
         if key not in {(known.kind, known.place.line if known.place else None) for known in self.findings}:
             self.findings.append(finding)
+
+    def later(self, finding: Finding) -> None:
+        """Note a finding that counts only where something is trained."""
+        self._candidates.append(finding)
+
+    def parameter_ids(self) -> set[int]:
+        """Return the identities of the parameters of models that were called."""
+        return {id(parameter) for parameter in self._parameters()}
 
     # -- what is told ------------------------------------------------------------------------------------------------
 
@@ -99,10 +134,27 @@ class Recording:
             self._compared(event, args[0], args[1])
         if not library.is_grad_enabled() and library.drops(packet, args):
             self._dropped(event)
+        if task is not None:
+            self.terms.gradient(result)
+            return
+        ran = Ran(library, packet, args, result, event)
+        for watcher in self.watchers:
+            watcher.operator(ran)
+        given = library.given(event, args) if packet in FUNCTIONS and event.depth == 0 else None
+        if given is not None:
+            self.function(FUNCTIONS[packet], given, event.site)
 
-    def call(self, library: Library, module: Any, args: Any) -> None:
+    def function(self, name: str, given: Mapping[str, Any], site: tuple[str, int, str]) -> None:
+        """Note a call of a loss function, or of attention."""
+        place = line_of(*site)
+        for watcher in self.watchers:
+            watcher.function(name, given, place)
+
+    def call(self, library: Library, module: Any, args: Any, kwargs: Mapping[str, Any]) -> None:
         """Note a module's call."""
         recorded = library.is_grad_enabled()
+        for watcher in self.watchers:
+            watcher.call(module, args, kwargs, recorded)
         if next(iter(module.parameters()), None) is not None:
             known = self.models.get(id(module))
             if known is None or known() is None:
@@ -126,6 +178,8 @@ class Recording:
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Note that an optimizer is about to take a step."""
         self.optimizers.setdefault(id(optimizer), weakref.ref(optimizer))
+        for watcher in self.watchers:
+            watcher.before_step(optimizer)
         if any(map(callable, (*args, *kwargs.values()))):  # a closure, which computes the gradients within the step
             self.steps += 1
             return
@@ -143,7 +197,7 @@ class Recording:
                 (Fix("the order is", "optimizer.zero_grad(); loss.backward(); optimizer.step()"),),
                 (Steps((Step("backward", "gradients come", GOOD if after else GONE),
                         *((Step("zero_grad", "and go", CLASH),) if after else ()),
-                        Step("step", "finds none", CLASH))),), self._here()))
+                        Step("step", "finds none", CLASH))),), self.here()))
         self.steps += 1
         self._since_step = 0
         added = [self._added[id(p)] for p, _ in grads if id(p) in self._added]
@@ -159,7 +213,10 @@ class Recording:
 
     def after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Note that an optimizer has taken a step."""
+        for watcher in self.watchers:
+            watcher.after_step(optimizer)
         for parameter in [p for group in optimizer.param_groups for p in group["params"]]:
+            self.stepped[library_of(parameter).address(parameter)] = self.steps
             grad = library_of(parameter).grad(parameter)
             self._added.pop(id(parameter), None)
             self._used.pop(id(parameter), None)
@@ -194,11 +251,33 @@ class Recording:
         if (self.passes <= GRAPHS or self._is_new) and (roots := list(task.roots())):
             graph = Graph(roots, library)
             self.leaves |= {id(leaf): leaf for leaf in graph.leaves}
-            for finding in of_graph(graph):
+            for finding in (*of_graph(graph), *of_chains(graph)):
                 self.found(finding)
             self._begins_at_leaf(graph, place)
             self._steps_first(graph)
         self._sequences, self._is_new = [], False
+        if self._walked < WALKING:
+            self._walk(library, list(task.roots()), place)
+
+    def _walk(self, library: Library, roots: list[Any], place: Any) -> None:
+        """Go from a loss to the leaves, and report the way."""
+        began = time.perf_counter()
+        nodes = {id(root): root for root in roots}
+        waiting, leaves = list(roots), []
+        for node in waiting:
+            below, variable = library.links(node)
+            if variable is not None:
+                leaves.append(variable)
+            for other in below:
+                if id(other) not in nodes:
+                    nodes[id(other)] = other
+                    waiting.append(other)
+        self.leaves |= {id(leaf): leaf for leaf in leaves}
+        self.sizes.append(len(nodes))
+        run = Pass(self.passes, library, roots, nodes, leaves, place)
+        for watcher in self.watchers:
+            watcher.backward(run)
+        self._walked += time.perf_counter() - began
 
     def _first_nan(self, event: DispatchEvent, args: tuple[Any, ...], result: Any,
                    task: BackwardPass | None) -> None:
@@ -272,10 +351,17 @@ class Recording:
 
     def _made_anew(self, module: Any) -> None:
         """Find a layer that is created where it is called: the previous pass's layer no longer exists."""
-        place = self._here()
+        place = self.here()
         key = type(module).__name__, place and (place.file, place.line)
-        before, calls = self._called.get(key, (None, 0))
-        if before is not None and before() is None and calls == 1:
+        known = self._called.setdefault(key, [])
+        entry = next((entry for entry in known if entry[0]() is module), None)
+        if entry is not None:
+            entry[1] += 1
+            return
+        lost = [entry for entry in known if entry[0]() is None and entry[1] == 1 and not entry[2] & self.stepped.keys()]
+        known.append([weakref.ref(module), 1, {library_of(p).address(p) for p in module._parameters.values()
+                                               if p is not None}])
+        if lost:
             self.found(Finding(
                 "made in each pass", f"a new {key[0]} is made in each pass, with new random weights",
                 "It is made where it is called. What one pass would teach it is thrown away with it, no optimizer "
@@ -284,8 +370,6 @@ class Recording:
                  Fix("and call it in forward", "x = self.layer(x)")),
                 (Steps((Step("pass 1", f"{key[0]} with random weights"), Step("pass 2", "another one", CLASH),
                         Step("pass 3", "another one", CLASH))),), place))
-        same = before is not None and before() is module
-        self._called[key] = weakref.ref(module), calls + 1 if same else 1
 
     def _compared(self, event: DispatchEvent, left: Any, right: Any) -> None:
         """``(model(x) > 0) == y`` of [N, 1] and [N]: an accuracy beyond 100 %."""
@@ -336,6 +420,10 @@ class Recording:
 
     def finish(self) -> None:
         """Report the findings that need the whole record."""
+        for finding in self._candidates if self.passes else ():
+            self.found(finding)
+        for watcher in self.watchers:
+            watcher.finish()
         if len(self._classes) > 2 and all(len(c) == 1 for c in self._classes) and len(set(self._classes)) > 1:
             self.found(Finding(
                 "sorted batches", "each batch holds samples of one class alone",
@@ -357,7 +445,8 @@ class Recording:
                     (Fix("after backward", f"{waiting[0][0]}.step()"),),
                     (Steps((Step("backward", "gradients come", GOOD), Step("step", "never called", CLASH))),)))
 
-    def _here(self) -> Any:
+    def here(self) -> Any:
+        """Return the program's line that is running."""
         frame = sys._getframe(1)
         while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in ("mindtorch", "torch"):
             frame = frame.f_back  # type: ignore[assignment]

@@ -1,7 +1,7 @@
 """Silent mistakes that show in a model, its optimizer, and the gradients that are there."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -121,9 +121,10 @@ def _alike(parameter: Any, but_zero: bool = False) -> bool:
     return bool(np.isfinite(rows).all() and (rows == rows[:1]).all() and not (but_zero and not rows.any()))
 
 
-def of_optimizers(models: Mapping[str, Any], optimizers: Mapping[str, Any], leaves: list[Any] | None
-                  ) -> Iterator[Finding]:
-    """Find parameters that no optimizer has, or that an optimizer has in vain, and learning rates that are amiss."""
+def of_optimizers(models: Mapping[str, Any], optimizers: Mapping[str, Any], leaves: list[Any] | None,
+                  moved: Container[int] = ()) -> Iterator[Finding]:
+    """Find parameters that no optimizer has, or that an optimizer has in vain, and learning rates that are amiss. Those
+    at the addresses ``moved`` were changed by an optimizer that may be gone."""
     ours, theirs = parameters(models), optimized(optimizers)
     reached = {*ours, *theirs} if leaves is None else {id(leaf) for leaf in leaves}
     strangers = [key for key in theirs if key not in ours and (leaves is None or key not in reached)]
@@ -137,7 +138,8 @@ def of_optimizers(models: Mapping[str, Any], optimizers: Mapping[str, Any], leav
                  "optimizer = optim.SGD(model.parameters(), lr=0.1)"),),
             (Groups((Group("the optimizer has", (f"{len(strangers)} tensors of another model",), CLASH),
                      Group("the model has", tuple(name for name, _ in list(ours.values())[:4]), GOOD))),))
-    missing = [name for key, (name, p) in ours.items() if p.requires_grad and key not in theirs and key in reached]
+    missing = [name for key, (name, p) in ours.items() if p.requires_grad and key not in theirs and key in reached
+               and library_of(p).address(p) not in moved]
     if missing and len(strangers) < len(theirs):
         yield _missing(missing, [name for key, (name, _) in ours.items() if key in theirs])
     if frozen := [name for key, (name, p) in ours.items() if key in theirs and not p.requires_grad]:
@@ -308,9 +310,11 @@ def of_containers(namespace: Mapping[str, Any]) -> Iterator[Finding]:
         looks = [library_of(t) for t in tensors]
         places = {(looks[i].address(t), tuple(t.shape)) for i, t in enumerate(tensors)}
         version = looks[0].record(tensors[0], 1).version
-        if len(places) == 1 and looks[0].address(tensors[0]) and version and len(value) > 1:
+        of_array = len(tensors) > 2 and len({id(t) for t in tensors}) == len(tensors)  # from_numpy of one, written over
+        if len(places) == 1 and looks[0].address(tensors[0]) and (version or of_array):
             yield Finding(
-                "one memory", f"the {len(value)} tensors in {name} are one memory, written over {version} times",
+                "one memory",
+                f"the {len(value)} tensors in {name} are one memory{f', written over {version} times' * bool(version)}",
                 "A view, detach() and a tensor itself keep no values of their own: the list holds the same memory "
                 "again and again, and all show what was written last.",
                 (Fix("keep a copy", f"{name}.append(x.clone())"),),

@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..libraries import library_of
@@ -28,10 +27,12 @@ def of_text(record: Recording, namespace: Mapping[str, Any], models: Mapping[str
     if not record.passes:
         return
     for file in sorted(file for file in record.files if is_cell(file) or file.startswith("<")):
-        parsed = _parsed(file)
-        backward = {"backward"} | {part.name for part in ast.walk(parsed) if isinstance(part, ast.FunctionDef)
+        tree = parsed(file)
+        backward = {"backward"} | {part.name for part in ast.walk(tree) if isinstance(part, ast.FunctionDef)
                                    and _calls(part, {"backward"})}
-        for loop in ast.walk(parsed):
+        for loop in ast.walk(tree):
+            if isinstance(loop, (ast.For, ast.While, ast.FunctionDef)):
+                yield from _clipped(loop, file)
             if not isinstance(loop, (ast.For, ast.While)):
                 continue
             if isinstance(loop, ast.For):
@@ -40,8 +41,6 @@ def of_text(record: Recording, namespace: Mapping[str, Any], models: Mapping[str
                 for name, statements in _assigned(loop).items():
                     if name in computed and all(_uses(name, statement) for statement in statements):
                         yield _history(name, ast.unparse(statements[0]), file, statements[0].lineno)
-                yield from _collected(loop, namespace, file)
-                yield from _clipped_late(loop, file)
             if record.steps and _calls(loop, backward | {"step"}):
                 yield from _kept(loop, namespace, models, file)
 
@@ -111,46 +110,37 @@ def _rebound(loop: ast.For, file: str) -> Iterator[Finding]:
                         Step("end of the loop", "thrown away", CLASH))),), line_of(file, part.lineno))
 
 
-def _collected(loop: ast.AST, namespace: Mapping[str, Any], file: str) -> Iterator[Finding]:
-    """``losses.append(loss)``."""
-    for call in ast.walk(loop):
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "append":
-            continue
-        if not isinstance(call.func.value, ast.Name) or len(call.args) != 1:
-            continue
-        name, what = call.func.value.id, ast.unparse(call.args[0])
-        kept = namespace.get(name)
-        if isinstance(kept, list) and len(kept) > 1 and all(
-                is_tensor(item) and item.requires_grad and not item.is_leaf and not item.shape for item in kept):
-            yield Finding(
-                "growing history", f"{name} keeps the graphs of all {len(kept)} passes",
-                f"{what} is a tensor, and behind it stands the graph that made it. The list keeps each of them, with "
-                "what their nodes hold, as long as it lives: memory grows with every pass.",
-                (Fix("keep the numbers", f"{name}.append({what}.item())"),
-                 Fix("or, for tensors, without their history", f"{name}.append({what}.detach())")),
-                (Steps((Step(f"{name}[0]", "and the graph of pass 1", CLASH), Step("…"),
-                        Step(f"{name}[{len(kept) - 1}]", f"and the graph of pass {len(kept)}", CLASH)), arrow=""),),
-                line_of(file, call.lineno))
+def _clipped(unit: ast.AST, file: str) -> Iterator[Finding]:
+    """Find gradients that are clipped when the step has been taken, or before they are there."""
+    calls = sorted((part for part in ast.walk(unit) if isinstance(part, ast.Call)),
+                   key=lambda part: (part.end_lineno, part.end_col_offset))
+    order = [(what, line) for what, line in (
+        (getattr(part.func, "attr", getattr(part.func, "id", "")), part.lineno) for part in calls)
+        if what in ("backward", "step", "zero_grad") or what.startswith("clip_grad")]
+    names = ["clip" if what.startswith("clip") else what for what, _ in order]
+    if [names.count(what) for what in ("backward", "clip", "step")] != [1, 1, 1] or "zero_grad" not in names:
+        return
+    cut, (what, line) = names.index("clip"), order[names.index("clip")]
+    if cut > names.index("step") > names.index("backward"):
+        yield Finding(
+            "clipped too late", f"gradients are clipped too late: {what} comes after the step, which used them as they "
+            "were",
+            "Clipping changes gradients. Those of this pass have been used by then, and zero_grad throws them away "
+            "before the next.", _order(what),
+            (Steps((Step("backward", "gradients come", GOOD), Step("step", "uses them as they are"),
+                    Step(what, "changes what is used no more", CLASH))),), line_of(file, line))
+    elif cut < names.index("backward") < names.index("step"):
+        yield Finding(
+            "clipped too early", f"{what} comes before backward, when there are no gradients to clip",
+            "Clipping changes the gradients that are there. Backward computes those of this pass afterwards, and the "
+            "step takes them at any size.", _order(what),
+            (Steps((Step(what, "finds none", CLASH), Step("backward", "gradients come", GOOD),
+                    Step("step", "uses them as they are"))),), line_of(file, line))
 
 
-def _clipped_late(loop: ast.For | ast.While, file: str) -> Iterator[Finding]:
-    """Gradients that are clipped when the step has been taken."""
-    calls = sorted((part for part in ast.walk(loop) if isinstance(part, ast.Call)),
-                   key=lambda part: (part.lineno, part.col_offset))
-    called = [(getattr(part.func, "attr", getattr(part.func, "id", "")), part.lineno) for part in calls]
-    order = [(what, line) for what, line in called
-             if what in ("backward", "step", "zero_grad") or what.startswith("clip_grad")]
-    for (first, _), (second, line) in pairwise(order):
-        names = [what for what, _ in order]
-        if first == "step" and second.startswith("clip_grad") and "zero_grad" in names and names.count("step") == 1:
-            yield Finding(
-                "clipped too late", f"{second} comes after the step, which took the gradients as they were",
-                "Clipping changes gradients. Those of this pass have been used by then, and zero_grad throws them away "
-                "before the next.",
-                (Fix("clip between backward and step",
-                     f"loss.backward(); nn.utils.{second}(model.parameters(), 1.0); optimizer.step()"),),
-                (Steps((Step("backward", "gradients come", GOOD), Step("step", "uses them as they are"),
-                        Step(second, "changes what nobody uses", CLASH))),), line_of(file, line))
+def _order(clip: str) -> tuple[Fix, ...]:
+    return (Fix("clip between backward and step",
+                f"loss.backward(); nn.utils.{clip}(model.parameters(), 1.0); optimizer.step()"),)
 
 
 def _kept(loop: ast.AST, namespace: Mapping[str, Any], models: Mapping[str, Any], file: str) -> Iterator[Finding]:
@@ -188,7 +178,8 @@ def _given(choice: ast.If) -> Iterator[tuple[str, ast.expr, int]]:
             yield from ((name.id, value, part.lineno) for name, value in pairs if isinstance(name, ast.Name))
 
 
-def _parsed(file: str) -> ast.AST:
+def parsed(file: str) -> ast.AST:
+    """Parse a cell; nothing if it cannot be."""
     try:
         return ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:

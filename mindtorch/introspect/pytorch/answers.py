@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..._base.interrupts import contextmanager
-from ..._dispatch.observers import ActivityObserver, Observer
+from ..._dispatch.observers import ActivityObserver, DispatchEvent, Observer
 from ..library import (
-    BackwardPass, CallObserver, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver, WriteObserver,
+    BackwardPass, CallObserver, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver, WriteObserver, called,
 )
 from ..off_host import Pending
 from ..sampling import sampling
 from .calls import observing_calls
-from .dispatching import backward_roots, observing_mode, written_by
+from .dispatching import backward_roots, function_mode, observing_mode, written_by
 from .loaded import is_pytorchs_tensor, library_path, quietly
 from .nodes import history, look_of, root_of
 from .tensors import (
@@ -132,6 +132,13 @@ class PyTorch:
         return look_of(node)
 
     @quietly
+    def links(self, node: Any) -> tuple[list[Any], Any]:
+        return [edge[0] for edge in node.next_functions if edge[0] is not None], getattr(node, "variable", None)
+
+    def given(self, event: DispatchEvent, args: Sequence[Any]) -> Mapping[str, Any] | None:
+        return None  # above, where its functions are seen
+
+    @quietly
     def counted(self, tensor: Any) -> Any:
         return tensor.untyped_storage()._cdata if has_storage(tensor) and not is_wrapper(tensor) else None
 
@@ -173,12 +180,13 @@ class PyTorch:
         torch = sys.modules["torch"]
         hooks = sys.modules[torch.optim.Optimizer.__module__]
         with ExitStack() as block:
-            for handle in (torch.nn.modules.module.register_module_forward_pre_hook(partial(observer.call, self)),
+            for handle in (torch.nn.modules.module.register_module_forward_pre_hook(partial(called, self, observer)),
                            hooks.register_optimizer_step_pre_hook(observer.before_step),
                            hooks.register_optimizer_step_post_hook(observer.after_step)):
                 block.callback(handle.remove)
             block.enter_context(torch.autograd.set_detect_anomaly(True, check_nan=False))
             block.enter_context(observing_mode()(partial(observer.operator, self)))
+            block.enter_context(function_mode()(observer.function))
             yield
 
     def calls(self, observer: CallObserver) -> AbstractContextManager[None]:

@@ -1,11 +1,12 @@
 """What PyTorch's dispatcher does, as events like those of mindtorch's own, and what asked for it."""
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from time import perf_counter_ns
 from typing import Any
@@ -56,6 +57,36 @@ def observing_mode() -> Any:
                     _stream(device), self.depth, user_site(), error), (*args, *kwargs.values()), result)
 
     return Observing
+
+
+@cache
+def function_mode() -> Any:
+    """Return a mode that reports calls of loss functions, which below autograd are operators like any other."""
+    torch = sys.modules["torch"]
+    functional = torch.nn.functional
+    signatures = {getattr(functional, name): inspect.signature(getattr(functional, name)) for name in (
+        "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
+        "binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss", "hinge_embedding_loss",
+        "margin_ranking_loss", "cosine_embedding_loss")}
+    attention = functional.scaled_dot_product_attention  # of C, without a signature
+
+    class Reporting(torch.overrides.TorchFunctionMode):  # type: ignore[name-defined]
+        """Reports functions with their arguments by name."""
+
+        def __init__(self, observer: Callable[[str, Mapping[str, Any], tuple[str, int, str]], None]):
+            super().__init__()
+            self.observer = observer
+
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result, kwargs = func(*args, **(kwargs or {})), kwargs or {}
+            signature = signatures.get(func)
+            if signature is not None or func is attention:
+                given = signature.bind(*args, **kwargs).arguments if signature is not None else {
+                    **dict(zip(("query", "key", "value", "attn_mask"), args, strict=False)), **kwargs}
+                self.observer(func.__name__, given, _site())
+            return result
+
+    return Reporting
 
 
 def written_by(event: DispatchEvent) -> list[tuple[Any, int]]:
