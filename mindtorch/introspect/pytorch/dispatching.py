@@ -83,7 +83,7 @@ def function_mode() -> Any:
             if signature is not None or func is attention:
                 given = signature.bind(*args, **kwargs).arguments if signature is not None else {
                     **dict(zip(("query", "key", "value", "attn_mask"), args, strict=False)), **kwargs}
-                self.observer(func.__name__, given, _site())
+                self.observer(func.__name__, given, user_site())
             return result
 
     return Reporting
