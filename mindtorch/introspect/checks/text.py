@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..libraries import library_of
 from ..names import named_tensors
@@ -15,12 +15,10 @@ from ..why.explanation import CLASH, GOOD, Fix, Step, Steps
 from ..why.wrote import is_module, is_tensor
 from ..writes import is_cell
 from .finding import Finding, line_of
-
-if TYPE_CHECKING:
-    from .recording import Recording
+from .watching import Watched
 
 
-def of_text(record: Recording, namespace: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Finding]:
+def of_text(record: Watched, namespace: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Finding]:
     """Find mistakes in the text of the cells that ran."""
     computed = {name for name, value in named_tensors(namespace) if value.requires_grad and not value.is_leaf
                 and "." not in name and "[" not in name}

@@ -4,7 +4,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,8 +15,30 @@ from ..why.explanation import CLASH, GOOD, Call, Fix, Step, Steps
 from ..why.wrote import is_tensor
 from .finding import Finding, line_of
 
-if TYPE_CHECKING:
-    from .recording import Recording
+
+class Watched(Protocol):
+    """What is known of the cell while it runs, for rules that need more than what they are told."""
+
+    namespace: Mapping[str, Any]
+    files: set[str]  #: of the lines that ran operators
+    passes: int  #: backward passes so far
+    steps: int
+    sizes: list[int]  #: of the graphs of backward passes, in nodes
+    stepped: dict[int, int]  #: the last step that changed a parameter, by its address
+    leaves: dict[int, Any]  #: that backward passes reached, by identity
+    optimizers: dict[int, weakref.ref[Any]]  #: that took steps
+
+    def found(self, finding: Finding) -> None:
+        """Note a finding, once for each kind and line."""
+
+    def later(self, finding: Finding) -> None:
+        """Note a finding that counts only where something is trained."""
+
+    def parameter_ids(self) -> set[int]:
+        """Return the identities of the parameters of models that were called."""
+
+    def here(self) -> Any:
+        """Return the program's line that is running."""
 
 
 class Ran(NamedTuple):
@@ -47,7 +69,7 @@ class Pass(NamedTuple):
 class Watcher:
     """A family of rules; each method is called as the program goes, and reports through ``record.found``."""
 
-    def __init__(self, record: Recording):
+    def __init__(self, record: Watched):
         self.record = record
 
     def operator(self, ran: Ran) -> None:
