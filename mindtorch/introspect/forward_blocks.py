@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .forward_pass import Step, Value, walk
+from .forward_pass import UNSEEN, Step, Value, walk
 from .repeats import repeats, span
 
 CHAIN = 4  #: functions at most of one block
@@ -105,7 +105,8 @@ def _repeated(found: list[Block]) -> tuple[Block, ...]:
         made = [{inner.number for block in piece for inner in walk(block.steps)} for piece in pieces]
         taken = {number for block in pieces[1] for inner in walk(block.steps) for number, _ in inner.sources}
         first = pieces[0]
-        label = span([first[0].label, run[-1].label]) if period > 1 else span([block.label for block in run])
+        named = next((i for i, block in enumerate(first) if block.kind), 0)  # a pattern is called after its modules
+        label = span([block.label for block in run[named::period]])
         parts = first[0].parts if period == 1 else with_flows(tuple(first))
         result.append(Block(label, first[0].kind if period == 1 else "", steps, parts, times, bool(taken & made[0])))
     return tuple(result)
@@ -130,7 +131,7 @@ def with_flows(level: Sequence[Block], twins: Mapping[int, int] | None = None) -
         flows: dict[int, dict[tuple[int, tuple[int, ...], str], Value]] = {}
         for step in walk(block.steps):
             for number, value in step.sources:
-                if number not in inside:
+                if number not in inside and number != UNSEEN:
                     source = place.get(twins.get(number, number), -1)
                     flows.setdefault(source, {})[number, value.shape, value.dtype] = value
         place.update(dict.fromkeys(inside, i))

@@ -23,7 +23,7 @@ from .why import Explanation, explain
 
 SECONDS = 0.5  #: in which all values are searched for extremes, NaN and infinities; of later ones there are none
 EXTRA = 80  #: characters at most of what a module says of itself
-OUTSIDE = 0  #: the source of tensors that no recorded step made
+OUTSIDE, UNSEEN = 0, -1  #: the sources of what the model was given, and of tensors that no recorded step made
 DEEP = 6  #: levels at most of containers in which tensors are found
 
 
@@ -45,7 +45,7 @@ class Step:
     ``number`` counts calls from 1 on in the order in which they began. ``name`` is a module's in the module above it,
     or the function's; ``path`` the module's from the top, or that of the module that called the function. ``sources``
     are (number of the function or empty module that made a tensor, the tensor) for each tensor that came in,
-    ``OUTSIDE`` for the model's arguments and what was there before; ``reads`` are the parameters and buffers that a
+    ``OUTSIDE`` for the model's arguments, ``UNSEEN`` for one of unknown origin; ``reads`` are the parameters and buffers that a
     function was given. ``parameters`` and ``parameter_bytes`` count what a module holds, each tensor once.
 
     ``memory`` is the bytes of new tensors that it made, ``kept`` the bytes that autograd keeps for its backward pass
@@ -154,6 +154,7 @@ def watch_forward(namespace: Mapping[str, Any] | None = None, *, found: ForwardF
     recorder = _Recorder(names or {}, namespace or {})
     facts.arguments = tuple((name, recorder.value(tensor)) for name, given in (arguments or {}).items()
                             for tensor in tensors_in(given))
+    recorder.given(arguments)
     error = None
     try:
         with ExitStack() as block:
@@ -243,6 +244,7 @@ class _Recorder:
             self.grad, self.training = library_is_recording(module), module.training
             for place, inner in module.named_modules():
                 self._hold(inner, place)
+            self.given(args)
         else:
             top = ""
         path, outer = self.paths.get(id(module), ""), self.open[-1].path
@@ -251,6 +253,11 @@ class _Recorder:
         self.open.append(_Open(self.number, module, top or below, path, 0, 0, args))
         self.spent += perf_counter_ns() - now
         self.open[-1].start, self.open[-1].spent = perf_counter_ns(), self.spent
+
+    def given(self, args: Any) -> None:
+        """Note tensors that no step made as those that the model is given."""
+        new = [tensor for tensor in tensors_in(args) if self._maker(tensor) == UNSEEN]
+        self._made(new, OUTSIDE, list(map(self.value, new)))
 
     def left(self, module: Any, args: tuple[Any, ...], result: Any) -> None:
         now = perf_counter_ns()
@@ -331,7 +338,7 @@ class _Recorder:
         found, reads = [], []
         for tensor in {id(tensor): tensor for tensor in tensors}.values():
             name = self.held.get(self._memory(tensor))
-            if name is None or self._maker(tensor):
+            if name is None or self._maker(tensor) > OUTSIDE:
                 found.append((self._maker(tensor), self.value(tensor)))
             else:
                 reads.append(name)
@@ -339,7 +346,7 @@ class _Recorder:
 
     def _maker(self, tensor: Any) -> int:
         known = self.makers.get(id(tensor))
-        return known[1] if known is not None and known[0]() is tensor else OUTSIDE
+        return known[1] if known is not None and known[0]() is tensor else UNSEEN
 
     def _made(self, tensors: Iterable[Any], number: int, values: Iterable[Value]) -> None:
         for tensor, value in zip(tensors, values, strict=True):
