@@ -45,8 +45,9 @@ class Step:
     ``number`` counts calls from 1 on in the order in which they began. ``name`` is a module's in the module above it,
     or the function's; ``path`` the module's from the top, or that of the module that called the function. ``sources``
     are (number of the function or empty module that made a tensor, the tensor) for each tensor that came in,
-    ``OUTSIDE`` for the model's arguments, ``UNSEEN`` for one of unknown origin; ``reads`` are the parameters and buffers that a
-    function was given. ``parameters`` and ``parameter_bytes`` count what a module holds, each tensor once.
+    ``OUTSIDE`` for the model's arguments, ``UNSEEN`` for one of unknown origin; ``reads`` are the parameters and
+    buffers that a function was given. ``parameters`` and ``parameter_bytes`` count what a module holds, each tensor
+    once.
 
     ``memory`` is the bytes of new tensors that it made, ``kept`` the bytes that autograd keeps for its backward pass
     and that no earlier step had kept, without parameters. ``time`` is in nanoseconds of the host. ``error`` is the
@@ -213,6 +214,7 @@ class _Recorder:
         self.kept: set[Any] = set()
         self.number, self.spent, self.scanning = OUTSIDE, 0, SECONDS
         self.started: list[int] = []
+        self.is_busy = False  # what it asks of modules' tensors is none of the program's calls
         self.grad: bool | None = None
         self.training = True
         self.results: tuple[tuple[int, Value], ...] = ()
@@ -221,10 +223,13 @@ class _Recorder:
     # -- what is told ------------------------------------------------------------------------------------------------
 
     def called(self, function: Any) -> None:
-        self.number += 1
-        self.started += [self.number, perf_counter_ns()]
+        if not self.is_busy:
+            self.number += 1
+            self.started += [self.number, perf_counter_ns()]
 
     def returned(self, function: Any, given: Any, result: Any, error: BaseException | None = None) -> None:
+        if self.is_busy:
+            return
         now = perf_counter_ns()
         start, number = self.started.pop(), self.started.pop()
         outputs, name = list(tensors_in(result)), _name(function)
@@ -236,7 +241,7 @@ class _Recorder:
         self.spent += perf_counter_ns() - now
 
     def entered(self, module: Any, args: tuple[Any, ...]) -> None:
-        now = perf_counter_ns()
+        now, self.is_busy = perf_counter_ns(), True
         if len(self.open) == 1:
             name = self.names.get(id(module))
             top = module_name(module, self.namespace) if name is None else name
@@ -251,6 +256,7 @@ class _Recorder:
         below = path.removeprefix(f"{outer}.") if outer else path
         self.number += 1
         self.open.append(_Open(self.number, module, top or below, path, 0, 0, args))
+        self.is_busy = False
         self.spent += perf_counter_ns() - now
         self.open[-1].start, self.open[-1].spent = perf_counter_ns(), self.spent
 
@@ -260,10 +266,11 @@ class _Recorder:
         self._made(new, OUTSIDE, list(map(self.value, new)))
 
     def left(self, module: Any, args: tuple[Any, ...], result: Any) -> None:
-        now = perf_counter_ns()
+        now, self.is_busy = perf_counter_ns(), True
         self._close(now, list(tensors_in(result)), sys.exc_info()[1] if result is None else None)
         if len(self.open) == 1:
             self.results = tuple((self._maker(tensor), self.value(tensor)) for tensor in tensors_in(result))
+        self.is_busy = False
         self.spent += perf_counter_ns() - now
 
     # -- what is written down ----------------------------------------------------------------------------------------

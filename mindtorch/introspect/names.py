@@ -155,6 +155,18 @@ def module_name(module: Any, namespace: Mapping[str, Any]) -> str:
     return next((f"{name}.{path}" if path else name for name, path in paths), "")
 
 
+def modules_by_identity(namespace: Mapping[str, Any]) -> dict[int, str]:
+    """Return the names of all modules that the namespace leads to, by the modules' ``id``."""
+    visible = _visible(namespace)
+    outer = [(name, value) for name, value in visible.items() if _is_module(value)]
+    outer += [item for name, value in visible.items() for item in _items(name, value) if _is_module(item[1])]
+    found: dict[int, str] = {}
+    for name, value in outer:
+        for path, inner in value.named_modules():
+            found.setdefault(id(inner), f"{name}.{path}" if path else name)
+    return found
+
+
 def names_of(namespace: Mapping[str, Any] | None) -> Named:
     """Return the first name of every named tensor, by the tensor's ``id``. It keeps the tensors alive."""
     return Named({} if namespace is None else dict(named_tensors(namespace)))

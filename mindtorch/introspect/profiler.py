@@ -1,14 +1,17 @@
-"""Where the time of a block goes: operators, kernels, lines, modules, and what lies between operators.
+"""Where the time of a block goes: phases, operators, kernels, lines, modules, and what lies between operators.
 
-Everything is added up while observers tell of each call, so nothing but the sums is kept.
+Of mindtorch everything is added up while observers tell of each call, so nothing but the sums is kept. PyTorch's
+operators have the times that its own profiler measures.
 """
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
@@ -16,12 +19,12 @@ from typing import Any
 from .._base.call_site import PACKAGE
 from .._base.interrupts import contextmanager
 from .._dispatch.local import local
-from .._dispatch.observers import DispatchEvent
-from .libraries import watching
-from .names import module_name
-from .pytorch import asked, library_path
+from .._dispatch.observers import DispatchEvent, subscribed
+from .names import modules_by_identity
+from .pytorch import Measured, Ran, measured, pytorch
 
-CALLS = ("Module.__call__", "Module._call_impl")  #: how modules are called, mindtorch's and PyTorch's
+UNKNOWN = "outside of modules and steps of optimizers: PyTorch's profiler tells no lines"
+OPTIM = os.path.join(PACKAGE, "optim", "")
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Profile:
     (what the program does between operators) and of ``observing`` (what the measuring itself took, as far as it is
     known).
 
+    ``phases`` are ``forward``, ``backward`` and ``optimizer``, if they ran operators. PyTorch's kernels are not known.
     It is the host's time: an operator of a device that works asynchronously takes what it takes to enqueue it. Only the
     thread that runs the block is looked at.
     """
@@ -56,6 +60,7 @@ class Profile:
     kernels: tuple[Share, ...] = ()
     lines: tuple[Share, ...] = ()
     modules: tuple[Share, ...] = ()
+    phases: tuple[Share, ...] = ()
 
     @property
     def inside(self) -> int:
@@ -105,7 +110,8 @@ class _Recorder:
         self.thread, self.clock = threading.get_ident(), clock
         self.levels: dict[int, _Level] = {}
         self.observing = 0
-        self.operators, self.kernels, self.lines, self.modules = _Sums(), _Sums(), _Sums(), _Sums()
+        self.operators, self.kernels, self.lines, self.modules, self.phases = (_Sums() for _ in range(5))
+        self.whole = 0  # of PyTorch's operators, and of noting its calls
         self.seen: dict[int, tuple[str, weakref.ref[Any]]] = {}
 
     def note(self, event: DispatchEvent) -> None:
@@ -117,8 +123,10 @@ class _Recorder:
         whole = event.duration - inner.counted.get(event.op, 0)
         self.operators.add(event.op, 1, own, whole)
         self.kernels.add((event.kernel, event.file, event.line), 1, own, event.duration)
-        self.lines.add(event.site[:2], not event.depth, own, event.duration if not event.depth else 0)
-        self.modules.add(self._module(), 1, own, own)
+        self.lines.add(("", *event.site[:2]), not event.depth, own, event.duration if not event.depth else 0)
+        module, phase = self._caller()
+        self.modules.add(module, 1, own, own)
+        self.phases.add(phase, 1, own, own)
         level = self.levels.setdefault(event.depth, _Level(0, 0, {}))
         level.calls += event.duration
         inner.counted[event.op] = event.duration
@@ -128,48 +136,79 @@ class _Recorder:
         level.observing += cost
         self.observing += cost
 
-    def _module(self) -> int | str:
-        """Return the identity of the innermost module that is running, or a name for another caller."""
-        if local.task is not None or asked()[0] == "backward":
-            return "(backward)"
-        frame = sys._getframe(1)
+    def _caller(self) -> tuple[int | str, str]:
+        """Return the identity of the innermost module that is running, or a name for another caller, and the phase."""
+        if local.task is not None:
+            return "(backward)", "backward"
+        frame, phase = sys._getframe(1), "forward"
         while frame is not None:
             code = frame.f_code
-            if code.co_qualname in CALLS and code.co_filename.startswith((PACKAGE, library_path())):
-                module = frame.f_locals["self"]
-                self.seen.setdefault(id(module), (type(module).__name__, weakref.ref(module)))
-                return id(module)
+            if code.co_filename.startswith(PACKAGE):
+                if code.co_qualname == "Module.__call__":
+                    return self._noted(frame.f_locals["self"]), phase
+                if code.co_name == "step" and code.co_filename.startswith(OPTIM):
+                    phase = "optimizer"
             frame = frame.f_back  # type: ignore[assignment]
-        return "(no module)"
+        return "(no module)", phase
+
+    def _noted(self, module: Any) -> int:
+        self.seen.setdefault(id(module), (type(module).__name__, weakref.ref(module)))
+        return id(module)
+
+    def take(self, measured: Measured) -> None:
+        """Add up what PyTorch's profiler has measured."""
+        self.observing += measured.noting
+        self.whole += measured.noting
+        around: list[Ran] = []
+        for ran in measured.ran:
+            del around[ran.depth:]
+            whole = ran.end - ran.start
+            self.operators.add(ran.name, 1, ran.own, 0 if any(outer.name == ran.name for outer in around) else whole)
+            line = ("" if ran.site[1] else UNKNOWN, *ran.site)
+            self.lines.add(line, not ran.depth, ran.own, 0 if ran.depth else whole)
+            module: int | str = "(backward)" if ran.part == "backward" else (
+                "(no module)" if ran.module is None else self._noted(ran.module))
+            self.modules.add(module, 1, ran.own, ran.own)
+            self.phases.add(ran.part, 1, ran.own, ran.own)
+            self.whole += 0 if ran.depth else whole
+            around.append(ran)
 
     def fill(self, profile: Profile, wall: int, namespace: Mapping[str, Any]) -> None:
         """Write the sums down."""
+
+        named = modules_by_identity(namespace) if self.seen else {}
 
         def called(key: int | str) -> tuple[str, str, int]:
             if isinstance(key, str):
                 return key, "", 0
             kind, reference = self.seen[key]
-            module = reference()
-            name = "" if module is None else module_name(module, namespace)
+            name = "" if reference() is None else named.get(key, "")
             return f"{name} ({kind})" if name else kind, "", 0
 
         profile.wall, profile.observing = wall, self.observing
-        profile.outside = wall - sum(level.calls + level.observing for level in self.levels.values())
+        native = sum(level.calls + level.observing for level in self.levels.values())
+        profile.outside = max(0, wall - native - self.whole)
+        profile.phases = self.phases.shares(lambda phase: (phase, "", 0))
         profile.operators = self.operators.shares(lambda op: (op, "", 0))
         profile.kernels = self.kernels.shares(lambda key: key)
-        profile.lines = self.lines.shares(lambda site: ("", *site))
+        profile.lines = self.lines.shares(lambda site: site)
         profile.modules = self.modules.shares(called)
 
 
 @contextmanager
 def profile(namespace: Mapping[str, Any] | None = None) -> Iterator[Profile]:
     """Profile a block into the profile that it yields, which is filled at its end; ``namespace`` names modules."""
-    found, recorder = Profile(), _Recorder()
-    start = perf_counter_ns()
+    found, recorder, wall, measuring = Profile(), _Recorder(), 0, None
     try:
-        with watching(recorder.note):
+        with ExitStack() as block:
+            measuring = None if pytorch() is None else block.enter_context(measured())
+            block.enter_context(subscribed(recorder.note))
             start = perf_counter_ns()
-            yield found
+            try:
+                yield found
+            finally:
+                wall = perf_counter_ns() - start
     finally:
-        wall = perf_counter_ns() - start
+        if measuring is not None and measuring.ran:
+            recorder.take(measuring)
         recorder.fill(found, wall, namespace or {})

@@ -12,6 +12,9 @@ from .palette import breakable, count_text, mono, place_text, soft
 MAX_ROWS = 16  #: shares at most that have a row of their own
 WIDTH = 130  #: pixels of the longest bar
 BAR = 24  #: characters of the longest bar in text
+#: What phases are called, and their colours.
+PHASES = {"forward": ("the forward pass", "mt-s0"), "backward": ("the backward pass", "mt-s1"),
+          "optimizer": ("the optimizer's step", "mt-s2")}
 
 
 def profile_page(facts: Profile) -> Markup:
@@ -29,7 +32,12 @@ def profile_page(facts: Profile) -> Markup:
 
 def _whole(facts: Profile) -> Markup:
     """Draw the program's time as one bar."""
-    parts = [("in operators", "mt-inside", facts.inside), ("outside operators (Python)", "mt-outside", facts.outside)]
+    inside = [("in operators", "mt-inside", facts.inside)]
+    if len(facts.phases) > 1:
+        times = {phase.name: phase.self_time for phase in facts.phases}
+        inside = [(f"operators of {what}", f"mt-inside {look}", times[name]) for name, (what, look) in PHASES.items()
+                  if name in times]
+    parts = [*inside, ("outside operators (Python)", "mt-outside", facts.outside)]
     bar = [tag("span", class_=kind, style=f"flex-grow:{max(0, time)}") for _, kind, time in parts]
     said = [tag("span", tag("i", class_=kind), f" {what} ", mono(time_text(time)), " ",
                 soft(_percent(time, facts.program))) for what, kind, time in parts]
@@ -68,6 +76,8 @@ def _name(share: Share) -> Markup:
 
 
 def _line(share: Share) -> Markup:
+    if share.name:
+        return soft(share.name)
     return mono(place_text(share.file, share.line), place_of(share.file, share.line))
 
 

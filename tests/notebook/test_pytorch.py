@@ -232,32 +232,49 @@ def tensors(values):
 
 
 @programs
-def test_a_profile_counts_the_same_operators(program):
-    ours, theirs = (Counter(profiled(torch, program)) for torch in (mindtorch, pytorch))
-    mine, its = OTHERWISE.get(program.__name__, ("", ""))
-    assert (ours - theirs, theirs - ours) == (Counter(mine.split()), Counter(its.split()))
+def test_a_profile_counts_pytorchs_operators_as_a_trace_does(program):
+    trace = watched(pytorch, program, introspect.watch_dispatch)
+    events = [event for event in trace if trace.asked[event.sequence].part != "backward"]
+    profile = watched(pytorch, program, introspect.profile)
+    assert all(0 <= share.self_time <= share.total_time for share in profile.operators)
+    counted = {share.name: share.calls for share in profile.operators}
+    seen = Counter(name for event in events if (name := event.op.partition(".")[0]) not in UNASKED)
+    assert all(counted.get(name, 0) >= times for name, times in seen.items()), "its profiler counts those inside, too"
+    assert sum(share.calls for share in profile.phases) == sum(share.calls for share in profile.modules)
 
 
-def profiled(torch, program):
-    """The operators of a profile that have no other inside, whose own time is all of theirs, as often as they ran."""
-    for share in watched(torch, program, introspect.profile).operators:
-        assert 0 <= share.self_time <= share.total_time
-        if share.self_time == share.total_time and share.name not in UNASKED:
-            yield from [share.name.partition(".")[0]] * share.calls
+def test_a_profiles_times_are_those_of_pytorchs_profiler_by_phase():
+    model, x = pytorch.nn.Linear(64, 64), pytorch.ones(8, 64)
+    optimizer = pytorch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step():
+        model(x).sum().backward()
+        optimizer.step()
+
+    step()
+    with introspect.profile({"model": model}) as profile:
+        step()
+    assert {share.name for share in profile.phases} == {"forward", "backward", "optimizer"}
+    assert {"addmm", "mm", "add_"} <= {share.name for share in profile.operators}
+    assert 0 < profile.inside < profile.wall == pytest.approx(profile.inside + profile.outside + profile.observing)
+    with pytorch.profiler.profile() as reference:
+        step()
+    named = {event.name.removeprefix("aten::") for event in reference.events() if "::" in event.name}
+    assert {share.name for share in profile.operators} <= named
 
 
 @programs
-def test_a_profile_names_the_same_lines_and_modules(program):
+def test_a_profile_names_the_same_modules_and_lines_of_calls(program):
     ours, theirs = (watched(torch, program, introspect.profile) for torch in (mindtorch, pytorch))
-    assert {(share.file, share.line) for share in ours.lines} == {(share.file, share.line) for share in theirs.lines}
+    assert {(share.file, share.line) for share in theirs.lines if not share.name} <= {
+        (share.file, share.line) for share in ours.lines}
     assert {share.name for share in ours.modules} == {share.name for share in theirs.modules}
 
 
-@pytest.mark.parametrize("torch", [mindtorch, pytorch], ids=["mindtorch", "pytorch"])
 @programs
-def test_a_profile_counts_what_a_trace_shows(torch, program):
-    watched(torch, program, introspect.profile)  # what a first call does is done
-    profile, trace = watched(torch, program, introspect.profile), watched(torch, program, introspect.watch_dispatch)
+def test_a_profile_counts_what_a_trace_shows(program):
+    watched(mindtorch, program, introspect.profile)  # what a first call does is done
+    profile, trace = (watched(mindtorch, program, watch) for watch in (introspect.profile, introspect.watch_dispatch))
     assert {share.name: share.calls for share in profile.operators} == Counter(event.op for event in trace)
     assert {share.line: share.calls for share in profile.lines if share.calls} == Counter(
         event.site[1] for event in trace if not event.depth)
