@@ -283,6 +283,17 @@ from mindtorch._functorch import aot_autograd, partitioners
 partitioners.min_cut_rematerialization_partition = partitioners.default_partition
 """,
     },
+    "24_dtensor": {
+        "a sum is taken for a whole": """
+import mindtorch.course.lessons.dtensor as seen
+own = seen.whole
+seen.whole = lambda pieces, place: pieces[0] if place.is_partial() else own(pieces, place)
+""",
+        "the cheapest way is not looked for": """
+from mindtorch.distributed.tensor import _dispatch
+_dispatch.chosen = lambda call, rule, i, written: call.all(_dispatch.Replicate())
+""",
+    },
     "27_custom": {
         "opcheck passes everything": """
 import mindtorch
