@@ -10,6 +10,7 @@ from .._base.call_site import PACKAGE
 from .._base.interrupts import contextmanager
 from .._compile.explain import compiled_of
 from .._compile.logs import ENABLED
+from .._compile.program import Program
 from .._dynamo.backends.registry import lookup_backend
 from .._dynamo.convert_frame import Compiler, Entry
 from .._dynamo.eval_frame import Optimized
@@ -21,17 +22,16 @@ from .._tensor import Tensor
 from ..fx import Interpreter, traceback as fx_traceback
 from ..nn.module import Module
 from .listing import code_of, is_users_file
-from .stages import Capture, Kernel, ProgramText, Remark, Stages, placed, places_of, stages_of
+from .stages import Capture, Kernel, ProgramText, Remark, Stages, stages_of
 
 LIBRARIES = (PACKAGE,)
+SITE = "<graph>"  #: the file of an operator's place, whose line is the number of the call in the captured graph
 MAKERS = {
     "source": "your code", "bytecode": "Python", "FX graph": "captured by TorchDynamo",
     "ATen forward": "traced by AOTAutograd: functional, decomposed", "ATen backward": "traced by AOTAutograd",
     "saved for backward": "chosen by the min-cut partitioner",
     "fused groups": "of the program that ran", "program": "NumPy; ran in this call",
 }
-
-
 #: What is logged of a recompile: file, line, and a reason for each program.
 RECOMPILED = re.compile(r"Recompiling function .* in (.*?):(\d+)\n.*guard failure\(s\):\n(.*)", re.DOTALL)
 #: A line of a frame's code that changes nothing.
@@ -100,6 +100,8 @@ class Capturing:
     def backend(self, module: Any, examples: list[Any]) -> Any:
         """Trace a graph for readers, and return the program that runs."""
         capture = Capture(module)
+        for number, node in enumerate(calls_in(module)):
+            node.meta["site"] = SITE, number, ""  # which is what the program's comments name
         self.captures.append(capture)
         made = lookup_backend("inductor")(module, examples)
         trace_aten(capture, examples)
@@ -121,22 +123,31 @@ class Capturing:
     def stages(self) -> Stages:
         """Return the stages of what was called so far."""
         for capture, made in zip(self.captures, self.made, strict=False):
-            names = placed(capture.module, {node.name: places_of(node, LIBRARIES)
-                                            for node in capture.module.graph.nodes if node.op.startswith("call")})
             one = compiled_of(made)
-            capture.programs = [_program(which, program, names, one.optimised)
-                                for which, program in zip(("forward", "backward"), one.programs, strict=False)]
+            capture.programs = [_program(which, program, capture.module, one.optimised)
+                                for which, program in (("forward", made.forward), ("backward", made.backward))
+                                if program is not None]
             capture.seconds = one.seconds
             if one.graph_break is not None:
                 capture.no_program = f"no program: {one.graph_break.reason}"
         return stages_of(self.captures, self.remarks, self.codes, LIBRARIES, "mindtorch", MAKERS)
 
 
-def _program(which: str, program: Any, names: dict[str, tuple[str, ...]], optimised: tuple[str, ...]) -> ProgramText:
-    kernels = tuple(Kernel(name, operators, size) for name, operators, size in program.kernels)
+def calls_in(module: Any) -> list[Any]:
+    """Return the calls of a captured graph."""
+    return [node for node in module.graph.nodes if node.op.startswith("call")]
+
+
+def _program(which: str, program: Program, module: Any, optimised: tuple[str, ...]) -> ProgramText:
+    calls = calls_in(module)
+    nodes = {name: tuple(dict.fromkeys(calls[step.site[1]].name for step in group.steps if step.site[0] == SITE))
+             for name, group in program.kernels.items()}
+    kernels = tuple(Kernel(name, tuple(step.op.name for step in group.steps), group.size, nodes[name])
+                    for name, group in program.kernels.items())
     remarks = [said.partition(": ")[2] for said in optimised if said.startswith(which)]
-    kept = [f"a buffer of {size:,} bytes for {', '.join(arrays)}" for size, arrays in program.buffers]
-    return ProgramText(f"{which} pass", program.source, kernels, names, (*remarks, *kept))
+    kept = [f"a buffer of {buffer.nbytes:,} bytes for {', '.join(buffer.values)}" for buffer in program.buffers]
+    names = {f"{SITE}:{number}": (node.name,) for number, node in enumerate(calls)}
+    return ProgramText(f"{which} pass", program.source, kernels, {**names, **nodes}, (*remarks, *kept))
 
 
 # -- AOTAutograd -------------------------------------------------------------------------------------------------------

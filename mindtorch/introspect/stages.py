@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._base.call_site import place_of
 from .listing import Place, instructions_of, is_users_file, listings_of
 
 MOST = 400  #: lines at most of one stage
@@ -78,8 +77,8 @@ class Kernel:
 
 @dataclass
 class ProgramText:
-    """A program that a graph became. ``names`` maps the places in its comments, or the names of its kernels, to the
-    nodes of the captured graph that they come from.
+    """A program that a graph became. ``names`` maps parts of its comments, and the names of its kernels, to the nodes
+    of the captured graph that they come from.
     """
 
     name: str
@@ -371,10 +370,12 @@ def program_lines(program: ProgramText, numbers: dict[str, int]) -> list[Line]:
         comment = COMMENT.search(text)
         names: tuple[str, ...] = ()
         if comment:
-            names = tuple(dict.fromkeys(name for part in comment[1].split(", ")
-                                        for name in program.names.get(part, ())))
-            known = ", ".join(name for name in names if name in numbers)
-            text = f"{text[:comment.start()]}  # {known}" if known else text
+            called = re.match(r"\s+(\w+)\(", text)
+            parts = [called[1]] if called and called[1] in program.names else comment[1].split(", ")
+            names = tuple(dict.fromkeys(name for part in parts for name in program.names.get(part, ())))
+            known = [name for name in names if name in numbers]
+            known = known if len(known) <= SHOWN else [*known[:SHOWN - 1], "..."]
+            text = f"{text[:comment.start()]}  # {', '.join(known)}" if known else text
         found.append((text, _numbers(names, numbers)))
     found = [one for one, before in zip(found, [("", ()), *found], strict=False) if one[0].strip() or before[0].strip()]
     _down(found)
@@ -429,22 +430,4 @@ def _into_kernels(found: list[tuple[str, tuple[int, ...]]]) -> None:
                 found[at] = text, origins
 
 
-def placed(module: Any, origin_places: dict[str, tuple[Place, ...]]) -> dict[str, tuple[str, ...]]:
-    """Return the nodes of a captured graph by the places that a program's comments name: lines of the module's own
-    code, or of the user's.
-    """
-    names: dict[str, tuple[str, ...]] = {}
-    file = type(module).forward.__code__.co_filename
-    known = {node.name for node in module.graph.nodes if node.op.startswith("call")}
-    for number, text in enumerate(module.code.splitlines(), 1):
-        made = ASSIGNED.match(text)
-        if made and made[1] in known:
-            names[f"{file}:{number}"] = (made[1],)
-    for name, places in origin_places.items():
-        for place in places:
-            names[place_of(*place)] = (*names.get(place_of(*place), ()), name)
-    return names
-
-
-__all__ = ["Capture", "Kernel", "Line", "Origin", "ProgramText", "Remark", "Stage", "Stages", "places_of", "placed",
-           "stages_of"]
+__all__ = ["Capture", "Kernel", "Line", "Origin", "ProgramText", "Remark", "Stage", "Stages", "places_of", "stages_of"]
