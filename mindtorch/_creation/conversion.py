@@ -134,6 +134,12 @@ def type_(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
     return self.to(dtype)
 
 
+@tensor_method("to_sparse_coo")
+def to_sparse_coo(self: Tensor) -> Tensor:
+    """Return this tensor in the layout ``sparse_coo`` (``torch.Tensor.to_sparse_coo``)."""
+    return self.to_sparse()
+
+
 @tensor_method("cpu")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """Return this tensor in host memory; itself if it is there (``torch.Tensor.cpu``)."""

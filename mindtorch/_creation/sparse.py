@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 from .. import _device
@@ -183,11 +184,12 @@ def check_compressed(starts: Tensor, plain: Tensor, values: Tensor, size: tuple[
         return
     check(bool((starts[..., 0] == 0).all()), lambda: f"`{first}[..., 0] == 0` is not satisfied.")
     check(bool((starts[..., -1] == nnz).all()), lambda: f"`{first}[..., -1] == nnz` is not satisfied.")
+    many = prod(size[:batch])
     steps = starts[..., 1:] - starts[..., :-1]
     check(bool(((steps >= 0) & (steps <= beside)).all()), lambda: f"`0 <= {first}[..., 1:] - {first}[..., :-1] <= "
           f"{across}` is not satisfied.")
     check(bool(((plain >= 0) & (plain < beside)).all()), lambda: f"`0 <= {second} < {across}` is not satisfied.")
-    for bounds, held in zip(starts.reshape(-1, count + 1).tolist(), plain.reshape(-1, nnz).tolist(), strict=True):
+    for bounds, held in zip(starts.reshape(many, count + 1).tolist(), plain.reshape(many, nnz).tolist(), strict=True):
         for begin, end in pairwise(bounds):
             inside = held[begin:end]
             check(inside == sorted({*inside}), lambda: f"`{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i "

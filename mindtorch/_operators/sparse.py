@@ -124,11 +124,11 @@ operator("_indices _values _nnz _dimI _dimV _coalesced_ _sparse_mask_projection"
 
 def values_backward(grad: Tensor, self: Tensor) -> Tensor:
     """Return a sparse tensor with the gradient of the values of ``self`` at their places."""
-    if self.is_sparse:
-        return _sparse_coo_tensor_with_dims_and_tensors(
-            self.sparse_dim(), self.dense_dim(), tuple(self.shape), self._indices(), grad, None, None, None, None, True)
     held = self._sparse
-    return compressed_tensor(held.indices, held.plain, grad, tuple(self.shape), None, held.layout)
+    if held.plain is None:
+        return coo_unsafe(held.indices, grad, self.shape, is_coalesced=True)
+    made: Tensor = compressed_tensor(held.indices, held.plain, grad, tuple(self.shape), None, held.layout)
+    return made
 
 
 # -- construction ------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def to_sparse_dim(self: Tensor, sparse_dim: int) -> Tensor:
     return _to_sparse_sparse_dim(self, sparse_dim)
 
 
-def unless(layout: str, convert: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def unless(layout: str, convert: Any) -> Callable[..., Tensor]:
     """Return the composite that converts a tensor unless it has this layout."""
 
     def to_layout(self: Tensor, dense_dim: int | None = None) -> Tensor:
@@ -261,7 +261,7 @@ def product_of_sparse(sparse: Tensor, dense: Tensor) -> Tensor:
     return t(_sparse_addmm(zeros((), dense._dtype, None, dense._device), t(dense), t(sparse), 0, 1))
 
 
-def scaled(value: Any, number: Any) -> Any:
+def scaled(value: Tensor, number: Any) -> Tensor:
     return value if number == 1 else value * number
 
 
@@ -272,7 +272,8 @@ def mat1_gradient(grad: Tensor, mat1: Tensor, mat2: Tensor, alpha: Any) -> Tenso
     if grad.layout is strided and mat2.layout is strided and mat1.is_sparse_csr:
         nothing = clone(mat1)
         nothing._sparse.values.zero_()
-        return sparse_sampled_addmm(nothing, grad, t(conj(mat2)), 1, alpha)
+        sampled: Tensor = sparse_sampled_addmm(nothing, grad, t(conj(mat2)), 1, alpha)
+        return sampled
     return scaled(mm(grad, t(conj(mat2))), alpha)
 
 

@@ -34,7 +34,7 @@ from .._dispatch.aten import clone, detach
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import (
     AUTOGRAD, BACKEND_OF_DEVICE, BATCHED, CONJUGATE, CPU, DERIVED, FUNCTION, INFERENCE, MATH_BITS, META, NEGATIVE,
-    NONCONTIGUOUS, PIPELINE, PYTHON, SPARSE, SPARSES, UNINITIALIZED,
+    NONCONTIGUOUS, PIPELINE, PYTHON, SPARSE, SPARSE_CSR, SPARSES, UNINITIALIZED,
 )
 from .._dispatch.local import local
 from .._dispatch.pipeline import flush_for
@@ -158,7 +158,7 @@ class Tensor(Methods, metaclass=_TensorType):
     @property
     def stride(self) -> Stride:
         """The strides in elements, a tuple that can be called as well: ``t.stride(0)`` (``torch.Tensor.stride``)."""
-        if self._keys & SPARSES & ~SPARSE:
+        if self._keys & SPARSE_CSR:
             raise RuntimeError("Sparse CSR tensors do not have strides")
         return Stride(self._strides())
 
@@ -233,6 +233,8 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """Return True if dense in row-major order, or a format's (``torch.Tensor.is_contiguous``)."""
+        if self._keys & SPARSE_CSR:
+            raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
         if memory_format is not None and memory_format.name in ("channels_last", "channels_last_3d"):
             ndim = 4 if memory_format.name == "channels_last" else 5
             return self.dim() == ndim and is_channels_last(self.shape, self._strides())

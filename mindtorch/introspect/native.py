@@ -18,13 +18,14 @@ from .._autograd.saved import Saved, unwritten
 from .._autograd.views import CopySlices
 from .._base.interrupts import contextmanager
 from .._dispatch.dispatcher import TENSOR_TYPES, registry
-from .._dispatch.keys import AUTOGRAD, INFERENCE, MATH_BITS, META, PIPELINE, UNINITIALIZED
+from .._dispatch.keys import AUTOGRAD, INFERENCE, MATH_BITS, META, PIPELINE, SPARSES, UNINITIALIZED
 from .._dispatch.local import local
 from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer, TensorMeta, subscribed, subscribed_values
 from .._storage import UntypedStorage
 from .._tensor import Tensor
 from .formulas import formulas_of
 from .known import known_storage
+from .layouts import layout_text
 from .library import (
     BackwardPass, CallObserver, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver, WriteObserver, called,
     hook_of,
@@ -38,6 +39,8 @@ class Native:
 
     def layout(self, tensor: Any) -> Layout:
         uninitialized = bool(tensor._keys & UNINITIALIZED)
+        if tensor._keys & SPARSES:
+            return Layout(tuple(tensor.shape), (), 0, tensor._dtype, str(tensor._device), without=layout_text(tensor))
         return Layout((0,) if uninitialized else tuple(tensor.shape), tensor._strides(), tensor._offset, tensor._dtype,
                       str(tensor._device), not uninitialized)
 
@@ -88,7 +91,7 @@ class Native:
         return Pending(entry.op.name, file, line, tuple(other.op.name for other in before), entry.error)
 
     def values(self, tensor: Any) -> np.ndarray | None:
-        if tensor._keys & (PIPELINE | META):
+        if tensor._keys & (PIPELINE | META | SPARSES):
             return None
         source = element_source(tensor)
         if source is None and tensor._keys & MATH_BITS:
@@ -96,7 +99,7 @@ class Native:
         return tensor._array if source is None else source.values(tensor)
 
     def sample(self, tensor: Any) -> np.ndarray | None:
-        source = None if tensor._keys & (PIPELINE | META) else element_source(tensor)
+        source = None if tensor._keys & (PIPELINE | META | SPARSES) else element_source(tensor)
         return self.values(tensor) if source is None else source.sample(tensor)
 
     def elements(self, tensor: Any, indices: Sequence[tuple[int, ...]]) -> list[Any] | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._base.call_site import place_of
 from ..introspect import PLACES, Statistics, StorageFacts, TensorFacts, storage_facts, tensor_facts
+from ..introspect.layouts import is_sparse
 from ..introspect.sampling import Scan
 from .grid import value_grids
 from .html import Markup, join, page, tag
@@ -16,6 +17,7 @@ from .palette import (
     chip, count_text, device_badge, invalid_mark, layout_text, mono, name_text, number_text, pending_mark, place_text,
     shape_text, short, size_text, soft, storage_chip, storage_letter, tensor_name, tuple_text, type_of,
 )
+from .sparse import sparse_parts
 from .storage import strips
 
 RECORDED = re.compile(r"recorded at (\S+):(\d+) in \S+,")
@@ -32,8 +34,11 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None, *, compact:
     """
     facts = tensor_facts(tensor, names)
     sharing = storage_facts(tensor, names, values=facts.pending is None)  # which may be there by now
-    values, is_whole = (_waiting(facts), False) if facts.statistics is None else (
-        value_grids(tensor, facts, sharing.values is not None))
+    if not facts.strided and is_sparse(tensor):
+        values, is_whole = sparse_parts(tensor), True
+    else:
+        values, is_whole = (_waiting(facts), False) if facts.statistics is None else (
+            value_grids(tensor, facts, sharing.values is not None))
     told = [tag("span", words, class_=loudness) for words, loudness in said_of(facts)
             if loudness == "mt-alert" or not compact]
     said = tag("div", join(told, " · "), class_="mt-summary") if told else None

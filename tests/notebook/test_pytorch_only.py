@@ -22,10 +22,10 @@ def nested(**options):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("make", "said"), [
-    (lambda: pytorch.eye(3).to_sparse(), "layout sparse_coo: 3 of 9 elements are stored"),
-    (lambda: pytorch.eye(3).to_sparse_csr(), "x.crow_indices() [4]"),
-    (lambda: pytorch.eye(3).to_sparse_csc(), "x.ccol_indices() [4]"),
-    (lambda: pytorch.eye(4).to_sparse_bsr((2, 2)), "x.values() [2, 2, 2]"),
+    (lambda: pytorch.eye(3).to_sparse(), "3 of 9 stored (0.333 of all) · coalesced"),
+    (lambda: pytorch.eye(3).to_sparse_csr(), "crow_indices() [4]"),
+    (lambda: pytorch.eye(3).to_sparse_csc(), "ccol_indices() [4]"),
+    (lambda: pytorch.eye(4).to_sparse_bsr((2, 2)), "values() [2, 2, 2]"),
     (lambda: pytorch.ones(2).to_mkldnn(), "its operators only"),
     (lambda: nested(), "nested: 2 tensors one after the other, of shapes [2, 3], [1, 3]"),
     (lambda: nested(layout=pytorch.jagged), "of shapes [2, 3], [1, 3]"),

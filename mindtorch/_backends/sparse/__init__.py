@@ -60,9 +60,12 @@ class SparseBackend(Backend):
         if row is not None:
             return Kernel(row if op.is_inplace or op.is_out else outside_graph(row), row)
         functional = op.functional
-        if functional is None or functional.name not in rows:
+        origin = None if functional is None else rows.get(functional.name)
+        if origin is None and op.is_out:  # another name of an operator with a row
+            origin = registry.composites.get(functional.name)  # type: ignore[union-attr]
+        if functional is None or origin is None:
             return None
-        return Kernel(_in_place(functional) if op.is_inplace else _out(op, functional), rows[functional.name])
+        return Kernel(_in_place(functional) if op.is_inplace else _out(op, functional), origin)
 
 
 def _below_autograd(op: Operator) -> Callable[..., Any]:

@@ -36,7 +36,8 @@ def of_tensors(compressed_indices: Tensor, plain_indices: Tensor, values: Tensor
 def places_of(parts: Parts) -> Tensor:
     """Return the coordinates (matrix of the batch, row, column) of a compressed tensor's values or blocks."""
     assert parts.plain is not None
-    starts = parts.indices.reshape((-1, parts.indices.shape[-1])).to(int64)
+    lead, bounds = parts.indices.shape[:-1], parts.indices.shape[-1]
+    starts = parts.indices.reshape((prod(lead), bounds)).to(int64)
     batch, lines = starts.shape[0], starts.shape[1] - 1
     counts = (starts[:, 1:] - starts[:, :-1]).reshape(-1)
     line = repeated(arange(lines, int64, None, starts._device).repeat(batch), counts)
@@ -47,7 +48,8 @@ def places_of(parts: Parts) -> Tensor:
 
 def flat_values(parts: Parts) -> Tensor:
     """Return the values or blocks of a compressed tensor, those of all matrices of the batch in one dimension."""
-    return parts.values.reshape((-1, *parts.values.shape[parts.batch_dim + 1:]))
+    count = prod(parts.values.shape[:parts.batch_dim + 1])
+    return parts.values.reshape((count, *parts.values.shape[parts.batch_dim + 1:]))
 
 
 @compressed("_to_dense")
@@ -77,7 +79,8 @@ def elements_of(self: Tensor) -> tuple[Tensor, Tensor]:
     size = inside.shape[1]
     row = (row.unsqueeze(1) * block[0] + inside[0]).reshape(-1)
     column = (column.unsqueeze(1) * block[1] + inside[1]).reshape(-1)
-    return stack([which.repeat_interleave(size), row, column]), values.reshape((-1, *values.shape[3:]))
+    flat = values.reshape((prod(values.shape[:3]), *values.shape[3:]))
+    return stack([which.repeat_interleave(size), row, column]), flat
 
 
 @compressed("_to_sparse.sparse_dim")
@@ -157,8 +160,8 @@ def to_compressed(self: Tensor, layout: Any, block: tuple[int, ...] = (), dense_
         parts = self._sparse
         refuse_conversion(self, layout, block, dense_dim)
         if self.is_sparse:
-            check(parts.sparse_dim == 2, lambda: f"Only tensors with two sparse dimensions can be converted to the "
-                  f"{layout_name(layout)} layout, got self with {parts.sparse_dim} sparse dimensions.")
+            check(parts.sparse_dim == 2, lambda: f"sparse_to_{layout.name}: conversion from Sparse to "
+                  f"{layout_name(layout)} for input tensors with sparse_dim()!=2 is not supported")
             merged = coalesce(self)._sparse
             places = cat([merged.indices[:1] * 0, merged.indices], 0)
             values, batch = merged.values, 0

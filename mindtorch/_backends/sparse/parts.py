@@ -75,6 +75,8 @@ def mapped(tensor: Tensor, function: Any, values: Any = None) -> Tensor:
 
 @sparse("clone")
 def clone(self: Tensor, memory_format: Any = None) -> Tensor:
+    check(getattr(memory_format, "name", memory_format) in (None, "preserve_format"),
+          "unsupported memory format option " + str(memory_format).removeprefix("torch."))
     return mapped(self, lambda part: part.clone())
 
 
@@ -144,6 +146,8 @@ def nothing(shape: Any, layout: Any, dtype: DType | None, device: Any, sparse_di
 @sparse("zeros_like")
 def zeros_like(self: Tensor, dtype: DType | None = None, layout: Any = None, device: Any = None,
                pin_memory: Any = None, memory_format: Any = None) -> Tensor:
+    check(getattr(memory_format, "name", memory_format) in (None, "preserve_format"),
+          "memory format option is only supported by strided tensors")
     dtype, device, parts = dtype or self._dtype, device or self._device, self._sparse
     if layout is not None and layout is not self.layout:
         if layout.name == "strided":
@@ -229,7 +233,11 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
           f"layout but got {layout_name(self.layout)}")
     check(self.layout is the_template.layout, lambda: "resize_as_sparse_compressed_tensor_: self and src must have the "
           f"same layout, but got: self ({layout_name(self.layout)}) and source ({layout_name(the_template.layout)})")
-    return become(self, empty_like(the_template, self._dtype, None, self._device))
+    made, kept = empty_like(the_template, self._dtype, None, self._device), self._sparse.indices._dtype
+    found = made._sparse
+    assert found.plain is not None
+    found = found._replace(indices=found.indices.to(kept), plain=found.plain.to(kept))
+    return become(self, sparse_tensor(found, made.shape))
 
 
 @compressed("resize_")

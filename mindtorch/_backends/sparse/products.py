@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any, NamedTuple
 
-from ..._base.errors import check
+from ..._base.errors import NAMES, check
 from ..._base.formats import layout_name, strided
 from ..._dispatch.aten import arange, cat, repeat_interleave_self_Tensor as repeated, stack, zeros
 from ..._dispatch.keys import SPARSES
@@ -58,8 +58,9 @@ def check_factors(left: Tensor, right: Tensor) -> None:
     check(k == k2, lambda: f"addmm: Argument #3 (dense): Expected dim 0 size {k}, got {k2}"
           if left.is_sparse and right.layout is strided else
           f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})", kind="matmul shapes")
-    check(left._dtype is right._dtype, lambda: f"addmm: expected self and mat2 to have the same dtype, but got "
-          f"{left.dtype} and {right.dtype}")
+    check(left._dtype is right._dtype, lambda: f"mat1 dtype {NAMES[left._dtype.name]} does not match mat2 dtype "
+          f"{NAMES[right._dtype.name]}" if left._keys & right._keys & SPARSES else
+          f"addmm: expected self and mat2 to have the same dtype, but got {left.dtype} and {right.dtype}")
 
 
 @sparse("mm")

@@ -5,7 +5,10 @@ from typing import Any
 
 from ..._base.errors import check
 from ..._base.layout import wrap_dim
-from ..._dispatch.aten import cat as cat_dense, index_select as select_dense, searchsorted_Tensor as searchsorted, zeros
+from ..._dispatch.aten import (
+    cat as cat_dense, index_select as select_dense, searchsorted_Tensor as searchsorted,
+    view_as_complex as view_complex, view_as_real as view_real, zeros,
+)
 from ..._dtype import int64
 from ..._tensor import Tensor
 from ..._tensor.sparse import BSC, BSR, CSC, CSR, become, coo as coo_tensor, sparse_tensor
@@ -246,13 +249,13 @@ coo("transpose_")(lambda self, dim0, dim1: become(self, transpose(self, dim0, di
 @coo("view_as_real")
 def view_as_real(self: Tensor) -> Tensor:
     parts = self._sparse
-    return sparse_tensor(parts._replace(values=parts.values.view_as_real()), (*self.shape, 2))
+    return sparse_tensor(parts._replace(values=view_real(parts.values)), (*self.shape, 2))
 
 
 @coo("view_as_complex")
 def view_as_complex(self: Tensor) -> Tensor:
     parts = self._sparse
-    return sparse_tensor(parts._replace(values=parts.values.view_as_complex()), self.shape[:-1])
+    return sparse_tensor(parts._replace(values=view_complex(parts.values)), self.shape[:-1])
 
 
 @sparse("reshape")

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._base.interrupts import contextmanager
 from ..._dispatch.observers import ActivityObserver, DispatchEvent, Observer
+from ..layouts import PARTS
 from ..library import (
     BackwardPass, CallObserver, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver, WriteObserver, called,
 )
@@ -21,9 +22,7 @@ from .calls import observing_calls
 from .dispatching import backward_roots, function_mode, observing_mode, written_by
 from .loaded import is_pytorchs_tensor, library_path, quietly
 from .nodes import history, look_of, root_of
-from .tensors import (
-    PARTS, array_of, has_storage, is_wrapper, layout_of, materialized, owner_of, stream_name, without_values,
-)
+from .tensors import array_of, has_storage, is_wrapper, layout_of, materialized, owner_of, stream_name, without_values
 
 
 class PyTorch:

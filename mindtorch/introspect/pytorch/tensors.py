@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..._dtype import COMPLEX, DTYPES, FLOATING, INTEGER, RARE, DType
+from ..layouts import layout_name, layout_text
 from ..library import Layout
 from .loaded import quietly
 
-#: The tensors that a tensor of another layout consists of, by their methods.
-PARTS = {"sparse_coo": ("_indices", "_values"), "sparse_csr": ("crow_indices", "col_indices", "values"),
-         "sparse_csc": ("ccol_indices", "row_indices", "values"),
-         "sparse_bsr": ("crow_indices", "col_indices", "values"),
-         "sparse_bsc": ("ccol_indices", "row_indices", "values")}
 FAKE = "FakeTensor"
 SHOWN = 4  #: tensors of a nested one at most whose shapes are named
 
@@ -29,9 +25,9 @@ def layout_of(tensor: Any) -> Layout:
         return Layout((0,), (1,), 0, dtype, device, False)
     if tensor.is_nested:
         return Layout((tensor.size(0),), (), 0, dtype, device, without=_nested(tensor))
-    shape, layout = ints(tensor.shape), str(tensor.layout).removeprefix("torch.")
-    if layout != "strided":
-        return Layout(shape, (), 0, dtype, device, without=_sparse(tensor, layout))
+    shape = ints(tensor.shape)
+    if layout_name(tensor) != "strided":
+        return Layout(shape, (), 0, dtype, device, without=layout_text(tensor))
     return Layout(shape, ints(tensor.stride()), int(tensor.storage_offset()), dtype, device,
                   without=without_values(tensor))
 
@@ -93,14 +89,6 @@ def without_values(tensor: Any) -> str:
     if not has_storage(tensor) and not tensor.is_nested and str(tensor.layout) == "torch.strided":
         return "a tensor inside a transform of torch.func: its memory is that of the tensors that it stands for"
     return ""
-
-
-def _sparse(tensor: Any, layout: str) -> str:
-    if layout not in PARTS:
-        return f"layout {layout}: how its elements lie is known to its operators only"
-    parts = ", ".join(f"x.{name}() {list(getattr(tensor, name)().shape)}" for name in PARTS[layout])
-    return (f"layout {layout}: {tensor._nnz():,} of {tensor.numel():,} elements are stored, with their places; "
-            f"its parts are ordinary tensors: {parts}")
 
 
 def _nested(tensor: Any) -> str:
