@@ -22,16 +22,11 @@ from .._tensor import Tensor
 from ..fx import Interpreter, traceback as fx_traceback
 from ..nn.module import Module
 from .listing import code_of, is_users_file
-from .stages import Capture, Kernel, ProgramText, Remark, Stages, stages_of
+from .stages import Capture, Kernel, ProgramText, Remark, Stages, saved_between, stages_of
 
 LIBRARIES = (PACKAGE,)
 SITE = "<graph>"  #: the file of an operator's place, whose line is the number of the call in the captured graph
-MAKERS = {
-    "source": "your code", "bytecode": "Python", "FX graph": "captured by TorchDynamo",
-    "ATen forward": "traced by AOTAutograd: functional, decomposed", "ATen backward": "traced by AOTAutograd",
-    "saved for backward": "chosen by the min-cut partitioner",
-    "fused groups": "of the program that ran", "program": "NumPy; ran in this call",
-}
+MAKERS = {"fused groups": "of the program that ran", "program": "NumPy; ran in this call"}
 #: What is logged of a recompile: file, line, and a reason for each program.
 RECOMPILED = re.compile(r"Recompiling function .* in (.*?):(\d+)\n.*guard failure\(s\):\n(.*)", re.DOTALL)
 #: A line of a frame's code that changes nothing.
@@ -210,10 +205,3 @@ def trace_aten(capture: Capture, examples: list[Any]) -> None:
                                   partition_fn=partition, decompositions=default_decompositions)
     except Exception as error:  # the call goes on without this stage, which says why it is not there
         capture.no_aten = f"AOTAutograd cannot trace this graph: {type(error).__name__}: {error}".partition("\n")[0]
-
-
-def saved_between(halves: Any) -> tuple[str, ...]:
-    """Return the names of the values that a forward graph saves for its backward graph."""
-    forward, backward = halves
-    made = {node.name for node in forward.graph.nodes}
-    return tuple(node.name for node in backward.graph.nodes if node.op == "placeholder" and node.name in made)

@@ -10,13 +10,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .listing import Place, instructions_of, is_users_file, listings_of
+from .listing import Listing, Place, instructions_of, is_users_file, listings_of
 
 MOST = 400  #: lines at most of one stage
 SHOWN = 6  #: operators of a kernel that are named
 FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 ASSIGNED = re.compile(r"\s+(\w+)(?: *: [^=]+)? = (.*?)(?:;  .*)?$")
 COMMENT = re.compile(r"  # (.*)$")
+#: The stages, and the parts of the compiler that make them; the last two are made by each library in its own way.
+MAKERS = {
+    "source": "your code", "bytecode": "Python", "FX graph": "captured by TorchDynamo",
+    "ATen forward": "traced by AOTAutograd: functional, decomposed", "ATen backward": "traced by AOTAutograd",
+    "saved for backward": "chosen by the min-cut partitioner", "fused groups": "", "program": "",
+}
 #: What is said of a stage without lines.
 EMPTY = {
     "source": "the source is not at hand", "bytecode": "no function in Python is at hand",
@@ -116,7 +122,7 @@ class Remark:
 
 @dataclass
 class Stages:
-    """All stages of a call, the remarks on it, and each graph's guards; ``codes`` are the code objects compiled."""
+    """All stages of a call, the operators that were captured, the remarks on it, and the captured graphs."""
 
     library: str = "mindtorch"
     origins: tuple[Origin, ...] = ()
@@ -139,40 +145,58 @@ class Stages:
 
 def stages_of(captures: list[Capture], remarks: list[Remark], codes: list[Any], libraries: tuple[str, ...],
               library: str, makers: dict[str, str]) -> Stages:
-    """Return the stages of a call from its graphs; files in ``libraries`` are not the user's."""
+    """Return the stages of a call from its graphs; files in ``libraries`` are not the user's, ``makers`` are those of
+    the last two stages.
+    """
     origins: list[Origin] = []
     for number, capture in enumerate(captures, 1):
         for node in capture.module.graph.nodes:
             if node.op.startswith("call"):
                 origins.append(Origin(len(origins) + 1, node.name, number, places_of(node, libraries)))
-    by_graph = [{one.name: one.number for one in origins if one.graph == number + 1} for number in range(len(captures))]
     listings = listings_of([place for one in origins for place in one.places]
                            + [remark.place for remark in remarks], codes)
     at: dict[Place, tuple[int, ...]] = {}
     for one in origins:
         for place in dict.fromkeys(one.places):
             at[place] = (*at.get(place, ()), one.number)
-    parts: dict[str, list[Line]] = {name: [] for name in (
-        "source", "bytecode", "FX graph", "ATen forward", "ATen backward", "saved for backward", "fused groups",
-        "program")}
-    for listing in listings:
-        parts["source"] += [Line(listing.name, kind="head")]
-        for number, text in listing.lines:
-            parts["source"].append(Line(text, at.get((listing.file, number), ()), number=number))
-            parts["source"] += [Line(remark.reason, remark=remark.what, kind="alert") for remark
-                                in dict.fromkeys(remarks) if remark.place == (listing.file, number)]
-        found = [Line(text, at.get((listing.file, number), ()), number=number)
-                 for number, text in instructions_of(listing)]
-        parts["bytecode"] += [Line(listing.name, kind="head"), *found] if found else []
-    lost = [remark for remark in remarks if not any(
-        remark.place == (listing.file, number) for listing in listings for number, _ in listing.lines)]
-    parts["source"] += [Line(remark.reason, remark=remark.what, kind="alert") for remark in lost]
-    for number, (capture, numbers) in enumerate(zip(captures, by_graph, strict=True), 1):
+    parts: dict[str, list[Line]] = {name: [] for name in MAKERS}
+    parts["source"], parts["bytecode"] = source_lines(listings, at, remarks), bytecode_lines(listings, at)
+    for number, capture in enumerate(captures, 1):
+        numbers = {one.name: one.number for one in origins if one.graph == number}
         for name, lines in _parts(capture, numbers):
             parts[name] += _headed(lines, f"graph {number}") if len(captures) > 1 else lines
-    stages = tuple(Stage(name, makers[name], tuple(_cut(lines)) or (Line(EMPTY[name], kind="note"),))
+    stages = tuple(Stage(name, makers.get(name, MAKERS[name]), tuple(_cut(lines)) or (Line(EMPTY[name], kind="note"),))
                    for name, lines in parts.items())
     return Stages(library, tuple(origins), stages, tuple(remarks), tuple(captures))
+
+
+def source_lines(listings: list[Listing], at: dict[Place, tuple[int, ...]], remarks: list[Remark]) -> list[Line]:
+    """Return the lines of the user's functions, with each remark below its line, or else at the end."""
+    lines: list[Line] = []
+    left = dict.fromkeys(remarks)
+    for listing in listings:
+        lines.append(Line(listing.name, kind="head"))
+        for number, text in listing.lines:
+            place = listing.file, number
+            here = [remark for remark in left if remark.place == place]
+            lines += [Line(text, at.get(place, ()), number=number), *map(alert, here)]
+            left = {remark: None for remark in left if remark not in here}
+    return [*lines, *map(alert, left)]
+
+
+def alert(remark: Remark) -> Line:
+    """Return the line of a remark."""
+    return Line(remark.reason, remark=remark.what, kind="alert")
+
+
+def bytecode_lines(listings: list[Listing], at: dict[Place, tuple[int, ...]]) -> list[Line]:
+    """Return the instructions of the user's functions."""
+    lines: list[Line] = []
+    for listing in listings:
+        found = [Line(text, at.get((listing.file, number), ()), number=number)
+                 for number, text in instructions_of(listing)]
+        lines += [Line(listing.name, kind="head"), *found] if found else []
+    return lines
 
 
 def _headed(lines: list[Line], graph: str) -> list[Line]:
@@ -327,6 +351,13 @@ def saved_lines(capture: Capture, origins: dict[str, tuple[int, ...]], again: se
                                     "not saved: computed again") for name in left if name in nodes)]
 
 
+def saved_between(halves: tuple[Any, Any]) -> tuple[str, ...]:
+    """Return the names of the values that a forward graph saves for its backward graph."""
+    forward, backward = halves
+    made = {node.name for node in forward.graph.nodes}
+    return tuple(node.name for node in backward.graph.nodes if node.op == "placeholder" and node.name in made)
+
+
 def bytes_of(node: Any) -> int | None:
     """Return the bytes of a node's tensor; None if a size is a symbol."""
     value = node.meta.get("val", node.meta.get("example_value"))
@@ -430,4 +461,5 @@ def _into_kernels(found: list[tuple[str, tuple[int, ...]]]) -> None:
                 found[at] = text, origins
 
 
-__all__ = ["Capture", "Kernel", "Line", "Origin", "ProgramText", "Remark", "Stage", "Stages", "places_of", "stages_of"]
+__all__ = ["Capture", "Kernel", "Line", "Origin", "ProgramText", "Remark", "Stage", "Stages", "saved_between",
+           "stages_of"]

@@ -104,3 +104,16 @@ def test_a_break_stands_at_its_line_and_a_call_without_a_graph_says_why(shell):
     assert re.search(r"print\('in'\)\n +✂ graph break: call of builtins.print, which no graph has", text)
     assert "Guards: when these hold again, the program runs" in text and "L['a'].shape == [2, 3]" in text
     assert "no program: m is on meta" in compiled(shell, "m + 1")[1]
+
+
+def test_a_tuple_of_calls_shows_why_the_function_is_compiled_again(shell):
+    shell.run_cell("x = torch.ones(2, 3)\ndef f(a, n=1):\n    return a * n")
+    text = compiled(shell, "f(x), f(x, n=2), f(x)")[1]
+    assert "2 operators captured in 2 graphs, 1 recompile" in text
+    assert "↻ recompile: the guard of program 1 fails: L['n'] == 1" in text
+
+
+def test_calls_of_the_librarys_functions_and_of_calls_are_captured_as_a_whole(shell):
+    shell.run_cell("x = torch.ones(2, 3)\ndef f(a):\n    return a * 2")
+    assert "2 operators captured in 1 graph" in compiled(shell, "f(torch.relu(x))")[1]
+    assert "2 operators captured in 1 graph" in compiled(shell, "torch.exp(x), torch.exp(x)")[1]

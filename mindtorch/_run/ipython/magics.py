@@ -334,7 +334,10 @@ class MindtorchMagics(MagicGroup):
 
     @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
     def compile(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or statement, its last expression compiled: show all stages of the compiler side by side."""
+        """Run a cell or statement, its last expression compiled: show all stages of the compiler side by side.
+
+        In a tuple of calls of one function, each call shows why the function is compiled again.
+        """
         _, code = self._code(self.compile, line, cell)
         found = introspect.CompileFacts()
         try:

@@ -15,15 +15,10 @@ from typing import Any
 from ..._base.call_site import PACKAGE
 from ..._base.interrupts import contextmanager
 from ..listing import code_of, is_users_file
-from ..stages import Capture, Kernel, ProgramText, Remark, Stages, stages_of
+from ..stages import Capture, Kernel, ProgramText, Remark, Stages, saved_between, stages_of
 from .loaded import library_path, pytorch
 
-MAKERS = {
-    "source": "your code", "bytecode": "Python", "FX graph": "captured by TorchDynamo",
-    "ATen forward": "traced by AOTAutograd: functional, decomposed", "ATen backward": "traced by AOTAutograd",
-    "saved for backward": "chosen by the min-cut partitioner",
-    "fused groups": "of the Inductor's program", "program": "written by the Inductor; ran in this call",
-}
+MAKERS = {"fused groups": "of the Inductor's program", "program": "written by the Inductor; ran in this call"}
 NUMBER = re.compile(r"AOT ID: \['(\d+)_")
 HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+)")
 KERNEL = re.compile(r"(\w+) = async_compile\.")
@@ -232,10 +227,3 @@ def copied(module: Any) -> Any:
     """Return a copy of a module of FX, which later passes do not change."""
     with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of PyTorch's own copying
         return copy.deepcopy(module)
-
-
-def saved_between(halves: Any) -> tuple[str, ...]:
-    """Return the names of the values that a forward graph saves for its backward graph."""
-    forward, backward = halves
-    made = {node.name for node in forward.graph.nodes}
-    return tuple(node.name for node in backward.graph.nodes if node.op == "placeholder" and node.name in made)
