@@ -294,6 +294,20 @@ from mindtorch.distributed.tensor import _dispatch
 _dispatch.chosen = lambda call, rule, i, written: call.all(_dispatch.Replicate())
 """,
     },
+    "26_numbers": {
+        "round has the slope 1": """
+import mindtorch
+own = mindtorch.Tensor.round
+mindtorch.Tensor.round = lambda self, **more: self + (own(self.detach(), **more) - self.detach())
+""",
+        "softmax is not in autocast's list": """
+import mindtorch
+own = mindtorch.Tensor.softmax
+def softmax(self, dim, dtype=None):
+    return own(self, dim, dtype).to(mindtorch.bfloat16 if mindtorch.is_autocast_enabled("cpu") else self.dtype)
+mindtorch.Tensor.softmax = softmax
+""",
+    },
     "27_custom": {
         "opcheck passes everything": """
 import mindtorch
