@@ -44,6 +44,12 @@ FUNCTIONS: dict[str, Callable[[Lib, Any, Any], Any]] = {
     "leaky_relu backward": gradient(lambda F, x, y: F.leaky_relu(x, 0.3)),
     "huber_loss": lambda lib, x, y: lib.nn.functional.huber_loss(x, y, reduction="none", delta=0.7),
     "smooth_l1_loss": lambda lib, x, y: lib.nn.functional.smooth_l1_loss(x, y, reduction="none", beta=0.5),
+    "max_pool1d": lambda lib, x, y: lib.nn.functional.max_pool1d(x.view(5, 1000), 3, 2, 1),
+    "adaptive_max_pool2d": lambda lib, x, y: lib.nn.functional.adaptive_max_pool2d(
+        x.view(10, 20, 25), 1, return_indices=True),
+    "adaptive_avg_pool2d": lambda lib, x, y: lib.nn.functional.adaptive_avg_pool2d(x.view(10, 20, 25), 1),
+    "index_put": lambda lib, x, y: x.view(250, 20).index_put(
+        (lib.arange(-500, 500).view(2, 500) % 250 - 1,), y.repeat(4).view(2, 500, 20), accumulate=True),
     "add": lambda lib, x, y: x + y,
     "add a row": lambda lib, x, y: x.view(500, 10) + y[:10],
     "multiply by a number": lambda lib, x, y: x * 1.3,
@@ -57,3 +63,22 @@ FUNCTIONS: dict[str, Callable[[Lib, Any, Any], Any]] = {
 def test_many_elements_are_computed_as_by_pytorch(name: str, dtype: str) -> None:
     ours, theirs = (FUNCTIONS[name](lib, numbers(lib, dtype), numbers(lib, dtype, 1)) for lib in (mindtorch, torch))
     assert_same(ours, theirs, *((2e-3, 1e-3) if dtype == "float16" else ()))  # PyTorch rounds parts of losses
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "whole": lambda x: x, "every other column": lambda x: x[:, :, ::2], "transposed": lambda x: x.transpose(0, 2),
+    "overlapping windows": lambda x: x.unfold(2, 8, 3), "expanded": lambda x: x[:1].expand(90, 50, 40),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("dims", [(0,), (1,), (2,), (1, 2), (0, 2), (0, 1, 2)])
+def test_many_elements_are_summed_and_multiplied_as_by_pytorch(view: str, dims: tuple[int, ...]) -> None:
+    for name in ("sum", "prod"):
+        mixed = [(lib.arange(180_000) * 7919 % 180_000 / 9e6 + 0.99).view(90, 50, 40) for lib in (mindtorch, torch)]
+        ours, theirs = map(VIEWS[view], mixed)
+        if name == "sum":
+            ours, theirs = ours.sum(dims), theirs.sum(dims)
+        else:
+            ours, theirs = (x.prod() if len(dims) > 1 else x.prod(dims[0], True) for x in (ours, theirs))
+        assert_same(ours, theirs, 1e-3 if name == "prod" else 1e-5, 0)

@@ -78,10 +78,20 @@ def update_at(ufunc: Any, x: Array, key: Key, values: Any) -> None:
     ufunc.at(x, key, values)
 
 
+def are_rows(x: Array, key: Key, values: Array) -> bool:
+    """Return True if one index selects many rows of a matrix, all within bounds, for as many values."""
+    return len(key) == 1 and values.size >= MANY and x.ndim > 1 and x.dtype.char in "fd" and (
+        key[0].dtype.kind in "iu" and values.shape == key[0].shape + x.shape[1:]
+        and lowest(key[0], None) >= -len(x) and highest(key[0], None) < len(x))
+
+
 def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) -> None:
     key = key_of(indices)
     try:
-        if accumulate:
+        if accumulate and are_rows(x, key, values):
+            at = key[0].reshape(-1)
+            x += added_up(values.reshape(at.size, -1), np.where(at < 0, at + len(x), at), len(x)).reshape(x.shape)
+        elif accumulate:
             update_at(np.add, x, key, values)
         else:
             x[key] = values

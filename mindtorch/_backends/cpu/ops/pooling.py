@@ -21,7 +21,7 @@ from ..taps import region_places, regions
 from ..windows import Array, Ints, keys_of_positions, middle, padded, room
 from . import AT_ONCE, CPU_KERNELS
 from .indexing import extreme, scatter_add_
-from .reduction import to_opmath
+from .reduction import mean, to_opmath
 
 
 class Window(NamedTuple):
@@ -157,7 +157,20 @@ def adaptive_max_pool(dims: int) -> Prepared:
         keys = [(..., *np.ix_(*at)) for at in product(*tables)]  # its last element
         return keys, [numbered(size)[key] for key in keys]
 
+    def of_all(x: Array) -> tuple[Array, Array]:
+        """Return the maxima of whole planes; in a plane with NaN, the last one counts."""
+        planes = to_opmath(x).reshape(*x.shape[:-dims], prod(x.shape[-dims:]))
+        at = planes.argmax(-1, keepdims=True)
+        best = np.take_along_axis(planes, at, -1)
+        if np.isnan(best).any():
+            last = planes.shape[-1] - 1 - np.isnan(planes[..., ::-1]).argmax(-1, keepdims=True)
+            at = np.where(np.isnan(best), last, at)
+        shape = *x.shape[:-dims], *(1,) * dims
+        return best.reshape(shape), at.reshape(shape)
+
     def prepare(x: Array, output_size: Ints) -> Callable[[Array], tuple[Array, Array]]:
+        if set(output_size) == {1} and x.size > MOST:
+            return of_all
         keys, numbers = settled(x, output_size)
 
         def row(x: Array) -> tuple[Array, Array]:
@@ -174,7 +187,7 @@ def highest(dims: int) -> Callable[..., Any]:
     def prepare(x: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *rest: Any) -> Any:
         window = Window.over(x.shape[-dims:], kernel_size, stride, padding, *(*rest, *((1,), False)[len(rest):])[::-1])
         first, *others = window.keys()
-        if x.dtype.char not in "fd" or x.size > MOST:
+        if x.dtype.char not in "fd" or x.size >= LARGE:
             return None
 
         def run(x: Array) -> Array:
@@ -329,6 +342,9 @@ def avg_pool_backward(dims: int) -> Callable[..., Array]:
 def adaptive_avg_pool(dims: int) -> Callable[..., Array]:
     def row(self: Array, output_size: Ints) -> Array:
         x = to_opmath(self)
+        if set(output_size) == {1} and x.size:
+            return np.asarray(mean(x.reshape(*x.shape[:-dims], -1), (self.ndim - dims,))).reshape(
+                *x.shape[:-dims], *output_size)
         for d in range(-dims, 0):
             x = regions(self.shape[d], output_size[d]).along(x, d)
         return x

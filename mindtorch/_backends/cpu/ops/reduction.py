@@ -161,9 +161,18 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
         if along_lines(x, axis):
             out = (by_loop(loops.sum_lines, x) or of_lines)(x)
             return out.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
-    short = 16 if x.size > SOME else SHORT
+    last = (x.ndim - 1,)
+    if x.size > SOME and x.dtype.kind == "f" and x.ndim - 1 in axis and 1 < x.shape[-1] < LINE:
+        sums = in_vectors(x)  # NumPy's loop restarts for each short line
+        return sums.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims]) if axis == last else total(
+            sums[..., None], axis, keepdims)
+    if x.size >= MANY and x.flags.f_contiguous and x.ndim > 1:
+        return np.asarray(total(x.T, tuple([x.ndim - 1 - a for a in axis]), keepdims)).T
+    if x.size >= MANY and len(axis) == x.ndim > 1 < x.shape[-1]:  # a view
+        return total(np.asarray(total(x, last, True)), axis, keepdims)
+    short, least = 16 if x.size > SOME else SHORT, min(map(abs, x.strides), default=0)
     for a in axis:
-        if x.shape[a] > short and x.strides[a] != x.itemsize:
+        if x.shape[a] > short and abs(x.strides[a]) > least:
             x = cascade(x, a)
     return add(x, axis, keepdims=keepdims)
 
@@ -269,6 +278,16 @@ def mean(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
 
 
 def product(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
+    if x.size >= MANY and x.dtype.kind == "f" and x.flags.c_contiguous:  # NumPy multiplies lines one by one
+        if len(axis) == x.ndim:
+            flat, whole = x.reshape(-1), x.size - x.size % PIECE
+            both = multiply(flat[:whole].reshape(-1, PIECE), 0), flat[whole:]
+            return np.reshape(multiply(np.concatenate(both)), (1,) * x.ndim if keepdims else ())
+        if along_lines(x, axis):
+            while (half := x.shape[-1] // 2) >= LINE // 4:
+                folded = x[..., :half] * x[..., half:2 * half]
+                folded[..., :x.shape[-1] % 2] *= x[..., 2 * half:]
+                x = folded
     return multiply(x, axis, np.int64 if x.dtype.kind in "biu" else None, keepdims=keepdims)
 
 
