@@ -31,6 +31,9 @@ from .rows import Prepared, Rows, array_of, moving
 from .views import COMPOSED, VIEWS, by_layout
 
 
+NEW = {"max_pool1d"}  #: composites that return a view of a new tensor, where PyTorch returns the tensor
+
+
 def with_plans(op: Operator, function: Callable[..., Any], **traits: bool) -> Kernel:
     """Return the CPU kernel of a function that serves all backends, with plans if the operator has any."""
     if (by_plan := VIEWS.get(op.name)) is not None:
@@ -79,7 +82,7 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
         if result.__class__ is not bool:
             if result._keys & AUTOGRAD:  # a folded composite that was left to the operators
                 return SEEN
-            if (result._keys != CPU or result._base is not None or not result._array.size
+            if (result._keys != CPU or (result._base is not None and op.name not in NEW) or not result._array.size
                     or any(result is arg for arg in args)):
                 return UNFIT
             spec = Spec(result._array.shape, result._dtype)
