@@ -30,7 +30,6 @@ from .plans import UNFIT, Plans
 from .rows import Prepared, Rows, array_of, moving
 from .views import COMPOSED, VIEWS, by_layout
 
-
 NEW = {"max_pool1d"}  #: composites that return a view of a new tensor, where PyTorch returns the tensor
 
 

@@ -15,7 +15,8 @@ from .rows import Rows
 
 #: The arguments of ``Tensor._view_by`` for a view.
 Step = tuple[Ints, np.dtype, int, Ints, Ints | None, Layout]
-KEPT_PIECES = 1 << 7  #: most views in one plan
+#: Most views in one plan; most plans of several views, which take some 20 MB at most.
+KEPT_PIECES, KEPT_PLANS = 1 << 11, 1 << 6
 BOUNDS = {int, type(None)}
 _indexed = Plans()  #: plans of ``basic_view``, by layout and index
 
@@ -139,7 +140,7 @@ def by_layout(general: Rows) -> Rows:
 
 def in_pieces(general: Rows) -> Rows:
     """Cache plans of operators that return several views."""
-    plans = Plans()
+    plans = Plans(KEPT_PLANS)
 
     def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> tuple[Tensor, ...]:
         pieces = general(self, *args)
