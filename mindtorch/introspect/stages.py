@@ -5,6 +5,7 @@ lines of the program and the instructions of the bytecode that it was captured f
 """
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -325,30 +326,38 @@ def _names(source: Any) -> Iterator[str]:
 def saved_lines(capture: Capture, origins: dict[str, tuple[int, ...]], again: set[str]) -> list[Line]:
     """Return a line for each saved value, the sums, and the values that are computed again instead."""
     nodes = {node.name: node for node in capture.joint.graph.nodes}
-    inputs = {name for name, node in nodes.items() if node.op == "placeholder"}
-    lines = []
-    for name in capture.saved:
-        node = nodes.get(name)
-        size = None if node is None else bytes_of(node)
-        remark = ", an input" if name in inputs else ""
-        lines.append(Line(name, origins.get(name, ()), "" if node is None else type_of_node(node),
-                          ("size unknown" if size is None else f"{size:,} bytes") + remark))
 
-    def total(names: Iterable[str]) -> int:
-        return sum(bytes_of(nodes[name]) or 0 for name in names if name in nodes and name not in inputs)
+    def line(name: str, remark: str) -> Line:
+        return Line(name, origins.get(name, ()), type_of_node(nodes[name]), remark)
 
     def said(names: tuple[str, ...]) -> str:
-        own = [name for name in names if name not in inputs]
-        tensors = f"{len(own)} tensor{'' if len(own) == 1 else 's'}"
-        return f"{tensors}, {total(names):,} bytes, and {len(names) - len(own)} inputs"
+        bases = dict.fromkeys(base_of(nodes[name]) for name in names)
+        sizes = [bytes_of(base) or 0 for base in bases if base.op != "placeholder"]
+        tensors = f"{len(sizes)} tensor{'' if len(sizes) == 1 else 's'}"
+        return f"{tensors}, {sum(sizes):,} bytes, beside {len(bases) - len(sizes)} inputs, which exist anyway"
 
-    chosen = [Line(f"min-cut partitioner: {said(capture.saved)}", kind="note")]
-    if capture.saved_by_default:
-        chosen.append(Line(f"default partitioner: {said(capture.saved_by_default)}", kind="note"))
+    lines = [line(name, memory_of(nodes[name])) for name in capture.saved]
+    lines.append(Line(f"min-cut partitioner: {said(capture.saved)}", kind="note"))
+    lines.append(Line(f"default partitioner: {said(capture.saved_by_default)}", kind="note"))
     left = [name for name in dict.fromkeys([*capture.saved_by_default, *sorted(again)])
-            if name not in capture.saved and name in again]
-    return [*lines, *chosen, *(Line(name, origins.get(name, ()), type_of_node(nodes[name]),
-                                    "not saved: computed again") for name in left if name in nodes)]
+            if name not in capture.saved and name in again and name in nodes]
+    return [*lines, *(line(name, "not saved: computed again") for name in left)]
+
+
+def base_of(node: Any) -> Any:
+    """Return the node whose memory a node's tensor is in: itself, unless it is a view."""
+    part = node.args[0] if node.target is operator.getitem else node
+    return base_of(part.args[0]) if getattr(part.target, "is_view", False) else node
+
+
+def memory_of(node: Any) -> str:
+    """Describe the memory of a saved tensor."""
+    base, size = base_of(node), bytes_of(node)
+    said = "size unknown" if size is None else f"{size:,} bytes"
+    is_input = base.op == "placeholder"
+    if base is node:
+        return f"{said}, an input" if is_input else said
+    return f"{said}, a view of {'an input' if is_input else base.name}"
 
 
 def saved_between(halves: tuple[Any, Any]) -> tuple[str, ...]:

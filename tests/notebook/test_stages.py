@@ -68,6 +68,7 @@ def test_every_call_of_the_aten_graphs_and_of_the_program_has_an_origin(step):
 def test_what_is_saved_has_its_bytes_and_both_partitioners_are_compared(step):
     lines = step.stages.of("saved for backward").lines
     assert next(line for line in lines if line.text == "relu").remark == f"{5 * 16 * 4} bytes"
+    assert next(line for line in lines if line.text == "t_2").remark.endswith("bytes, a view of an input")
     assert {line.text.partition(":")[0] for line in lines if line.kind == "note"} == {
         "min-cut partitioner", "default partitioner"}
 
