@@ -1,7 +1,8 @@
 """The names of PyTorch that mindtorch leaves out, with the reasons that errors give (``tests/differences.md``)."""
 from __future__ import annotations
 
-from types import ModuleType
+from functools import wraps
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 #: Names below ``torch``, and a sentence that holds for all of them.
@@ -27,7 +28,7 @@ ROWS = {
 }
 #: Modules that many programs import but do not use: their names are there, and calling one raises the sentence.
 IMPORTED = ("onnx", "ao", "quantization", "nn.intrinsic", "nn.qat", "nn.quantized", "nn.quantizable", "package",
-            "nested", "distributed.checkpoint.hf_storage",
+            "nested", "distributed.rpc", "distributed.checkpoint.hf_storage",
             "distributed.checkpoint._consolidate_hf_safetensors")
 LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}
 
@@ -50,11 +51,16 @@ class _Refusing(type):
 
     _name: str  #: below ``torch``
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(f"{reason(cls._name)}: torch.{cls._name} cannot be used")
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+            raise RuntimeError(f"{reason(cls._name)}: torch.{cls._name} cannot be used")
+
+        if len(args) == 1 and isinstance(args[0], FunctionType) and not kwargs:  # a decorator, at a program's import
+            return wraps(args[0])(refuse)
+        refuse()
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith(("__", "_repr", "_ipython")):
             raise AttributeError(name)
         return _refusing(f"{cls._name}.{name}")
 

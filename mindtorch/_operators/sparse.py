@@ -58,15 +58,15 @@ function, method:
 function:
     hspmm(Tensor mat1, Tensor mat2) -> Tensor  # The product of the sparse matrix `mat1` and the dense one `mat2`, as a sparse tensor of whole rows.
     _coalesce(Tensor self) -> Tensor  # The sparse tensor `self`, which is not coalesced, with each index once.
-    _sparse_coo_tensor_unsafe(Tensor indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor  # A sparse tensor of coordinates and values that are not checked.
+    _sparse_coo_tensor_unsafe(Tensor indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor  # A sparse tensor of the coordinates `indices` and `values`, which are not checked.
     _to_dense(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor  # The sparse tensor `self` as a strided one.
-    _to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor  # `self` in a sparse layout.
+    _to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor  # A copy of `self` in a sparse layout.
     _to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor
-    _to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor  # `self` with compressed rows.
-    _to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor  # `self` with compressed columns.
-    _to_sparse_bsr(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor  # `self` with compressed rows of blocks.
-    _to_sparse_bsc(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor  # `self` with compressed columns of blocks.
-    _sparse_mm(Tensor sparse, Tensor dense) -> Tensor  # The product of two matrices of which one is sparse: the gradient of that one is as sparse as it.
+    _to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor  # A copy of `self` with compressed rows.
+    _to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor  # A copy of `self` with compressed columns.
+    _to_sparse_bsr(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor  # A copy of `self` with compressed rows of blocks.
+    _to_sparse_bsc(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor  # A copy of `self` with compressed columns of blocks.
+    _sparse_mm(Tensor sparse, Tensor dense) -> Tensor  # The product of the matrices `sparse` and `dense`, of which either may be the sparse one: its gradient is as sparse as it.
     _sparse_sum(Tensor self) -> Tensor  # The sum of the values of the sparse tensor `self`, over the dimensions `dim` or over all.
     _sparse_sum.dtype(Tensor self, *, ScalarType dtype) -> Tensor
     _sparse_sum.dim(Tensor self, int[1] dim) -> Tensor
@@ -75,25 +75,25 @@ function:
     _sparse_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
     _sparse_log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor  # The logarithm of the softmax of the values of the sparse tensor `self` along `dim`.
     _sparse_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
-    _sparse_sum_backward(Tensor grad, Tensor self, int[] dim) -> Tensor  # The gradient of `_sparse_sum`.
-    _sparse_softmax_backward_data(Tensor grad_output, Tensor output, int dim, Tensor self) -> Tensor  # The gradient of `_sparse_softmax`.
-    _sparse_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, Tensor self) -> Tensor  # The gradient of `_sparse_log_softmax`.
+    _sparse_sum_backward(Tensor grad, Tensor self, int[] dim) -> Tensor  # The gradient of `_sparse_sum` with respect to `self`.
+    _sparse_softmax_backward_data(Tensor grad_output, Tensor output, int dim, Tensor self) -> Tensor  # The gradient of `_sparse_softmax` with respect to `self`.
+    _sparse_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, Tensor self) -> Tensor  # The gradient of `_sparse_log_softmax` with respect to `self`.
     _sparse_broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)  # The sparse tensor `self`, repeated to the shape `size`.
 function, out:
     _sparse_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor  # `addmm`, with a gradient for the sparse `mat1` that is as sparse as it.
     sparse_sampled_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor  # `beta` times the sparse matrix `self` plus `alpha` times the product of the dense `mat1` and `mat2` at the places at which `self` has values.
-    _convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, bool transpose=False) -> Tensor  # The coordinates of values in compressed rows.
+    _convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, bool transpose=False) -> Tensor  # The coordinates of values in the columns `col_indices` of rows that begin at `crow_indices`.
     _convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor  # Where each of `size` rows begins among the sorted row numbers `self`.
 function, method:
     resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)  # Gives the sparse tensor `self` the shape of `the_template`.
 operator only:
-    _sparse_compressed_tensor_with_dims(int nnz, int dense_dim, int[] size, int[] blocksize, ScalarType index_dtype, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor  # A sparse tensor with compressed rows or columns, and uninitialised values.
-    _sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size, Tensor indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? is_coalesced=None) -> Tensor  # A sparse tensor of coordinates and values.
-    sparse_compressed_tensor.comp_plain_value_size(Tensor compressed_indices, Tensor plain_indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor  # A sparse tensor with compressed rows or columns.
+    _sparse_compressed_tensor_with_dims(int nnz, int dense_dim, int[] size, int[] blocksize, ScalarType index_dtype, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor  # A sparse tensor with compressed rows or columns, and `nnz` uninitialised values.
+    _sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size, Tensor indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? is_coalesced=None) -> Tensor  # A sparse tensor of the coordinates `indices` and `values`, of a shape that is checked.
+    sparse_compressed_tensor.comp_plain_value_size(Tensor compressed_indices, Tensor plain_indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor  # A sparse tensor of `values` with compressed rows or columns, as `layout` says.
     _sparse_sparse_matmul(Tensor self, Tensor other) -> Tensor  # The product of two sparse matrices, which is sparse.
     _sparse_mask_projection(Tensor self, Tensor mask, bool accumulate_matches=False) -> Tensor  # The values of the sparse tensor `self` at the places at which the sparse `mask` has values.
-    embedding_sparse_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor  # The gradient of `embedding`, which has values only in the rows that were looked up.
-    _embedding_bag_sparse_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor  # The gradient of `embedding_bag`, which has values only in the rows that were looked up.
+    embedding_sparse_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor  # The gradient of `embedding`, which has values only in the rows at `indices`.
+    _embedding_bag_sparse_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor  # The gradient of `embedding_bag`, which has values only in the rows at `indices`.
 """)  # noqa: E501
 
 # -- what dense tensors, and those of another layout, do not have ------------------------------------------------------

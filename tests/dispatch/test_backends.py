@@ -7,14 +7,16 @@ import mindtorch as torch
 from mindtorch import _wiring, registry
 from mindtorch._base.backend import Backend, backends, by_key, register
 from mindtorch._device import KINDS
-from mindtorch._dispatch.keys import BACKEND_OF_DEVICE
+from mindtorch._dispatch.keys import BACKEND_OF_DEVICE, BACKENDS, SPARSE, SPARSE_CSR
 from mindtorch._dispatch.registry import Kernel
 
 
 def test_every_kind_of_device_has_one_backend() -> None:
     assert set(backends) == set(KINDS)
     assert {name: backend.key for name, backend in backends.items()} == BACKEND_OF_DEVICE
-    assert {backend.key: backend for backend in backends.values()} == by_key
+    of_devices = {key: backend for key, backend in by_key.items() if key & BACKENDS}
+    assert {backend.key: backend for backend in backends.values()} == of_devices
+    assert sorted(key for key in by_key if not key & BACKENDS) == [SPARSE, SPARSE_CSR]  # of layouts, on every device
 
 
 def test_a_backend_takes_the_place_of_one_of_the_same_name(monkeypatch) -> None:
