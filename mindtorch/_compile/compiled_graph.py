@@ -16,7 +16,7 @@ from .._dispatch import dispatcher
 from .._dispatch.aten import alias
 from .._dispatch.keys import AUTOGRAD, OBSERVED
 from .._dispatch.local import local, shared
-from .._tensor import from_array
+from .._tensor import Tensor, from_array
 from ..fx import GraphModule
 from .breaks import CannotCompile, GraphBreak
 from .graph import Graph, Step, Value, mapped
@@ -134,6 +134,9 @@ class CompiledGraph:
 
     def __init__(self, module: GraphModule, examples: list[Any]) -> None:
         self.module = module
+        #: Where the tensors stand among the arguments, if there are numbers too, which are those of the examples.
+        self.tensors = None if all(isinstance(one, Tensor) for one in examples) else [
+            i for i, one in enumerate(examples) if isinstance(one, Tensor)]
         self.attributes = [getattr(module, str(node.target)) for node in module.graph.nodes if node.op == "get_attr"]
         self.broken: GraphBreak | None = None
         self.recorded: Graph | None = None
@@ -215,14 +218,14 @@ class CompiledGraph:
 
     # -- running ---------------------------------------------------------------------------------------------------
 
-    def __call__(self, *inputs: Any) -> list[Any] | tuple[Any, ...]:
-        """Run the graph on tensors that satisfy the guards."""
+    def __call__(self, *args: Any) -> list[Any] | tuple[Any, ...]:
+        """Run the graph on arguments that satisfy the guards."""
         forward = self.forward
+        inputs = args if self.tensors is None else tuple([args[i] for i in self.tensors])
         if self.attributes:
             inputs = *inputs, *self.attributes
         if forward is None or (self.written and _overlapping(inputs, self.written)):
-            given = inputs[:len(inputs) - len(self.attributes)]
-            found: tuple[Any, ...] = self.module.forward(*given)
+            found: tuple[Any, ...] = self.module.forward(*args)
             return found
         self.calls += 1
         made = forward([tensor._array for tensor in inputs], bool(dispatcher.mode & OBSERVED))

@@ -47,9 +47,11 @@ class Trace:
                  for node in placeholders]
         try:
             with tracing:
-                self.inputs = [self._input(*pair) for pair in zip(examples, names, strict=True)]
+                given = [example if example.__class__ is int else self._input(example, name)
+                         for example, name in zip(examples, names, strict=True)]
+                self.inputs: list[Any] = [one for one in given if one.__class__ is not int]
                 versions = [*map(version_of, self.inputs)]
-                self.results = self._run(module, dict(zip(placeholders, self.inputs, strict=True)))
+                self.results = self._run(module, dict(zip(placeholders, given, strict=True)))
             if local.grad_enabled is not self.grad_enabled:
                 raise CannotCompile("the function switches the grad mode for what follows")
         finally:

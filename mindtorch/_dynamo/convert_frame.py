@@ -26,6 +26,7 @@ from .codegen import Codegen
 from .exc import Break, FailOnRecompileLimitHit, Raised, RecompileError, Restart, Unsupported
 from .guards import run_source
 from .output_graph import OutputGraph
+from .sizes import History
 from .symbolic_convert import RootTranslator
 from .trace_rules import why_skipped
 from .utils import counters
@@ -98,6 +99,7 @@ class Frame:
         self.compiler, self.function = compiler, function
         self.__name__ = function.__code__.co_name
         self.entries: list[Entry] = []
+        self.history = History(compiler.dynamic)
         self.skipped = "" if compiled else "the rest of a function runs as it is written"
         self.signature, self.defaults = _signature(function)
         self.warned = False
@@ -197,7 +199,7 @@ class Frame:
         broken: dict[int, Break] = {}
         grad_mode = local.grad_enabled
         while True:
-            output = OutputGraph()
+            output = OutputGraph(self.history)
             output.space.objects.update(self.defaults, _G=self.function.__globals__)
             tx = RootTranslator(output, self.function, closure, arguments, broken)
             output.guards.state()
@@ -266,6 +268,7 @@ class Frame:
         lines = [*first, *cg.lines, *effects, *last]
         called = self.__name__ if self.__name__.isidentifier() else "function"
         source = f"def {called}(_C, {self.signature}):\n" + "".join(f"    {line}\n" for line in lines)
+        output.sizes.guard(output.guards)
         check, guards_source = output.guards.build(f"_C, {self.signature}", called)
         said = [*output.guards.conditions.values()]
         log("guards", lambda: f"guards of {self.__name__}:\n" + "\n".join(f"  {one}" for one in said))
@@ -291,7 +294,7 @@ class Frame:
 
     def reset(self) -> None:
         """Forget all programs."""
-        self.entries, self.skipped, self.warned = [], "", False
+        self.entries, self.skipped, self.warned, self.history = [], "", False, History(self.compiler.dynamic)
 
 
 def _plain_thread() -> bool:

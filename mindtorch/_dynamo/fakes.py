@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._guards import ConstantSource
 from .._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
 from .._tensor import Tensor
 from .exc import Break
@@ -14,11 +15,22 @@ class Mode:
 
     def __init__(self) -> None:
         self.fake = FakeTensorMode()
+        self.shape_env: Any = None  #: where sizes are symbols
 
-    def input(self, value: Tensor) -> Tensor:
-        """Return the example of a tensor that exists."""
+    def input(self, value: Tensor, name: str = "", dynamic: set[int] | None = None) -> Tensor:
+        """Return the example of a tensor that exists, with symbols for the sizes of ``dynamic`` dimensions."""
         try:
-            made: Tensor = self.fake.from_tensor(value)
+            if not dynamic:
+                made: Tensor = self.fake.from_tensor(value, static_shapes=True)
+                return made
+            from ..fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+
+            if self.shape_env is None:
+                self.shape_env = self.fake.shape_env = ShapeEnv()
+            context = StatelessSymbolicContext(dynamic_sizes=[
+                DimDynamic.DYNAMIC if d in dynamic else DimDynamic.STATIC for d in range(value.dim())])
+            made = self.fake.from_tensor(value, static_shapes=False, source=ConstantSource(name),
+                                         symbolic_context=context)
         except Exception as error:
             raise Break(f"a tensor of which there is no example: {error}") from error
         return made

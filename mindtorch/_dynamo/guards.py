@@ -148,15 +148,15 @@ class Guards:
         if without:
             self.add(f"not ({' or '.join(f'{at}.{name}' for name in without)})", f"{source.name} has no hooks")
 
-    def tensor(self, source: Source, value: Any) -> None:
-        """Guard the type, keys, shape, dtype and strides of a tensor."""
+    def tensor(self, source: Source, value: Any, dynamic: set[int]) -> None:
+        """Guard the type, keys, shape, dtype and strides of a tensor, but no sizes of ``dynamic`` dimensions."""
         at, shape = self.at(source), tuple(value.shape)
         where = f"{at}._array" if value._array is not None else at
         kind = type(value)
         parts = [(f"{at}.__class__ is {self.space.name(kind)}", f"type({source.name}) is {kind.__name__}"),
                  (f"{at}._keys == {value._keys}", f"device, layout and requires_grad={value.requires_grad} of "
                                                   f"{source.name}"),
-                 (f"{where}.shape == {shape}", f"{source.name}.shape == {[*shape]}"),
+                 *self._shape(where, source, shape, dynamic),
                  (f"{at}._dtype is {self.space.name(value._dtype)}", f"{source.name}.dtype is {value.dtype}")]
         if value._keys & NONCONTIGUOUS:
             parts.append((f"{at}._strides() == {value._strides()}", f"{source.name}.stride() == {value.stride()}"))
@@ -165,6 +165,14 @@ class Guards:
         if value._array is None:
             self.add(f"{at}.device == {self.space.name(value.device)}", f"{source.name}.device == {value.device}")
         self.tensors.append(source)
+
+    @staticmethod
+    def _shape(where: str, source: Source, shape: tuple[int, ...], dynamic: set[int]) -> list[tuple[str, str]]:
+        if not dynamic:
+            return [(f"{where}.shape == {shape}", f"{source.name}.shape == {[*shape]}")]
+        return [(f"len({where}.shape) == {len(shape)}", f"len({source.name}.shape) == {len(shape)}"),
+                *[(f"{where}.shape[{d}] == {size}", f"{source.name}.shape[{d}] == {size}")
+                  for d, size in enumerate(shape) if d not in dynamic]]
 
     def state(self) -> None:
         """Guard the modes of the thread."""

@@ -16,6 +16,7 @@ from .exc import BackendCompilerFailed, Break
 from .guards import Guards, Namespace
 from .places import Source
 from .side_effects import SideEffects
+from .sizes import History, SizeInput, Sizes
 from .variables.base import Translator, Variable
 from .variables.containers import ListVariable, TupleVariable
 from .variables.functions import CellVariable
@@ -25,14 +26,15 @@ from .variables.tensor import TensorVariable
 class OutputGraph:
     """What interpreting a frame has made so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, history: History) -> None:
         self.graph = Graph()
+        self.sizes = Sizes(self, history)
         self.space = Namespace()
         self.guards = Guards(self.space)
         self.side_effects = SideEffects()
         self.known: dict[int, Variable] = {}  #: objects with an identity, by id
         self.kept: list[Any] = []
-        self.inputs: list[TensorVariable] = []
+        self.inputs: list[TensorVariable | SizeInput] = []
         self.attributes: dict[str, Tensor] = {}
         self.contexts: list[Any] = []  #: modes that are entered
         self.mode = fakes.Mode()
@@ -64,8 +66,10 @@ class OutputGraph:
 
     def input(self, value: Tensor, source: Source) -> Variable:
         """Return the variable of a tensor that the call reads."""
-        example = self.mode.input(value)
-        self.guards.tensor(source, value)
+        dynamic = self.sizes.history.dimensions(source, value)
+        example = self.mode.input(value, source.name, dynamic)
+        self.guards.tensor(source, value, dynamic)
+        self.sizes.note(source, value, example, dynamic)
         found = TensorVariable(None, example, source, value)
         found.output = self
         return self.remember(value, found)
@@ -73,7 +77,19 @@ class OutputGraph:
     def placeholder(self, variable: TensorVariable) -> Node:
         """Make the input of the graph for a tensor, at its first use."""
         assert variable.source is not None
-        name = variable.source.placeholder
+        node = self._placeholder(variable.source.placeholder, variable)
+        node.meta["example_value"] = variable.example
+        node.meta["source"] = variable.source
+        return node
+
+    def size_placeholder(self, size: SizeInput) -> Node:
+        """Make the input of the graph for a size, at its first use."""
+        node = self._placeholder(str(size.symbol), size)
+        node.meta["example_value"] = self.mode.shape_env.create_symintnode(size.symbol, hint=size.real)
+        node.meta["source"] = size.source
+        return node
+
+    def _placeholder(self, name: str, variable: Any) -> Node:
         first = next(iter(self.graph.nodes), None)
         if self._last_input is not None:
             place: Any = self.graph.inserting_after(self._last_input)
@@ -81,8 +97,6 @@ class OutputGraph:
             place = self.graph.inserting_before(first) if first is not None else self.graph.inserting_before()
         with place:
             node = self.graph.placeholder(name)
-        node.meta["example_value"] = variable.example
-        node.meta["source"] = variable.source
         self.inputs.append(variable)
         self._last_input = node
         return node

@@ -21,11 +21,14 @@ from .output_graph import OutputGraph
 from .places import Source, global_name, local as local_source
 from .trace_rules import is_library
 from .variables import builder, builtin
-from .variables.base import ConstantVariable, ExceptionVariable, NullVariable, Variable, is_exception, throw
+from .variables.base import (
+    ConstantVariable, ExceptionVariable, NullVariable, Variable, is_exception, specialised, throw,
+)
 from .variables.containers import DictVariable, FormatVariable, ListVariable, SetVariable, SliceVariable, TupleVariable
 from .variables.contexts import ContextVariable
 from .variables.functions import CellVariable, GeneratorVariable, MethodVariable, NestedFunction, is_none
 from .variables.objects import ClassVariable, UserObject
+from .variables.symbols import slice_of
 from .variables.tensor import TensorVariable
 
 NULL_LAST = sys.version_info >= (3, 13)  #: where the stack has the NULL of a call behind the callable
@@ -461,7 +464,7 @@ class Translator:
 
     def _slice(self, parts: list[Variable]) -> Variable:
         if all(part.is_constant for part in parts):
-            return ConstantVariable(slice(*[part.value for part in parts]))
+            return slice_of(parts)
         return SliceVariable(parts)
 
     def BUILD_SLICE(self, inst: Instruction) -> None:
@@ -519,7 +522,7 @@ class Translator:
         form = "" if spec is None else spec.value
         try:
             if value.is_constant and not conversion and not isinstance(value, UserObject):
-                return ConstantVariable(format(value.value, form))
+                return ConstantVariable(format(specialised(value.value), form))
             text = builtin.text(self, value, repr if conversion == "!r" else ascii if conversion == "!a" else str)
             return ConstantVariable(format(text.value, form))
         except Break:

@@ -88,7 +88,7 @@ class Capturing:
         if len(self.entries) != 1 or self.remarks or not self.made:
             return False
         effects = [line for line in self.entries[0].source.splitlines()[1:] if not PLAIN.match(line)]
-        made = self.made[0]
+        made = getattr(self.made[0], "latest", self.made[0])
         return not (effects or made.forward is None or made.written
                     or any(step.is_random for step in made.recorded.steps))
 
@@ -118,6 +118,7 @@ class Capturing:
     def stages(self) -> Stages:
         """Return the stages of what was called so far."""
         for capture, made in zip(self.captures, self.made, strict=False):
+            made = getattr(made, "latest", made)  # of sizes that are symbols
             one = compiled_of(made)
             capture.programs = [_program(which, program, capture.module, one.optimised)
                                 for which, program in (("forward", made.forward), ("backward", made.backward))

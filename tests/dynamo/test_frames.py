@@ -44,6 +44,7 @@ def test_backends_have_names() -> None:
     assert torch.compile(lambda x: x + 1, backend="tests_twice")(torch.ones(2)).tolist() == [4, 4]
     with pytest.raises(AssertionError, match="duplicate name"):
         torch._dynamo.register_backend(twice, name="tests_twice")
+    del torch._dynamo.backends.registry._backends["tests_twice"]
     with pytest.raises(exc.InvalidBackend, match="list_backends"):
         torch.compile(lambda x: x, backend="tests_nobody")
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._functorch.aot_autograd import aot_module_simplified
+from .sizes import by_size
 
 
 def aot_autograd(**options: Any) -> Callable[..., Any]:
@@ -13,7 +14,7 @@ def aot_autograd(**options: Any) -> Callable[..., Any]:
 
     The options are those of ``aot_module_simplified``: ``fw_compiler``, ``bw_compiler``, ``partition_fn``, ...
     """
-    def backend(gm: Any, example_inputs: Any, **settings: Any) -> Any:
+    def compile_fn(gm: Any, example_inputs: Any) -> Any:
         return aot_module_simplified(gm, example_inputs, **options)
 
-    return backend
+    return lambda gm, example_inputs, **settings: by_size(compile_fn, gm, example_inputs)

@@ -5,9 +5,10 @@ from typing import Any
 
 from ..._compile.compiled_graph import CompiledGraph
 from .registry import register_backend
+from .sizes import by_size
 
 
 @register_backend
-def inductor(gm: Any, example_inputs: Any, **options: Any) -> CompiledGraph:
+def inductor(gm: Any, example_inputs: Any, **options: Any) -> Any:
     """Return the graph as a program of NumPy, for tensors like the examples (``torch._inductor.compile_fx``)."""
-    return CompiledGraph(gm, list(example_inputs))
+    return by_size(CompiledGraph, gm, example_inputs)

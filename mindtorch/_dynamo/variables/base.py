@@ -3,9 +3,11 @@
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, Protocol
 
+from ..._base.symbolic import SymBool, SymFloat, SymInt
 from ..exc import Break, Raised
 from ..places import Source
 
@@ -334,7 +336,7 @@ def is_exception(value: Variable, kind: type[BaseException] | tuple[type[BaseExc
 def text_of(tx: Translator, value: Variable) -> Any:
     """Return a value for formatting, if its text is known."""
     if value.is_constant:
-        return value.value
+        return specialised(value.value)
     raise Break(f"the text of {value} is not known")
 
 
@@ -353,7 +355,33 @@ def no_attribute(tx: Translator, owner: Variable, name: str) -> NoReturn:
 
 def fold(tx: Translator, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function on constants; its exception becomes one of the interpreted program."""
+    if any(map(is_symbolic, (*args, *kwargs.values()))) and function not in OF_SYMBOLS:
+        args, kwargs = specialised(args), {name: specialised(arg) for name, arg in kwargs.items()}
     try:
         return function(*args, **kwargs)
     except Exception as error:
         throw(tx, type(error), *error.args)
+
+
+#: The types of symbolic numbers, and the types that they stand for.
+SYMBOLIC: dict[type, type] = {SymInt: int, SymFloat: float, SymBool: bool}
+#: Functions of symbolic numbers whose results are symbolic; other functions get the numbers, which are then guarded.
+OF_SYMBOLS = frozenset({getattr(operator, name) for name in (
+    "add", "sub", "mul", "floordiv", "truediv", "mod", "neg", "pos", "pow", "eq", "ne", "lt", "le", "gt", "ge", "iadd",
+    "isub", "imul", "ifloordiv", "not_", "getitem", "contains", "concat", "truth")}
+    | {max, min, abs, sum, len, tuple, list, bool, reversed})
+
+
+def is_symbolic(value: Any) -> bool:
+    """Return whether there are symbolic numbers in a value."""
+    if isinstance(value, (tuple, list)):
+        return any(map(is_symbolic, value))
+    return value.__class__ in SYMBOLIC
+
+
+def specialised(value: Any) -> Any:
+    """Return a value with numbers in place of symbolic ones, each of which becomes a guard."""
+    if isinstance(value, (tuple, list)) and is_symbolic(value):
+        items = [specialised(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return SYMBOLIC[value.__class__](value) if value.__class__ in SYMBOLIC else value

@@ -21,12 +21,13 @@ from ...nn.module import Module
 from ..exc import Break
 from ..places import Source
 from ..trace_rules import PACKAGE, is_in_graph, module_of, substitutes, why_skipped
-from .base import BoundBuiltin, Codegen, ConstantVariable, Translator, Variable
+from .base import SYMBOLIC, BoundBuiltin, Codegen, ConstantVariable, Translator, Variable
 from .builtin import HANDLERS, POLYFILLS, BuiltinVariable
 from .containers import CountVariable, DictVariable, ListVariable, SetVariable, TupleVariable
 from .contexts import MODES, ContextVariable
 from .functions import MethodVariable, PartialVariable, UserFunction
 from .objects import ClassVariable, PythonModule, UserObject
+from .symbols import SymbolVariable
 from .torch_functions import KNOWN, TorchFunction
 
 PLAIN = (int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented))
@@ -104,6 +105,8 @@ def made(tx: Translator, value: Any) -> Variable:
             kind.__module__ == f"{PACKAGE}._base.layout" or kind.__name__ in ("layout", "memory_format", "finfo",
                                                                                "iinfo")):
         return ConstantVariable(value)
+    if kind in SYMBOLIC:
+        return SymbolVariable(tx.output, value)
     if isinstance(value, type):
         return BuiltinVariable(value) if value in HANDLERS or value in POLYFILLS else ClassVariable(value)
     if isinstance(value, Tensor):

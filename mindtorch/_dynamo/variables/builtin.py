@@ -27,6 +27,7 @@ from .containers import (
 from .contexts import MODES, ContextVariable
 from .functions import FunctionVariable, MethodVariable, PartialVariable, UserFunction
 from .objects import ClassVariable, PythonModule, SuperVariable, UserObject, static
+from .symbols import slice_of
 from .tensor import TensorVariable
 
 #: Modules of functions in C whose results depend on their arguments alone.
@@ -88,8 +89,9 @@ def _sequences(tx: Translator, function: Any, left: Variable, right: Variable) -
             left.method(tx, "extend", [right], {})
             return left
         if function in (operator.add, operator.iadd) and alike:
-            return type(left)([*left.list, *right.list], kind=left.kind if left.kind in (list, tuple) else
-                              left.kind if left.kind is right.kind and not hasattr(left.kind, "_fields") else tuple)
+            return type(left)([*left.list, *right.list], kind=Size if Size in (
+                left.kind, right.kind) else left.kind if left.kind in (list, tuple) or (
+                left.kind is right.kind and not hasattr(left.kind, "_fields")) else tuple)
         if function in (operator.eq, operator.ne):
             equal = alike and len(left.list) == len(right.list) and all(
                 one is other or binary(tx, operator.eq, one, other).truth(tx)
@@ -430,7 +432,7 @@ def _counter(tx: Translator, *args: Variable, **kwargs: Variable) -> Variable:
 
 def _slice(tx: Translator, *parts: Variable) -> Variable:
     if all(part.is_constant for part in parts):
-        return ConstantVariable(slice(*[part.value for part in parts]))
+        return slice_of([ConstantVariable(None), *parts] if len(parts) == 1 else [*parts])
     return SliceVariable([ConstantVariable(None), *parts] if len(parts) == 1 else [*parts])
 
 

@@ -1,0 +1,49 @@
+"""Graphs whose sizes are symbols, for compilers that know numbers: a program for each combination of sizes."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..variables.base import SYMBOLIC
+
+MOST = 64  #: programs that are kept of one graph
+
+
+class BySize:
+    """A captured graph for many sizes. The backend compiles it again, for numbers, when it meets new sizes; the
+    function is not captured again.
+    """
+
+    def __init__(self, compile_fn: Callable[..., Any], module: Any, examples: list[Any]) -> None:
+        self.compile_fn, self.module = compile_fn, module
+        self.made: dict[tuple[Any, ...], Any] = {}
+        self.latest = self._make(examples)
+
+    def _make(self, args: Any) -> Any:
+        if len(self.made) >= MOST:
+            del self.made[next(iter(self.made))]
+        made = self.made[self.sizes(args)] = self.latest = self.compile_fn(self.module, [*args])
+        return made
+
+    @staticmethod
+    def sizes(args: Any) -> tuple[Any, ...]:
+        """Return the sizes of a call's arguments."""
+        return tuple([one if one.__class__ is int else one.shape for one in args])
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the program for the arguments' sizes."""
+        found = self.made.get(self.sizes(args))
+        return (self._make(args) if found is None else found)(*args)
+
+
+def has_symbols(module: Any) -> bool:
+    """Return whether sizes of a captured graph's inputs are symbols."""
+    examples = [node.meta.get("example_value") for node in module.graph.nodes if node.op == "placeholder"]
+    return any(type(size) in SYMBOLIC for one in examples for size in (one, *getattr(one, "shape", ())))
+
+
+def by_size(compile_fn: Callable[..., Any], gm: Any, example_inputs: Any) -> Any:
+    """Return what a compiler makes of a graph: for its sizes, or for each combination if they are symbols."""
+    if has_symbols(gm):
+        return BySize(compile_fn, gm, list(example_inputs))
+    return compile_fn(gm, list(example_inputs))
