@@ -108,12 +108,18 @@ class Upward(Watcher):
         super().__init__(record)
         self.leaves: dict[int, weakref.ref[Any]] = {}  # by the address of their memory
         self.moves: dict[int, list[Any]] = {}  # of a leaf: how often up and down, and the line
+        self.results: dict[int, tuple[bool, Call, bool]] = {}  # of sums that may become a leaf's data, by address
         self.error = self.negative = self.likelihood = False
         self.stepping = False
         self.place: Call | None = None
 
     def backward(self, run: Pass) -> None:
-        self.leaves.update((run.library.address(leaf), weakref.ref(leaf)) for leaf in run.leaves)
+        for leaf in run.leaves:
+            address = run.library.address(leaf)
+            self.leaves[address] = weakref.ref(leaf)
+            if address in self.results:  # w.data = w.data + lr * w.grad
+                self._moved(leaf, *self.results[address])
+        self.results.clear()
         self.place = run.place
         chain = list(_chain(run))
         self.negative = chain[:1] == ["Neg"] and any(name in ERRORS for name in chain[1:2])
@@ -145,7 +151,8 @@ class Upward(Watcher):
         self.stepping = False
 
     def operator(self, ran: Ran) -> None:
-        if ran.packet not in ("add_", "sub_") or self.stepping or not is_tensor(ran.args[0]) or not self.leaves:
+        changes = ran.packet in ("add_", "sub_", "add", "sub") and len(ran.args) > 1 and is_tensor(ran.args[0])
+        if not changes or self.stepping or not self.leaves:
             return
         ref = self.leaves.get(ran.library.address(ran.args[0]))
         leaf = None if ref is None else ref()
@@ -157,9 +164,17 @@ class Upward(Watcher):
             return
         size = float(np.linalg.norm(change) * np.linalg.norm(slope))
         alpha = next((a for a in ran.args[2:] if isinstance(a, (int, float))), 1)
-        along = float((change * slope).sum()) * alpha * (1 if ran.packet == "add_" else -1)
-        moves = self.moves.setdefault(id(leaf), [0, 0, ran.place, self.error])
-        moves[0 if along > 0 else 1] += abs(along) > 0.9 * abs(alpha) * size > 0
+        along = float((change * slope).sum()) * alpha * (1 if ran.packet.startswith("add") else -1)
+        if not abs(along) > 0.9 * abs(alpha) * size > 0:
+            return
+        if ran.packet.endswith("_"):
+            self._moved(leaf, along > 0, ran.place, self.error)
+        else:
+            self.results[ran.library.address(ran.result)] = along > 0, ran.place, self.error
+
+    def _moved(self, leaf: Any, up: bool, place: Call, error: bool) -> None:
+        moves = self.moves.setdefault(id(leaf), [0, 0, place, error])
+        moves[0 if up else 1] += 1
 
     def finish(self) -> None:
         owned = self.record.parameter_ids()

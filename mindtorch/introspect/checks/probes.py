@@ -225,15 +225,18 @@ def _samples(asked: Asked, ask: Callable[..., Any], base: np.ndarray) -> Any:
     """Find samples that change each other's outputs, and outputs that depend on the place in the batch."""
     first = next((value for value in asked.args if isinstance(value, np.ndarray)), None)
     if first is None or any(type(value) in (list, tuple) for value in asked.args):
-        return None  # a state, say, whose samples lie in another dimension
+        return None
+    arrays = [value for value in (*asked.args, *asked.kwargs.values()) if isinstance(value, np.ndarray)]
     random_too = not _same(base, ask(asked.args, asked.kwargs, 1))
     results = {}
     for into, out in ((0, 0), (1, 1), (1, 0), (0, 1)):
         if first.ndim <= into or base.ndim <= out or first.shape[into] != base.shape[out] or first.shape[into] < 3:
             continue
         n = first.shape[into]
+        if any(n in value.shape and (value.ndim <= into or value.shape[into] != n) for value in arrays):
+            return None  # a state, say, whose samples lie in another dimension
         order = np.arange(n)
-        order[0], order[-1] = n - 1, 0
+        order[0], order[-1] = 1, n - 2
         rest = np.arange(1, n - 1)
         changed = ask(*_along(asked, into, order, n))
         apart = _same(np.take(base, rest, out), np.take(changed, rest, out))

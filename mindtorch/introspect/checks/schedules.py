@@ -110,8 +110,12 @@ class Schedules(Watcher):
     def _epochs(self) -> Iterator[int]:
         """Yield how often loops run that have another loop with a backward pass inside."""
         for tree in self._trees():
+            looping = {part.name for part in ast.walk(tree) if isinstance(part, ast.FunctionDef) and any(
+                isinstance(inner, (ast.For, ast.While)) for inner in ast.walk(part))}
             for loop in (part for part in ast.walk(tree) if isinstance(part, ast.For)):
-                inner = [part for part in ast.walk(loop) if isinstance(part, (ast.For, ast.While)) and part is not loop]
+                inner = any(isinstance(part, (ast.For, ast.While)) or (
+                    isinstance(part, ast.Call) and getattr(part.func, "id", getattr(part.func, "attr", "")) in looping)
+                    for part in ast.walk(loop) if part is not loop)
                 called = loop.iter if isinstance(loop.iter, ast.Call) and inner else None
                 if called is not None and called.args and getattr(called.func, "id", "") in ("range", "trange"):
                     end = called.args[min(1, len(called.args) - 1)]

@@ -127,7 +127,8 @@ def of_optimizers(models: Mapping[str, Any], optimizers: Mapping[str, Any], leav
     at the addresses ``moved`` were changed by an optimizer that may be gone."""
     ours, theirs = parameters(models), optimized(optimizers)
     reached = {*ours, *theirs} if leaves is None else {id(leaf) for leaf in leaves}
-    strangers = [key for key in theirs if key not in ours and (leaves is None or key not in reached)]
+    strangers = [key for key, tensor in theirs.items() if key not in ours and (leaves is None or key not in reached)
+                 and library_of(tensor).grad(tensor) is None]  # one that has a gradient was given it by hand
     if models and strangers:
         yield Finding(
             "other parameters", f"{len(strangers)} of the {len(theirs)} tensors that the optimizer changes are none of "

@@ -152,12 +152,13 @@ def _kept(loop: ast.AST, namespace: Mapping[str, Any], models: Mapping[str, Any]
             kept = namespace.get(name)
             is_state = isinstance(value, ast.Call) and getattr(value.func, "attr", "") == "state_dict" and isinstance(
                 kept, Mapping) and any(is_tensor(t) and library_of(t).address(t) in learning for t in kept.values())
-            is_model = isinstance(value, ast.Name) and is_module(kept) and any(kept is m for m in models.values())
+            model = namespace.get(value.id) if isinstance(value, ast.Name) else None
+            is_model = is_module(model) and any(model is m for m in models.values())
             if name in saved or not (is_state or is_model):
                 continue
             text = ast.unparse(value)
             yield Finding(
-                "kept by reference", f"{name} goes on learning: it is the model's own memory",
+                "kept by reference", f"{name} is kept by reference: it goes on learning, in the model's own memory",
                 (f"{text} holds the parameters themselves, not copies of them: each later step writes into what {name} "
                  "holds." if is_state else f"{name} = {text} gives the model a second name; there is one model, and it "
                  "goes on learning.") + " In the end it is the last state, not the best.",
@@ -173,7 +174,7 @@ def _given(choice: ast.If) -> Iterator[tuple[str, ast.expr, int]]:
         for target in part.targets:
             several = isinstance(target, ast.Tuple) and isinstance(part.value, ast.Tuple)
             pairs = zip(target.elts, part.value.elts, strict=False) if several else [(target, part.value)]  # type: ignore[attr-defined]
-            yield from ((name.id, value, part.lineno) for name, value in pairs if isinstance(name, ast.Name))
+            yield from ((ast.unparse(name), value, part.lineno) for name, value in pairs)
 
 
 def parsed(file: str) -> ast.AST:
