@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from .chrome_trace import save_chrome_trace, to_chrome_trace
     from .compiled import CompileFacts, compile_facts, is_users, watch_compile
     from .container import ItemFacts, container_facts, holds_tensors
-    from .dispatched import Asked, AskedTrace, EventRun, LineCalls, NodeCalls, argument_text, by_line, watch_dispatch
+    from .dispatched import (
+        Asked, AskedTrace, EventRun, LineCalls, ModuleCall, ModuleEvents, NodeCalls, argument_text, by_line, by_module,
+        watch_dispatch,
+    )
     from .folding import Fold, folded, modules_of, unfolded
     from .forward_blocks import Block, Flow, blocks
     from .forward_pass import ForwardFacts, Step, Value, forward, forward_or_error, watch_forward

@@ -6,21 +6,23 @@ import os
 import reprlib
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from itertools import groupby
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import count, groupby
 from typing import Any, NamedTuple, TypeVar
 
 from .._autograd.node import Node
 from .._base.call_site import PACKAGE
+from .._base.interrupts import contextmanager
 from .._dispatch.observers import DispatchEvent, TensorMeta, Trace, tracing
-from .libraries import watching
+from .libraries import libraries, watching
 from .pytorch import asked
-from .repeats import repeats
+from .repeats import repeats, span
 
 OPTIM = os.path.join(PACKAGE, "optim", "")
 ENGINE = os.path.join(PACKAGE, "_autograd", "engine.py")
 T = TypeVar("T")
+_calls = count(1)
 _warm: set[Hashable] = set()  # the kernels that a trace has seen at work
 
 
@@ -33,17 +35,44 @@ class Asked(NamedTuple):
     node: str = ""
 
 
+class ModuleCall(NamedTuple):
+    """A call of a module: its ``number``, the module's path from the outermost one, its name in the module above."""
+
+    number: int
+    path: str
+    name: str
+    kind: str
+
+
 @dataclass
 class AskedTrace(Trace):
     """A trace, and what asked for its events, by their sequence numbers; ``first`` are the numbers of those that were
-    the first calls of their kernels that a trace of this process saw. They take longer than later ones do.
+    the first calls of their kernels that a trace of this process saw. They take longer than later ones do. ``modules``
+    are those that were running, outermost first.
     """
 
     asked: dict[int, Asked] = field(default_factory=dict)
     first: set[int] = field(default_factory=set)
+    modules: dict[int, tuple[ModuleCall, ...]] = field(default_factory=dict)
+    running: list[ModuleCall] = field(default_factory=list, repr=False)
+    paths: dict[int, str] = field(default_factory=dict, repr=False)
+
+    def entered(self, module: Any, args: tuple[Any, ...]) -> None:
+        """Note that a module is called."""
+        if not self.running:
+            self.paths = {id(inner): path for path, inner in module.named_modules()}
+        path, outer = self.paths.get(id(module), ""), self.running[-1].path if self.running else ""
+        self.running.append(ModuleCall(next(_calls), path, path.removeprefix(f"{outer}.") if outer else path,
+                                       type(module).__name__))
+
+    def left(self, module: Any, args: tuple[Any, ...], result: Any) -> None:
+        """Note that a module's call has ended."""
+        if self.running:
+            self.running.pop()
 
     def note(self, event: DispatchEvent) -> None:
         super().note(event)
+        self.modules[event.sequence] = tuple(self.running)
         self.asked[event.sequence] = _asked() or Asked(*asked())
         if (kernel := (event.op, event.file, event.line)) not in _warm:
             _warm.add(kernel)
@@ -86,9 +115,46 @@ class LineRun:
     again: tuple[LineCalls, ...]
 
 
-def watch_dispatch() -> AbstractContextManager[AskedTrace]:
+@dataclass(frozen=True)
+class ModuleEvents:
+    """Operators of a module, or of ``times`` modules alike one after the other, the first of which has ``parts``."""
+
+    label: str
+    kind: str
+    events: tuple[DispatchEvent, ...]
+    parts: tuple[ModuleEvents | DispatchEvent, ...]
+    times: int = 1
+
+
+@contextmanager
+def watch_dispatch() -> Iterator[AskedTrace]:
     """Record this thread's dispatched calls in a block, as ``observe`` does, with their callers."""
-    return tracing(AskedTrace(), watching)
+    found = AskedTrace()
+    with ExitStack() as block:
+        for library in libraries():
+            block.enter_context(library.modules(found))
+        yield block.enter_context(tracing(found, watching))
+
+
+def by_module(events: Iterable[DispatchEvent], modules: Mapping[int, tuple[ModuleCall, ...]], depth: int = 0
+              ) -> tuple[ModuleEvents | DispatchEvent, ...]:
+    """Group calls, in their order, by the modules that were running, from a depth of these on; equal ones as one."""
+    found: list[ModuleEvents | DispatchEvent] = []
+    for call, group in groupby(events, key=lambda event: modules.get(event.sequence, ())[depth : depth + 1]):
+        inner = tuple(group)
+        found += [ModuleEvents(call[0].name or call[0].kind, call[0].kind, inner, by_module(inner, modules, depth + 1))
+                  ] if call else inner
+    result: list[ModuleEvents | DispatchEvent] = []
+    keys = [(item.kind, *map(_key, item.events)) if isinstance(item, ModuleEvents) else (item.sequence,)
+            for item in found]
+    for start, period, times in repeats(keys, least=2):
+        run = [item for item in found[start : start + period * times] if isinstance(item, ModuleEvents)]
+        if times == 1 or period > 1 or not run:
+            result += found[start : start + period * times]
+        else:
+            result.append(replace(run[0], label=span([item.label for item in run]), times=times,
+                                  events=tuple(event for item in run for event in item.events)))
+    return tuple(result)
 
 
 def _asked() -> Asked | None:

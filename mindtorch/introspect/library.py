@@ -154,7 +154,17 @@ class TrainingObserver(Protocol):
         """Receive a step that an optimizer has taken."""
 
 
-class CallObserver(Protocol):
+class ModuleObserver(Protocol):
+    """What is told of calls of modules."""
+
+    def entered(self, module: Any, args: tuple[Any, ...]) -> None:
+        """Receive the beginning of a module's call."""
+
+    def left(self, module: Any, args: tuple[Any, ...], result: Any) -> None:
+        """Receive the end of a module's call; while it is called for an exception, this is the current one."""
+
+
+class CallObserver(ModuleObserver, Protocol):
     """What is told of a program's calls: of functions and of tensors' methods, and of modules."""
 
     def called(self, function: Any) -> None:
@@ -162,12 +172,6 @@ class CallObserver(Protocol):
 
     def returned(self, function: Any, given: Any, result: Any, error: BaseException | None = None) -> None:
         """Receive a function's arguments, and its result or its error."""
-
-    def entered(self, module: Any, args: tuple[Any, ...]) -> None:
-        """Receive the beginning of a module's call."""
-
-    def left(self, module: Any, args: tuple[Any, ...], result: Any) -> None:
-        """Receive the end of a module's call; while it is called for an exception, this is the current one."""
 
 
 #: Told of an operator that wrote in place, and of what it wrote to: which writes are counted together, as ``counted``
@@ -249,6 +253,9 @@ class Library(Protocol):
 
     def calls(self, observer: CallObserver) -> AbstractContextManager[None]:
         """Report a block's calls of functions and modules, as the program writes them."""
+
+    def modules(self, observer: ModuleObserver) -> AbstractContextManager[None]:
+        """Report a block's calls of modules."""
 
     def backward_pass(self) -> BackwardPass | None:
         """Return the backward pass that this thread runs, or None."""

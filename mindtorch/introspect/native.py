@@ -27,11 +27,11 @@ from .formulas import formulas_of
 from .known import known_storage
 from .layouts import layout_text
 from .library import (
-    BackwardPass, CallObserver, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver, WriteObserver, called,
-    hook_of,
+    BackwardPass, CallObserver, Kept, Layout, LiveStorage, ModuleObserver, NodeLook, Record, TrainingObserver,
+    WriteObserver, called, hook_of,
 )
 from .off_host import Pending, Source, sources
-from .pytorch.calls import observing_calls
+from .pytorch.calls import observing_calls, observing_modules
 
 
 class Native:
@@ -195,6 +195,11 @@ class Native:
         from ..overrides import TorchFunctionMode
 
         return observing_calls(TorchFunctionMode, module_hooks, observer)
+
+    def modules(self, observer: ModuleObserver) -> AbstractContextManager[None]:
+        from ..nn import _hooks as module_hooks
+
+        return observing_modules(module_hooks, observer)
 
     def backward_pass(self) -> BackwardPass | None:
         task = local.task

@@ -1,18 +1,24 @@
 """What the dispatcher did as a table: operators below the line of the program that asked for them."""
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from .._base.call_site import place_of
 from .._base.durations import time_text
-from ..introspect import Asked, DispatchEvent, EventRun, LineCalls, NodeCalls, argument_text, by_line
+from ..introspect import (
+    Asked, DispatchEvent, EventRun, LineCalls, ModuleCall, ModuleEvents, NodeCalls, argument_text, by_line, by_module,
+)
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import DEVICES, breakable, chip, count_text, mono, pending_mark, place_text, short, soft
 
-MAX_ROWS = 300  #: operators at most that are drawn
+MAX_ROWS, MAX_FOLDED = 300, 900  #: rows at most that are seen at first, and that are in folds
 COLUMNS = 5
+MANY = 40  #: operators of a line that are folded
 OPERATORS = 4  #: at most that are named of what is folded
 TYPE = re.compile(r"\b([a-z]+\d+|bool)\[")
 SHAPE = re.compile(r"(\w*\[[\d, ]*\])")
@@ -24,11 +30,15 @@ FIRST = "the first call that was looked at: what is loaded and filled once count
 
 
 def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | None = None,
-                  first: Collection[int] = ()) -> Markup:
-    """Draw ``%%dispatch``; ``asked`` gives each operator's caller, ``first`` the events of first calls."""
+                  first: Collection[int] = (), modules: Mapping[int, tuple[ModuleCall, ...]] | None = None) -> Markup:
+    """Draw ``%%dispatch``; ``asked`` gives each operator's caller, ``first`` the events of first calls, ``modules``
+    those that were running. A line of many operators is folded by them.
+    """
     if not events:
         return page(tag("div", "no operator was dispatched", class_="mt-soft"), kind="dispatch")
-    body = _Body(max(event.duration for event in events) or 1, first)
+    has_kernels = any(map(_kernel_file, events))
+    longest = max(event.duration for event in events) or 1
+    body = _Body(_Shared(longest, first, modules or {}, has_kernels, [MAX_ROWS, MAX_FOLDED]))
     for run in by_line(events, asked):
         for line in run.lines:
             body.line(line)
@@ -36,7 +46,7 @@ def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | 
             what = "this line" if len(run.lines) == 1 else f"these {len(run.lines)} lines"
             times = count_text(len(run.again) // len(run.lines), "more time")
             body.note(f"↻ {what} {times}: ", [event for line in run.again for event in line.events])
-    head = ("operator", "inputs → outputs", "keys looked at", "kernel", "time")
+    head = _head(has_kernels)
     said = f"{count_text(len(events), 'operator')}, {time_text(_total(events))}"
     left = len(events) - body.told
     more = soft(f"and {count_text(left, 'more operator')}: %%profile adds them up") if left else None
@@ -48,18 +58,39 @@ def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | 
 dispatch_text = in_text(dispatch_page)
 
 
+@dataclass
+class _Shared:
+    """What all rows of a picture need, and for how many there is room: for those seen at first, for those in folds."""
+
+    longest: int
+    first: Collection[int]
+    modules: Mapping[int, tuple[ModuleCall, ...]]
+    has_kernels: bool
+    room: list[int]
+
+
 class _Body:
     """The rows of a table, of how many operators they tell, and whether one of them is marked as a first call."""
 
-    def __init__(self, longest: int, first: Collection[int]):
-        self.longest, self.first, self.told, self.cold = longest, first, 0, False
+    def __init__(self, shared: _Shared, is_folded: bool = False):
+        self.shared, self.is_folded, self.told, self.cold = shared, is_folded, 0, False
         self.rows: list[Markup] = []
 
+    def add(self, make: Callable[[], Markup], told: int = 0) -> None:
+        """Add a row that tells of some operators, if there is room."""
+        if self.shared.room[self.is_folded] > 0:
+            self.shared.room[self.is_folded] -= 1
+            self.told += told
+            self.rows.append(make())
+
     def line(self, line: LineCalls) -> None:
-        """Add a line of the program and the operators that it led to, folded for an optimizer's step."""
-        if self.told >= MAX_ROWS:
+        """Add a line of the program and the operators that it led to, folded for an optimizer's step, if it runs
+        backward through many nodes, and by modules if they ran many.
+        """
+        if self.shared.room[0] <= 0:
             return
-        is_step = line.part.startswith("step")
+        is_many = len(line.events) > MANY
+        is_step = line.part.startswith("step") or (bool(line.part) and is_many)
         count = f"{count_text(len(line.events), 'operator')}, {time_text(_total(line.events))}"
         kinds = soft(f": {_kinds(line.events)}") if is_step else None
         place = mono(place_text(line.file, line.line), place_of(line.file, line.line))
@@ -68,51 +99,83 @@ class _Body:
         if is_step:
             box = tag("input", type="checkbox", aria_label=f"show the operators of the {line.part}")
             said = [tag("label", box, *said)]
-        told, self.told = self.told, self.told + len(line.events) if is_step else self.told
         head = tag("tr", tag("th", *said, colspan=COLUMNS, scope="rowgroup", plain="".join(
             part.plain if isinstance(part, Markup) else part for part in said if part)), class_="mt-asked")
-        inner = _Body(self.longest, self.first)
-        inner.told = told
-        for node in line.nodes:
-            inner.node(node)
-        self.told, self.cold = max(self.told, inner.told), self.cold or inner.cold
+        inner = _Body(self.shared, self.is_folded or is_step)
+        if not line.part and is_many and any(self.shared.modules.get(event.sequence) for event in line.events):
+            inner.parts(by_module(line.events, self.shared.modules))
+        else:
+            for node in line.nodes:
+                inner.node(node)
+        self.told += len(line.events) if is_step else inner.told
+        self.cold = self.cold or inner.cold
         rows = join(inner.rows)
         plain = head.plain + ("" if is_step else rows.plain)
         self.rows.append(tag("tbody", head, rows, plain=plain, class_="mt-folded" if is_step else None))
 
+    def parts(self, parts: Sequence[ModuleEvents | DispatchEvent], depth: int = 0) -> None:
+        """Add operators, and folded modules with a table of their own each; one that is alone is open."""
+        for part in parts:
+            if isinstance(part, DispatchEvent):
+                self.add(partial(self.row, part), 1)
+            else:
+                self.add(partial(self.module, part, depth, len(parts) == 1), len(part.events))
+
+    def module(self, part: ModuleEvents, depth: int, is_open: bool) -> Markup:
+        inner = _Body(self.shared, is_folded=True)
+        inner.parts(part.parts, depth + 1)
+        self.cold = self.cold or inner.cold
+        count = f"{count_text(len(part.events), 'operator')}, {time_text(_total(part.events))}"
+        said = f"{count}: {_kinds(part.events)}"
+        times = f"× {part.times}" if part.times > 1 else ""
+        top = tag("summary", tag("b", part.label), soft(f" {part.kind} ") if part.kind != part.label else None,
+                  chip(times, "alike: one of them is drawn") if times else None, soft(f" {said}"))
+        drawn = tag("details", top, table(_head(self.shared.has_kernels), inner.rows, None), class_="mt-module",
+                    open="" if is_open else None)
+        below = "".join(row.plain for row in inner.rows if "▸" in row.plain)
+        plain = f"{'  ' * depth}▸ {' '.join(filter(None, [part.label, part.kind, times]))}: {said}\n{below}"
+        return tag("tr", tag("td", drawn, colspan=COLUMNS), plain=plain)
+
     def node(self, node: NodeCalls) -> None:
-        if node.node and self.told < MAX_ROWS:
+        if node.node:
             name = tag("th", f"↩ {node.node}", colspan=COLUMNS, scope="rowgroup", plain=f"↩ {node.node}")
-            self.rows.append(tag("tr", name, class_="mt-by"))
+            self.add(partial(tag, "tr", name, class_="mt-by"))
         for run in node.runs:
             self.run(run)
 
     def run(self, run: EventRun) -> None:
         for event in run.events:
-            if self.told < MAX_ROWS:
-                self.told += 1
-                self.rows.append(self.row(event))
+            self.add(partial(self.row, event), 1)
         if run.again:
             of = "" if len(run.events) == 1 else f"these {len(run.events)} "
             self.note(f"↻ {of}{count_text(len(run.again) // len(run.events), 'more time')}: ", run.again)
 
     def note(self, said: str, events: Sequence[DispatchEvent]) -> None:
         """Add a row that stands for operators that are not listed."""
-        if self.told < MAX_ROWS:
-            self.told += len(events)
-            text = f"{said}{count_text(len(events), 'operator')}, {time_text(_total(events))}"
-            self.rows.append(tag("tr", tag("td", text, colspan=COLUMNS, plain=text, class_="mt-soft")))
+        text = f"{said}{count_text(len(events), 'operator')}, {time_text(_total(events))}"
+        cell = tag("td", text, colspan=COLUMNS, plain=text, class_="mt-soft")
+        self.add(partial(tag, "tr", cell), len(events))
 
     def row(self, event: DispatchEvent) -> Markup:
-        bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(BAR * event.duration / self.longest))}px")
+        bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(BAR * event.duration / self.shared.longest))}px")
         where = breakable(place_text(event.file, event.line), "mt-soft",
                           title=f"{event.kernel} at {place_of(event.file, event.line)}")
-        is_first = event.sequence in self.first
+        is_first = event.sequence in self.shared.first
         self.cold = self.cold or is_first
         mark = tag("b", "¹", title=FIRST) if is_first else None
         time = (soft("at once", title=AT_ONCE) if event.part and not event.duration else
                 join([bar, " ", mono(time_text(event.duration)), mark]))
-        return row(_operator(event), _types(event), _keys(event), join([where, _plan(event)]), time)
+        kernel = join([where, _plan(event)]) if self.shared.has_kernels else None
+        return row(_operator(event), _types(event), _keys(event), kernel, time)
+
+
+def _head(has_kernels: bool) -> list[str]:
+    return ["operator", "inputs → outputs", "keys looked at", *(["kernel"] if has_kernels else []), "time"]
+
+
+def _kernel_file(event: DispatchEvent) -> bool:
+    """Return True if there is a kernel's file to look at: PyTorch's generated ones exist where it was built."""
+    return os.path.isabs(event.file) and os.path.exists(event.file)
 
 
 def _total(events: Sequence[DispatchEvent]) -> int:

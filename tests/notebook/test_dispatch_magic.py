@@ -164,3 +164,27 @@ def test_operators_run_one_by_one_where_the_magic_is_asked_to(shell, capsys):
     apart = capsys.readouterr().out
     assert "at once" in together and "addmm" in together
     assert "at once" not in apart and "addmm" in apart
+
+
+@pytest.mark.parametrize("name", ["mindtorch", "torch"])
+def test_many_operators_are_folded_by_module_and_equal_ones_are_one(name):
+    lib = pytest.importorskip(name)
+    model = lib.nn.Sequential(*(lib.nn.Sequential(lib.nn.Linear(4, 4), lib.nn.Tanh(), lib.nn.LayerNorm(4))
+                                for _ in range(20)))
+
+    def program():
+        model(lib.ones(2, 4)).sum().backward()
+
+    trace = watched(program)
+    line = trace.events[0].site[1]
+    forward = [event for event in trace if event.site[1] == line and not trace.asked[event.sequence].part]
+    top, *_ = introspect.by_module([event for event in forward if trace.modules[event.sequence]], trace.modules)
+    assert (top.kind, top.times) == ("Sequential", 1)
+    [layers] = top.parts
+    assert (layers.label, layers.kind, layers.times) == ("0 … 19", "Sequential", 20)
+    assert [part.kind for part in layers.parts] == ["Linear", "Tanh", "LayerNorm"]
+    text = viz.dispatch_text(trace.events, trace.asked, trace.first, trace.modules)
+    assert "  ▸ 0 … 19 Sequential × 20: " in text and "more operators" not in text and "↩" not in text
+    assert ("kernel" in text.splitlines()[1]) == (name == "mindtorch"), "PyTorch's kernels are in no file here"
+    page = Checker(viz.dispatch_page(trace.events, trace.asked, trace.first, trace.modules))
+    assert page.tags.count("details") == 5

@@ -320,7 +320,8 @@ class MindtorchMagics(MagicGroup):
         with one_by_one() if options.one_by_one else nullcontext():
             return self._watch(
                 introspect.watch_dispatch(), introspect.AskedTrace(), code, lambda trace: viz.dispatch_page(
-                    [event for event in trace.events if not (options.top and event.depth)], trace.asked, trace.first))
+                    [event for event in trace.events if not (options.top and event.depth)], trace.asked, trace.first,
+                    trace.modules))
 
     @magic(line_cell_magic, ONE_BY_ONE,
            argument("statement", nargs="*", help="what to run, where there is no cell"))

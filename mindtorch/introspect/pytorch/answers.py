@@ -14,11 +14,12 @@ from ..._base.interrupts import contextmanager
 from ..._dispatch.observers import ActivityObserver, DispatchEvent, Observer
 from ..layouts import PARTS
 from ..library import (
-    BackwardPass, CallObserver, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver, WriteObserver, called,
+    BackwardPass, CallObserver, Layout, LiveStorage, ModuleObserver, Named, NodeLook, Record, TrainingObserver,
+    WriteObserver, called,
 )
 from ..off_host import Pending
 from ..sampling import sampling
-from .calls import observing_calls
+from .calls import observing_calls, observing_modules
 from .dispatching import backward_roots, function_mode, observing_mode, written_by
 from .loaded import is_pytorchs_tensor, library_path, quietly
 from .nodes import history, look_of, root_of
@@ -191,6 +192,9 @@ class PyTorch:
     def calls(self, observer: CallObserver) -> AbstractContextManager[None]:
         torch = sys.modules["torch"]
         return observing_calls(torch.overrides.TorchFunctionMode, torch.nn.modules.module, observer, quietly)
+
+    def modules(self, observer: ModuleObserver) -> AbstractContextManager[None]:
+        return observing_modules(sys.modules["torch"].nn.modules.module, observer, quietly)
 
     def backward_pass(self) -> BackwardPass | None:
         torch = sys.modules["torch"]

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from ..._base.interrupts import contextmanager
-from ..library import CallObserver
+from ..library import CallObserver, ModuleObserver
 
 
 @contextmanager
@@ -31,9 +31,16 @@ def observing_calls(mode: type, hooks: Any, observer: CallObserver,
             returned(func, (args, kwargs), result)
             return result
 
+    with observing_modules(hooks, observer, quietly), Calls():
+        yield
+
+
+@contextmanager
+def observing_modules(hooks: Any, observer: ModuleObserver,
+                      quietly: Callable[..., Any] = lambda function: function) -> Iterator[None]:
+    """Report a block's calls of modules, as ``observing_calls`` does."""
     with ExitStack() as block:
         for handle in (hooks.register_module_forward_pre_hook(observer.entered),
                        hooks.register_module_forward_hook(quietly(observer.left), always_call=True)):
             block.callback(handle.remove)
-        block.enter_context(Calls())
         yield
