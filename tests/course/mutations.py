@@ -294,6 +294,18 @@ from mindtorch.distributed.tensor import _dispatch
 _dispatch.chosen = lambda call, rule, i, written: call.all(_dispatch.Replicate())
 """,
     },
+    "25_windows": {
+        "as_strided copies": """
+import mindtorch
+own = mindtorch.Tensor.as_strided
+mindtorch.Tensor.as_strided = lambda self, *args: own(self, *args).clone()
+""",
+        "strides are forgotten": """
+import mindtorch
+own = mindtorch.nn.functional.conv2d
+mindtorch.nn.functional.conv2d = lambda *args, stride=1, **more: own(*args, **more)
+""",
+    },
     "26_numbers": {
         "round has the slope 1": """
 import mindtorch
