@@ -50,6 +50,8 @@ FUNCTIONS: dict[str, Callable[[Lib, Any, Any], Any]] = {
     "adaptive_avg_pool2d": lambda lib, x, y: lib.nn.functional.adaptive_avg_pool2d(x.view(10, 20, 25), 1),
     "index_put": lambda lib, x, y: x.view(250, 20).index_put(
         (lib.arange(-500, 500).view(2, 500) % 250 - 1,), y.repeat(4).view(2, 500, 20), accumulate=True),
+    "index_add": lambda lib, x, y: x.round().view(10, 5, 100).index_add(
+        2, lib.arange(250) % 90, y.round().view(10, 5, 100)[:, :, :50].repeat(1, 1, 5), alpha=2),
     "add": lambda lib, x, y: x + y,
     "add a row": lambda lib, x, y: x.view(500, 10) + y[:10],
     "multiply by a number": lambda lib, x, y: x * 1.3,

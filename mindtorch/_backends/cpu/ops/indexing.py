@@ -182,8 +182,8 @@ def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> 
     if total.ndim == 2 and total.dtype == np.float32 and are_contiguous(total, at, values) and (
             loop := loops.index_add.compiled(values.size)) is not None:
         loop(total, at, values)
-    elif values.ndim == 2 and values.size >= MANY:
-        total += added_up(values, at, len(rows))
+    elif values.ndim > 1 and values.size >= MANY:
+        total += added_up(values.reshape(len(values), -1), at, len(rows)).reshape(total.shape)
     else:
         np.add.at(total, at, values)
     if total is not rows:
