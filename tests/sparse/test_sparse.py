@@ -97,6 +97,9 @@ def test_ways_between_layouts(program: Program) -> None:
     lambda t: coo(t).unsqueeze(1), lambda t: coo(t).permute(1, 0), lambda t: t.cat([coo(t), coo(t)], 1),
     lambda t: coo(t).coalesce().index_select(0, t.tensor([1, 0, 1])), lambda t: coo(t).narrow_copy(1, 1, 3),
     lambda t: coo(t).sum(), lambda t: coo(t).coalesce().sum(0), lambda t: t.sparse.sum(coo(t), (0, 1)),
+    lambda t: coo(t).coalesce().sum(1, keepdim=True), lambda t: coo(t).sum((0, 1)), lambda t: coo(t).sum(dim=[]),
+    lambda t: coo(t).to_sparse_csr().sum(0, keepdim=True), lambda t: coo(t).to_sparse_csr().fill_(2.),
+    lambda t: coo(t, dtype=t.int32).coalesce().sum(0), lambda t: t.randn_like(t.eye(2).to_sparse_csr()).shape,
     lambda t: coo(t).norm(), lambda t: t.sparse.softmax(coo(t), 1), lambda t: t.sparse.log_softmax(coo(t), 0),
     lambda t: t.sparse.spdiags(t.arange(9.).view(3, 3), t.tensor([0, -1, 2]), (3, 4)), lambda t: coo(t).view(20),
 )

@@ -188,6 +188,19 @@ def zero_(self: Tensor) -> Tensor:
     return become(self, nothing(self.shape, sparse_coo, self._dtype, self._device, parts.sparse_dim))
 
 
+@compressed("normal_")
+def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Any = None) -> Tensor:
+    self._sparse.values.normal_(mean, std, generator=generator)
+    return self
+
+
+@compressed("fill_.Scalar")
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Set the values of a compressed tensor, and nothing else, to a number (``torch.Tensor.fill_``)."""
+    self._sparse.values.fill_(value)
+    return self
+
+
 @coo("sparse_resize_")
 def sparse_resize_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
     """Change the shape, and drop values only if the number of dimensions of a kind changes."""

@@ -27,16 +27,14 @@ def any_of(self: Tensor) -> Tensor:
 
 @coo("sum.dim_IntList")
 def sum_over(self: Tensor, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
-    """Sum over some dimensions, with a sparse result (``torch.sum``)."""
+    """Sum over some dimensions (``torch.sum``): dense if no sparse one is left."""
     dtype = dtype or (int64 if self._dtype.category < FLOATING else self._dtype)
-    dims = tuple(wrap_dims(dim, self.ndim))
-    if not keepdim and dims and dims == tuple(range(self.ndim)):
-        return total(self, dtype).to_sparse()
-    summed = without(self, dims, dtype)
-    if not keepdim:
-        return summed
-    for d in sorted(dims):
-        summed = registry["unsqueeze"].call(summed, d)
+    if dim is None or not self.ndim:
+        return total(self, dtype)
+    dims = tuple(wrap_dims(dim, self.ndim)) if len(dim) else ()
+    summed = _sparse_sum(with_values(self, self._sparse.values.to(dtype)), dims)
+    for d in sorted(dims) if keepdim else ():
+        summed = summed.unsqueeze(d)
     return summed
 
 
@@ -60,8 +58,8 @@ def _sparse_sum(self: Tensor, dim: Any) -> Tensor:
     parts = self._sparse
     check(len(dim) <= self.ndim, "dimension out of range")
     dims = tuple(wrap_dims(dim, self.ndim))
-    if not dims:
-        return self
+    if not len(dim):
+        return coalesce(self)
     if all(d in dims for d in range(parts.sparse_dim)):
         dense = tuple(d - parts.sparse_dim for d in dims if d >= parts.sparse_dim)
         values = parts.values.sum(0)

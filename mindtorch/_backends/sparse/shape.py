@@ -89,8 +89,7 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
     if dim > parts.sparse_dim:
         return sparse_tensor(parts._replace(values=parts.values.unsqueeze(dim - parts.sparse_dim + 1)), shape)
     nothing = zeros((1, parts.nnz), int64, None, self._device)
-    return coo_tensor(cat_dense([parts.indices[:dim], nothing, parts.indices[dim:]], 0), parts.values, shape,
-                      parts.coalesced)
+    return coo_tensor(cat_dense([parts.indices[:dim], nothing, parts.indices[dim:]], 0), parts.values, shape)
 
 
 @coo("squeeze squeeze.dim squeeze.dims")
