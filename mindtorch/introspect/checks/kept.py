@@ -35,8 +35,8 @@ class Graphs(Watcher):
         if self.record.passes < 2:
             return
         for where, value in held(self.record.namespace):
-            if isinstance(value, (list, tuple, deque)):
-                self._list(where, list(value)[:MANY])
+            if isinstance(value, (list, tuple, deque, dict)):
+                self._list(where, list(value.values() if isinstance(value, dict) else value)[:MANY])
             elif is_tensor(value) and ("." in where or "[" in where):
                 self._grown(where, value)
 
