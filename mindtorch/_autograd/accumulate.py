@@ -13,7 +13,7 @@ from .._dispatch.aten import (
     _coalesced_, add__Tensor as add_, add_Tensor as add, clone, copy_, detach, new_empty_strided,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
-from .._dispatch.keys import AUTOGRAD, CPU as HOST, NONCONTIGUOUS, SPARSE, SPARSES
+from .._dispatch.keys import AUTOGRAD, BATCHED, CPU as HOST, NONCONTIGUOUS, SPARSE, SPARSES
 from .._dispatch.local import local
 from .hooks import checked, run_tensor_hooks
 from .node import Node, new
@@ -163,6 +163,8 @@ def forget_gradients(leaves: Iterable[Any], set_to_none: bool) -> None:
 
 
 def can_accumulate_inplace(gradient: Any) -> bool:
-    """Return True if a gradient that only the engine refers to may be added to in place: it is dense and not a view."""
-    return gradient._base is None and not gradient._keys & SPARSES and not is_seen(gradient) and (
+    """Return True if a gradient that only the engine refers to may be added to in place: it is dense and not a view.
+    Batched tensors are windows on others, of which this is not known.
+    """
+    return gradient._base is None and not gradient._keys & (BATCHED | SPARSES) and not is_seen(gradient) and (
         not gradient._keys & NONCONTIGUOUS or gradient._is_dense())

@@ -120,6 +120,14 @@ class Plan:
         self.keeps_first = False  #: whether the first input is saved, which an in-place operator overwrites
 
 
+def original_of(tensor: Any) -> Any:
+    """Return a copy of a tensor that is about to be written, with its tangents."""
+    copy = clone(tensor)
+    for level, tangent in (tensor._tangents or {}).items():
+        level.attach(copy, tangent)
+    return copy
+
+
 class Derivative:
     """A row compiled for one operator: the node's class, and a plan for each set of inputs that require grad."""
 
@@ -255,7 +263,7 @@ class Derivative:
         node._order = next_sequence_nr()
         node._links = tuple(links)
         node.plan = plan = self.plan(mask)
-        node.saved = plan.keep(*((clone(args[0]), *args[1:]) if inplace and plan.keeps_first else args))
+        node.saved = plan.keep(*((original_of(args[0]), *args[1:]) if inplace and plan.keeps_first else args))
         if self.has_lists:
             node._width = width
             node.lengths = [len(args[p]) if isinstance(args[p], (list, tuple)) else None for _, p in self.inputs]

@@ -183,7 +183,8 @@ def run(task: Task, results: list[Any], create_graph: bool) -> Any:
 
     A node is ready once a gradient has come through each edge into it. Among the ready nodes the latest runs first.
     Leaves run at once, or in their turn if the operators are observed, as in PyTorch. A gradient is ``own`` if only the
-    engine refers to its memory: then it may be written to, or become a leaf's ``.grad``.
+    engine refers to its memory: then it may be written to, or become a leaf's ``.grad``. With ``create_graph`` none is,
+    because the recorded nodes may have saved it.
     """
     seen = False
     for gradient in results:
@@ -200,7 +201,7 @@ def run(task: Task, results: list[Any], create_graph: bool) -> Any:
                 continue  # the hooks of a single root always run
             gradient, mine = results[position], False
             if gradient is not None:
-                if node._makes_gradients and (node._hooks is None or not node._hooks.post):
+                if node._makes_gradients and not create_graph and (node._hooks is None or not node._hooks.post):
                     mine = ((gradient._version_counter is None and len(results) == 1 and gradient is not arrived[0])
                             or is_own(gradient, results, arrived, own))
                 array = gradient._array

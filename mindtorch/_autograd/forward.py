@@ -149,7 +149,21 @@ def write_tangent(tensor: Any, level: Level, tangent: Any) -> None:
         set_tangent(tensor, level, tangent)
         _let_views_look(tensor)
     elif have is not tangent:
+        if tensor._grad_fn is not None:  # the node may have saved the tensor, whose tangent is the one before the write
+            have = _replaced(tensor, level)
         copy_(have, tangent)
+
+
+def _replaced(tensor: Any, level: Level) -> Any:
+    """Give a tensor, or the base that it is a view of, a copy of its tangent, and return the tensor's part of it."""
+    root = tensor if tensor._base is None or not (tensor._base._tangents or {}).get(level) is not None else tensor._base
+    level.attach(root, clone(root._tangents[level]))
+    if root._batched is None and root._storage is not None:
+        for view in root._storage.aliases():
+            if view._base is root:
+                level.detach(view)
+        _let_views_look(root)
+    return tangent_of(tensor, level)
 
 
 def _let_views_look(base: Any) -> None:
@@ -322,6 +336,8 @@ def _tangents_by_transposing(step: Step) -> list[Any]:
     respect to these, along the tangents, is the operator's.
     """
     outputs = step.outputs
+    given = *tensors_of(step.args), *tensors_of(step.tangents)
+    records = local.grad_enabled and any(t._keys & AUTOGRAD for t in given)
     with enable_grad():
         starts = [zeros_of(output).requires_grad_() if step.is_differentiable(i) else None
                   for i, output in enumerate(outputs)]
@@ -332,7 +348,7 @@ def _tangents_by_transposing(step: Step) -> list[Any]:
             tangents.append((row, _like(tangent, row.shape, row._dtype)))
     wanted = [start for start in starts if start is not None]
     found: Any = iter(gradients_of([row for row, _ in tangents], wanted, [t for _, t in tangents], allow_unused=True,
-                                   create_graph=local.grad_enabled) if tangents else [None] * len(wanted))
+                                   create_graph=records) if tangents else [None] * len(wanted))
     results = []
     for output, start in zip(outputs, starts, strict=True):
         tangent = None if start is None else next(found)
@@ -398,8 +414,36 @@ def _tangents_of_quotient(step: Step) -> list[Any]:
     return [_like(above / step.args[1], output.shape, output._dtype)]
 
 
+def _tangents_of_normalized(step: Step) -> list[Any]:
+    """Return the tangents of a normalization and of its statistics, which are part of each other's derivatives; the
+    row takes them for constants.
+    """
+    args, (input, (dx, dw, db), (output, mean, rstd)) = step.arguments(), (step.args[0], step.tangents, step.outputs)
+    if not mean.numel():  # of running statistics
+        return _tangents_by_transposing(step)
+    per_channel = step.found.op.packet == "native_batch_norm"
+    weight = args[1 if per_channel else 2]
+    dims = tuple(d for d in range(input.ndim) if (d != 1 if per_channel else d >= input.ndim - len(args[1])))
+
+    def spread(value: Any) -> Any:
+        return reshape(value, (-1, *(1,) * (input.ndim - 2))) if per_channel else value
+
+    centred = input - input.mean(dims, True)
+    r = ((centred * centred).mean(dims, True) + args[-1]).rsqrt()
+    scaled = centred * r
+    dx = zeros_of(input) if dx is None else dx
+    d_mean, along = dx.mean(dims, True), (scaled * dx).mean(dims, True)
+    total = r * (dx - d_mean - scaled * along)
+    total = total if weight is None else total * spread(weight)
+    total = total if dw is None else total + scaled * spread(dw)
+    total = total if db is None else total + spread(db)
+    return [_like(total, output.shape, output._dtype), _like(reshape(d_mean, mean.shape), mean.shape, mean._dtype),
+            _like(reshape(-r * r * along, rstd.shape), rstd.shape, rstd._dtype)]
+
+
 OWN = {"logcumsumexp": _tangents_of_logcumsumexp, "scatter_reduce.two": _tangents_of_scattered,
-       "div.Tensor": _tangents_of_quotient}
+       "div.Tensor": _tangents_of_quotient, "native_layer_norm": _tangents_of_normalized,
+       "native_batch_norm": _tangents_of_normalized}
 
 
 def zeros_of(output: Any) -> Any:

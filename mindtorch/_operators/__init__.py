@@ -17,6 +17,8 @@ from typing import Any
 
 from .._autograd.derivative import Formula, derivative, not_differentiable
 from .._dispatch.autocast import policies
+from .._dispatch.keys import BATCHED, DUAL
+from .._dispatch.local import local
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import check_table, registry
 from .._transforms.batching.rules import Rule
@@ -54,6 +56,13 @@ def operator(names: str, meta: Meta | None = None, composite: Composite | None =
             not_differentiable(name)
         elif formulas or jointly:
             derivative(name, node, outputs, **formulas, **(jointly or {}))
+
+
+def differentiates(*tensors: Any) -> bool:
+    """Return True if operators on these tensors are differentiated, in either mode: then a formula must be written in
+    terms of its inputs, not of values found on the way that are taken for constants.
+    """
+    return local.grad_enabled or any(t._keys & (DUAL | BATCHED) for t in tensors)
 
 
 def composites(*functions: Composite) -> None:

@@ -15,12 +15,11 @@ from .._dispatch.aten import (
     mish_backward, rrelu_with_noise, rrelu_with_noise_, rrelu_with_noise_backward as rrelu_backward, sigmoid,
     sigmoid_backward, silu_backward, softplus, threshold_backward, where_self as where, zeros_like,
 )
-from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
 from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions, as_it_is
-from . import composites, operator, schemas
+from . import composites, differentiates, operator, schemas
 from .core import like_input
 from .pointwise import conj, opmath
 
@@ -137,14 +136,14 @@ def gelu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, approx
 
 
 def silu_grad(grad: Tensor, self: Tensor) -> Any:
-    if not local.grad_enabled:
+    if not differentiates(grad, self):
         return silu_backward(grad, self)
     gate = sigmoid(self)
     return grad * conj(gate * (1 + self * (1 - gate)))
 
 
 def mish_grad(grad: Tensor, self: Tensor) -> Tensor:
-    if not local.grad_enabled:
+    if not differentiates(grad, self):
         return mish_backward(grad, self)
     tanh = softplus(self).tanh()
     return grad * (tanh + self * sigmoid(self) * (1 - tanh * tanh))

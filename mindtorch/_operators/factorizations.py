@@ -25,7 +25,7 @@ from .._dispatch.schemas import registry
 from .._dtype import COMPLEX, FLOATING, INTEGER, finfo, int32, int64
 from .._tensor import Tensor
 from .._transforms.batching.rules import each_element, trailing
-from . import operator, schemas
+from . import differentiates, operator, schemas
 from .linalg import adjoint, conj
 
 Specs = tuple[Spec, ...]
@@ -433,7 +433,7 @@ def det_grad(grad: Tensor, result: Any, A: Any, LU: Any, pivots: Any) -> Any:
     if not A.numel():
         return A.new_zeros(A.shape)
     scale = (grad * conj(result)).unsqueeze(-1)
-    if local.grad_enabled:
+    if differentiates(grad, A):
         if not A.is_meta and (result == 0).any():
             return singular_det_grad(grad, A)
         return solve(adjoint(A), diagonal_matrix(scale.expand(A.shape[:-1])), True)
@@ -471,7 +471,7 @@ def slogdet_grad(grads: Any, A: Any, sign: Any, LU: Any, pivots: Any) -> Any:
     else:
         g = g_log.to(A.dtype)
     scaled = diagonal_matrix(g.unsqueeze(-1).expand(A.shape[:-1]))
-    return solve(adjoint(A), scaled, True) if local.grad_enabled else lu_solve(LU, pivots, scaled, True, True)
+    return solve(adjoint(A), scaled, True) if differentiates(scaled, A) else lu_solve(LU, pivots, scaled, True, True)
 
 
 def lu_grad(gL: Any, gU: Any, P: Any, L: Any, U: Any) -> Any:

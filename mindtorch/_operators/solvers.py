@@ -21,11 +21,10 @@ from .._dispatch.aten import (
     linalg_matrix_exp as matrix_exp, linalg_qr as qr, linalg_solve as solve,
     linalg_solve_triangular as solve_triangular, linalg_vector_norm as vector_norm, lu_unpack, where_self as where,
 )
-from .._dispatch.local import local
 from .._dtype import INTEGER, int32
 from .._tensor import Tensor
 from .._transforms.batching.rules import trailing
-from . import composites, operator, schemas
+from . import composites, differentiates, operator, schemas
 from .factorizations import (
     Factorization, Pair, Specs, batch_of, checked, inf, like, linalg_matrix_norm, linalg_svdvals, packed, records,
     solution,
@@ -156,7 +155,7 @@ def solve_grad(grad: Tensor, A: Any, B_shape: Any, result: Tensor, LU: Any, pivo
     if vector:
         grad, result = grad.unsqueeze(-1), result.unsqueeze(-1)
     # the factors found before serve again, unless the gradient shall have a derivative
-    g_b = solve(adjoint(A), grad, left) if local.grad_enabled else lu_solve(LU, pivots, grad, left, True)
+    g_b = solve(adjoint(A), grad, left) if differentiates(grad, A) else lu_solve(LU, pivots, grad, left, True)
     g_a = -(g_b @ adjoint(result) if left else adjoint(result) @ g_b)
     return g_a, g_b.squeeze(-1) if vector else g_b
 
