@@ -11,7 +11,7 @@ from typing import Any
 
 from .._base.about import about
 from .._dispatch.aten import as_strided, clone, copy_, new_empty_strided, zero_
-from .._dispatch.keys import AUTOGRAD, CONJUGATE, MATH_BITS
+from .._dispatch.keys import AUTOGRAD, BATCHED, CONJUGATE, MATH_BITS
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .grad_mode import enable_grad
@@ -172,6 +172,9 @@ class CopySlices(Node):
         whole = copy_(whole, gradient)
         piece = as_strided(whole, *self.layout) if self.replay is None else self.replay(whole)
         results = inner.apply([clone(piece, "contiguous_format")])
+        if results[0] is not None and results[0]._keys & BATCHED:  # maybe in more frames than the gradient
+            whole = copy_(new_empty_strided(results[0], shape, strides), whole)
+            piece = as_strided(whole, *self.layout) if self.replay is None else self.replay(whole)
         if self._edges[0] is not None:
             if results[0] is not None:
                 copy_(piece, results[0])

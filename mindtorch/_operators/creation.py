@@ -10,7 +10,7 @@ from .._base.layout import Ints, Spec, ordered_strides
 from .._dispatch.aten import arange_start_step, empty_memory_format as empty, empty_strided, eye_m, full, ones, zeros
 from .._dtype import BOOL, FLOATING, INTEGER, DType, dtype_of_number, get_default_dtype, int64
 from .._tensor import Tensor
-from .._transforms.batching.rules import as_it_is, with_size
+from .._transforms.batching.rules import as_it_is, with_size, with_strides
 from . import composites, operator, schemas
 
 
@@ -125,7 +125,7 @@ def options_of(self: Tensor, dtype: DType | None = None, layout: Any = None, dev
 
 operator("new_empty", composite=lambda self, size, *options: empty(size, *options_of(self, *options)),
          batching=with_size, differentiable=False)
-operator("new_empty_strided", composite=new_empty_strided, differentiable=False)
+operator("new_empty_strided", composite=new_empty_strided, batching=with_strides, differentiable=False)
 operator("new_full",
          composite=lambda self, size, fill_value, *options: full(size, fill_value, *options_of(self, *options)),
          batching=with_size, differentiable=False)

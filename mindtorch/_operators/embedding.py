@@ -19,6 +19,7 @@ from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import by_element, composed
 from . import operator, schemas
+from .pointwise import not_implemented
 
 schemas("""
 function:
@@ -176,7 +177,7 @@ operator("_embedding_bag", meta_embedding_bag, node="EmbeddingBagBackward0", out
 operator("_embedding_bag_forward_only", meta_embedding_bag, batching=embedding_bag_batch_rule)
 operator("embedding_dense_backward", meta_embedding_dense_backward, batching=embedding_backward_batch_rule,
          grad_output=embedding_double_grad)
-operator("_embedding_bag_backward", embedding_bag_backward)
+operator("_embedding_bag_backward", embedding_bag_backward, grad=not_implemented("_embedding_bag_backward"))
 
 schemas("""
 operator only:
@@ -209,6 +210,8 @@ def decomposed_one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     """Class numbers as rows of zeros with a one; the values, which differ from element to element, are not checked."""
     if self._dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if num_classes == -1 and self.numel() and self._batched is not None and self._batched[2].tangents_only:
+        num_classes = 1 + int(self.max())
     if num_classes <= 0:
         raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes "
                            "argument.")

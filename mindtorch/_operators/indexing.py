@@ -10,7 +10,6 @@ from .._backends.common.overlap import (
 )
 from .._base.about import about
 from .._base.errors import NAMES, check, check_fill, check_number, check_takes
-from .._base.formats import contiguous_format
 from .._base.layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
 )
@@ -226,7 +225,9 @@ class Places:
             if index is None:
                 position += 1
             elif index._dtype is boolean:
-                if is_batched(index, frame):
+                if is_batched(index, frame) and frame.tangents_only:
+                    index = lowered(index, frame)[0]
+                elif is_batched(index, frame):
                     raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. "
                                        "Attempting to batch over indexing with a boolean mask.")
                 found = index.nonzero().unbind(1)
@@ -519,7 +520,7 @@ def gather_grad(grad: Tensor, self_shape: Any, dim: int, index: Any) -> Tensor:
 
 
 def take_grad(grad: Tensor, self: Tensor, index: Any) -> Tensor:
-    whole = zeros_like(self)
+    whole = grad.new_zeros(self.shape, dtype=self.dtype)
     return whole.put(index, grad, True) if is_seen(grad) else whole.put_(index, grad, True)
 
 
@@ -546,14 +547,16 @@ def meta_masked_select(self: Tensor, mask: Tensor) -> Spec:
 
 def masked_select_grad(grad: Tensor, self: Tensor, mask: Tensor) -> Tensor:
     shape = broadcast_shapes(self.shape, mask.shape)
-    whole = zeros_like(self.expand(shape), None, None, None, None, contiguous_format)
+    whole = grad.new_zeros(shape, dtype=self.dtype)
     return whole.masked_scatter(mask, grad) if is_seen(grad) else whole.masked_scatter_(mask, grad)
 
 
 def masked_select_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     """Select by one mask for all elements; RuntimeError for masks of their own."""
     self, mask = args
-    if is_batched(mask, frame):
+    if is_batched(mask, frame) and frame.tangents_only:
+        mask = lowered(mask, frame)[0]
+    elif is_batched(mask, frame):
         raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support "
                            "this because for each batch this would return a differently shaped Tensor. Please file an "
                            "issue at https://github.com/pytorch/pytorch/issues if you need this feature.")

@@ -13,7 +13,7 @@ from .._backends.common.pointwise import result_type
 from .._base.about import about
 from .._base.errors import NAMES, check, check_number, check_takes
 from .._base.layout import Spec, broadcast_shapes, iterator_strides, wrap_dim, wrap_dims
-from .._creation.factories import empty, ones
+from .._creation.factories import ones
 from .._creation.sequences import eye
 from .._dispatch.aten import (
     _trilinear as trilinear, _unsafe_view, _weight_norm_interface, addmm, bmm, cat, dot, linalg_cross,
@@ -21,13 +21,13 @@ from .._dispatch.aten import (
 )
 from .._dispatch.dispatcher import is_unseen
 from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
-from .._dispatch.local import local
 from .._dispatch.registry import Operator
+from .._dispatch.schemas import registry
 from .._dtype import FLOATING, INTEGER, bool_, int64, promote_types
 from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, lowered
 from .._transforms.batching.rules import Rule, along_dimensions, composed
-from . import composites, operator, schemas
+from . import composites, differentiates, operator, schemas
 
 
 def _refuse_bool(kernel: str, *factors: Any) -> None:
@@ -219,6 +219,7 @@ def grad_of_mat2(grad: Tensor, mat1: Any, shape: Any, stride: Any, alpha: Any = 
 
 def product_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     """Matrix products, for which ``matmul`` knows batches."""
+    registry.meta_rows[op.name](*args[:2])  # check the shapes of one element
     left, right = (lowered(arg, frame) for arg in args[:2])
     if op.packet == "dot":
         return (left * right).sum(-1)
@@ -297,6 +298,11 @@ def meta_dot(self: Tensor, tensor: Tensor) -> Spec:
     return Spec((), self._dtype)
 
 
+def vdot_of_elements(self: Tensor, other: Tensor) -> Tensor:
+    meta_dot(self, other)
+    return (self.conj() * other).sum()
+
+
 def meta_linalg_cross(self: Tensor, other: Tensor, dim: int = -1) -> Spec:
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     self.size(dim)
@@ -337,7 +343,7 @@ def decomposed_trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, 
 operator("dot", meta_dot, batching=product_batch_rule, autocast="npu promote",
          self=lambda grad, tensor: grad * conj(tensor),
          tensor=lambda grad, self: grad * conj(self))
-operator("vdot", meta_dot, batching=composed(lambda self, other: (self.conj() * other).sum()), autocast="npu promote",
+operator("vdot", meta_dot, batching=composed(vdot_of_elements), autocast="npu promote",
          self=lambda grad, other: conj(grad) * other,
          other=lambda grad, self: grad * self)
 operator("linalg_cross", meta_linalg_cross, batching=along_dimensions,
@@ -361,7 +367,7 @@ out, exact dtype:
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``torch.nn.functional.linear``: ``input @ weight.T + bias`` over the last dimension."""
     ndim = input.ndim
-    if ndim == 2:
+    if ndim == 2 and (weight.ndim == 2 or bias is not None):
         return mm(input, t(weight)) if bias is None else addmm(bias, input, t(weight))
     check(ndim and weight.ndim,
           lambda: f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
@@ -678,7 +684,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     check(x.ndim == 1, lambda: f"x must be a one-dimensional tensor, got {x.ndim}-D")
     n = x.shape[0] if N is None else N
     check(n >= 0, lambda: f"N must be non-negative, got {n}")
-    powers = empty(x.shape[0], n, dtype=promote_types(x._dtype, int64), device=x.device)
+    powers = x.new_empty((x.shape[0], n), dtype=promote_types(x._dtype, int64))
     if n:
         powers.select(1, 0).fill_(1)
     if n > 1:
@@ -768,7 +774,7 @@ def weight_norm_interface(v: Any, g: Any, dim: int = 0) -> tuple[Spec, Spec]:
 
 def weight_norm_grads(grad: Tensor, v: Any, g: Any, dim: int, result1: Any) -> tuple[Any, Any]:
     # in grad mode the norms are computed anew, so that they have a derivative
-    norms = norm_except_dim(v, 2, dim) if local.grad_enabled else result1
+    norms = norm_except_dim(v, 2, dim) if differentiates(grad, v) else result1
     along = (grad * v).sum(tuple(d for d in range(v.ndim) if d != dim), True).view(g.shape)
     return g / norms * (grad - v * (along / (norms * norms))), along / norms
 

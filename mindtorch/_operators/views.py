@@ -362,7 +362,8 @@ def unsqueeze_to(grad: Tensor, shape: Any, dims: Any = None) -> Any:
 
 def t_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     """``t``, which leaves a vector as it is."""
-    whole = lowered(args[0], frame)
+    whole, ndim = lowered(args[0], frame), args[0].ndim
+    check(ndim <= 2, lambda: f"{op.packet}() expects a tensor with <= 2 dimensions, but self is {ndim}D")
     return whole.mT if whole.ndim == 3 else alias(whole)
 
 

@@ -757,8 +757,11 @@ class Tensor(Methods, metaclass=_TensorType):
     def _host(self, operation: str) -> np.ndarray:
         """Return the values as an array for ``operation``, after pending work; copy them from other devices."""
         if self._keys & BATCHED:
+            whole, dim, frame = self._batched
             if operation == "check":  # what is wrong with one element is wrong
-                return self._batched[0]._host(operation)
+                return whole._host(operation)
+            if frame.tangents_only:
+                return whole.detach().select(dim, 0)._host(operation)
             if operation == "bool":
                 raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent "
                                    "control flow. We don't support that yet, please file an issue at "

@@ -23,9 +23,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     time. Raises ValueError when called, for arguments or results that ``in_dims`` or ``out_dims`` do not fit; for a
     ``chunk_size`` of no element, and RuntimeError for another ``randomness``.
     """
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError("Only allowed values for randomness are 'error', 'different', or 'same'. Got "
-                           f"{randomness}")
+    check_randomness(randomness)
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
@@ -38,14 +36,15 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
                                  "should appear.")
         size, dims, values, spec = _inputs(func, in_dims, args)
         if chunk_size is None or chunk_size >= size:
-            return _mapped(func, size, dims, values, spec, kwargs, out_dims, randomness)
+            return _mapped(func, Frame(size, randomness), dims, values, spec, kwargs, out_dims)
         state, parts, out_spec = get_rng_state(), [], None
         for start in range(0, size, chunk_size):
             count = min(chunk_size, size - start)
             if randomness == "same":
                 set_rng_state(state)
             chunk = [v if d is None else v.narrow(d, start, count) for v, d in zip(values, dims, strict=True)]
-            leaves, out_spec = tree_flatten(_mapped(func, count, dims, chunk, spec, kwargs, out_dims, randomness))
+            found = _mapped(func, Frame(count, randomness), dims, chunk, spec, kwargs, out_dims)
+            leaves, out_spec = tree_flatten(found)
             parts.append(leaves)
         assert out_spec is not None
         where = broadcast_to(out_dims, out_spec) or []
@@ -53,6 +52,19 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
                                zip(zip(*parts, strict=True), where, strict=True)], out_spec)
 
     return wrapper
+
+
+def check_randomness(randomness: str) -> None:
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError("Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+                           f"{randomness}")
+
+
+def over_tangents(func: Callable[..., Any], tangents: Any, randomness: str) -> Any:
+    """Run a forward-mode derivative along all tangents of a batch at once."""
+    check_randomness(randomness)
+    size, dims, values, spec = _inputs(func, 0, (tangents,))
+    return _mapped(func, Frame(size, randomness, tangents_only=True), dims, values, spec, {}, 0)
 
 
 def _inputs(func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[Any], list[Any], Any]:
@@ -91,10 +103,10 @@ def _inputs(func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> tu
     return sizes[0], dims, values, spec
 
 
-def _mapped(func: Callable[..., Any], size: int, dims: list[Any], values: list[Any], spec: Any, kwargs: dict[str, Any],
-            out_dims: Any, randomness: str) -> Any:
+def _mapped(func: Callable[..., Any], frame: Frame, dims: list[Any], values: list[Any], spec: Any,
+            kwargs: dict[str, Any], out_dims: Any) -> Any:
     """Run ``func`` once over the elements of these arguments."""
-    with Frame(size, randomness).entered() as frame:
+    with frame.entered():
         inputs = [v if d is None else batched(v, d, frame) for v, d in zip(values, dims, strict=True)]
         raw = called("vmap", func, tree_unflatten(inputs, spec), kwargs)
         outputs, out_spec = tree_flatten(raw)

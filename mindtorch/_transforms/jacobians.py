@@ -7,7 +7,7 @@ from typing import Any
 
 from .._methods.api import FUNCTIONS
 from .arguments import Argnums, check_real, selected
-from .batch import vmap
+from .batch import over_tangents, vmap
 from .forward import jvp_with_argnums
 from .pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .reverse import apply_vjp, recorded_vjp
@@ -88,7 +88,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
             check_real("jacfwd", found[0], "outputs")
             return found[1:] if has_aux else found[1]
 
-        found = vmap(along, randomness=randomness)(tree_unflatten(basis, inputs_spec))
+        found = over_tangents(along, tree_unflatten(basis, inputs_spec), randomness)
         columns, spec = tree_flatten(found[0] if has_aux else found)
         sizes = [x.numel() for x in inputs]
         result = tree_unflatten([tree_unflatten(

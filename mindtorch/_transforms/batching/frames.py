@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..._base.interrupts import contextmanager
 from ..._base.layout import contiguous_strides
 from ..._base.size import Size
-from ..._dispatch.aten import expand, permute
+from ..._dispatch.aten import as_strided, clone, expand, permute
 from ..._dispatch.dispatcher import TENSOR_TYPES, set_local
 from ..._dispatch.keys import BACKENDS, BATCHED, MATH_BITS, NONCONTIGUOUS
 from ..._dispatch.local import local
@@ -25,10 +25,16 @@ class VmapInfo(NamedTuple):
 
 
 class Frame:
-    """One call of ``vmap``: how many elements there are, and what random numbers they get."""
+    """One call of ``vmap``: how many elements there are, and what random numbers they get.
 
-    def __init__(self, size: int, randomness: str = "error"):
+    The elements of ``jacfwd`` differ in their tangents only, so that a value may be read, and a tensor that is not
+    batched may be written: it becomes batched until the frame ends.
+    """
+
+    def __init__(self, size: int, randomness: str = "error", tangents_only: bool = False):
         self.number, self.size, self.randomness = _next_number(), size, randomness
+        self.tangents_only = tangents_only and size > 0
+        self.widened: list[Tensor] = []
         self.level = 0  #: how deep it is nested in functions of functions, counted from 1
 
     @contextmanager
@@ -41,6 +47,32 @@ class Frame:
             yield self
         finally:
             set_local("frames", before)
+            for tensor in self.widened:
+                narrow(tensor)
+
+    def widen(self, tensor: Tensor) -> bool:
+        """Make a tensor and its views batched in place: each element has a copy of their memory. Return False if a view
+        has a layout or an owner that is not known.
+        """
+        root = tensor if tensor._base is None else tensor._base
+        if root._batched is not None:  # in a frame around this one
+            if root._batched[0]._version_counter is not None:  # its views are not known
+                return False
+            become(root, batched(clone(expand(batched(*root._batched), (self.size, *root.shape))), 0, self))
+            self.widened.append(root)
+            return True
+        views = [alias for alias in (root._storage.aliases() if root._storage is not None else ()) if alias is not root]
+        nested = sum(frame.tangents_only for frame in local.frames) > 1  # the views would be widened one by one
+        if root._keys & NONCONTIGUOUS or any(nested or view._base is not root for view in views):
+            return False
+        whole = expand(root._shallow_copy_and_detach(), (self.size, *root.shape)).contiguous()
+        for alias in (root, *views):
+            shape, strides = (self.size, *alias.shape), (root.numel(), *alias._strides())
+            part = as_strided(whole, shape, strides, alias._offset - root._offset)
+            become(alias, batched(whole if alias is root else part, 0, self))
+            alias._array = None
+            self.widened.append(alias)
+        return True
 
     @contextmanager
     def left(self) -> Iterator[None]:
@@ -99,6 +131,25 @@ def batched(value: Any, dim: int, frame: Frame) -> Tensor:
         out._keys |= NONCONTIGUOUS
     out._version_counter = value._version_counter
     return out
+
+
+def become(tensor: Tensor, other: Tensor) -> None:
+    """Give a tensor the layout and elements of a batched tensor."""
+    for name in ("_batched", "_shape", "_stride", "_keys"):
+        setattr(tensor, name, getattr(other, name))
+
+
+def narrow(tensor: Tensor) -> None:
+    """Make a widened tensor an ordinary one again, with the values that all elements have, or a view of such a one."""
+    if tensor._batched is not None:
+        whole, dim, _ = tensor._batched
+        tensor._batched, base, found = None, tensor._base, whole.select(dim, 0).detach()
+        if found._batched is not None:  # in a frame around the one that ends
+            become(tensor, found)
+            found._batched[2].widened.append(tensor)
+        else:
+            tensor.data = found.clone() if base is None else base.detach().as_strided(
+                tensor.shape, found._strides(), found._offset)
 
 
 def moved(value: Any, source: int, target: int) -> Any:

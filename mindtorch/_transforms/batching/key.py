@@ -10,7 +10,7 @@ from ..._dispatch.keys import BACKENDS, BATCHED, CPU
 from ..._dispatch.local import local
 from ..._dispatch.registry import Operator
 from .draws import at_random
-from .frames import Frame, batched, is_batched, lowered
+from .frames import Frame, batched, become, is_batched, lowered
 from .rules import Rule, by_element, each_result, filled_like, pointwise, with_own_self
 
 
@@ -35,7 +35,7 @@ def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
                                "out= or view ops.")
         if is_random:
             return at_random(op, frame, args)
-        if op.is_inplace and not is_batched(args[0], frame):
+        if op.is_inplace and not is_batched(args[0], frame) and not (frame.tangents_only and frame.widen(args[0])):
             raise RuntimeError(
                 f"vmap: {op.name}(self, *extra_args) is not possible because there exists a Tensor `other` in "
                 "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
@@ -44,8 +44,7 @@ def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
                 "instead.")
         if "inplace_view" in op.flags or op.name in IN_PLACE_VIEWS:
             view = registry[op.packet[:-1] + op.name[len(op.packet):]].call(*args)
-            for name in ("_batched", "_shape", "_stride", "_keys"):
-                setattr(args[0], name, getattr(view, name))
+            become(args[0], view)
             return args[0]
         result = rule(op, frame, args)
         return args[0] if op.is_inplace else wrapped(result, frame)

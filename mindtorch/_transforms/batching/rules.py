@@ -184,6 +184,13 @@ def with_size(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     return op.call(whole, (frame.size, *size), *args[2:])
 
 
+def with_strides(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
+    """Call a factory that is given a size and strides, once for all elements, which lie one behind the other."""
+    self, size, stride, *options = args
+    extent = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if all(size) else 0
+    return op.call(lowered(self, frame), (frame.size, *size), (extent, *stride), *options)
+
+
 def as_it_is(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     """Call an operator that treats all elements alike."""
     return op.call(lowered(args[0], frame), *args[1:])
@@ -253,7 +260,10 @@ def by_sample(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
 
 
 def unbatchable(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
-    """How many results there are depends on the values, which differ from element to element. Raises RuntimeError."""
+    """Call an operator whose values decide how many results there are. Raises RuntimeError if the elements differ."""
+    if frame.tangents_only:
+        result = op.call(*[lowered(a, frame)[0] if is_batched(a, frame) else a for a in args])
+        return each_result(result, lambda t: filled(t, frame))
     raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap "
                        f"over aten::{op.packet}. Please file an issue at https://github.com/pytorch/pytorch/issues if "
                        "you need this feature.")
