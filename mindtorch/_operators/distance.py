@@ -19,7 +19,7 @@ from .._tensor import Tensor
 from .._transforms.batching.rules import along_dimensions, composed, each_element, trailing
 from . import composites, operator, schemas
 from .core import like_input
-from .pointwise import check_sub
+from .pointwise import check_sub, not_implemented
 from .reduction import check_norm_of_nothing, meta_linalg_vector_norm, norm_grad, reduced_shape
 
 schemas("""
@@ -196,7 +196,8 @@ operator("cdist", composite=cdist, autocast="float32")
 operator("_euclidean_dist", lambda x1, x2: meta_cdist(x1, x2, 2.0), jointly={"x1, x2": euclidean_grad})
 operator("_cdist_forward", meta_cdist, batching=trailing(), node="CdistBackward0",
          x1=lambda grad, x1, x2, p, result: cdist_backward(grad.contiguous(), x1, x2, p, result), x2=second_cdist_grad)
-operator("_cdist_backward", like_input)
+operator("_cdist_backward", like_input,
+         **{name: not_implemented("_cdist_backward") for name in ("grad", "x1", "x2", "cdist")})
 
 schemas("""
 function:

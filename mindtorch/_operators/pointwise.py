@@ -318,8 +318,8 @@ def power_in_exponent(grad: Any, self: Any, exponent: Any, result: Tensor) -> An
     if exponent._dtype.is_complex:  # the logarithm of a negative number is complex
         self = self.to(exponent._dtype) if self.__class__ in TENSOR_TYPES else complex(self)
     if self.__class__ not in TENSOR_TYPES:
-        whole = grad * conj(result * _log(self))
-        return whole if self != 0 else where(_is_positive(exponent), zero_like(grad), whole)
+        slope = conj(result * _log(self))
+        return grad * (slope if self != 0 else where(_is_positive(exponent), zero_like(grad), slope))
     positive = _is_positive(exponent)
     flat = (self == 0).logical_and(positive)
     slope = conj(result * self.log())

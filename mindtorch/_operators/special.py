@@ -49,6 +49,7 @@ def check_mvlgamma(promoted: DType, self: Tensor, p: int) -> None:
 
 
 def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
+    eps = None if eps is not None and eps < 0 else eps
     low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
     slope = grad_output / (self * (1 - self))
     return where_self((self >= low) & (self <= high), slope, nan if eps is None else 0.0)
@@ -124,16 +125,16 @@ def log_times(function: Any, zero: Any) -> Any:
 
 
 composites(polygamma_)
-operator("xlogy.Tensor", function("xlogy_cpu", 2, "bool|real", opmath=False), self=log_times(xlogy, 0),
+operator("xlogy.Tensor", function("xlogy_cpu", 2, "bool|real", opmath=False), self=log_times(xlogy, 0.0),
          other=lambda grad, self, other: grad * self / other)
 operator("xlogy.Scalar_Other", function("xlogy_cpu", 2, "bool|real", opmath=False), node="XlogyBackward2",
-         self=log_times(xlogy, 0))
+         self=log_times(xlogy, 0.0))
 operator("xlogy.Scalar_Self", function("xlogy_cpu", 2, "bool|real", opmath=False), node="XlogyBackward1",
          other=lambda grad, self, other: grad * self / other)
 operator("special_xlog1py", function("xlog1py_cpu", 2, "bool|real", opmath=False), node="SpecialXlog1PyBackward0",
-         self=log_times(xlog1py, -1), other=lambda grad, self, other: grad * self / (other + 1))
+         self=log_times(xlog1py, -1.0), other=lambda grad, self, other: grad * self / (other + 1))
 operator("special_xlog1py.other_scalar", function("xlog1py_cpu", 2, "bool|real", opmath=False),
-         node="SpecialXlog1PyBackward2", self=log_times(xlog1py, -1))
+         node="SpecialXlog1PyBackward2", self=log_times(xlog1py, -1.0))
 operator("special_xlog1py.self_scalar", function("xlog1py_cpu", 2, "bool|real", opmath=False),
          node="SpecialXlog1PyBackward1", other=lambda grad, self, other: grad * self / (other + 1))
 operator("polygamma",

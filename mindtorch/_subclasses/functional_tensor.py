@@ -252,6 +252,9 @@ class FunctionalTensorMode(TorchDispatchMode):
             return self.wrap(results[0]) if kept == 1 else tuple([self.wrap(value) for value in results[:kept]])
         results = call(pure, values)
         results = [results] if isinstance(results, Tensor) else list(results)
+        if op.is_inplace and (results[0].shape != flat[0].shape or results[0]._dtype is not flat[0]._dtype):
+            with switched(dispatch_modes=()):  # an operator that cannot write its results refuses them
+                op.call(*tree_map(without_values, given))
         for target, value in zip(flat, results, strict=False):
             target.write(value)
         return (flat[0] if len(flat) == 1 else tuple(flat)) if not op.writes_lists else None
@@ -281,12 +284,19 @@ def value_of(leaf: Any) -> Any:
     return leaf.value() if isinstance(leaf, FunctionalTensor) else leaf
 
 
+def without_values(leaf: Any) -> Any:
+    """Return a tensor without values in the layout of another one; any other value as it is."""
+    if not isinstance(leaf, Tensor):
+        return leaf
+    like = registry["empty_strided"].call(leaf.shape, leaf._strides(), leaf._dtype, None, META)
+    like._offset = leaf._offset
+    return like
+
+
 def on_layout(op: Operator, tensor: Any, *args: Any) -> Any:
     """Call a view operator on a tensor without values in the layout of another one."""
     with switched(dispatch_modes=()):
-        like = registry["empty_strided"].call(tensor.shape, tensor._strides(), tensor._dtype, None, META)
-        like._offset = tensor._offset
-        return op.call(like, *args)
+        return op.call(without_values(tensor), *args)
 
 
 def functional_of(func: OpOverload) -> OpOverload:

@@ -70,7 +70,8 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     if key is None:
         mask = indices[0]
         if (len(indices) > 1 or given.ndim or mask is None or mask._dtype is not bool_ or mask._array is None
-                or not mask._array.ndim or shares(self, mask)):
+                or not mask._array.ndim or shares(self, mask)
+                or mask._array.shape != array.shape[:mask._array.ndim]):
             return None
         array[mask._array] = given
         return self

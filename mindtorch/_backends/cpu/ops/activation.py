@@ -171,7 +171,7 @@ def gelu_backward(grad: Any, x: Any, approximate: str = "none", out: Any = None)
     density *= x
     density *= 1 / sqrt(2 * pi)
     out += density
-    return np.multiply(out, grad, out=out)
+    return np.multiply(out, grad, out=out if np.broadcast_shapes(out.shape, np.shape(grad)) == out.shape else None)
 
 
 def silu(x: Any, out: Any = None) -> Any:

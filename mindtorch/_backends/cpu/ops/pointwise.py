@@ -52,11 +52,6 @@ def scaled(x: Any, factor: Any) -> Any:
     return x * given
 
 
-def divided_by(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
-    """Return a division that rejects an integer divisor of 0."""
-    return lambda x, y: ufunc(x, _divisor(x, y))
-
-
 def trunc_divide(x: Any, y: Any) -> Any:
     if not _is_integer(x):
         return np.trunc(np.divide(x, y))
@@ -77,7 +72,16 @@ def floor_divide(x: Any, y: Any) -> Any:
     return np.where(y == 0, exact, np.where(quotient == 0, np.copysign(quotient, exact), rounded))
 
 
-remainder, fmod = map(divided_by, (np.remainder, np.fmod))
+def remainder(x: Any, y: Any) -> Any:
+    """Divide and return what is left, with the sign of the divisor, or of the dividend where it is zero."""
+    found = np.remainder(x, _divisor(x, y))
+    return found if _is_integer(x) else np.where(found == 0, np.copysign(found, x), found)
+
+
+def fmod(x: Any, y: Any) -> Any:
+    return np.fmod(x, _divisor(x, y))
+
+
 DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}
 
 

@@ -40,7 +40,7 @@ def store(out: Array, result: Any) -> None:
         out[...] = result
         return
     result = np.asarray(result)
-    if result.dtype.kind == "c" and out.dtype.kind != "c":
+    if result.dtype.kind == "c" and out.dtype.kind not in "cb":
         result = result.real
     if result.shape != out.shape and result.size == out.size:
         result = result.reshape(out.shape)

@@ -1,0 +1,488 @@
+"""Random functions in every mode: `python -m tests.fuzz.modes 100000 0` runs so many, of a seed; a third number is the
+one to begin with, and a fourth argument names the only mode to run.
+
+A program is a Python function of a few lines, drawn from the tables below, of one to three tensors. It runs in one of
+the ``MODES`` here and in PyTorch: plainly, with gradients, tangents, batches, Jacobians, under autocast, recorded,
+compiled, traced, on an NPU, and so on. Outcomes are compared in type of exception, dtype, shape, strides, and values.
+PyTorch also runs the program in double precision: where its own result is far from that, ours may be as far. A program
+that differs is cut to the fewest lines that still differ, and printed as Python.
+"""
+from __future__ import annotations
+
+import random
+import re
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import mindtorch
+from mindtorch._backends.npu.errors import AclError
+from tests.fuzz import offline
+from tests.fuzz.offline import Case
+from tests.support import Outcome, array, error_differences, port, tensor_differences, tensors_in, torch
+
+Tensors = list[Any]
+Program = Callable[..., Any]  #: takes a library and tensors
+
+#: Of one tensor ``{a}``; ``{i}`` and ``{j}`` are dimensions, ``{n}`` a small number, ``{x}`` a real number.
+UNARY = """
+{a}.abs(); {a}.exp(); {a}.log(); {a}.sqrt(); {a}.rsqrt(); {a}.reciprocal(); {a}.sin(); {a}.cos(); {a}.tan()
+{a}.tanh(); {a}.sigmoid(); {a}.relu(); {a}.erf(); {a}.erfinv(); {a}.erfc(); {a}.expm1(); {a}.log1p(); {a}.log2()
+{a}.square(); {a}.sign(); {a}.floor(); {a}.round(); {a}.trunc(); {a}.frac(); {a}.asin(); {a}.acos(); {a}.atan()
+{a}.sinh(); {a}.cosh(); {a}.asinh(); {a}.atanh(); {a}.lgamma(); {a}.digamma(); {a}.logit({x}); {a}.nan_to_num()
+{a}.isnan(); {a}.neg(); {a}.positive(); {a}.sgn(); {a}.sinc(); {a}.exp2(); {a}.rad2deg(); {a}.hardshrink()
+{a}.angle(); {a}.logical_not(); {a}.real; {a}.conj(); F.softplus({a}); F.gelu({a}); F.gelu({a}, approximate="tanh")
+F.silu({a}); F.elu({a}); F.hardswish({a}); F.mish({a}); F.leaky_relu({a}, {x}); F.selu({a}); F.softsign({a})
+F.logsigmoid({a}); F.hardtanh({a}); F.relu6({a}); F.celu({a}, 1.5); F.threshold({a}, {x}, 2.0); F.hardsigmoid({a})
+F.softshrink({a}); F.tanhshrink({a}); {a}.clone(); {a}.detach(); {a}.contiguous(); {a}.to(lib.float64); {a}.float()
+{a}.half(); {a}.int(); {a}.bool(); {a}.bfloat16(); {a}.clamp({x}, 1.5); {a}.clamp(min={x}); {a} + {n}; {a} * {x}
+{n} - {a}; {a} / {n}; {x} / {a}; {a} ** {n}; {n} ** {a}; {a} ** 0.5; {a} % {n}; {a} // {n}; -{a}; {a} > {x}
+{a} == {n}; {a}.pow({x}); {a}.fmod({x}); {a}.float_power({n}); {a}.t(); {a}.mT; {a}.transpose({i}, {j}); {a}.flatten()
+{a}.reshape(-1); {a}.view(-1); {a}.unsqueeze({i}); {a}.squeeze(); {a}.squeeze({i}); {a}.flip({i}); {a}.roll({n}, {i})
+{a}.roll({n}); {a}.rot90(1); {a}[0]; {a}[-1]; {a}[1:]; {a}[..., ::2]; {a}[:, None]; {a}[..., 0]
+{a}.expand(2, *{a}.shape); {a}.chunk(2, {i})[0]; {a}.split(2)[-1]; {a}.unbind({i})[-1]; {a}.diagonal(); {a}.diag()
+{a}.tril({n}); {a}.triu(-1); {a}.narrow({i}, 0, 2); {a}.select({i}, 1); {a}.movedim(0, -1); {a}.unfold({i}, 2, 1)
+{a}.repeat(2, 1); {a}.tile(2); {a}.repeat_interleave(2, {i}); {a}.diag_embed(); {a}.T; {a}.as_strided((2, 2), (1, 2))
+{a}.permute(1, 0); {a}[[0, -1]]; {a}[{a} > {x}]; {a}[lib.tensor([1, 0])]; {a}[..., [0, 0]]; {a}.sum(); {a}.sum({i})
+{a}.sum({i}, keepdim=True); {a}.mean({i}); {a}.mean(); {a}.prod(); {a}.prod({i}); {a}.amax({i}); {a}.amin()
+{a}.max({i}).values; {a}.min({i})[0]; {a}.max(); {a}.median(); {a}.median({i})[0]; {a}.nanmedian(); {a}.var({i})
+{a}.std(); {a}.std({i}, correction=0); {a}.norm(); {a}.norm(1, {i}); {a}.norm(3, {i}); {a}.logsumexp({i})
+{a}.argmax({i}); {a}.argmin(); {a}.all(); {a}.any({i}); {a}.nansum({i}); {a}.nanmean(); {a}.count_nonzero({i})
+{a}.aminmax()[1]; lib.linalg.vector_norm({a}, {n}, {i}); lib.linalg.norm({a}); lib.var_mean({a}, {i})[1]
+lib.std_mean({a})[0]; {a}.cumsum({i}); {a}.cumprod({i}); {a}.cummax({i})[0]; {a}.logcumsumexp({i}); {a}.diff()
+{a}.sort({i})[0]; {a}.argsort({i}, stable=True); {a}.topk(2, {i})[0]; {a}.kthvalue(2, {i})[0]; {a}.msort()
+{a}.trace(); {a}.softmax({i}); {a}.log_softmax({i}); F.softmin({a}, {i}); F.normalize({a}, dim={i})
+F.layer_norm({a}, {a}.shape[-1:]); F.rms_norm({a}, {a}.shape[-1:]); F.pad({a}, (1, {n}))
+F.pad({a}, (1, 1), mode="circular"); F.pad({a}, (1, 1), mode="replicate"); F.pad({a}, (1, 1), mode="reflect")
+F.avg_pool1d({a}, 2); F.max_pool1d({a}, 2, 1); F.adaptive_avg_pool1d({a}, 2); F.lp_pool1d({a}, 2, 2); F.glu({a}, {i})
+F.one_hot({a}.long().abs()); F.interpolate({a}[None], scale_factor=2); F.unfold({a}[None, None], 2); F.pdist({a})
+lib.zeros_like({a}); lib.full_like({a}, {x}); lib.linalg.det({a}); lib.linalg.inv({a}); lib.matrix_exp({a})
+lib.cov({a}); {a}.sum_to_size(1); {a}.unflatten(-1, (1, -1)); lib.atleast_3d({a}); lib.block_diag({a}, {a})
+lib.cartesian_prod({a}.view(-1)[:2])
+""".strip().replace("\n", "; ").split("; ")
+
+#: Of two tensors, and sometimes a third.
+BINARY = """
+{a} + {b}; {a} - {b}; {a} * {b}; {a} / {b}; {a} ** {b}; {a} % {b}; {a} // {b}; {a} < {b}; {a} == {b}; {a} & {b}
+{a} | {b}; lib.maximum({a}, {b}); lib.minimum({a}, {b}); lib.fmax({a}, {b}); lib.where({a} > {x}, {a}, {b})
+lib.where({a} < {b}, {x}, {b}); {a} @ {b}; lib.atan2({a}, {b}); lib.fmod({a}, {b}); lib.hypot({a}, {b})
+lib.logaddexp({a}, {b}); lib.logaddexp2({a}, {b}); lib.ldexp({a}, {b}); lib.copysign({a}, {b}); lib.xlogy({a}, {b})
+lib.special.xlog1py({a}, {b}); lib.nextafter({a}, {b}); lib.true_divide({a}, {b})
+lib.div({a}, {b}, rounding_mode="floor"); lib.div({a}, {b}, rounding_mode="trunc")
+lib.outer({a}.view(-1), {b}.view(-1)); lib.dot({a}.reshape(-1), {b}.reshape(-1)); lib.mm({a}, {b})
+lib.bmm({a}[None], {b}[None]); lib.kron({a}, {b}); lib.tensordot({a}, {b}, 1); lib.einsum("ij,jk->ki", {a}, {b})
+lib.cross({a}, {b}, dim=-1); lib.inner({a}, {b}); lib.lerp({a}, {b}, {x}); lib.addcmul({a}, {b}, {c}, value={x})
+lib.addcdiv({a}, {b}, {c}); lib.addmm({a}, {b}, {c}, beta={x}); lib.baddbmm({a}[None], {b}[None], {c}[None])
+lib.clamp({a}, {b}, {c}); lib.lerp({a}, {b}, {c}); lib.dist({a}, {b}); lib.cdist({a}, {b}); lib.cat([{a}, {b}])
+lib.cat([{a}, {b}], {i}); lib.stack([{a}, {b}], {i}); lib.hstack([{a}, {b}]); lib.add({a}, {b}, alpha={n})
+{a}.masked_fill({b} > {x}, {n}); {a}.masked_select({b} > {x}); lib.gather({a}, {i}, {b}.long().abs() % 2)
+{a}.index_select({i}, {b}.view(-1).long().abs() % 2); {a}.scatter_add({i}, {b}.long().abs() % 2, {c})
+lib.take({a}, {b}.long().abs() % 2); {a}.scatter({i}, {b}.long().abs() % 2, {x})
+{a}.index_add(0, {b}.view(-1).long().abs()[:3] % 2, {c}); {a}.index_copy(0, lib.tensor([1, 0]), {b}[:2])
+{a}.scatter_reduce(0, {b}.long().abs() % 2, {c}, "amax"); {a}.scatter_reduce(0, {b}.long().abs() % 2, {c}, "mean")
+{a}.index_put(({b}.long().abs() % 2,), {c}, accumulate=True); {a}[{b}.long().abs() % 2]; {a}[..., {b}.bool()]
+lib.take_along_dim({a}, {b}.long().abs() % 2, {i}); lib.select_scatter({a}, {b}[0], 0, 1); {a}.expand_as({b})
+{a}.type_as({b}); lib.searchsorted({a}.sort()[0], {b}); lib.bucketize({a}, {b}.reshape(-1).sort()[0])
+lib.isin({a}, {b}); lib.heaviside({a}, {b}); F.linear({a}, {b}); F.linear({a}, {b}, {c}); F.mse_loss({a}, {b})
+F.l1_loss({a}, {b}); F.smooth_l1_loss({a}, {b}); F.huber_loss({a}, {b}); F.binary_cross_entropy_with_logits({a}, {b})
+F.kl_div({a}, {b}, reduction="batchmean"); F.cosine_similarity({a}, {b}, {i}); F.cross_entropy({a}, {b})
+F.cross_entropy({a}, {b}[0].long().abs() % 2); F.nll_loss({a}, {b}[0].long().abs() % 2); F.soft_margin_loss({a}, {b})
+F.gaussian_nll_loss({a}, {b}, {c}.abs() + 1); F.poisson_nll_loss({a}, {b}); F.margin_ranking_loss({a}, {b}, {c})
+F.pairwise_distance({a}, {b}); F.prelu({a}, {b}.view(-1)[:1]); F.embedding({a}.long().abs() % 2, {b})
+F.conv1d({a}[None], {b}[None, :, :2]); F.bilinear({a}, {b}, {c}[None])
+F.scaled_dot_product_attention({a}[None], {b}[None], {c}[None]); F.layer_norm({a}, {a}.shape[-1:], {b}[0], {c}[0])
+F.triplet_margin_loss({a}, {b}, {c}); F.conv_transpose1d({a}[None], {b}[:, None])
+F.grid_sample({a}[None, None], {b}[None, :, :2, None].expand(1, -1, -1, 2))
+F.batch_norm({a}, None, None, {b}[0], {c}[0], training=True); F.group_norm({a}, 1, {b}[0], {c}[0])
+F.embedding_bag({a}.long().abs() % 2, {b}); lib.polar({a}, {b}); lib.complex({a}, {b}); lib.linalg.solve({a}, {b})
+lib.trapezoid({a}, {b}); lib.quantile({a}, 0.5); lib.vander({a}.view(-1)[:3])
+""".strip().replace("\n", "; ").split("; ")
+
+#: What writes: into a fresh copy, so that a function stays one.
+WRITES = """
+.add_({b}); .mul_({b}); .sub_({b}, alpha={n}); .div_({b}); .copy_({b}); .zero_(); .fill_({x}); .relu_(); .sigmoid_()
+.clamp_({x}, 1.0); .masked_fill_({b} > {x}, {n}); .t_(); .transpose_(0, -1); .unsqueeze_(0); .squeeze_()
+.index_fill_(0, lib.tensor([0]), {x}); .scatter_(0, {b}.long().abs() % 2, {x})
+.index_add_(0, lib.tensor([1, 0]), {b}[:2]); .addcmul_({b}, {c}); .lerp_({b}, {x}); .cumsum_({i}); .exp_(); .tril_()
+.pow_({n}); .neg_(); .floor_(); .index_put_((lib.tensor([0, 0]),), {b}[:2], accumulate=True); [0] = {x}
+[1:] = {b}[1:]; [..., 0] += 1; [{b} > {x}] = {n}; [0, ...] *= {n}; [lib.tensor([1, 1])] = {x}; [:, 1] = {b}[0]
+""".strip().replace("\n", "; ").split("; ")
+
+FLOATS = ("float32", "float32", "float32", "float64", "float16", "bfloat16")
+DTYPES = (*FLOATS, *FLOATS, "int64", "int32", "uint8", "bool", "complex64", "complex128")
+SHAPES = [(3, 3)] * 6 + [(2, 3), (3,), (2, 3, 3), (1, 3), (3, 1), (), (0, 3), (4, 4)]
+SPECIAL = [float("inf"), float("-inf"), float("nan"), 0.0, -0.0, 1e4, 1e-8, 1.0]
+
+
+class Drawn(NamedTuple):
+    """A program as text, and its arguments."""
+
+    lines: list[str]
+    inputs: Tensors
+
+    def text(self, result: int | None = None) -> str:
+        names = [f"v{i}" for i in range(len(self.inputs))]
+        result = len(self.lines) - 1 if result is None else result
+        return "\n    ".join([f"def f(lib, {', '.join(names)}):", "F = lib.nn.functional", *self.lines[:result + 1],
+                              f"return v{len(names) + result}"])
+
+    def function(self) -> Program:
+        scope: dict[str, Any] = {}
+        exec(self.text(), scope)
+        return scope["f"]
+
+
+def tensor(drawn: random.Random, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
+    """Draw a tensor of quarters, or of special numbers, that is contiguous or not."""
+    layout = drawn.choice(["plain"] * 5 + ["transposed", "strided", "offset", "expanded", "column"])
+    kept = shape
+    match layout:
+        case "transposed":
+            kept = shape[::-1]
+        case "strided":
+            kept = tuple(2 * n for n in shape)
+        case "offset":
+            kept = tuple(n + 1 for n in shape)
+        case "expanded" if shape:
+            kept = (1, *shape[1:])
+    count, special = torch.Size(kept).numel(), drawn.random() < 0.12
+    values = [drawn.choice(SPECIAL) if special and drawn.random() < 0.4 else drawn.randrange(-8, 13) / 4
+              for _ in range(count)]
+    if not (dtype.is_floating_point or dtype.is_complex):
+        values = [int(abs(v)) if abs(v) < 100 else 1 for v in values]
+    made = torch.tensor(values, dtype=torch.float64)
+    made = (torch.complex(made, made.roll(1)) if dtype.is_complex else made).to(dtype).reshape(kept)
+    match layout:
+        case "transposed":
+            return made.permute(tuple(range(made.dim()))[::-1])
+        case "strided":
+            return made[tuple(slice(None, None, 2) for _ in shape)]
+        case "offset":
+            return made[tuple(slice(1, None) for _ in shape)]
+        case "expanded":
+            return made.expand(shape)
+    return made
+
+
+def program(drawn: random.Random) -> Drawn:
+    """Draw tensors, mostly of one dtype and shape, and one to five lines, each on the latest values."""
+    dtype, shape = drawn.choice(DTYPES), drawn.choice(SHAPES)
+    inputs = [tensor(drawn, getattr(torch, dtype if drawn.random() < 0.85 else drawn.choice(DTYPES)),
+                     shape if drawn.random() < 0.8 else drawn.choice(SHAPES))
+              for _ in range(drawn.choice([1, 2, 2, 3]))]
+    lines: list[str] = []
+    for _ in range(drawn.choice([1, 1, 2, 2, 3, 4, 5])):
+        names = [f"v{i}" for i in range(len(inputs) + len(lines))]
+        a = names[-1] if lines and drawn.random() < 0.7 else drawn.choice(names)
+        given = {"a": a, "b": drawn.choice(names), "c": drawn.choice(names), "i": drawn.choice([0, 0, -1, 1]),
+                 "j": drawn.choice([-1, 1]), "n": drawn.choice([2, 3, 1, 0]),
+                 "x": drawn.choice([0.5, -0.25, 0.0, 1.25])}
+        table = drawn.choice([UNARY, UNARY, BINARY, BINARY, WRITES])
+        name = f"v{len(names)}"
+        text = drawn.choice(table).format(**given)
+        lines.append(f"{name} = {a}.clone(); {name}{text}" if table is WRITES else f"{name} = {text}")
+    return Drawn(lines, inputs)
+
+
+# -- modes -------------------------------------------------------------------------------------------------------------
+
+def differentiable(xs: Tensors) -> list[int]:
+    return [i for i, x in enumerate(xs) if x.is_floating_point() or x.is_complex()]
+
+
+def loss(lib: types.ModuleType, out: Any) -> Any:
+    """Return a number in which each element has a weight of its own."""
+    out = lib.view_as_real(out.resolve_conj()) if out.is_complex() else out
+    weights = lib.arange(1, out.numel() + 1, dtype=lib.float64).reshape(out.shape) / 4
+    return (out * weights.to(out.dtype)).sum()
+
+
+def leaves(xs: Tensors) -> Tensors:
+    return [x.detach().requires_grad_() if i in differentiable(xs) else x for i, x in enumerate(xs)]
+
+
+def gradients(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    given = leaves(xs)
+    out = f(lib, *given)
+    if not out.requires_grad:
+        return out
+    return [out.detach(), *lib.autograd.grad(loss(lib, out), [given[i] for i in differentiable(xs)], allow_unused=True)]
+
+
+def second_gradients(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    given = leaves(xs)
+    wanted = [given[i] for i in differentiable(xs)]
+    out = f(lib, *given)
+    if not out.requires_grad:
+        return out
+    first = [g for g in lib.autograd.grad(loss(lib, out), wanted, allow_unused=True, create_graph=True)
+             if g is not None and g.requires_grad]
+    if not first:
+        return out.detach()
+    return lib.autograd.grad(sum(loss(lib, g) for g in first), wanted, allow_unused=True)
+
+
+def of_the_differentiable(lib: types.ModuleType, f: Program, xs: Tensors) -> tuple[Program, Tensors]:
+    places = differentiable(xs)
+
+    def reduced(*given: Any) -> Any:
+        whole = list(xs)
+        for i, x in zip(places, given, strict=True):
+            whole[i] = x
+        return f(lib, *whole)
+    return reduced, [xs[i] for i in places]
+
+
+def tangents(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    reduced, given = of_the_differentiable(lib, f, xs)
+    if not given:
+        return f(lib, *xs)
+    return lib.func.jvp(reduced, tuple(given), tuple(lib.ones_like(x) * 0.5 for x in given))
+
+
+def batches(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    first = lib.stack([xs[0], xs[0].flip(0) if xs[0].dim() else xs[0], xs[0].clone()], -1)
+    return lib.func.vmap(lambda x: f(lib, x, *xs[1:]), in_dims=-1)(first)
+
+
+def jacobian(transform: str) -> Callable[..., Any]:
+    def run(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+        reduced, given = of_the_differentiable(lib, f, xs)
+        if not given or any(x.is_complex() for x in given):
+            return f(lib, *xs)
+        return getattr(lib.func, transform)(reduced)(*given)
+    return run
+
+
+def under_autocast(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    with lib.autocast("cpu", dtype=lib.bfloat16):
+        return f(lib, *xs)
+
+
+def in_inference(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    with lib.inference_mode():
+        return f(lib, *xs)
+
+
+def in_pipeline(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    if lib is not mindtorch:
+        return f(lib, *xs)
+    with mindtorch.pipeline():
+        return f(lib, *xs)
+
+
+def compiled(run: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Run the third call of a compiled function, which PyTorch runs as it is written."""
+    def mode(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+        if lib is not mindtorch:
+            return run(lib, f, xs)
+        program = mindtorch.compile(f, **options)
+        return [run(lib, program, xs) for _ in range(3)][-1]
+    return mode
+
+
+def plainly(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    return f(lib, *xs)
+
+
+def functionalized(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    return lib.func.functionalize(lambda *given: f(lib, *given))(*xs)
+
+
+def traced(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    if lib is not mindtorch:
+        return f(lib, *xs)
+    from mindtorch.fx.experimental.proxy_tensor import make_fx
+    return make_fx(lambda *given: f(lib, *given))(*xs)(*xs)
+
+
+def checkpointed(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    def kept(lib: types.ModuleType, *given: Any) -> Any:
+        return lib.utils.checkpoint.checkpoint(lambda *values: f(lib, *values), *given, use_reentrant=False)
+    return gradients(lib, kept, xs)
+
+
+def on_npu(lib: types.ModuleType, f: Program, xs: Tensors) -> Any:
+    if lib is not mindtorch:
+        return f(lib, *xs)
+    try:
+        with mindtorch.device("npu"):
+            return f(lib, *[x.to("npu") for x in xs]).cpu()
+    except AclError:  # an index beyond its tensor, which a device finds late
+        mindtorch.npu.restart_device()
+        raise
+
+
+MODES: dict[str, Callable[..., Any]] = {
+    "plainly": plainly, "gradients": gradients, "second gradients": second_gradients, "tangents": tangents,
+    "batches": batches, "jacrev": jacobian("jacrev"), "jacfwd": jacobian("jacfwd"), "hessian": jacobian("hessian"),
+    "autocast": under_autocast, "inference": in_inference, "pipeline": in_pipeline, "compiled": compiled(plainly),
+    "compiled gradients": compiled(gradients), "captured": compiled(gradients, backend="eager"),
+    "functionalized": functionalized, "traced": traced, "checkpointed": checkpointed, "npu": on_npu,
+}
+#: Modes in which strides are PyTorch's.
+STRIDED = ("plainly", "autocast", "inference", "functionalized")
+#: Modes that PyTorch runs plainly, so that which of two exceptions comes first is another matter.
+OURS = ("pipeline", "compiled", "compiled gradients", "captured", "traced", "npu")
+
+
+class Explained(NamedTuple):
+    """A difference that is meant to be, by its mode and its text."""
+
+    mode: str
+    difference: str
+    reason: str
+
+
+EXPLAINED = [Explained(*row) for row in (
+    (".*", r"not implemented for|not (yet )?supported|does not support|no kernel|unsupported|expected scalar type",
+     "PyTorch has no kernel for the dtype."),
+    (".*", "view size is not compatible", "PyTorch refuses some strides."),
+    (".*", r"[\d.]+e\+?1[2-9]\b|e\+[2-9]\d|_LinAlgError", "Solutions of singular matrices are rounding errors."),
+    (".*", r"^(output \d: )?value: .*(nan|inf).*j\)", "Of complex numbers that are not finite PyTorch's vector loop "
+     "and BLAS make other NaNs than its scalar loop."),
+    (".*", "setStorage: sizes|self indexing axis dim should be positive", "PyTorch finds an index beyond an empty "
+     "tensor when it makes a view."),
+    (".*", "ZeroDivisionError", "PyTorch's tangent of a mean divides by the number of elements."),
+    (".*", "torch IndexError .Dimension specified as 0 but", "PyTorch looks up rows of a number before it refuses it."),
+    (".*", r"Found dtype \w+ but expected", "PyTorch's derivative of huber_loss refuses two dtypes."),
+    ("batches|jac.*|hessian", r"^error: \w+Error .*, torch \w+Error", "Which shape of several PyTorch's batching rules "
+     "check first differs; elements are checked here as they are outside."),
+    ("batches", "data-dependent control flow", "PyTorch reads a value there."),
+    ("traced", "get value out of a tracing tensor", "A trace cannot depend on a value, as in PyTorch's make_fx."),
+    ("functionalized", "can't be cast to the desired output", "PyTorch's functionalization does not check the dtype "
+     "that addcmul_ writes."),
+    ("tangents|second gradients", "can't be cast to the desired|doesn't match the broadcast", "PyTorch computes terms "
+     "in place, where they do not fit."),
+)]
+#: Operators whose derivatives, of any kind, are wrong in PyTorch, or rounded to float32.
+WRONG_THERE = re.compile(r"cdist|layer_norm|batch_norm|hardsigmoid|grid_sample|\bmedian|kthvalue|isin")
+
+
+def known(made: Drawn) -> bool:
+    """Return True if a program calls an operator that ``WRONG_THERE`` names."""
+    return any(WRONG_THERE.search(line) for line in made.lines)
+
+
+def explanation(mode: str, difference: str) -> str | None:
+    return next((row.reason for row in EXPLAINED
+                 if re.fullmatch(row.mode, mode) and re.search(row.difference, difference)), None)
+
+
+# -- comparing ---------------------------------------------------------------------------------------------------------
+
+EPSILON = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 2e-5, "complex64": 2e-5}
+
+
+def wide(xs: Tensors) -> Tensors:
+    """Return the tensors in double precision."""
+    places = differentiable(xs)
+    return [x.to(torch.complex128 if x.is_complex() else torch.float64) if i in places else x for i, x in enumerate(xs)]
+
+
+def value_difference(ours: Any, theirs: Any, exact: Any) -> str | None:
+    """Return the element that is further from PyTorch's than PyTorch's is from the one in double precision."""
+    mine, other = array(ours.detach()), array(theirs.detach())
+    if other.dtype.kind not in "fcV" and theirs.dtype not in (torch.bfloat16,):
+        different = mine != other
+    else:
+        kind = np.complex128 if theirs.is_complex() else np.float64
+        mine, other = mine.astype(kind), other.astype(kind)
+        truth = array(exact.detach()).astype(kind) if exact is not None and exact.shape == theirs.shape else other
+        epsilon = EPSILON.get(str(theirs.dtype).removeprefix("torch."), 1e-9)
+        with np.errstate(all="ignore"):
+            doubtful = ~np.isfinite(truth) ^ ~np.isfinite(other)
+            room = 8 * np.abs(other - truth) + epsilon * (np.abs(other) + np.abs(truth)) + epsilon
+            near = np.abs(mine - other) <= np.where(np.isfinite(room), room, 0)
+            different = ~(near | (mine == other) | (np.isnan(mine) & np.isnan(other)) | doubtful)
+    if not different.any():
+        return None
+    place = tuple(np.argwhere(different)[0]) if different.ndim else ()
+    return f"value: {mine[place]} at {list(map(int, place))}, torch {other[place]}"
+
+
+def output_differences(ours: Any, theirs: Any, exact: Any, mode: str) -> Iterator[str]:
+    """Compare the outputs in pairs."""
+    mine, others, truths = ([*out] if isinstance(out, list | tuple) else [out] for out in (ours, theirs, exact))
+    if len(mine) != len(others):
+        yield f"{len(mine)} outputs, torch {len(others)}"
+        return
+    if len(truths) != len(others):
+        truths = [None] * len(others)
+    for i, (a, b, c) in enumerate(zip(mine, others, truths, strict=True)):
+        if (a is None) != (b is None):
+            yield f"output {i}: {'None' if a is None else 'a tensor'}, torch {'None' if b is None else 'a tensor'}"
+        elif isinstance(b, tuple | list):
+            yield from output_differences(a, b, c, mode)
+        elif b is not None:
+            strided, tracked = mode in STRIDED, mode not in OURS
+            found = [str(d) for d in tensor_differences(a, b, None, None, False, strided, tracked, "cpu", "")]
+            yield from found
+            if not found and (text := value_difference(a, b, c)):
+                yield f"output {i}: {text}" if len(others) > 1 else text
+
+
+def compare(mode: str, drawn: Drawn) -> list[str]:
+    """Run a program in both libraries, and in PyTorch in double precision, and return in what ours differs."""
+    f, run = drawn.function(), MODES[mode]
+    theirs = Outcome.of(run, torch, f, port(drawn.inputs, torch))
+    ours = Outcome.of(run, mindtorch, f, port(drawn.inputs, mindtorch))
+    if "omplexHalf" in str(theirs.error) or any(t.dtype is torch.complex32 for t in tensors_in(theirs.value)):
+        return []
+    found = [*map(str, error_differences(ours, theirs))]
+    if found and mode in OURS and ours.error and theirs.error:
+        found = []
+    if not found and theirs.error is None:
+        exact = Outcome.of(run, torch, f, wide(drawn.inputs))
+        found = [*output_differences(ours.value, theirs.value, exact.value, mode)]
+    return found
+
+
+def shrink(mode: str, drawn: Drawn) -> Drawn:
+    """Drop lines, from the last to the first, as long as the program still differs without an explanation."""
+    def differs(candidate: Drawn) -> bool:
+        return any(explanation(mode, text) is None for text in compare(mode, candidate))
+
+    for count in range(1, len(drawn.lines)):
+        if differs(Drawn(drawn.lines[:count], drawn.inputs)):
+            drawn = Drawn(drawn.lines[:count], drawn.inputs)
+            break
+    for i in reversed(range(len(drawn.lines) - 1)):
+        name = re.escape(drawn.lines[i].split(" = ", 1)[0])
+        if not any(re.search(rf"\b{name}\b", line) for line in drawn.lines[i + 1:]):
+            candidate = Drawn([*drawn.lines[:i], f"{name} = v0", *drawn.lines[i + 1:]], drawn.inputs)
+            drawn = candidate if differs(candidate) else drawn
+    return drawn
+
+
+def case(number: int, seed: int = 0, only: str | None = None) -> Case:
+    """One program, run in the mode that its number says, and in what it differs."""
+    drawn = random.Random(seed * 10**9 + number)
+    mode = only or [*MODES][number % len(MODES)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = program(drawn)
+        found = compare(mode, made)
+        reasons = {text: explanation(mode, text) for text in found}
+        unexplained = [text for text, reason in reasons.items() if reason is None and not known(made)]
+        if unexplained:
+            made = shrink(mode, made)
+            unexplained = compare(mode, made)
+    described = "; ".join(f"v{i} = {x.dtype} {tuple(x.shape)} strides {x.stride()} {x.tolist()}"
+                          for i, x in enumerate(made.inputs))
+    return Case(mode, f"{mode}: {'; '.join(made.lines)} where {described}", unexplained,
+                [reason for reason in reasons.values() if reason is not None])
+
+
+def main(count: str = "1000", seed: str = "0", start: str = "0", only: str | None = None) -> None:
+    warnings.simplefilter("ignore")
+    offline.run((case(number, int(seed), only) for number in range(int(start), int(start) + int(count))), int(count),
+                int(start), f"programs in {len(MODES)} modes, seed {seed}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
