@@ -132,7 +132,7 @@ SHAPES = [
           "class Up(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
           "        self.up = nn.ConvTranspose2d(4, 4, 2, stride=2)\n    def forward(self, x, skip):\n"
           "        x = self.up(x)\n        return torch.cat([x, skip], 1)\n"
-          "Up()(torch.rand(1, 4, 5, 5), torch.rand(1, 4, 11, 11))", "11", "F.interpolate(x, size=skip.shape[2:])"),
+          "Up()(torch.rand(1, 4, 5, 5), torch.rand(1, 4, 11, 11))", "11", "F.interpolate(skip, size=x.shape[2:])"),
     Asked("hlky/nataili/issues/145",
           "uncond, cond = torch.rand(1, 77, 8), torch.rand(1, 154, 8)\ncond_in = torch.cat([uncond, cond])",
           "154", "dim=1"),
@@ -167,10 +167,10 @@ RECURRENT = [
           "two states", "lstm(x, (h, torch.zeros_like(h)))"),
     Asked("MUST-Deep-Learning/KnowIt/issues/252",
           "lstm = nn.LSTM(4, 6, batch_first=True)\nh, c = torch.zeros(1, 16, 6), torch.zeros(1, 16, 6)\n"
-          "x = torch.rand(3, 7, 4)\nlstm(x, (h, c))", "batch of 3", "lstm(x)"),
+          "x = torch.rand(3, 7, 4)\nlstm(x, (h, c))", "3 samples", "lstm(x)"),
     Asked("ngarneau/understanding-pytorch-batching-lstm/issues/1",
           "lstm = nn.LSTM(4, 6)\nhidden = (torch.zeros(2, 3, 6), torch.zeros(2, 3, 6))\nx = torch.rand(5, 3, 4)\n"
-          "lstm(x, hidden)", "1 layer", "lstm(x)"),
+          "lstm(x, hidden)", "should have the shape [1, 3, 6]", "lstm(x)"),
     Asked("pytorch/pytorch/pull/3925",
           "gru, x, h = nn.GRU(4, 6), torch.rand(5, 3, 4), torch.zeros(3, 6)\ngru(x, h)", "hidden state",
           "gru(x, h[None])"),
@@ -197,6 +197,9 @@ RECURRENT = [
 ]
 
 CALLS = [
+    Asked("facebookresearch/detr/issues/130",
+          "t = nn.Transformer(8, 2, 1, 1, 16)\nsrc, tgt = torch.rand(2, 9, 8), torch.rand(2, 5, 8)\nt(src, tgt)",
+          "differ in their samples", "t.batch_first = True"),
     Asked("pytorch/pytorch/issues/19808",
           "seq, x = nn.Sequential(nn.Linear(3, 3), nn.ReLU()), torch.rand(2, 3)\nseq(x, x)", "Sequential"),
     Asked("pytorch/pytorch/issues/65676",
@@ -332,9 +335,9 @@ GRADIENTS = [
           f"{NET}coor = net(torch.rand(3, 4)).argmax(1).float() / 63\nloss = F.l1_loss(coor, torch.zeros(3))\n"
           "loss.backward()", "argmax"),
     Asked("pytorch/pytorch/issues/1339",
-          "f, g = nn.Linear(4, 3), nn.Embedding(3, 2)\ng.requires_grad_(False)\n"
+          "f, g = nn.Linear(4, 3), nn.Embedding(3, 2)\n"
           "y_p = torch.max(f(torch.rand(2, 4)), 1)[1]\n"
-          "g(y_p).sum().backward()", "indices"),
+          "g(y_p).sum().backward()\nf.weight.grad.data.zero_()", "f.weight.grad is None"),
     Asked("ronghuaiyang/arcface-pytorch/issues/56",
           f"{NET}for p in net.parameters(): p.requires_grad = False\nloss = net(torch.rand(2, 4)).sum()\n"
           f"loss.backward()",
@@ -356,6 +359,11 @@ GRADIENTS = [
 ]
 
 DATASETS = [
+    Asked("Megvii-BaseDetection/YOLOX/issues/1523", f"{DATA}items = [torch.rand(3), None]\n{LOADER}", "is None"),
+    Asked("nitsaick/kits19-challenge/issues/7",
+          f"{DATA.replace('return self.items[i]', 'x = self.items[i]')}items = torch.rand(4, 2)\n"
+          "for batch in torch.utils.data.DataLoader(Data(items), batch_size=2): pass", "is None",
+          "return self.items[i]"),
     Asked("milesial/Pytorch-UNet/issues/285",
           f"{DATA}items = [torch.rand(3, 54, 38), torch.rand(3, 79, 58)]\n{LOADER}", "different shapes"),
     Asked("amdegroot/ssd.pytorch/issues/546",
@@ -397,6 +405,9 @@ DATASETS = [
 ]
 
 VALUES = [
+    Asked("hekaijie123/TATrack/issues/6",
+          "from matplotlib.figure import Figure\nimage = torch.rand(3, 8, 10)\nFigure().subplots().imshow(image)",
+          "takes [height, width, channels]", "image.permute(1, 2, 0)"),
     Asked("pytorch/pytorch/issues/7014",
           "logits = torch.tensor([100., 1., 200.])\nprobs = torch.exp(logits)\ntorch.multinomial(probs, 1)", "inf",
           "torch.softmax(logits, -1)"),
@@ -417,8 +428,8 @@ VALUES = [
           "logits[0, 90] = 99.\nnext_ = logits.argmax(-1, keepdim=True)\ntable(next_)", "there are 65"),
     Asked("ajhalthor/Transformer-Neural-Network/issues/13",
           "vocabulary = {'a': 0, 'b': 1, '<pad>': 2}\nemb = nn.Embedding(2, 4)\n"
-          "ids = torch.tensor([[0, 1, 2]])\nemb(ids)",
-          "there are 2", "emb = nn.Embedding(3, 4)"),
+          "ids = torch.tensor([[0, 2, 1]])\nemb(ids)",
+          "there are 2", "nn.Embedding(3, 4)"),
     Asked("pytorch/functorch/issues/1130",
           "def part(a, i): return a[i:i + 2]\na, i = torch.rand(3, 6), torch.tensor([0, 1, 2])\n"
           "torch.func.vmap(part)(a, i)", "vmap"),

@@ -37,7 +37,7 @@ def tried(program: str, lib: types.ModuleType = mindtorch) -> dict[str, str]:
     ("w = torch.ones(2, requires_grad=True)\nloss = w.exp().sum()\nloss.backward()\nloss.backward()",
      "loss.backward(retain_graph=True)", "loss.backward(retain_graph=True)"),
     ("class Net(nn.Module):\n    def __init__(self): self.f = nn.Linear(2, 2)\nNet()", "super().__init__()",
-     "def __init__(self):\n    super().__init__()\n    self.f = nn.Linear(2, 2)"),
+     "class Net(nn.Module):\n\n    def __init__(self):\n        super().__init__()\n        self.f = nn.Linear(2, 2)"),
     ("m, x, h = nn.RNN(2, 3), torch.ones(4, 1, 2), torch.zeros(1, 1, 3)\nfor _ in range(2):\n    out, h = m(x, h)\n"
      "    out.sum().backward()", "h = h.detach()",
      "for _ in range(2):\n    h = h.detach()\n    out, h = m(x, h)\n    out.sum().backward()"),

@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from . import absent, autograd, calls, data, devices, dtypes, indexing, layout, modules, program, settings, shapes
+from . import (
+    absent, attention, autograd, calls, checkpoints, data, devices, dtypes, indexing, layout, losses, modules, outside,
+    program, settings, shapes, training, values,
+)
 from .explanation import (
     Bars, Call, Cell, Diagnosis, Explanation, Fields, Fix, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow,
     Shapes, Step, Steps, plain,
@@ -29,12 +32,15 @@ __all__ = ["Bars", "Call", "Cell", "Diagnosis", "EXPLANATIONS", "Explanation", "
 Explain = Callable[[Failure, Fields], "Diagnosis | None"]
 
 #: What is told from what the program wrote, in the order in which it is asked.
-RECOGNISED: dict[str, Explain] = {**calls.RECOGNISED, **program.RECOGNISED, **data.RECOGNISED,
-                                  **settings.RECOGNISED}
+RECOGNISED: dict[str, Explain] = {
+    **training.RECOGNISED, **attention.RECOGNISED, **losses.RECOGNISED, **values.RECOGNISED, **calls.RECOGNISED,
+    **checkpoints.RECOGNISED, **outside.RECOGNISED, **program.RECOGNISED, **data.RECOGNISED, **settings.RECOGNISED,
+}
 
 #: How to explain each kind of error; a function returns None for an error that it cannot make out.
 EXPLANATIONS: dict[str, Explain] = {
     **{kind: lambda failure, fields, row=row: row(fields) for kind, row in TEMPLATES.items()},  # type: ignore[misc]
+    "negative strides": outside.backwards, "requires_grad of integers": values.of_integers,
     "in-place broadcast": shapes.grown, "broadcast": shapes.broadcast, "cat shapes": shapes.cat,
     "cat dimensions": shapes.cat_ndim, "numbers to join": shapes.numbers_to_join,
     "stack shapes": shapes.stack, "target shape": shapes.target_shape,

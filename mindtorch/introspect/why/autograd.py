@@ -5,6 +5,7 @@ import ast
 import linecache
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from ..graph import nodes_behind
@@ -42,6 +43,9 @@ def leaf(failure: Failure, f: Fields) -> Diagnosis:
     call = failure.innermost
     statement = failure.statement or f"{found}.{call.packet if call else 'copy_'}(…)"
     anew = call and not failure.is_assignment and call.anew(found.label)
+    node = failure.wrote.node
+    grown = isinstance(node, ast.AugAssign) and f"{ast.unparse(node.target)} = " + ast.unparse(
+        ast.BinOp(node.target, node.op, node.value))
     steps = (Step(found.label, f"a leaf, version {found.version}", GOOD),
              Step("write in place", f"into {part}{found}", CLASH),
              Step("backward", "would take the gradient for the value before or after?"))
@@ -50,6 +54,7 @@ def leaf(failure: Failure, f: Fields) -> Diagnosis:
         f"{found} was made by the program and not computed, so its gradient is to be kept in "
         f"{found}.grad. If it became the result of a write, it would no longer be such a leaf.",
         (Fix("to change its values, as an optimizer does, record nothing", f"with torch.no_grad(): {statement}"),
+         Fix("to compute with it, make a new tensor, under the same name or another", grown) if grown else
          Fix("to compute with it, make a new tensor", f"y = {anew}") if anew else None,
          Fix("to write into a copy that the graph knows", f"y = {found}.clone()")), (Steps(steps),), (found,))
 
@@ -81,6 +86,8 @@ def modified(failure: Failure, f: Fields) -> Diagnosis:
     elif tensor.requires_grad and not tensor.node and tensor.name:  # a parameter, which its owner means to change
         fixes = [Fix("go back before it is changed: an optimizer's step comes after the last backward of a graph",
                       "loss.backward(); optimizer.step()"),
+                 *(Fix(f"or cut {name}, which is carried from the step before and leads into its graph",
+                       f"{name} = {name}.detach()") for name in [*_carried(failure)][:1]),
                  Fix("or run forward again after the change, and go back through the new graph")]
     else:
         fixes = [Fix("compute a new tensor where it is written", _instead(tensor.label, writes)),
@@ -148,7 +155,8 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
         steps += [Step("…"), Step("a node", "freed by an earlier backward", CLASH)]
     # this backward came through nodes of its own before: where that is not known, the loop tells that it is in
     partly = any(step.mark == GONE for step in steps) or (node is None and _computed_in_a_loop(failure))
-    hidden = failure.names.of_outputs.get(id(node), ["h"])[0]
+    hidden = next(_carried(failure), failure.names.of_outputs.get(id(node), ["h"])[0])
+    before = _before_the_loop(failure)
     add_up = Fix("or add losses up and go back once", "(loss1 + loss2).backward()")
     first = _gone_through(failure, outputs)
     fixes = (
@@ -157,16 +165,58 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
         Fix("cut what comes from an earlier step, such as a hidden state", f"{hidden} = {hidden}.detach()"), add_up,
         Fix("or keep the graph at the first backward, if no weight is changed in between",
              f"{label}.backward(retain_graph=True)"),
-    ) if partly else (
-        Fix("run forward again before each backward: compute the loss inside the loop"),
+    ) if partly and not before else (
+        Fix("run forward again before each backward: compute inside the loop what is computed once before it", before)
+        if before else Fix("run forward again before each backward: compute the loss inside the loop"),
         Fix("or keep the graph the first time", f"{label}.backward(retain_graph=True)"), add_up)
     return Diagnosis(
-        f"{'a part of ' * partly}this graph was used up: {name} has freed what it kept",
+        f"{'a part of ' * (partly and not before)}this graph was used up: {name} has freed what it kept",
         "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward "
         "through the same part of the graph finds nothing."
-        + " Here a new graph leads into an older one, which an earlier backward went through." * partly, fixes,
+        + (f" The statement {before} stands before the loop: its part of the graph is made once, and used up "
+           f"by the first "
+           "backward." if before else
+           " Here a new graph leads into an older one, which an earlier backward went through." * partly), fixes,
         (Steps(tuple(steps), "The walk of backward, from the output towards the leaves.", "←"),),
         tuple(involved) or None)
+
+
+def _loops(failure: Failure) -> list[Any]:
+    """Return the loops of the program in which backward is called."""
+    return [node for node in ast.walk(failure.wrote.source) if isinstance(node, (ast.For, ast.While))
+            and ".backward(" in ast.unparse(node)]
+
+
+def _targets(node: Any) -> list[str]:
+    """Return the names and attributes that a statement assigns to."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [ast.unparse(part) for target in targets
+            for part in (target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target])]
+
+
+def _carried(failure: Failure) -> Iterator[str]:
+    """Yield what one step of a loop hands to the next, such as a hidden state: ``out, h = rnn(x, h)``."""
+    methods = [node for node in ast.walk(failure.wrote.source) if isinstance(node, ast.FunctionDef)]
+    for part in [node for area in (*_loops(failure), *methods) for node in ast.walk(area)]:
+        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call):
+            given_ = {ast.unparse(node) for argument in part.value.args for node in ast.walk(argument)}
+            yield from (name for name in _targets(part) if name in given_ and (
+                name.startswith("self.") or any(part in ast.walk(loop) for loop in _loops(failure))))
+
+
+def _before_the_loop(failure: Failure) -> str:
+    """Return the statement before a loop that computed what each pass goes back through; '' if there is none."""
+    tree = failure.wrote.source
+    for loop in _loops(failure):
+        inside = {name for node in ast.walk(loop) for name in _targets(node)}
+        used = {node.id for node in ast.walk(loop) if isinstance(node, ast.Name)} - inside
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and node.lineno < loop.lineno and isinstance(node.value, ast.Call):
+                names = [name for name in _targets(node) if name in used]
+                values = [failure.named.get(name) for name in names]
+                if any(value is not None and is_computed(value) for value in values):
+                    return ast.unparse(node)
+    return ""
 
 
 def _gone_through(failure: Failure, outputs: list[Any]) -> str:

@@ -21,7 +21,7 @@ JOINING = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack"
 
 
 def made_with_data(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``nn.MSELoss(out, y)``, ``Net(x)``: a module is made with the tensors that it should be called with."""
+    """Explain ``nn.MSELoss(out, y)``, ``Net(x)``: a module is made with the tensors that it should be called with."""
     pieces = ((wrote, [text for text, value in wrote.arguments if is_many(value)]) for wrote in failure.pieces)
     wrote, data = next(((w, data) for w, data in pieces if data and is_module_class(w.function)), (None, []))
     if wrote is None:
@@ -44,7 +44,7 @@ def made_with_data(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def loose_tensors(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``torch.cat(a, b)``."""
+    """Explain ``torch.cat(a, b)``."""
     wrote = failure.wrote
     first = wrote.arguments[0][1] if wrote.arguments else None
     name = wrote.name.rpartition(".")[2]
@@ -59,7 +59,7 @@ def loose_tensors(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def not_parameters(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``optim.Adam(model.parameters)``, ``optim.Adam(model)``."""
+    """Explain ``optim.Adam(model.parameters)``, ``optim.Adam(model)``."""
     wrote = failure.wrote
     if not is_optimizer_class(wrote.function) or not wrote.arguments:
         return None
@@ -80,7 +80,7 @@ def not_parameters(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def not_modules(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``nn.Sequential([…])``, ``nn.Sequential(…, F.relu)``."""
+    """Explain ``nn.Sequential([…])``, ``nn.Sequential(…, F.relu)``."""
     wrote = failure.wrote
     if not (is_module_class(wrote.function) and isinstance(failure.error, TypeError) and "Sequential" in wrote.name):
         return None
@@ -109,7 +109,7 @@ def not_modules(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def fractional_size(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``nn.Linear(64 / 2, 10)``, ``torch.rand(n / 2)``, ``torch.zeros("2")``."""
+    """Explain ``nn.Linear(64 / 2, 10)``, ``torch.rand(n / 2)``, ``torch.zeros("2")``."""
     wrote = failure.wrote
     if not isinstance(failure.error, TypeError) or not (is_library(wrote.function) or is_module_class(wrote.function)):
         return None
@@ -129,7 +129,7 @@ def fractional_size(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def dtype_by_name(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``dtype="float32"``, ``x.to("float32")``."""
+    """Explain ``dtype="float32"``, ``x.to("float32")``."""
     wrote = failure.wrote
     values = [value for _, value in wrote.arguments if isinstance(value, str)]
     root = sys.modules.get(_root(wrote.function))
@@ -147,7 +147,7 @@ def _root(function: Any) -> str:
 
 
 def missing_arguments(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``x.transpose(1)``, ``nn.Linear(10)``."""
+    """Explain ``x.transpose(1)``, ``nn.Linear(10)``."""
     wrote, error = failure.wrote, failure.error
     found = re.search(r"missing \d+ required positional arguments?: (.+)", failure.message)
     kind = is_module_class(wrote.function) or is_optimizer_class(wrote.function)
@@ -189,6 +189,10 @@ def not_called(failure: Failure, f: Fields) -> Diagnosis | None:
         return None
     if isinstance(node, ast.Call):
         given_ = ", ".join(wrote.text(argument) for argument in node.args)
+        if isinstance(node.func, ast.Call) and re.match("'(Tensor|Parameter)' object is not callable", failure.message):
+            return parentheses(wrote.name, f"{wrote.name}({given_})", wrote.name,
+                               "is already a tensor, which cannot be called", "It is called once; the result of a "
+                               "function is a tensor, that of making a module is a module, which is then called.")
         if is_tensor(wrote.function):
             return parentheses(wrote.name, f"{wrote.name}({given_})", f"{wrote.name}[{given_}]",
                                 "is a tensor, which cannot be called", "Elements are taken with square brackets; "
@@ -242,7 +246,7 @@ def legacy_function(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def method_for_value(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``round(loss.item, 2)``, ``"%.3f" % loss.item``: a method of a tensor in the place of what it returns."""
+    """Explain ``round(loss.item, 2)``, ``"%.3f" % loss.item``: a method of a tensor in the place of what it returns."""
     wrote = failure.wrote
     if not isinstance(failure.error, TypeError) or is_module_class(wrote.function):
         return None
@@ -258,7 +262,7 @@ def method_for_value(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def several_for_one(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``x.max(dim=1) + 1``: an operator on what returned several results."""
+    """Explain ``x.max(dim=1) + 1``: an operator on what returned several results."""
     wrote = failure.wrote
     if not isinstance(failure.error, TypeError) or not isinstance(wrote.node, ast.BinOp):
         return None
@@ -276,7 +280,7 @@ def several_for_one(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def assigned_list(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``x[0] = [1, 2, 3]``."""
+    """Explain ``x[0] = [1, 2, 3]``."""
     found = re.match(r"can't assign an? (.+) to a (.+)", failure.message)
     if not isinstance(failure.error, TypeError) or found is None:
         return None
@@ -291,8 +295,122 @@ def assigned_list(failure: Failure, f: Fields) -> Diagnosis | None:
         (Fix("make a tensor of it", f"{place} = torch.tensor({value})"),), (given([found[1]], "Tensor", "number"),))
 
 
+def result_of_loading(failure: Failure, f: Fields) -> Diagnosis | None:
+    """Explain ``net = Net().load_state_dict(state)``: what comes out is a report, not the module."""
+    wrote = failure.wrote
+    owner = wrote.function if wrote.call else wrote.value(getattr(wrote.node, "value", None))
+    if type(owner).__name__ != "_IncompatibleKeys":
+        return None
+    name = wrote.name if wrote.call else wrote.owner
+    made = next((node for node in wrote.assignments(name) if isinstance(node, ast.Call)), None)
+    model = wrote.text(made.func.value) if made is not None and isinstance(made.func, ast.Attribute) else "Net(…)"
+    code = f"{name} = {model}; {name}.{wrote.text(made)[len(model) + 1:]}" if made is not None else ""
+    return Diagnosis(
+        f"{name} is what load_state_dict returned: a report of the keys, not the module",
+        "load_state_dict changes the module that it is called on. It returns which keys were missing or left over.",
+        (Fix("keep the module under the name, and load in a statement of its own", code),),
+        (given([f"{name} = ….load_state_dict(…)"], f"{name}.load_state_dict(…)"),), ())
+
+
+def generator_indexed(failure: Failure, f: Fields) -> Diagnosis | None:
+    """Explain ``model.parameters()[0]``."""
+    wrote = failure.wrote
+    if not isinstance(wrote.node, ast.Subscript) or "'generator' object is not subscriptable" not in failure.message:
+        return None
+    text, index = wrote.text(wrote.node.value), wrote.text(wrote.node.slice)
+    return Diagnosis(
+        f"{text} gives its items one by one, and has no numbers",
+        "parameters(), children() and modules() are generators: they can be gone through, once. A list of them can be "
+        "indexed.", (Fix("make a list first", f"list({text})[{index}]"),),
+        (given([f"{text}[{index}]"], f"list({text})[{index}]"),), ())
+
+
+def array_as_data(failure: Failure, f: Fields) -> Diagnosis | None:
+    """Explain ``layer.weight.data = array``."""
+    if not isinstance(failure.error, TypeError) or "data has to be a tensor" not in failure.message:
+        return None
+    line = next((node for node in ast.walk(failure.wrote.source) if isinstance(node, ast.Assign)
+                 and ast.unparse(node.targets[0]).endswith(".data")), None)
+    if line is None:
+        return None
+    target, value = ast.unparse(line.targets[0]), ast.unparse(line.value)
+    owner = target.removesuffix(".data")
+    return Diagnosis(
+        f"{target} takes a tensor, and was given {value}",
+        "Values are copied into a parameter; an array is made a tensor for that. copy_ also converts it to "
+        "the dtype of "
+        "the parameter.",
+        (Fix("copy the values into it", f"with torch.no_grad(): {owner}.copy_(torch.as_tensor({value}))"),),
+        (given([value[:40]], "Tensor"),), ())
+
+
+def opposite_of_floats(failure: Failure, f: Fields) -> Diagnosis | None:
+    """Explain ``~x`` of floats."""
+    node = failure.wrote.node
+    if not isinstance(node, ast.UnaryOp) or not isinstance(node.op, ast.Invert):
+        return None
+    text = failure.wrote.text(node.operand)
+    return Diagnosis(
+        f"~ inverts bools, and the bits of integers; {text} is of floats",
+        "Masks are bool tensors. One of 0. and 1. is made of floats, and has no opposite in that sense.",
+        (Fix("make it a mask first", f"~{text}.bool()"), Fix("or of numbers between 0 and 1", f"1 - {text}")),
+        (given([f"~{text}"], f"~{text}.bool()"),))
+
+
+def nothing_to_stack(failure: Failure, f: Fields) -> Diagnosis | None:
+    """Explain ``torch.stack([])``."""
+    if "expects a non-empty TensorList" not in failure.message:
+        return None
+    name = failure.wrote.arguments[0][0] if failure.wrote.arguments else "the list"
+    return Diagnosis(
+        f"there is nothing to join: {name} is empty", "Without tensors, neither the dtype nor the shape of "
+                                                      "the result is "
+        "known.", (Fix("look at what fills the list: a loop that never ran, a filter that let nothing through"),),
+        (given(["[]"], "[tensor, …]"),), ())
+
+
+def values_for_mask(failure: Failure, f: Fields) -> Diagnosis | None:
+    """Explain ``x[mask] = values`` of another number of values."""
+    found = re.match(r"shape mismatch: value tensor of shape \[(.*?)\] cannot be broadcast to indexing result of shape "
+                     r"\[(.*?)\]", failure.message)
+    node = failure.wrote.node
+    line = next((part for part in ast.walk(failure.wrote.source) if isinstance(part, ast.Assign) and node is not None
+                 and any(ast.unparse(target) == ast.unparse(node) for target in part.targets)), None)
+    if found is None or line is None or not isinstance(line.targets[0], ast.Subscript):
+        return None
+    place, value = line.targets[0], ast.unparse(line.value)
+    index = ast.unparse(place.slice)
+    whole = failure.wrote.value(place.value)
+    same = is_tensor(whole) and str(list(whole.shape))[1:-1] == found[1]
+    return Diagnosis(
+        f"{ast.unparse(place)} picks [{found[2]}] elements, and [{found[1]}] values are to be put there",
+        "Each place that a mask or a list of indices picks is given one value: as many as there are, or one for all.",
+        (Fix("pick the same places of the values", f"{ast.unparse(place)} = {value}[{index}]") if same else
+         Fix("give as many values as the mask has True", f"{ast.unparse(place)} = {value}[:{index}.sum()]")
+         if "," not in found[1] and index.isidentifier() else None,
+         Fix("or choose everywhere between two tensors of one shape", f"torch.where({index}, …, …)")),
+        (given([f"[{found[1]}] values"], f"[{found[2]}] places"),), ())
+
+
+def detached_view(failure: Failure, f: Fields) -> Diagnosis | None:
+    """Explain ``y.detach_()`` of a view."""
+    if "Can't detach views in-place" not in failure.message:
+        return None
+    name = failure.wrote.name.rpartition(".")[0] or "y"
+    return Diagnosis(
+        f"{name} is a view, which is a part of the graph of the tensor that it shows: it cannot leave it in place",
+        "detach_ would cut the view and leave its base in the graph, though both are one memory.",
+        (Fix("take a detached view of it", f"{name} = "
+                                           f"{name}.detach()"),), (given([f"{name}.detach_()"], f"{name}.detach()"),))
+
+
 #: In the order in which they are asked.
 RECOGNISED = {
+    "result of loading": result_of_loading, "generator indexed": generator_indexed, "array as data": array_as_data,
+    "opposite of floats": opposite_of_floats, "nothing to "
+                                              "stack": nothing_to_stack, "values for a "
+                                                                                    "mask": values_for_mask,
+    "detached view": detached_view,
     "module made with data": made_with_data, "loose tensors": loose_tensors, "not parameters": not_parameters,
     "not modules": not_modules, "dtype by name": dtype_by_name, "fractional size": fractional_size,
     "legacy function": legacy_function, "missing arguments": missing_arguments, "not called": not_called,

@@ -12,7 +12,7 @@ from .wrote import is_loader, is_many, is_tensor
 
 
 def loader_misused(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``next(loader)``, ``loader[0]``."""
+    """Explain ``next(loader)``, ``loader[0]``."""
     wrote = failure.wrote
     if isinstance(wrote.node, ast.Subscript) and is_loader(wrote.value(wrote.node.value)):
         text, index = wrote.text(wrote.node.value), wrote.text(wrote.node.slice)
@@ -31,7 +31,7 @@ def loader_misused(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def two_for_one(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``DataLoader(x, y)``."""
+    """Explain ``DataLoader(x, y)``."""
     wrote = failure.wrote
     first = wrote.arguments[:2]
     if wrote.name.rpartition(".")[2] != "DataLoader" or len(first) < 2 or not all(is_tensor(v) for _, v in first):
@@ -45,7 +45,7 @@ def two_for_one(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def unequal_samples(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``TensorDataset(x, y)`` of tensors that differ in length."""
+    """Explain ``TensorDataset(x, y)`` of tensors that differ in length."""
     wrote = failure.wrote
     lengths = {text: len(value) for text, value in wrote.arguments if is_many(value)}
     if wrote.name.rpartition(".")[2] != "TensorDataset" or len(set(lengths.values())) < 2:
@@ -81,7 +81,7 @@ def incomplete_dataset(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def unpacked(failure: Failure, f: Fields) -> Diagnosis | None:
-    """Another number of variables than a batch, or a sample, has parts."""
+    """Explain another number of variables than a batch, or a sample, has parts."""
     wrote = failure.wrote
     if not isinstance(failure.error, ValueError) or "values to unpack" not in failure.message:
         return None
@@ -104,7 +104,7 @@ def unpacked(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def other_lengths(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``random_split(data, [7, 2])`` of ten samples."""
+    """Explain ``random_split(data, [7, 2])`` of ten samples."""
     wrote = failure.wrote
     if wrote.name.rpartition(".")[2] != "random_split" or len(wrote.arguments) < 2:
         return None
@@ -144,18 +144,20 @@ def collated(failure: Failure, f: Fields) -> Diagnosis | None:
     wrote, loader = failure.wrote, None
     for part in [wrote.node, *(wrote.call.args if wrote.call else ())]:
         found = part.iter if isinstance(part, ast.For) else part
+        made = found if isinstance(found, ast.Call) and wrote.text(found.func).endswith("DataLoader") else None
         found = found.args[0] if isinstance(found, ast.Call) and found.args else found
         loader = loader or (found if is_loader(wrote.value(found)) else None)
+        loader = loader or made
     if loader is None:
         return None
-    text = wrote.text(loader)
+    text = "the loader" if isinstance(loader, ast.Call) else wrote.text(loader)
     pad = "lambda batch: nn.utils.rnn.pad_sequence(batch, batch_first=True)"
     if "NoneType" in failure.message:
         return Diagnosis(
             "a sample of the dataset is None, and cannot go into a batch",
             "The loader puts into a batch what __getitem__ returns for each number. A path through it that ends "
             "without return gives None.",
-            (Fix("return the sample on every path of __getitem__", "return self.data[i]"),
+            (Fix("return the sample on every path of __getitem__", f"return {_held(failure)}"),
              Fix("or leave such samples out when a batch is made",
                  "collate_fn=lambda batch: torch.utils.data.default_collate([x for x in batch if x is not None])")),
             (Groups((Group("in the batch", ("None",), CLASH),
@@ -172,8 +174,17 @@ def collated(failure: Failure, f: Fields) -> Diagnosis | None:
         (Groups((Group("sample 0", (shapes[1],), GOOD), Group(f"sample {shapes[3]}", (shapes[2],), CLASH))),), ())
 
 
+def _held(failure: Failure) -> str:
+    """Return what a dataset's ``__getitem__`` takes a sample from, as it is written there."""
+    getters = [node for node in ast.walk(failure.wrote.source)
+               if isinstance(node, ast.FunctionDef) and node.name == "__getitem__"]
+    parts = [ast.unparse(node) for getter in getters for node in ast.walk(getter)
+             if isinstance(node, ast.Subscript) and ast.unparse(node).startswith("self.")]
+    return parts[0] if parts else "self.data[i]"
+
+
 def unsorted_lengths(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``pack_padded_sequence`` of sequences that do not stand in the order of their lengths."""
+    """Explain ``pack_padded_sequence`` of sequences that do not stand in the order of their lengths."""
     wrote = failure.wrote
     if "must be sorted in decreasing order" not in failure.message or not wrote.arguments:
         return None
@@ -188,8 +199,23 @@ def unsorted_lengths(failure: Failure, f: Fields) -> Diagnosis | None:
         tuple(failure.involved(value, "input") for _, value in wrote.arguments[:1] if is_tensor(value)))
 
 
+def empty_sequence(failure: Failure, f: Fields) -> Diagnosis | None:
+    """Explain ``pack_padded_sequence`` of a sequence without elements."""
+    if "Length of all samples has to be greater than 0" not in failure.message or len(failure.wrote.arguments) < 2:
+        return None
+    lengths = failure.wrote.arguments[1][0]
+    return Diagnosis(
+        f"{lengths} holds 0: a sequence without elements cannot be packed",
+        "Packing keeps the steps that there are; of an empty sequence there is none, so that it would vanish from the "
+        "batch.",
+        (Fix("leave empty sequences out of the data"),
+         Fix("or read one step of padding in them", f"{lengths}.clamp(min=1)")),
+        (given([f"{lengths}: 0"], "1 or more"),), ())
+
+
 #: In the order in which they are asked.
 RECOGNISED = {
+    "empty sequence": empty_sequence,
     "loader misused": loader_misused, "two tensors for one dataset": two_for_one, "unequal samples": unequal_samples,
     "incomplete dataset": incomplete_dataset, "parts of a batch": unpacked,
     "other lengths": other_lengths, "no samples": no_samples, "samples that differ": collated,

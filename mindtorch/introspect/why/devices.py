@@ -1,6 +1,7 @@
 """Why values are not where they are needed: mixed devices, late errors of a device, memory; truth of many values."""
 from __future__ import annotations
 
+import ast
 import re
 
 from .explanation import (
@@ -48,10 +49,17 @@ def absent(failure: Failure, f: Fields) -> Diagnosis:
 
 def truth(failure: Failure, f: Fields) -> Diagnosis:
     empty = 0 in f.x.shape
-    fixes = (Fix("ask whether there are any", f"{f.x}.numel() > 0"),) if empty else (
+    fixes: tuple[Fix, ...] = (Fix("ask whether there are any", f"{f.x}.numel() > 0"),) if empty else (
         Fix("if one True is enough", f"{f.x}.any()"), Fix("if all must be", f"{f.x}.all()"),
-        Fix("to choose element by element", "torch.where(condition, a, b)"),
-        Fix("to combine conditions, use & and | with parentheses, not and/or", "(a > 0) & (b > 0)"))
+        Fix("to choose element by element", "torch.where(condition, …, …)"),
+        Fix("to combine conditions, use & and | with parentheses, not and/or", "(a > 0) & (b > …)"))
+    node = failure.wrote.node
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        each, many = failure.wrote.text(node.left), failure.wrote.text(node.comparators[0])
+        fixes = (Fix("in compares with ==, element by element; to ask for the same "
+                     "tensor", f"any({each} is t "
+                                                                                            f"for t in {many})"),
+                 Fix("or for one of equal values", f"any(torch.equal({each}, t) for t in {many})"))
     return Diagnosis(
         f"{f.x} {f.x.size} has {'no value' if empty else 'many values'}: it is neither true nor false",
         "if, while, and, or, not, in and bool() need one truth value." + (

@@ -75,7 +75,7 @@ def not_implemented(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def swapped(failure: Failure, f: Fields) -> Diagnosis:
-    """Scores and class numbers of a loss, each in the other's place."""
+    """Explain scores and class numbers of a loss, each in the other's place."""
     scores, target = f.target, f.x
     function = failure.wrote.name or "F.cross_entropy"
     return Diagnosis(
@@ -116,6 +116,15 @@ def loss_target(failure: Failure, f: Fields) -> Diagnosis:
 def loss_dtype(failure: Failure, f: Fields) -> Diagnosis:
     """Explain a loss whose target has another dtype than its input: binary_cross_entropy, class probabilities."""
     x, target = f.x, f.target
+    if x.dtype in INTEGERS and failure.called("cross_entropy_loss", "nll_loss_nd"):
+        return Diagnosis(
+            f"{x} is {x.dtype}: numbers of classes, where the loss takes a score for each class",
+            "A loss compares the scores themselves with the targets, so that they can be improved. argmax "
+            "picks the class "
+            "with the highest score, which is for showing and counting, and has no gradient.",
+            (Fix("give the scores, and take argmax for the accuracy only", f"F.cross_entropy(scores, …)  # not {x}"),),
+            (Groups((Group("given as scores", (f"{x} {x.size}: {x.dtype}",), CLASH),
+                     Group("wanted", ("floats [samples, classes]",), GOOD))),))
     fixes = [Fix("convert the target", f"{target}.to({x}.dtype)")]
     cause = "This loss computes with input and target element by element and converts neither."
     if failure.called("cross_entropy_loss"):
@@ -160,7 +169,7 @@ def no_tensor(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
-    """``+`` and the like with something beside a tensor that is no number."""
+    """Explain ``+`` and the like with something beside a tensor that is no number."""
     others = [kind for kind in (f.left, f.right) if kind not in ("Tensor", "Parameter")]
     if len(others) != 1:
         return None
@@ -178,10 +187,12 @@ def ragged(failure: Failure, f: Fields) -> Diagnosis:
     rows = tuple(ShapeRow(label, tuple(Cell("", CLASH if n != known[0] else "") for _ in range(n)),
                           f"{n} element{'' if n == 1 else 's'}") if n is not None
                  else ShapeRow(label, (Cell("·", CLASH),), "one value, no sequence") for label, n in f.lengths)
+    data = failure.wrote.arguments[0][0] if failure.wrote.arguments else "data"
     return Diagnosis(
         "the rows have different lengths", "A tensor is a block: all rows of a dimension are equally long.",
-        (Fix("pad the shorter ones", f"[row + [0] * ({max(known, default=0)} - len(row)) for row in data]"),
-         Fix("or keep a list of tensors", "[torch.tensor(row) for row in data]")), (Shapes(rows),) if rows else (), ())
+        (Fix("pad the shorter ones", f"[row + [0] * ({max(known, default=0)} - len(row)) for row in {data}]"),
+         Fix("or keep a list of tensors", f"[torch.tensor(row) for row in "
+                                          f"{data}]")), (Shapes(rows),) if rows else (), ())
 
 
 def no_number(failure: Failure, f: Fields) -> Diagnosis:

@@ -185,6 +185,9 @@ def _of_expression(place: Place, cure: ast.expr) -> Iterator[Edit]:
             yield from place.instead(node, cure)
     if called and isinstance(cure, ast.Call):  # of a method that there is not
         yield from place.instead(called[0], cure)
+    whole = getattr(place.piece, "func", getattr(place.piece, "value", None))
+    if isinstance(whole, ast.expr) and ast.unparse(whole) == ast.unparse(cure):  # of a call, or a part, too many
+        yield from place.instead(place.piece, cure)
     inside = _texts(cure)
     for part in [*parts[1:], *parts[:1]]:
         text = part.value if isinstance(part, ast.Constant) else None
@@ -213,7 +216,7 @@ def _alike(cure: ast.expr, node: ast.AST) -> bool:
         return ours[2] == theirs[2] or (bool(ours[0]) and ours[0] == theirs[0])
     if isinstance(cure, ast.BinOp) and isinstance(node, ast.BinOp):
         return type(cure.op) is type(node.op)
-    return type(cure) is type(node) and isinstance(cure, (ast.JoinedStr, ast.Compare))
+    return type(cure) is type(node) and isinstance(cure, (ast.JoinedStr, ast.Compare, ast.UnaryOp, ast.Subscript))
 
 
 def with_argument(call: ast.Call, name: str, tree: ast.Module, function: Any) -> ast.Call:

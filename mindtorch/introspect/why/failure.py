@@ -224,6 +224,12 @@ class Failure:
                 for path, module in value.named_modules():
                     yield re.sub(r"\.(\d+)", r"[\1]", f"{name}.{path}" if path else name), module
 
+    def layer(self, made: str) -> str:
+        """Return a new layer as code: assigned to the path of the one that failed, if it is inside another."""
+        inner = next((call.function for call in self.outer[::-1] if is_module(call.function)), None)
+        path = "" if inner is None else self.module_name(inner)
+        return f"{path} = {made}" if not path.isidentifier() and path else made
+
     def module_name(self, module: Any) -> str:
         """Return the path by which the failing function reaches a module, ``self.layers[2]``; '' if by none."""
         return next((path for path, found in self.modules() if found is module), "")

@@ -44,13 +44,16 @@ def out_of_range(failure: Failure, f: Fields) -> Diagnosis:
     if count > max(size, 1) and (given == np.arange(count)).all():
         return Diagnosis(
             f"{count} positions into a table of {size}: {tensor} ends at index {size - 1}", bounds,
-            (Fix("make the table as long as the longest sequence", f"nn.Embedding({count}, …)")
+            (Fix("make the table as long as the longest "
+                 "sequence", failure.layer(f"nn.Embedding({count}, "
+                                                                                 f"{tensor.shape[-1]})"))
              if failure.called("embedding") else None,
              Fix(f"or cut the sequence to {size}", f"ids[..., :{size}]")), pictures, involved)
     return Diagnosis(
         f"{_listed(asked) or 'an index'} is no index of dimension {dim} of {tensor}: there are {size}", bounds,
         (Fix("the last one is", f"{size - 1}" + (" or -1" if low else "")),
-         Fix(f"or make the table large enough for index {asked[-1]}", f"nn.Embedding({asked[-1] + 1}, …)")
+         Fix(f"or make the table large enough for index {asked[-1]}",
+             failure.layer(f"nn.Embedding({asked[-1] + 1}, {tensor.shape[-1]})"))
          if asked and asked[-1] >= size and failure.called("embedding") else None,
          Fix("look where the index comes from: counting from 1 instead of 0, a table that is too small for its "
              "indices, a dimension confused with another")), pictures, involved)
@@ -103,7 +106,7 @@ def target(failure: Failure, f: Fields) -> Diagnosis:
     fixes = (Fix("classes are counted from 0, not from 1", f"{label} - 1") if from_one else
              Fix(f"classes are 0 to {count - 1}"),
              Fix("or make the last layer larger", f"nn.Linear(…, {max(wrong) + 1})") if max(wrong) >= count else None,
-             Fix(f"or, if {wrong[0]} marks what is not to count", f"F.cross_entropy(…, ignore_index={wrong[0]})")
+             Fix(f"or, if {wrong[0]} marks what is not to count", f"ignore_index={wrong[0]}")
              if len(wrong) == 1 else None)
     return Diagnosis(
         f"target {', '.join(map(str, wrong))} is no class: {scores} holds scores for {count} classes",

@@ -1,6 +1,7 @@
 """Why a layer cannot take its input: told from the layer, or the operator, and the shapes that it was called with."""
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .explanation import Diagnosis, Fields, Fix, ShapeRow, Shapes, aside, cells, plain, whole
@@ -28,6 +29,16 @@ def refused(failure: Failure, f: Fields) -> Diagnosis | None:
 
 def convolution(failure: Failure, f: Fields) -> Diagnosis | None:
     x, weight, dims = f.input, f.weight, len(f.weight.shape) - 2
+    asked = next((int(call.packet[4]) for call in failure.calls if re.fullmatch(r"conv\dd", call.packet)), dims)
+    if dims != asked:
+        return Diagnosis(
+            f"the kernel of a {asked}-d convolution has {asked + 2} dimensions, and {weight} {weight.size} "
+            f"has {dims + 2}",
+            "It is [channels that come out, channels that come in, sizes …]: a kernel of sizes alone serves "
+            "one channel.",
+            (Fix("add the dimensions of channels", f"{weight}[{'None, ' * (asked - dims)}]".replace(", ]", "]"))
+             if dims == asked - 2 else Fix("look at its "
+                                           "shape"),), (plain(x, weight, note=lambda t: f"{len(t.shape)}-d"),))
     outputs, inputs = weight.shape[0], weight.shape[1] * f.groups
     batched = len(x.shape) == dims + 2
     if not batched and len(x.shape) != dims + 1:
@@ -43,6 +54,7 @@ def convolution(failure: Failure, f: Fields) -> Diagnosis | None:
         order = ", ".join(map(str, (0, len(x.shape) - 1, *range(1, len(x.shape) - 1))))
         alone = not batched and inputs == 1
         where = [1 if batched else 0]
+        expanded = [str(inputs) if d == where[0] else "-1" for d in range(len(x.shape))]
         head = MEANT[dims] if batched else MEANT[dims][1:]
         return Diagnosis(
             f"the convolution takes {inputs} channel{'s' * (inputs != 1)}, and {x} {x.size} has {channels}",
@@ -50,9 +62,14 @@ def convolution(failure: Failure, f: Fields) -> Diagnosis | None:
             + ("; without the samples it is one sample." if not batched else "."),
             (Fix("the channels come last: move them to the front", f"{x}.permute({order})")
              if last and batched else None,
+             Fix("of pictures in grey, repeat the one channel", f"{x}.expand({', '.join(expanded)})")
+             if channels == 1 and inputs == 3 else None,
+             Fix("of pictures in colours, average them to grey", f"{x}.mean({where[0]}, keepdim=True)")
+             if channels in (3, 4) and inputs == 1 and not last else None,
              Fix("if these are samples of one channel, add the dimension of channels", f"{x}.unsqueeze(1)")
              if alone else None,
-             Fix("or make the layer for these channels", f"nn.Conv{dims}d({channels}, {outputs}, …)")),
+             Fix("or make the layer for these channels",
+                 failure.layer(f"nn.Conv{dims}d({channels}, {outputs}{_settings(f)})") if f.groups == 1 else "")),
             (Shapes((ShapeRow(x.label, cells(x.shape, where)),
                      aside(weight.label, where[0], (inputs,), [0], f"takes {inputs}, makes {outputs}")), head),))
     reach = [d * (k - 1) + 1 for d, k in zip(f.dilation, weight.shape[2:], strict=True)]
@@ -68,6 +85,17 @@ def convolution(failure: Failure, f: Fields) -> Diagnosis | None:
              Fix("or use a smaller kernel, fewer layers of pooling, larger images")),
             (Shapes((whole("kernel", reach), whole(f"image, padded by {list(padding)}", sizes))),))
     return None
+
+
+def _settings(f: Fields) -> str:
+    """Return the settings of a convolution behind its channels, as they are written: ``, 3, padding=1``."""
+    def short(sizes: Any) -> Any:
+        return sizes[0] if not isinstance(sizes, str) and len(set(sizes)) == 1 else (
+            sizes if isinstance(sizes, str) else tuple(sizes))
+
+    words = {"stride": (short(f.stride), 1), "padding": (short(f.padding), 0), "dilation": (short(f.dilation), 1)}
+    return f", {short(f.weight.shape[2:])}" + "".join(
+        f", {name}={value!r}" for name, (value, usual) in words.items() if value != usual)
 
 
 def pooling(failure: Failure, f: Fields) -> Diagnosis | None:
@@ -122,6 +150,20 @@ def batch_norm_module(failure: Failure, module: Any, x: Any) -> Diagnosis | None
              Fix("or normalise each sample by itself", f"nn.LayerNorm({module.num_features})")),
             (Shapes((ShapeRow(x.label, cells(x.shape, [0])),), ("samples", "channels")),))
     return None
+
+
+def group_norm(failure: Failure, f: Fields) -> Diagnosis | None:
+    x, features = f.input, f.weight.shape[0] if f.weight is not None else None
+    if len(x.shape) < 2 or features in (None, x.shape[1]):
+        return None
+    return Diagnosis(
+        f"the layer normalises {features} channels, and {x} {x.size} has {x.shape[1]}",
+        "Group normalisation treats dimension 1 as the channels, which it cuts into groups.",
+        (Fix("make the layer for these channels", failure.layer(f"nn.GroupNorm({f.num_groups}, {x.shape[1]})"))
+         if x.shape[1] % f.num_groups == 0 else Fix("make the layer for these "
+                                                    "channels", f"nn.GroupNorm(1, "
+                                                                                         f"{x.shape[1]})"),),
+        (Shapes((ShapeRow(x.label, cells(x.shape, [1])), aside("the layer", 1, (features,), [0]))),))
 
 
 def layer_norm(failure: Failure, f: Fields) -> Diagnosis | None:
@@ -182,10 +224,12 @@ def _hidden(failure: Failure, module: Any, x: Any) -> Diagnosis | None:
         f"It has layers (twice as many where both directions are read), samples and features, in this order, also with "
         f"batch_first. Of {x} {x.size} dimension 0 is read as {first}"
         + (f", so there are {batch[0]} samples." if batch else ": it is one sample."),
-        (Fix("make it for this input", f"torch.zeros({', '.join(map(str, size))})"),
-         Fix(f"or, if dimension 0 of {x} counts the samples, say so", f"nn.{name}(…, batch_first=True)")
+        (Fix("add the dimension of layers", f"{state}[None]") if state.shape == size[1:] and layers == 1 else None,
+         Fix("make it for this input", f"torch.zeros({', '.join(map(str, size))})"),
+         Fix(f"or, if dimension 0 of {x} counts the samples, make the layer with batch_first=True",
+             f"{failure.module_name(module) or name.lower()}.batch_first = True")
          if batch and not module.batch_first else None,
-         Fix("or leave it out: it begins with zeros", f"{name.lower()}({x})")),
+         Fix("or leave it out: it begins with zeros", f"{failure.module_name(module) or name.lower()}({x})")),
         (Shapes((ShapeRow(state.label, cells(state.shape, clash)), ShapeRow("needed", cells(size, (), clash))), head),))
 
 
@@ -212,7 +256,9 @@ def dot(failure: Failure, f: Fields) -> Diagnosis | None:
         (Shapes((whole(f.x.label, f.x.shape), whole(f.tensor.label, f.tensor.shape))),))
 
 
-OPERATORS = {**{f"conv{d}d": convolution for d in (1, 2, 3)}, "batch_norm": batch_norm, "layer_norm": layer_norm,
-             **{f"{kind}_pool{d}d": pooling for d in (1, 2, 3) for kind in ("max", "avg")}, "dot": dot}
+OPERATORS = {
+    **{f"conv{d}d": convolution for d in (1, 2, 3)}, "batch_norm": batch_norm, "layer_norm": layer_norm,
+    "group_norm": group_norm, **{f"{kind}_pool{d}d": pooling for d in (1, 2, 3) for kind in ("max", "avg")}, "dot": dot,
+}
 MODULES = {"BatchNorm": batch_norm_module, "LSTM": recurrent, "GRU": recurrent, "RNN": recurrent,
            "MultiheadAttention": attention}

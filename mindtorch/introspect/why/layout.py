@@ -1,6 +1,7 @@
 """Why a tensor cannot be seen that way: views, strides, expanding, dimensions, overlapping memory."""
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 from dataclasses import replace
@@ -38,13 +39,15 @@ def view_stride(failure: Failure, f: Fields) -> Diagnosis:
     rows = (ShapeRow("size", cells(tensor.shape)), ShapeRow("stride", cells(tensor.stride, wrong)),
             ShapeRow("stride to merge it with the next", tuple(needed)))
     d = wrong[0] if wrong else 0
+    func = failure.wrote.call.func if failure.wrote.call else None
+    seen = failure.wrote.text(func.value) if isinstance(func, ast.Attribute) and func.attr == "view" else tensor.label
     return Diagnosis(
         f"{tensor} cannot be seen as {text(wanted)} without moving its elements",
         f"A view keeps the elements where they are, so every new dimension must be a walk of equal steps through the "
         f"storage. To merge dimensions {d} and {d + 1} of {tensor}, the stride of dimension {d} would have to be "
         f"{merged[d]} (stride times size of the next); it is {tensor.stride[d]}.",
-        (Fix("copy if a view is not possible", f"{tensor}.reshape({', '.join(map(str, wanted))})"),
-         Fix("or copy now, and view from then on", f"{tensor}.contiguous().view({', '.join(map(str, wanted))})")),
+        (Fix("copy if a view is not possible", f"{seen}.reshape({', '.join(map(str, wanted))})"),
+         Fix("or copy now, and view from then on", f"{seen}.contiguous().view({', '.join(map(str, wanted))})")),
         (replace(numbered(tensor), rows=rows),
          places(tensor, "The numbers are the order in which a view would have to read the elements.")), (tensor,))
 
@@ -73,7 +76,11 @@ def view_elements(failure: Failure, f: Fields) -> Diagnosis:
         fixes += [Fix(f"to keep the {samples} samples, each has {rest} elements", f"{tensor}.view({samples}, -1)"),
                   Fix(f"or flatten, and make the layer that follows for {rest} features", f"{tensor}.flatten(1)")]
     elif not fixes:
-        fixes.append(Fix("let one size be worked out, where the others divide the number", f"{tensor}.view(-1)"))
+        odd = [f"{n} pieces of {size} are {n * size}, of {whole}" for whole in tensor.shape
+               for n, size in itertools.pairwise(wanted) if size > 0 and n == whole // size and whole % size]
+        fixes.append(Fix(f"a size that is cut into pieces must be a multiple of them: {odd[0]}; cut off or pad the rest"
+                         if odd else "look at how the sizes are computed: their product must be the number of "
+                                     "elements"))
     return Diagnosis(
         f"{elements} elements cannot be arranged as {text(wanted)}: that takes {asked}",
         "view and reshape neither drop elements nor make new ones: the sizes must multiply to the number of elements.",

@@ -153,8 +153,11 @@ def state_dict(failure: Failure, f: Fields) -> Diagnosis:
         pictures.append(Groups((
             Group("only in the model: missing", _few(missing) or ("none",), CLASH if missing else ""),
             Group("only in the state dict: unexpected", _few(unexpected) or ("none",), CLASH if unexpected else ""))))
-        fixes += _renaming(missing, unexpected)
-        fixes.append(Fix("to load what fits and leave the rest", "model.load_state_dict(state, strict=False)"))
+        wrote = failure.wrote
+        state = wrote.arguments[0][0] if wrote.arguments else "state"
+        loads = wrote.name if wrote.name.endswith("load_state_dict") else "model.load_state_dict"
+        fixes += _renaming(missing, unexpected, state)
+        fixes.append(Fix("to load what fits and leave the rest", f"{loads}({state}, strict=False)"))
     if strange:
         pictures.append(Groups((Group("no tensors", _few([f"{key}: {kind}" for key, kind in strange]), CLASH),)))
         fixes.append(Fix("make tensors of them", f"torch.as_tensor(state['{strange[0][0]}'])"))
@@ -167,7 +170,7 @@ def state_dict(failure: Failure, f: Fields) -> Diagnosis:
         "the model, so it must be built as it was when it was saved.", tuple(fixes), tuple(pictures), ())
 
 
-def _renaming(missing: list[str], unexpected: list[str]) -> list[Fix]:
+def _renaming(missing: list[str], unexpected: list[str], state: str) -> list[Fix]:
     """Suggest removing or adding a prefix that only one side has."""
     for theirs, ours in ((unexpected, missing), (missing, unexpected)):
         for long in theirs:
@@ -177,9 +180,9 @@ def _renaming(missing: list[str], unexpected: list[str]) -> list[Fix]:
             prefix = long.removesuffix(short)
             if theirs is unexpected:
                 return [Fix(f"the saved keys begin with {prefix!r}, the model's do not",
-                            f"{{k.removeprefix({prefix!r}): v for k, v in state.items()}}")]
+                            f"{{k.removeprefix({prefix!r}): v for k, v in {state}.items()}}")]
             return [Fix(f"the model's keys begin with {prefix!r}, the saved ones do not",
-                         f"{{{prefix!r} + k: v for k, v in state.items()}}")]
+                         f"{{{prefix!r} + k: v for k, v in {state}.items()}}")]
     return []
 
 

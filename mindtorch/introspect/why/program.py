@@ -123,15 +123,13 @@ def _several(owner: tuple[Any, ...], text: str, name: str, node: Any) -> Diagnos
     fields = [n for n in ("values", "indices") if hasattr(owner, n)]
     if not any(is_tensor(item) for item in owner):
         return None
-    arguments = name not in dir(owner) and name not in ("shape", "dtype", "T", "grad", "device")
-    tail = f".{name}(…)" if arguments else f".{name}"
     rows = tuple(f"{fields[i] if i < len(fields) else f'[{i}]'}: {_size(item)}" for i, item in enumerate(owner))
     first = Fix("the values, or where they are", f"{text}.{fields[-1]}") if fields else Fix(
         "name the results one by one", f"out, {'hidden' if len(owner) == 2 else '*others'} = {text}")
     return Diagnosis(
         f"{text} is {len(owner)} results in a tuple, and {name} belongs to one of them",
         "Recurrent layers return outputs and hidden state, attention outputs and weights; max, min, sort and topk "
-        "along a dimension return values and indices.", (first, Fix("or take one", f"{text}[0]{tail}")),
+        "along a dimension return values and indices.", (first, Fix("or take one", f"{text}[0]")),
         (Groups((Group(text, rows, CLASH),)),))
 
 
@@ -202,6 +200,12 @@ def no_array(failure: Failure, f: Fields) -> Diagnosis | None:
     if not wrote.arguments or not is_library(wrote.function) or not isinstance(failure.error, TypeError):
         return None
     text, value = wrote.arguments[0]
+    if name == "from_numpy" and isinstance(value, str):
+        return Diagnosis(f"from_numpy takes an array of NumPy's, and was given text: {text}",
+                         "Text is no memory of numbers; a path must be read first, words must be numbered.",
+                         (Fix("read the file that it names", f"torch.from_numpy(np.load({text}))"),
+                          Fix("or number what it is made of", f"torch.tensor([ord(c) for c in {text}])")),
+                         (given(["str"], "numpy.ndarray"),))
     if name == "from_numpy" and isinstance(value, (list, tuple)):
         return Diagnosis("from_numpy takes an array of NumPy's, and was given a list",
                          "It shares the array's memory; a list has no memory of that kind, and is copied.",

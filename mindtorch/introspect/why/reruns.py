@@ -44,9 +44,9 @@ class Cell:
         """Yield the ways in which a cure may change the lines that ran before."""
         found = self._changes(tree, code)
         for _, (old, new) in zip(range(MOST), found, strict=False):
-            shown = [new] if not isinstance(new, list) else new
-            yield Edit(tuple(replaced(self.tree, [old], new).body),
-                       tuple(part if isinstance(part, ast.stmt) else ast.Expr(part) for part in shown))
+            body = tuple(replaced(self.tree, [old], new).body)
+            before = {ast.unparse(part) for part in self.tree.body}
+            yield Edit(body, tuple(part for part in body if ast.unparse(ast.fix_missing_locations(part)) not in before))
 
     def _changes(self, tree: ast.Module, code: str) -> Iterator[tuple[Any, Any]]:
         """Yield pairs of a node of the cell, and what takes its place."""
@@ -76,6 +76,13 @@ class Cell:
                             and ast.unparse(node.func) == ast.unparse(called))
             case _:
                 names = _assigned(cure)
+                if names & {ast.unparse(part) for part in ast.walk(getattr(cure, "value", cure))}:
+                    for node in nodes:  # h = h.detach(): at the beginning of a loop, or before it is used
+                        if isinstance(node, LOOPS):
+                            yield _with_body(node, [*tree.body, *node.body])
+                        elif isinstance(node, ast.Assign) and names & _assigned(node):
+                            yield node, [*tree.body, node]
+                    return
                 yield from ((node, tree.body) for node in nodes if isinstance(node, ast.stmt)
                             and not isinstance(node, (ast.With, *LOOPS, *FUNCTIONS, ast.ClassDef, ast.If, ast.Try))
                             and names & _assigned(node) and ast.unparse(node) != ast.unparse(cure))

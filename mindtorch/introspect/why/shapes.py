@@ -49,7 +49,8 @@ def broadcast_fixes(a: Involved, b: Involved) -> tuple[Fix, ...]:
         found += [Fix(f"if {one} is to be repeated along a new dimension {dim}", f"{one}.unsqueeze({dim})")
                   for dim in range(1, len(one.shape) + 1) if len(other.shape) > len(one.shape)
                   and broadcasts((*one.shape[:dim], 1, *one.shape[dim:]), other.shape)]
-    return (*found, Fix("else make the marked sizes equal, or one of them 1"))
+    sized = [fix for fix in (resized(a, b) if a.shape[-1:] < b.shape[-1:] else resized(b, a),) if fix]
+    return (*found, *sized, Fix("else make the marked sizes equal, or one of them 1"))
 
 
 def broadcast(failure: Failure, f: Fields) -> Diagnosis | None:
@@ -190,8 +191,9 @@ def linear(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"the layer takes {inputs} features, and {x} {x.size} has {x.shape[-1]}",
         f"A linear layer works on the last dimension of its input; {weight} {weight.size} is its weight, made for "
-        f"{inputs} features.", (*flat, turned if x.shape[-2:-1] == (inputs,) else None,
-                                Fix("or make the layer for these inputs", f"nn.Linear({x.shape[-1]}, {outputs})")),
+        f"{inputs} features.",
+        (*flat, turned if x.shape[-2:-1] == (inputs,) else None, None if flat else
+         Fix("or make the layer for these inputs", failure.layer(f"nn.Linear({x.shape[-1]}, {outputs})"))),
         (Shapes(rows, (*("",) * last, "must agree", "out")),))
 
 
@@ -224,15 +226,26 @@ def cat(failure: Failure, f: Fields) -> Diagnosis:
     rows = _some([ShapeRow(t.label, cells(t.shape, [d for d in wrong if t.shape[d] != first[d] or t is involved[0]]))
                   for t in involved], f.number)
     along = wrong[0] if len(wrong) == 1 and len(first) > 1 else None
+    call = failure.wrote.call
+    joined = None if along is None or call is None or not call.args else (
+        f"{failure.wrote.name}({failure.wrote.text(call.args[0])}, dim={along})")
     return Diagnosis(
         f"tensors joined along dimension {dim} must agree in all others: {f.wanted} is not {f.got}",
         f"cat lays tensors next to each other along dimension {dim}. {involved[f.number]} {text(other)} differs "
         f"from the first, {text(first)}, in dimension {', '.join(map(str, wrong))}.",
-        (None if along is None else Fix(f"join them along dimension {along}, where they differ",
-                                        f"torch.cat(…, dim={along})"),
-         Fix("or cut, pad or reshape them to agree")),
+        (Fix(f"join them along dimension {along}, where they differ", joined) if joined else None,
+         resized(involved[f.number], involved[0]), Fix("or cut, pad or reshape them to agree")),
         (Shapes(rows, tuple("joined" if d == dim else f"dim {d}" for d in range(len(first)))),),
         (involved[0], involved[f.number]))
+
+
+def resized(x: Involved, like: Involved) -> Fix | None:
+    """Suggest bringing one image to the size of another, as where a network joins what it has halved and doubled."""
+    if len(x.shape) != 4 or len(like.shape) != 4 or x.shape[:1] != like.shape[:1] or x.shape[2:] == like.shape[2:]:
+        return None
+    return Fix("of images, bring one to the size of the other: a size that is halved and doubled again loses "
+               "what is odd",
+               f"F.interpolate({x}, size={like}.shape[2:])")
 
 
 def cat_ndim(failure: Failure, f: Fields) -> Diagnosis:
@@ -249,7 +262,7 @@ def cat_ndim(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def numbers_to_join(failure: Failure, f: Fields) -> Diagnosis:
-    """``cat`` of tensors without dimensions, such as losses."""
+    """Explain ``cat`` of tensors without dimensions, such as losses."""
     wrote = failure.wrote
     items = wrote.arguments[0][0] if wrote.arguments else "[…]"
     return Diagnosis(

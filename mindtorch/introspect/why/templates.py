@@ -180,12 +180,6 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
     "negative power": lambda f: Diagnosis(
         "a negative power of an integer is no integer", "The result would have the dtype of its operand.",
         (Fix("convert first", f"{f.x}.float() ** -1"),), (by_dtype(f.tensors, *(t.dtype for t in f.tensors)),)),
-    "negative strides": lambda f: Diagnosis(
-        "the array runs backwards through memory, which a tensor cannot do",
-        "from_numpy shares the array's memory, so it needs strides that a tensor can have: none that is negative.",
-        (Fix("copy the array", "torch.from_numpy(a.copy())"),),
-        (Shapes((ShapeRow("size", cells(f.shape)),
-                 ShapeRow("stride in bytes", cells(f.strides, [d for d, n in enumerate(f.strides) if n < 0])))),)),
     # autograd
     "gradient shape": lambda f: Diagnosis(
         f"the gradient {text(f.given)} does not have the shape of {f.x} {text(f.wanted)}",
@@ -199,15 +193,6 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
         (Fix("make it a number", f"{f.output}.sum().backward()"), Fix("or", f"{f.output}.mean().backward()"),
          Fix("or say how much each element counts", f"{f.output}.backward(torch.ones_like({f.output}))")),
         (Shapes((whole(f.output.label, f.output.shape), ShapeRow("needed", (Cell("1", GOOD),), "one number"))),)),
-    "gradients returned": lambda f: Diagnosis(
-        f"{f.function.removesuffix('Backward')}.backward returned {f.got} gradient{s(f.got)}, "
-        f"{f.function.removesuffix('Backward')}.forward took {f.wanted} argument{s(f.wanted)}",
-        "backward returns one gradient for each argument of forward, in that order, without ctx; None for one that "
-        "needs none.",
-        (Fix("return as many as forward has arguments",
-             f"return {', '.join(['grad', 'None', '…'][:min(f.wanted, 3)])}"),),
-        (Shapes((ShapeRow("arguments of forward", (Cell(str(f.wanted), GOOD),)),
-                 ShapeRow("gradients returned", (Cell(str(f.got), CLASH),)))),), ()),
     "gradient returned": lambda f: Diagnosis(
         f"{f.function.removesuffix('Backward')} returned a gradient {text(f.got)} for an argument of shape "
         f"{text(f.wanted)}",
@@ -216,13 +201,6 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
         (Fix("return them in the order of forward's arguments, each in the shape of its own"),
          Fix("of a product with a matrix, the gradient is one with its transpose", "grad @ w.T, x.T @ grad")),
         (Shapes((ShapeRow("argument", cells(f.wanted, (), range(len(f.wanted)))), whole("its gradient", f.got))),), ()),
-    "requires_grad of integers": lambda f: Diagnosis(
-        "only floats and complex numbers have gradients",
-        "A gradient says how a result changes with small changes of a value; integers and bools have no small changes.",
-        (Fix("make it of floats", "torch.tensor([1., 2.], requires_grad=True)"),
-         Fix("or convert, before asking for gradients", "x.float().requires_grad_()")),
-        (Groups((Group("can require grad", ("float16, bfloat16, float32, float64", "complex64, complex128"), GOOD),
-                 Group("cannot", (f.x.dtype or "an integer or bool dtype",), CLASH))),)),
     "requires_grad of a result": lambda f: Diagnosis(
         f"{f.x} was computed: whether it requires grad follows from what it was computed from",
         f"Its grad_fn is {f.x.node}. Only a leaf, which no operator made, can be told not to require grad.",
