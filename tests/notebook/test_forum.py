@@ -1,7 +1,7 @@
 """``%why`` for mistakes that were asked about in public: it names them, and the cures that it offers were carried out.
 
-A sample of the table is explained for mindtorch. ``FORUM=whole python -m pytest tests/notebook/test_forum.py`` takes the
-whole table, and PyTorch too.
+A sample of the table is explained for mindtorch. With ``FORUM=whole`` in the environment
+the whole table is, for PyTorch too.
 """
 from __future__ import annotations
 
