@@ -99,6 +99,9 @@ def trace(f: Callable[..., Any], args: list[Any], config: AOTConfig, joint: bool
             if joint is None:
                 joint = local.grad_enabled and any(meta.returns_with_tangents) and any(
                     isinstance(arg, Tensor) and arg.requires_grad for arg in fakes.args)
+            if joint and meta.mutated_graph_handled_indices:  # the halves of a joint graph write nothing
+                inputs.keep = False
+                meta = inputs.describe(fakes.args)
             graph = (trace_joint if joint else trace_forward)(inputs.function, fakes.args, meta, config)
     finally:
         set_rng_state(state)

@@ -215,3 +215,16 @@ def test_functorch_is_a_package_of_its_own() -> None:
                "aot_function; import torch; print(functorch.vmap is torch.vmap, nop.__module__)")
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert shown.split() == ["True", "mindtorch._functorch.compilers"]
+
+
+def test_an_input_that_is_written_without_grad_is_written_beside_a_backward_pass() -> None:
+    def function(a, b):
+        with torch.no_grad():
+            a *= 2
+        return (a * b).sum()
+
+    compiled = torch.compile(function, backend="aot_eager")
+    for _ in range(2):
+        a, b = torch.ones(3), torch.ones(3, requires_grad=True)
+        compiled(a, b).backward()
+        assert a.tolist() == b.grad.tolist() == [2, 2, 2] and a._version == 1

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_gradients_of_many_sizes_are_those_of_the_function() -> None:
 PYTHON = {
     "a branch": (lambda x: x + 1 if x.shape[0] > 6 else x * 2, 3),
     "a loop": (lambda x: sum(x[i] for i in range(x.shape[0])), len(SIZES[:5])),
-    "text": (lambda x: (x, f"{x.shape[0]}", str(x.shape), repr(x.shape[0])), 5),
+    "text": (lambda x: (x, f"{x.shape[0]}", str(x.shape), repr(x.shape[0]), operator.mod("%s", x.shape[0])), 5),
     "a list": (lambda x: (x, [0] * x.shape[0], {x.shape[0]: 1}[len(x)]), 5),
     "numbers": (lambda x: (x * math.sqrt(x.shape[0]), isinstance(x.shape[0], int), float(x.shape[0])), 5),
 }

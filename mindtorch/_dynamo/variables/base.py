@@ -355,7 +355,7 @@ def no_attribute(tx: Translator, owner: Variable, name: str) -> NoReturn:
 
 def fold(tx: Translator, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function on constants; its exception becomes one of the interpreted program."""
-    if any(map(is_symbolic, (*args, *kwargs.values()))) and function not in OF_SYMBOLS:
+    if any(map(is_symbolic, (*args, *kwargs.values()))) and (function not in OF_SYMBOLS or isinstance(args[0], str)):
         args, kwargs = specialised(args), {name: specialised(arg) for name, arg in kwargs.items()}
     try:
         return function(*args, **kwargs)
