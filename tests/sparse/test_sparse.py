@@ -74,6 +74,7 @@ def test_tensors_of_places_and_values(program: Program) -> None:
     lambda t: blocks(t).to_sparse_bsc((2, 3)), lambda t: blocks(t).to_sparse_bsr((2, 2)).to_sparse(),
     lambda t: blocks(t).to_sparse_csr().to_sparse_bsr((1, 2)), lambda t: blocks(t).to_sparse(1),
     lambda t: blocks(t).to_sparse(3), lambda t: blocks(t).to_sparse_bsr((3, 2)),
+    lambda t: t.ones(0, 2, 3).to_sparse_csr(),
     lambda t: t.stack([blocks(t), blocks(t)]).to_sparse_csr(), lambda t: blocks(t).view(2, 2, 6).to_sparse(2),
     lambda t: blocks(t).sparse_mask(t.eye(4, 6).to_sparse()), lambda t: coo(t).sparse_mask(t.eye(4, 5).to_sparse()),
     lambda t: blocks(t).sparse_mask(t.eye(4, 6).to_sparse_csr()), lambda t: blocks(t) > coo(t),

@@ -174,6 +174,8 @@ def to_compressed(self: Tensor, layout: Any, block: tuple[int, ...] = (), dense_
               f"{self.ndim}")
         check(batch >= 0, lambda: f"dense_to_sparse: dense_dim argument must be in [0,{self.ndim - 2}] range, but "
               f"{dense_dim} is given")
+    check(self._keys & SPARSES != 0 or prod(self.shape[:batch]) > 0, lambda: f"{name}: Expected product of batch "
+          "dimensions to be non-zero.")
     if block:
         check_blocks(self, block, batch, name if self._keys & SPARSES else name.replace("to_", "dense_to_", 1))
     lead, (rows, columns) = tuple(self.shape[:batch]), self.shape[batch:batch + 2]
