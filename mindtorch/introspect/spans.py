@@ -5,19 +5,22 @@ import linecache
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import groupby
 from time import perf_counter_ns
 from typing import Any
 
 from .._base.call_site import place_of
 from .._base.interrupts import contextmanager
-from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta
-from .libraries import watching
+from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta, subscribed
 from .npu import settle
+from .pytorch import Measured, measured, pytorch
 from .races import Race, RaceWatch, is_watched
 
 KINDS = ("enqueue", "run", "copy", "wait", "sync", "free", "exchange")  #: of spans
 NETWORK = "network"  #: the lane of what processes send each other
+PHASES, MODULES = "host phases", "host modules"  #: lanes of what PyTorch's operators are for
 
 
 @dataclass(frozen=True)
@@ -115,13 +118,14 @@ def timeline(namespace: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
     lane of the network has the calls of ``torch.distributed``: until all ranks have made one (``wait``), and then until
     it is done (``exchange``). At the end, streams that something was put into are synchronised, since only then their
     times are known. The races that the simulator's sanitizer reports, where it is on, name tensors and streams as
-    ``namespace`` does. Raises AclError if that synchronisation finds that an operator failed, unless the block itself
-    raises.
+    ``namespace`` does. PyTorch's operators have the times that its own profiler measures; above those that the program
+    calls are the calls of modules, and the phases of a training. Raises AclError if that synchronisation finds that an
+    operator failed, unless the block itself raises.
     """
     found = Timeline()
     calls: list[DispatchEvent] = []
     activities: list[ActivityEvent] = []
-    finished = 0
+    finished, theirs = 0, None
     races = RaceWatch(namespace)
 
     def note(event: DispatchEvent) -> None:
@@ -129,7 +133,9 @@ def timeline(namespace: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
         races.look()  # while what the operator was given is there
 
     try:
-        with watching(note, activities.append):
+        with ExitStack() as block:
+            theirs = None if pytorch() is None else block.enter_context(measured())
+            block.enter_context(subscribed(note, activities.append))
             try:
                 yield found
                 finished = perf_counter_ns()
@@ -144,6 +150,27 @@ def timeline(namespace: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
     finally:
         races.look()
         _arrange(found, calls, activities, finished or perf_counter_ns(), races)
+        if theirs is not None and theirs.ran:
+            _add_pytorchs(found, theirs)
+
+
+def _add_pytorchs(found: Timeline, measured: Measured) -> None:
+    """Add what PyTorch's profiler measured in this thread: phases, calls of modules, and outermost operators."""
+    zero, host, phases = measured.began, "host", []
+    outermost = [ran for ran in measured.ran if not ran.depth]
+    for part, group in groupby(outermost, key=lambda ran: ran.part):
+        run = list(group)
+        phases.append(Span(PHASES, part, "run", zero + run[0].start, zero + run[-1].end,
+                           f"{len(run):,} operators that it calls"))
+    modules = [Span(MODULES, type(call.module).__name__, "run", zero + call.start, zero + call.end,
+                    f"called at {place_of(*call.site)}" if call.site[1] else "")
+               for call in sorted(measured.around, key=lambda call: (call.start, -call.end)) if call.module is not None]
+    operators = [Span(host, ran.name, "run", zero + ran.start, zero + ran.end,
+                      ", ".join(filter(None, [f"for {ran.node}" if ran.node else "", ran.part])),
+                      linecache.getline(*ran.site).strip()) for ran in outermost]
+    found.spans = tuple(sorted((*found.spans, *phases, *modules, *operators), key=lambda span: (span.start, -span.end)))
+    lanes = [PHASES, *([MODULES] if modules else []), host]
+    found.lanes = (*lanes, *(lane for lane in found.lanes if lane not in lanes))
 
 
 def _arrange(found: Timeline, calls: list[DispatchEvent], activities: list[ActivityEvent], finished: int,

@@ -115,11 +115,12 @@ class _Body:
 
     def parts(self, parts: Sequence[ModuleEvents | DispatchEvent], depth: int = 0) -> None:
         """Add operators, and folded modules with a table of their own each; one that is alone is open."""
+        folds = sum(isinstance(part, ModuleEvents) for part in parts)
         for part in parts:
             if isinstance(part, DispatchEvent):
                 self.add(partial(self.row, part), 1)
             else:
-                self.add(partial(self.module, part, depth, len(parts) == 1), len(part.events))
+                self.add(partial(self.module, part, depth, folds == 1), len(part.events))
 
     def module(self, part: ModuleEvents, depth: int, is_open: bool) -> Markup:
         inner = _Body(self.shared, is_folded=True)

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from .._base.durations import digits_of, period_text, time_text
 from ..introspect import Access, Arrow, OperatorPath, Race, RankShare, Span, Timeline, rank_and_lane, rank_shares
+from ..introspect.spans import PHASES
 from .html import Markup, join, page, row, table, tag
 from .palette import INK, WARN, count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter
 
@@ -30,6 +31,7 @@ MOMENT = 4  #: significant digits of a moment
 ROW, GAP = 22, 4  #: pixels of a row of a track, and between tracks
 ARROWS = 60  #: at most that are drawn; of more, those of events
 SPANS = 400  #: that are drawn at most
+ZOOMS, ZOOMED = 6, 150  #: phases that have a picture of their own, and spans of each
 LISTED = 100  #: that are listed in a terminal at most
 PATHS = 12  #: ways of operators from the host to the cores that are told of
 TOLD = 8  #: moments of one mark that are told of
@@ -46,9 +48,25 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
     start, end = window or (timeline.start, timeline.end)
     end = max(end, start + 1)
     seen = [span for span in timeline.spans if span.end >= start and span.start <= end]
+    lasting = [span for span in seen if span.end > span.start]
+    left = f" · of those that last, the {SPANS} longest are drawn" if len(lasting) > SPANS else ""
+    times = period_text(start - timeline.start, end - timeline.start)
+    said = f"{times}, {count_text(len(seen), 'span')}{left}" + (f" · {timeline.clocks}" if timeline.clocks else "")
+    further = len(timeline.races) - RACES
+    body = (tag("div", said, class_="mt-summary"),
+            _lanes(timeline, seen, start, end, at), *([] if window else _zooms(timeline)),
+            *map(_race, timeline.races[:RACES]),
+            soft(f"and {count_text(further, 'more race')}") if further > 0 else None, _legend(timeline),
+            _shares(rank_shares(timeline)), _paths(timeline.paths),
+            None if at is None else _going_on(timeline, at))
+    return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="timeline")
+
+
+def _lanes(timeline: Timeline, seen: Sequence[Span], start: int, end: int, at: int | None, most: int = SPANS) -> Markup:
+    """Draw the axis, the lanes and the arrows between two times."""
     lasting = sorted((span for span in seen if span.end > span.start), key=lambda span: span.start - span.end)
     moments = (span for span in seen if span.end == span.start)
-    drawn = sorted([*lasting[:SPANS], *moments], key=lambda span: span.start)
+    drawn = sorted([*lasting[:most], *moments], key=lambda span: span.start)
     racing = {(access.lane, access.start, access.end)
               for race in timeline.races for access in (race.first, race.second)}
     lanes: list[Markup] = []
@@ -56,17 +74,18 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
     for number, lane in enumerate(timeline.lanes):
         label, track, heights[lane] = _lane(lane, number + 2, drawn, start, end, at, timeline.start, racing)
         lanes += [label, track]
-    left = f" · of those that last, the {SPANS} longest are drawn" if len(lasting) > SPANS else ""
-    times = period_text(start - timeline.start, end - timeline.start)
-    said = f"{times}, {count_text(len(seen), 'span')}{left}" + (f" · {timeline.clocks}" if timeline.clocks else "")
-    further = len(timeline.races) - RACES
-    body = (tag("div", said, class_="mt-summary"),
-            tag("div", tag("span"), _axis(start, end, timeline.start), *lanes,
-                _arrows(timeline, heights, start, end), class_="mt-lanes"), *map(_race, timeline.races[:RACES]),
-            soft(f"and {count_text(further, 'more race')}") if further > 0 else None, _legend(timeline),
-            _shares(rank_shares(timeline)), _paths(timeline.paths),
-            None if at is None else _going_on(timeline, at))
-    return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="timeline")
+    return tag("div", tag("span"), _axis(start, end, timeline.start), *lanes, _arrows(timeline, heights, start, end),
+               class_="mt-lanes")
+
+
+def _zooms(timeline: Timeline) -> Iterator[Markup]:
+    """Yield a picture of each of the longest phases, to be unfolded."""
+    phases = [span for span in timeline.spans if span.lane == PHASES]
+    longest = sorted(phases, key=lambda span: span.start - span.end)[:ZOOMS]
+    for phase in sorted(longest, key=lambda span: span.start) if len(phases) > 1 else ():
+        inside = [span for span in timeline.spans if span.end > phase.start and span.start < phase.end]
+        title = tag("summary", "zoom into ", tag("b", phase.name), soft(f" · {time_text(phase.end - phase.start)}"))
+        yield tag("details", title, _lanes(timeline, inside, phase.start, phase.end, None, ZOOMED), plain="")
 
 
 def timeline_text(timeline: Timeline, at: int | None = None) -> str:

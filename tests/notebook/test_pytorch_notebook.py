@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from mindtorch import introspect
+from mindtorch import introspect, viz
 
 pytorch = pytest.importorskip("torch")
 
@@ -93,7 +93,26 @@ def test_profiles_and_timelines_have_pytorchs_operators(notebook):
     assert {"model (Linear)", "(backward)"} <= {share.name for share in profile.modules}
     with introspect.timeline() as timeline:
         model(x)
-    assert [span.name for span in timeline.spans if span.kind == "run"] == ["t", "addmm"]
+    assert [(span.lane, span.name) for span in timeline.spans] == [
+        ("host modules", "Linear"), ("host phases", "forward"), ("host", "linear")]
+
+
+def test_a_timeline_of_a_training_step_has_phases_to_zoom_into(notebook):
+    model, x = pytorch.nn.Sequential(pytorch.nn.Linear(2, 2), pytorch.nn.ReLU()), pytorch.ones(1, 2)
+    optimizer = pytorch.optim.SGD(model.parameters(), lr=0.1)
+    with introspect.timeline() as timeline:
+        model(x).sum().backward()
+        optimizer.step()
+    phases = [span for span in timeline.spans if span.lane == "host phases"]
+    assert [span.name for span in phases] == ["forward", "backward", "optimizer"]
+    assert timeline.lanes == ("host phases", "host modules", "host")
+    modules = {span.name: span for span in timeline.spans if span.lane == "host modules"}
+    inner, outer = modules["Linear"], modules["Sequential"]
+    assert outer.start <= inner.start < inner.end <= outer.end
+    assert all(phases[0].start <= span.start and span.end <= phases[-1].end for span in timeline.spans
+               if span.lane == "host")
+    page = viz.timeline_page(timeline)
+    assert [f"zoom into <b>{span.name}</b>" in page for span in phases] == [True] * 3
 
 
 def test_widgets_take_pytorchs_tensors(notebook):

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from time import time_ns
+from time import perf_counter_ns, time_ns
 from typing import Any, NamedTuple
 
 from ..._base.interrupts import contextmanager
@@ -49,11 +49,14 @@ class Around(NamedTuple):
 
 @dataclass
 class Measured:
-    """What a block ran, in the order of starts, and the nanoseconds that noting calls took."""
+    """What a block ran, in the order of starts, and the nanoseconds that noting calls took; ``began`` is when it began,
+    on the clock ``perf_counter_ns``.
+    """
 
     ran: list[Ran] = field(default_factory=list)
     around: list[Around] = field(default_factory=list)
     noting: int = 0
+    began: int = 0
 
 
 @contextmanager
@@ -72,6 +75,7 @@ def measured() -> Iterator[Measured]:
                            steps.register_optimizer_step_post_hook(noted.left)):
                 block.callback(handle.remove)
             block.enter_context(torch.autograd.profiler.record_function(BLOCK))
+            found.began = perf_counter_ns()
             yield found
     finally:
         if profiler.kineto_results is not None:
