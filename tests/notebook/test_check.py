@@ -44,7 +44,8 @@ def test_a_silent_mistake_is_found(lib, kind, says, program):
     assert found.title in str(facts)
 
 
-@pytest.mark.parametrize("program", CLEAN, ids=range(len(CLEAN)))
+@pytest.mark.parametrize(("lib", "program"), [*(("mindtorch", program) for program in CLEAN),
+                                              *(("torch", program) for program in CLEAN[::3])], indirect=["lib"])
 def test_nothing_is_found_in_a_program_that_is_right(lib, program):
     facts = checked(program, lib)
     assert not facts.findings, facts

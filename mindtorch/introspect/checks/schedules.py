@@ -26,7 +26,7 @@ class Schedules(Watcher):
         self.of: dict[int, list[int]] = {}  # of an optimizer: its schedulers
 
     def before_step(self, optimizer: Any) -> None:
-        if id(optimizer) not in self.of:
+        if id(optimizer) not in self.of and hasattr(optimizer.step, "_wrapped_by_lr_sched"):  # as a scheduler leaves it
             holders = gc.get_referrers(optimizer)
             owners = [*holders, *(owner for holder in holders if type(holder) is dict
                                   for owner in gc.get_referrers(holder))]
@@ -35,7 +35,7 @@ class Schedules(Watcher):
             self.of[id(optimizer)] = list(found)
             for key, scheduler in found.items():
                 self.seen[key] = [weakref.ref(scheduler), type(scheduler).__name__, {}, 0, scheduler.last_epoch]
-        for key in self.of[id(optimizer)]:
+        for key in self.of.get(id(optimizer), ()):
             self._look(key)
             self.seen[key][3] += 1
 
