@@ -22,11 +22,12 @@ from .._tensor import Tensor
 from ..fx import Interpreter, traceback as fx_traceback
 from ..nn.module import Module
 from .listing import code_of, is_users_file
-from .stages import Capture, Kernel, ProgramText, Remark, Stages, saved_between, stages_of
+from .stages import Capture, Kernel, ProgramText, Remark, Stages, has_symbols, saved_between, stages_of
 
 LIBRARIES = (PACKAGE,)
 SITE = "<graph>"  #: the file of an operator's place, whose line is the number of the call in the captured graph
 MAKERS = {"fused groups": "of the program that ran", "program": "NumPy; ran in this call"}
+OF_SIZES = "one program for each combination of sizes; this is the last"
 #: What is logged of a recompile: file, line, and a reason for each program.
 RECOMPILED = re.compile(r"Recompiling function .* in (.*?):(\d+)\n.*guard failure\(s\):\n(.*)", re.DOTALL)
 #: A line of a frame's code that changes nothing.
@@ -124,6 +125,7 @@ class Capturing:
                                 for which, program in (("forward", made.forward), ("backward", made.backward))
                                 if program is not None]
             capture.seconds = one.seconds
+            capture.no_program = OF_SIZES if has_symbols(capture.module) else ""
             if one.graph_break is not None:
                 capture.no_program = f"no program: {one.graph_break.reason}"
         return stages_of(self.captures, self.remarks, self.codes, LIBRARIES, "mindtorch", MAKERS)

@@ -14,6 +14,7 @@ from typing import Any
 from .listing import Listing, Place, instructions_of, is_users_file, listings_of
 
 MOST = 400  #: lines at most of one stage
+ONE_SIZE = "traced for the sizes with which the graph was captured"
 SHOWN = 6  #: operators of a kernel that are named
 FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 ASSIGNED = re.compile(r"\s+(\w+)(?: *: [^=]+)? = (.*?)(?:;  .*)?$")
@@ -220,7 +221,8 @@ def _parts(capture: Capture, numbers: dict[str, int]) -> Iterator[tuple[str, lis
     if capture.no_aten:
         yield "ATen forward", [Line(capture.no_aten, kind="note")]
     if capture.forward is not None:
-        yield "ATen forward", graph_lines(capture.forward, origins)
+        at_one_size = has_symbols(capture.module) and not has_symbols(capture.forward)
+        yield "ATen forward", [*graph_lines(capture.forward, origins), *([Line(ONE_SIZE, kind="note")] * at_one_size)]
     if capture.backward is not None:
         first = {node.name for node in capture.forward.graph.nodes}
         tagged = {node.name for node in capture.joint.graph.nodes if _is_forward(node)}
@@ -287,6 +289,12 @@ def type_of_value(value: Any) -> str:
     if not hasattr(value, "dtype") or not hasattr(value, "shape"):
         return ""
     return f"{str(value.dtype).rpartition('.')[2]}[{', '.join(map(str, value.shape))}]"
+
+
+def has_symbols(module: Any) -> bool:
+    """Return whether a size of a graph's inputs is a symbol."""
+    types = [type_of_node(node) for node in module.graph.nodes if node.op == "placeholder"]
+    return any(re.search(r"\[.*[a-z]", one) for one in types)
 
 
 def _is_forward(node: Any) -> bool:
@@ -470,5 +478,5 @@ def _into_kernels(found: list[tuple[str, tuple[int, ...]]]) -> None:
                 found[at] = text, origins
 
 
-__all__ = ["Capture", "Kernel", "Line", "Origin", "ProgramText", "Remark", "Stage", "Stages", "saved_between",
-           "stages_of"]
+__all__ = ["Capture", "Kernel", "Line", "Origin", "ProgramText", "Remark", "Stage", "Stages", "has_symbols",
+           "saved_between", "stages_of"]
