@@ -199,7 +199,7 @@ RECURRENT = [
 CALLS = [
     Asked("facebookresearch/detr/issues/130",
           "t = nn.Transformer(8, 2, 1, 1, 16)\nsrc, tgt = torch.rand(2, 9, 8), torch.rand(2, 5, 8)\nt(src, tgt)",
-          "differ in their samples", "t.batch_first = True"),
+          "differ in their samples", "batch_first=True"),
     Asked("pytorch/pytorch/issues/19808",
           "seq, x = nn.Sequential(nn.Linear(3, 3), nn.ReLU()), torch.rand(2, 3)\nseq(x, x)", "Sequential"),
     Asked("pytorch/pytorch/issues/65676",

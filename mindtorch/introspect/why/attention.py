@@ -99,13 +99,12 @@ def transformer(failure: Failure, found: Any) -> Diagnosis | None:
     src, tgt = call.args[:2]
     axis = 0 if call.function.batch_first else 1
     names = _name(failure, src, "src"), _name(failure, tgt, "tgt")
-    layer = failure.module_name(call.function) or "transformer"
     turned = axis == 1 and src.shape[0] == tgt.shape[0]
     return Diagnosis(
         f"{names[0]} {text(src.shape)} and {names[1]} {text(tgt.shape)} differ in their samples: dimension "
         f"{axis} counts them",
         "Without batch_first=True a Transformer reads [steps, samples, features].",
-        (Fix("if dimension 0 counts the samples, make the layer with batch_first=True", f"{layer}.batch_first = True")
+        (Fix("if dimension 0 counts the samples, make the layer with batch_first=True", "batch_first=True")
          if turned else Fix("give both the same samples"),),
         (Shapes((ShapeRow(names[0], cells(src.shape, [axis])), ShapeRow(names[1], cells(tgt.shape, [axis])))),))
 
