@@ -66,3 +66,12 @@ def test_nan_and_infinities_reach_plans_that_small_numbers_made():
     assert nan.softmax(1).isnan().all() and nan.topk(1).indices.item() == 1 and nan.var(1).isnan().all()
     large = torch.tensor([[1e30, 2e30, 3e30]])
     assert large.softmax(1).tolist() == [[0, 0, 1]]
+
+
+def test_shapes_that_values_decide_are_not_planned():
+    values = [torch.tensor([[0, 1], [most, 0]]) for most in (0, 1, 3, 2)]
+    assert [F.one_hot(x).shape[-1] for x in values] == [2, 2, 4, 3]
+    assert [torch.bincount(x.reshape(-1)).shape[0] for x in values] == [2, 2, 4, 3]
+    assert [x.nonzero().shape[0] for x in values] == [1, 2, 2, 2]
+    assert [torch.repeat_interleave(x.reshape(-1)).shape[0] for x in values] == [1, 2, 4, 3]
+    assert [x.unique().shape[0] for x in values] == [2, 2, 3, 3]

@@ -618,7 +618,12 @@ def triangle(name: str) -> Callable[..., Spec]:
     return row
 
 
-operator("tril", triangle("tril"), batching=as_it_is, self=lambda grad, diagonal: grad.tril(diagonal))
+def triangle_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
+    triangle(op.packet)(*args)  # checks the shape of one element
+    return as_it_is(op, frame, args)
+
+
+operator("tril", triangle("tril"), batching=triangle_batch_rule, self=lambda grad, diagonal: grad.tril(diagonal))
 operator("tril_", with_overlap(triangle("tril"), repeats))
-operator("triu", triangle("triu"), batching=as_it_is, self=lambda grad, diagonal: grad.triu(diagonal))
+operator("triu", triangle("triu"), batching=triangle_batch_rule, self=lambda grad, diagonal: grad.triu(diagonal))
 operator("triu_", with_overlap(triangle("triu"), repeats))

@@ -206,7 +206,7 @@ def hardswish(x: Any) -> Any:
 
 def softshrink(x: Any, lambd: Any = 0.5) -> Any:
     """Return how far ``x`` lies outside the bounds, and within them a zero of its sign."""
-    low, high = number(-lambd, x.dtype), number(lambd, x.dtype)
+    low, high = number(-float(lambd), x.dtype), number(float(lambd), x.dtype)  # an NPU's is an array
     if x.dtype.kind != "f" or x.size <= FEW:
         return np.copysign(x - np.minimum(np.maximum(x, low), high), x)
     out = x.clip(low, high)

@@ -51,18 +51,16 @@ FEW = 1 << 6  #: most classes that are read by Python
 
 
 def one_hot(x: Array, num_classes: int = -1) -> Callable[[Array], Array | None] | None:
-    """Prepare the encoding of few classes; of wrong classes, it computes None."""
-    if x.size > FEW:
+    """Prepare the encoding of few numbers by a known count of classes; of wrong ones, it computes None."""
+    if x.size > FEW or num_classes == -1:
         return None
 
     def run(x: Array) -> Array | None:
         classes = x.ravel().tolist()
-        most = max(classes)
-        count = most + 1 if num_classes == -1 else num_classes
-        if min(classes) < 0 or most >= count:
+        if min(classes) < 0 or max(classes) >= num_classes:
             return None
-        out = np.zeros((*x.shape, count), np.int64)
-        out.put([start + at for start, at in zip(range(0, out.size, count), classes, strict=True)], 1)
+        out = np.zeros((*x.shape, num_classes), np.int64)
+        out.put([start + at for start, at in zip(range(0, out.size, num_classes), classes, strict=True)], 1)
         return out
 
     return run
