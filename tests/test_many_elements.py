@@ -52,6 +52,10 @@ FUNCTIONS: dict[str, Callable[[Lib, Any, Any], Any]] = {
         (lib.arange(-500, 500).view(2, 500) % 250 - 1,), y.repeat(4).view(2, 500, 20), accumulate=True),
     "index_add": lambda lib, x, y: x.round().view(10, 5, 100).index_add(
         2, lib.arange(250) % 90, y.round().view(10, 5, 100)[:, :, :50].repeat(1, 1, 5), alpha=2),
+    "remainder": lambda lib, x, y: lib.remainder(x, y),
+    "remainder of a number": lambda lib, x, y: lib.remainder(x.clamp(-9, 9).nan_to_num() * 4, -0.3),
+    "fmod": lambda lib, x, y: lib.fmod(x.clamp(-9, 9).nan_to_num() * 7, y.clamp(0.1, 2).nan_to_num(1)),
+    "floor_divide": lambda lib, x, y: x.clamp(-9, 9).nan_to_num().view(500, 10) // y[1:11].clamp(-3, -0.1),
     "add": lambda lib, x, y: x + y,
     "add a row": lambda lib, x, y: x.view(500, 10) + y[:10],
     "multiply by a number": lambda lib, x, y: x * 1.3,

@@ -1,4 +1,4 @@
-"""Loops that NumPy lacks, or takes many passes for, compiled by numba where it is installed (``pip install numba``).
+"""Loops that NumPy lacks, or takes many passes for, compiled by numba, which is installed where it has wheels.
 
 ``bodies`` is the table; a loop is a function of arrays. Every caller can compute with NumPy as well, and does so if
 ``Loop.compiled`` returns None: without numba, or for arrays too small to repay the compilation. Importing numba takes

@@ -52,6 +52,43 @@ def scaled(x: Any, factor: Any) -> Any:
     return x * given
 
 
+def divided_by(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a division that rejects an integer divisor of 0. Many float32 numbers are divided in float64."""
+
+    def row(x: Any, y: Any) -> Any:
+        if getattr(x, "dtype", None) == np.float32 and x.size > FEW and (
+                found := divided_in_float64(function, x, np.asarray(y, np.float32))) is not None:
+            return found
+        return function(x, _divisor(x, y))
+
+    return row
+
+
+def divided_in_float64(function: Any, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+    """Return the floored quotient, or the remainder of ``function``, in a tenth of its time.
+
+    Quotients below 2**28 of numbers with 24 bits are rounded to the right integer, and these times the divisor are
+    exact. Returns None if one is larger or not finite.
+    """
+    dividend, divisor = x.astype(np.float64), y.astype(np.float64)
+    quotient = dividend / divisor
+    if not np.maximum.reduce(np.abs(quotient), None) < 1 << 28 or not np.isfinite(np.add.reduce(divisor, None)):
+        return None
+    if function is np.floor_divide:
+        return np.floor(quotient, quotient).astype(np.float32)
+    np.trunc(quotient, quotient)
+    quotient *= divisor
+    rest = np.subtract(dividend, quotient, quotient).astype(np.float32)
+    if function is signed_remainder:
+        wrong = (rest < 0) != (y < 0)
+        wrong &= rest != 0
+        rest += wrong * y
+    zero = rest == 0
+    if zero.any():  # of the dividend's sign
+        rest[zero] = np.copysign(0, np.broadcast_to(x, rest.shape)[zero])
+    return rest
+
+
 def trunc_divide(x: Any, y: Any) -> Any:
     if not _is_integer(x):
         return np.trunc(np.divide(x, y))
@@ -63,7 +100,7 @@ def floor_divide(x: Any, y: Any) -> Any:
     """Divide and round down. Half precision is rounded after each step, as in PyTorch's loops."""
     dtype = np.result_type(x, y)
     if dtype.itemsize > 2 or dtype.kind in "biu":
-        return np.floor_divide(x, _divisor(x, y))
+        return floored(x, y)
     rest, exact = np.fmod(x, y), x / y
     quotient = (x - rest) / y
     quotient = np.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - dtype.type(1), quotient)
@@ -72,16 +109,13 @@ def floor_divide(x: Any, y: Any) -> Any:
     return np.where(y == 0, exact, np.where(quotient == 0, np.copysign(quotient, exact), rounded))
 
 
-def remainder(x: Any, y: Any) -> Any:
+def signed_remainder(x: Any, y: Any) -> Any:
     """Divide and return what is left, with the sign of the divisor, or of the dividend where it is zero."""
-    found = np.remainder(x, _divisor(x, y))
+    found = np.remainder(x, y)
     return found if _is_integer(x) else np.where(found == 0, np.copysign(found, x), found)
 
 
-def fmod(x: Any, y: Any) -> Any:
-    return np.fmod(x, _divisor(x, y))
-
-
+remainder, fmod, floored = map(divided_by, (signed_remainder, np.fmod, np.floor_divide))
 DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}
 
 
