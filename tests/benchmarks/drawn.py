@@ -27,7 +27,7 @@ from typing import Any
 SIZES = (1, 100, 10_000, 1_000_000)
 DTYPES = ("float32", "float32", "float64", "float16", "bfloat16", "int64", "int32", "bool", "complex64")
 #: Samples of an entry to choose from. SECONDS: of a library and row; at most ROUNDS rounds.
-SAMPLES, SECONDS, ROUNDS = 20, 0.04, 5
+SAMPLES, SECONDS, ROUNDS = 6, 0.04, 5
 #: Entries that read no memory, or that end the process.
 LEFT_OUT = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_",
             "resize_as_", "svd_lowrank", "pca_lowrank"}

@@ -115,7 +115,7 @@ def signed_remainder(x: Any, y: Any) -> Any:
     return found if _is_integer(x) else np.where(found == 0, np.copysign(found, x), found)
 
 
-remainder, fmod, floored = map(divided_by, (signed_remainder, np.fmod, np.floor_divide))
+remainder, fmod, floored = divided_by(signed_remainder), divided_by(np.fmod), divided_by(np.floor_divide)
 DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}
 
 
