@@ -58,7 +58,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(f"the names of these tests hold an address; give them ids: {passing}")
 
 
-def pytest_collection_finish() -> None:
+@pytest.fixture(scope="module", autouse=True)
+def frozen() -> None:
+    """Freeze all that earlier modules left, which each collection and each search for tensors would visit."""
     garbage.freeze()
 
 
