@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._creation import tensor as make_tensor
+from .._creation import conversion as _conversion, tensor as make_tensor
 from .._dtype import int32
 from .._tensor import Tensor
 from ._collectives import groups
@@ -112,6 +112,10 @@ class DeviceMesh:
         names = self._mesh_dim_names or [str(dim) for dim in range(self.ndim)]
         shape = ", ".join(f"{name}={size}" for name, size in zip(names, self.shape, strict=True))
         return f"DeviceMesh(({shape}), '{self.device_type}', stride={_strides(self._ranks)})"
+
+    def _repr_html_(self) -> str:
+        """Return the grid of ranks that notebooks show."""
+        return _conversion.draw(self)
 
     def _key(self) -> tuple[Any, ...]:
         return self._ranks.tobytes(), self.shape, self.device_type, self._mesh_dim_names

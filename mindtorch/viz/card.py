@@ -3,15 +3,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from .._base.call_site import place_of
 from ..introspect import PLACES, Statistics, StorageFacts, TensorFacts, storage_facts, tensor_facts
 from ..introspect.layouts import is_sparse
+from ..introspect.placed import is_dtensor, placed_facts
 from ..introspect.sampling import Scan
 from .grid import value_grids
 from .html import Markup, join, page, tag
+from .mesh import placed_parts
 from .overview import overviews
 from .palette import (
     chip, count_text, device_badge, invalid_mark, layout_text, mono, name_text, number_text, pending_mark, place_text,
@@ -23,6 +26,8 @@ from .storage import strips
 RECORDED = re.compile(r"recorded at (\S+):(\d+) in \S+,")
 WHOLE = ("int", "uint", "bool")  #: how the names of dtypes without NaN begin
 QUEUE = 8  #: operators at most that are named of those in a queue, several of a kind counted as one
+#: Of a DTensor, whose other facts here are those of this rank's part.
+KEPT_BY_THE_WHOLE = "name", "version", "requires_grad", "is_leaf", "history", "has_grad", "hooks"
 REASON = 2000  #: letters of an error that are written
 
 
@@ -32,7 +37,14 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None, *, compact:
     A ``compact`` one, for slides, has of what is said only what is wrong, no overview, and the storage only if other
     tensors see it.
     """
-    facts = tensor_facts(tensor, names)
+    whole = facts = tensor_facts(tensor, names)
+    placed = None
+    if is_dtensor(tensor):  # the values and the memory are those of this rank's part
+        places, tensor = placed_facts(tensor), tensor._local_tensor
+        part = tensor_facts(tensor, names)
+        placed = placed_parts(places, part.shape)
+        whole = replace(facts, storage=part.storage)
+        facts = replace(part, **{field: getattr(whole, field) for field in KEPT_BY_THE_WHOLE})
     sharing = storage_facts(tensor, names, values=facts.pending is None)  # which may be there by now
     if not facts.strided and is_sparse(tensor):
         values, is_whole = sparse_parts(tensor), True
@@ -41,14 +53,15 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None, *, compact:
             value_grids(tensor, facts, sharing.values is not None))
     told = [tag("span", words, class_=loudness) for words, loudness in said_of(facts)
             if loudness == "mt-alert" or not compact]
-    said = tag("div", join(told, " · "), class_="mt-summary") if told else None
+    of = None if placed is None else tag("b", "this rank's part, to_local(): ")
+    said = tag("div", of, join(told, " · "), class_="mt-summary") if told else None
     is_seen_by_others = len(sharing.sharers) + sharing.others > 1
     memory = strips(sharing) if facts.strided and (is_seen_by_others or not compact) else None
     if compact:
-        parts = [_head(facts), said, tag("div", values, memory, class_="mt-pair")]
+        parts = [_head(whole), placed, said, tag("div", values, memory, class_="mt-pair")]
     else:
-        whole = overviews(tensor, facts, is_whole) if facts.elements > PLACES else None  # few are seen at a glance
-        parts = [_head(facts), said, values, whole, memory, _details(facts, sharing)]
+        seen = overviews(tensor, facts, is_whole) if facts.elements > PLACES else None  # few are seen at a glance
+        parts = [_head(whole), placed, said, values, seen, memory, _details(facts, sharing)]
     return page(tag("div", *parts, class_="mt-box"), kind="card", sheet="card")
 
 

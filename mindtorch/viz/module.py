@@ -11,9 +11,11 @@ from ..introspect import (
     MemberFacts, ModuleFacts, graph_of, is_tensor, module_facts, module_name, names_of, traced_facts,
 )
 from ..introspect.module import members_of
+from ..introspect.placed import is_mesh
 from ..introspect.repeats import span
 from .card import not_finite, tensor_card
 from .html import Markup, join, page, tag
+from .mesh import mesh_card
 from .palette import chip, count_text, device_badge, size_text, tensor_name, type_of
 from .traced import traced_page
 
@@ -219,12 +221,14 @@ def _line(row: Row, depth: int, unfolded: int, total: int) -> Markup:
 
 
 def picture(value: Any, namespace: Mapping[str, Any] | None = None, *, compact: bool = False) -> Markup:
-    """Draw a tensor's card (maybe ``compact``), a module's tree or a graph of ``torch.fx``, and both of a
-    ``GraphModule``; names come from the running program.
+    """Draw a tensor's card (maybe ``compact``), a DeviceMesh, a module's tree or a graph of ``torch.fx``, and both of
+    a ``GraphModule``; names come from the running program.
     """
     space = vars(sys.modules["__main__"]) if namespace is None else namespace
     if is_tensor(value):
         return tensor_card(value, names_of(space), compact=compact)
+    if is_mesh(value):
+        return mesh_card(value)
     graph = graph_of(value)
     if graph is value:
         return traced_page(traced_facts(value))

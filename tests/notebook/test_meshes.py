@@ -1,0 +1,105 @@
+"""The cards of a DTensor and of a DeviceMesh: which rank holds which part, without ranks to ask."""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch
+from mindtorch.distributed.device_mesh import DeviceMesh
+from mindtorch.distributed.tensor import DTensor, Partial, Replicate, Shard
+from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta, local_shape_and_offset
+from mindtorch.introspect.placed import is_dtensor, is_mesh, placed_facts
+from mindtorch.viz import picture, tensor_card
+
+
+def mesh_of(shape: Sequence[int], here: tuple[int, ...] | None, names: Sequence[str] | None = None) -> DeviceMesh:
+    """Return a mesh as the process at a place sees it, without processes."""
+    mesh = DeviceMesh("cpu", np.arange(prod(shape)).reshape(shape), mesh_dim_names=names, _init_backend=False)
+    mesh._coordinate = here
+    return mesh
+
+
+def placed(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Any], requires_grad: bool = False) -> DTensor:
+    """Return a DTensor that holds 0, 1, ... under some placements."""
+    whole = mindtorch.arange(float(prod(shape))).reshape(shape)
+    sizes, starts = local_shape_and_offset(shape, mesh, placements)
+    local = whole[tuple(slice(start, start + size) for start, size in zip(starts, sizes, strict=True))].clone()
+    spec = DTensorSpec(mesh, tuple(placements), TensorMeta(whole.shape, whole.stride(), whole.dtype))
+    return DTensor(local, spec, requires_grad=requires_grad)
+
+
+def filled(card: str) -> list[list[tuple[float, ...]]]:
+    """Return the filled rectangles of each rank's picture: x, y, width, height in pixels."""
+    return [[tuple(float(re.search(rf'\b{side}="([^"]*)"', mark)[1]) for side in ("x", "y", "width", "height"))
+             for mark in re.findall("<rect [^>]*>", svg) if "mt-outline" not in mark]
+            for svg in re.findall('<svg class="mt-held".*?</svg>', card)]
+
+
+def test_an_uneven_shard_is_drawn_where_it_lies() -> None:
+    card = tensor_card(placed((10, 10), mesh_of((4,), (1,), ("tp",)), [Shard(0)], requires_grad=True))
+    lines = card.plain.splitlines()
+    assert lines[1] == "tp (4 ranks): Shard(dim=0) dimension 0, of size 10, is divided: parts of 3, 3, 3, 1"
+    assert lines[3].split("  ") == ["rank 0 [0:3, :]", "rank 1 ◂ [3:6, :]", "rank 2 [6:9, :]", "rank 3 [9:10, :]"]
+    assert lines[4] == "this is rank 1 at (1,): it holds [3:6, :], [3, 10] of [10, 10]"
+    assert lines[5].startswith("this rank's part, to_local(): 30 elements, 120 B · from 30 to 59")
+    assert "leaf, requires grad" in lines[0] and "a leaf that requires grad" in card.plain
+    tops = [marks[0][1] - 1 for marks in filled(card)]
+    heights = [marks[0][3] for marks in filled(card)]
+    assert tops == pytest.approx([0, 19.2, 38.4, 57.6]) and heights == pytest.approx([19.2, 19.2, 19.2, 6.4])
+
+
+def test_replicas_have_one_colour_and_partial_values_stripes() -> None:
+    card = tensor_card(placed((6, 8), mesh_of((2, 4), (1, 2), ("dp", "tp")), [Replicate(), Shard(1)]))
+    colours = re.findall(r'<rect [^>]*class="(mt-s\d)"', card)
+    assert colours == ["mt-s0", "mt-s1", "mt-s2", "mt-s3"] * 2
+    assert "dp (2 ranks): Replicate() each rank along it has the same" in card.plain
+    assert "striped" not in card.plain and all(len(marks) == 1 for marks in filled(card))
+    summed = tensor_card(placed((6, 8), mesh_of((2, 4), (1, 2), ("dp", "tp")), [Partial(), Shard(0)]))
+    assert "Partial(sum) each rank has an addend: the value is the sum over its ranks" in summed.plain
+    assert "rank 3 nothing" in summed.plain and "striped: not yet reduced" in summed.plain
+    assert [len(marks) > 5 for marks in filled(summed)] == [True, True, True, False] * 2
+
+
+@pytest.mark.parametrize("placements", [[Shard(0), Shard(0)], [Shard(1), Shard(0)], [Replicate(), Shard(2)]])
+def test_the_parts_make_the_whole(placements: list[Any]) -> None:
+    facts = placed_facts(placed((5, 3, 4), mesh_of((2, 2), (0, 1)), placements))
+    count = np.zeros(facts.shape, int)
+    for part in facts.parts:
+        count[tuple(slice(a, a + n) for a, n in zip(part.offset, part.shape, strict=True))] += 1
+    assert (count == (2 if Replicate() in placements else 1)).all()
+    assert [part.rank for part in facts.parts] == [0, 1, 2, 3] and facts.mesh.names == ("dim 0", "dim 1")
+
+
+def test_two_dimensions_of_a_mesh_divide_one_of_the_tensor() -> None:
+    card = tensor_card(placed((9, 4), mesh_of((2, 4), (1, 2), ("dp", "tp")), [Shard(0), Shard(0)])).plain
+    assert card.count("dimension 0, of size 9, is divided by dp and tp: parts of 2, 2, 1, 0, 1, 1, 1, 1") == 2
+
+
+def test_numbers_and_many_dimensions_and_ranks_have_cards() -> None:
+    assert "rank 1 ◂ the number" in tensor_card(placed((), mesh_of((2,), (1,)), [Partial("max")])).plain
+    cube = mesh_of((2, 2, 2), (1, 0, 1), ("pp", "dp", "tp"))
+    card = tensor_card(placed((2, 4, 4, 3), cube, [Replicate(), Shard(1), Shard(2)])).plain
+    assert "pp 0\n" in card and "pp 1\n" in card and "rank 5 ◂ [:, 0:2, 2:4, :]" in card
+    assert "drawn: dimensions 1 and 2" in card
+    many = tensor_card(placed((64,), mesh_of((32,), (5,)), [Shard(0)]))
+    assert len(filled(many)) == 8 and "this is rank 5 at (5,): it holds [10:12]" in many.plain
+
+
+def test_a_mesh_is_a_grid_of_ranks() -> None:
+    mesh = mesh_of((2, 3), (1, 0), ("dp", "tp"))
+    drawn = picture(mesh, {})
+    assert drawn.plain.splitlines() == [
+        "DeviceMesh dp = 2 × tp = 3, 6 ranks on cpu", "      tp 0      tp 1    tp 2", "dp 0  rank 0    rank 1  rank 2",
+        "dp 1  rank 3 ◂  rank 4  rank 5", "this is rank 3 at (1, 0)"]
+    assert mesh._repr_html_() == drawn
+    assert "this process is not in the mesh" in picture(mesh_of((2,), None), {}).plain
+
+
+def test_other_values_are_neither() -> None:
+    assert not is_dtensor(mindtorch.zeros(2)) and not is_mesh("cpu")
+    assert "to_local" not in tensor_card(mindtorch.ones(2)).plain
