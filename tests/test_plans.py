@@ -75,3 +75,10 @@ def test_shapes_that_values_decide_are_not_planned():
     assert [x.nonzero().shape[0] for x in values] == [1, 2, 2, 2]
     assert [torch.repeat_interleave(x.reshape(-1)).shape[0] for x in values] == [1, 2, 4, 3]
     assert [x.unique().shape[0] for x in values] == [2, 2, 3, 3]
+
+
+def test_a_number_takes_no_index_however_often_it_is_asked():
+    number, at = torch.tensor(1.0), torch.tensor([0])
+    for _ in range(3):
+        with pytest.raises(IndexError, match="too many indices for tensor of dimension 0"):
+            number[at]

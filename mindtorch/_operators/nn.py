@@ -22,7 +22,7 @@ from .._dtype import FLOATING, bool_, int64, uint8
 from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled
 from .._transforms.batching.rules import aligned, composed, each_element, is_tensor, with_defaults
-from . import composites, operator, schemas
+from . import composites, differentiates, operator, schemas
 from .core import like_input
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -112,13 +112,18 @@ def composite_mse_loss_backward(grad_output: Any, self: Any, target: Any, reduct
     return scaled(2 * difference(self, target, grad_output), grad_output, reduction)
 
 
+def clamped(z: Any, bound: float) -> Any:
+    """Clamp between two bounds, at which the derivative is 0, unlike that of ``clamp``."""
+    return where(z.abs() < bound, z, z.sign() * bound) if differentiates(z) else z.clamp(-bound, bound)
+
+
 def composite_smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
     z = difference(self, target, grad_output)
-    return scaled((z / beta).clamp(-1, 1) if beta else z.sign(), grad_output, reduction)
+    return scaled(clamped(z / beta, 1) if beta else z.sign(), grad_output, reduction)
 
 
 def composite_huber_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
-    return scaled((self - target).clamp(-delta, delta), grad_output, reduction)
+    return scaled(clamped(self - target, delta), grad_output, reduction)
 
 
 def soft_margin_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:

@@ -67,3 +67,11 @@ def test_a_gradient_that_a_recorded_node_saved_is_not_added_to_in_place() -> Non
     first, = torch.autograd.grad((torch.addcmul(x, x, x, value=0.5) * weights).sum(), x, create_graph=True)
     second, = torch.autograd.grad((first * weights).sum(), x)
     assert second.tolist() == [1, 4, 9]
+
+
+@pytest.mark.parametrize("loss", [F.smooth_l1_loss, F.huber_loss])
+def test_losses_are_flat_from_their_bounds_on(loss: Callable[..., Any]) -> None:
+    x = torch.tensor([-2.0, -1.0, 0.5, 1.0], requires_grad=True)
+    first, = torch.autograd.grad(loss(x, torch.zeros(4), reduction="sum"), x, create_graph=True)
+    second, = torch.autograd.grad(first.sum(), x)
+    assert (first.tolist(), second.tolist()) == ([-1, -1, 0.5, 1], [0, 0, 1, 0])

@@ -353,6 +353,10 @@ EXPLAINED = [Explained(*row) for row in (
     ("batches|jac.*|hessian", r"^error: \w+Error .*, torch \w+Error", "Which shape of several PyTorch's batching rules "
      "check first differs; elements are checked here as they are outside."),
     ("batches", "data-dependent control flow", "PyTorch reads a value there."),
+    (".*", r"(matrices|mat1 and mat2|batch2 tensor).*torch no error", "PyTorch's attention does not check that there "
+     "are as many values as keys."),
+    (".*", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
+    ("compiled.*|captured|traced", "no error, torch .*out of (bounds|range)", "A graph leaves out what nothing needs."),
     ("traced", "get value out of a tracing tensor", "A trace cannot depend on a value, as in PyTorch's make_fx."),
     ("functionalized", "can't be cast to the desired output", "PyTorch's functionalization does not check the dtype "
      "that addcmul_ writes."),

@@ -63,7 +63,7 @@ class Frame:
             return True
         views = [alias for alias in (root._storage.aliases() if root._storage is not None else ()) if alias is not root]
         nested = sum(frame.tangents_only for frame in local.frames) > 1  # the views would be widened one by one
-        if root._keys & NONCONTIGUOUS or any(nested or view._base is not root for view in views):
+        if any(nested or root._keys & NONCONTIGUOUS or view._base is not root for view in views):
             return False
         whole = expand(root._shallow_copy_and_detach(), (self.size, *root.shape)).contiguous()
         for alias in (root, *views):

@@ -45,6 +45,8 @@ def index(self: Any, indices: Any) -> ndarray | None:
     """Select with int64 indices of the leading dimensions, one mask, or indices of one dimension."""
     key, last = key_of(self, indices), indices[-1]
     if key.__class__ is ndarray:
+        if not self._array.ndim:  # too many indices
+            return None
         array = rows_at(self._array, key)
     elif key is not None:
         array = self._array[key]
