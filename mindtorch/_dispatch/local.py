@@ -33,6 +33,7 @@ class LocalState(threading.local):
     added: tuple[Any, ...] = ()  #: this thread's added keys that are not excluded, outermost last
     depth: int = 0  #: of nested dispatched calls; counted only while there is an observer
     events: int = 0  #: the number of this thread's events; counted only while there is an observer
+    moves: list[Any] | None = None  #: collects the redistributions of the observed call that runs
     parts: list[Any] | None = None  #: collects the events of a composite that runs on stand-ins, see ``observers``
 
 

@@ -65,6 +65,19 @@ class PlanUse(NamedTuple):
     recorded: tuple[str, ...]
 
 
+class Move(NamedTuple):
+    """A step of a redistribution of a DTensor: its type, the mesh's dimension, placements before and after, the
+    ``collective`` that is called for it ('' if none is), and the ``bytes`` that this rank sends for it around a ring.
+    """
+
+    tensor: str
+    mesh_dim: str
+    source: str
+    target: str
+    collective: str
+    bytes: int
+
+
 @dataclass(slots=True)
 class DispatchEvent:
     """One dispatched call. Times are in nanoseconds of ``perf_counter_ns``; ``depth`` counts enclosing calls.
@@ -73,7 +86,7 @@ class DispatchEvent:
     ``line``; ``site`` is the user's file, line and function. The call began at ``called``; describing it took until
     ``start``. A ``part`` did not run by itself: it is one of several PyTorch operators that a function computed at
     once. A part takes no time, except the last part of a function that is not an operator. ``plan`` is None for calls
-    without one.
+    without one. ``moves`` are the steps by which the call redistributed DTensors.
     """
 
     sequence: int
@@ -98,6 +111,7 @@ class DispatchEvent:
     pending: bool = False
     part: bool = False
     plan: PlanUse | None = None
+    moves: tuple[Move, ...] = ()
 
 
 @dataclass(slots=True)
@@ -315,7 +329,9 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         sequence, depth, events, inputs = numbered(), local.depth, local.events, tuple(map(describe, args))
         error, result, before = None, (), plan_of(op, effective, args)
         start = perf_counter_ns()
-        local.depth = depth + 1  # no call between this and the ``try``, so an interrupt cannot leave it changed
+        outer, moves = local.moves, []  # type: ignore[var-annotated]
+        # no call between these and the ``try``, so an interrupt cannot leave them changed
+        local.moves, local.depth = moves, depth + 1
         try:
             result = function(*args)
             return result
@@ -326,8 +342,9 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
             duration = perf_counter_ns() - start
             if path[-1] and error is None and local.events == events and effective & CPU and not local.pipeline:
                 tell_parts(_composed(op), args, result, start, duration, inside=True)
-            local.depth = depth
+            local.depth, local.moves = depth, outer
             event = _event(op, path, sequence, inputs, result, called, start, duration, error)
+            event.moves = tuple(moves)
             event.plan = _plan_use(before, plan_of(op, effective, args), op, args, effective)
             _tell(event, args, result)
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 from .._base.lazy import lazily
 
 if TYPE_CHECKING:
-    from .._dispatch.observers import DispatchEvent, TensorMeta, Trace, observe
+    from .._dispatch.observers import DispatchEvent, Move, TensorMeta, Trace, observe
     from .broadcast import BroadcastFacts, Dimension, broadcast_facts, parse_shape
     from .checks import CheckFacts, Checking, Finding, check, checking
     from .chrome_trace import save_chrome_trace, to_chrome_trace

@@ -201,7 +201,7 @@ def _line(file: str, line: int, part: str, events: tuple[DispatchEvent, ...],
 def _key(event: DispatchEvent) -> Hashable:
     """Equal for calls that look the same."""
     types = argument_text((event.inputs, event.outputs))
-    return event.op, event.depth, event.path, event.error, types
+    return event.op, event.depth, event.path, event.error, types, event.moves
 
 
 def argument_text(value: Any) -> str:

@@ -11,10 +11,11 @@ from functools import partial
 from .._base.call_site import place_of
 from .._base.durations import time_text
 from ..introspect import (
-    Asked, DispatchEvent, EventRun, LineCalls, ModuleCall, ModuleEvents, NodeCalls, argument_text, by_line, by_module,
+    Asked, DispatchEvent, EventRun, LineCalls, ModuleCall, ModuleEvents, Move, NodeCalls, argument_text, by_line,
+    by_module,
 )
 from .html import Markup, in_text, join, page, row, table, tag
-from .palette import DEVICES, breakable, chip, count_text, mono, pending_mark, place_text, short, soft
+from .palette import DEVICES, breakable, chip, count_text, mono, pending_mark, place_text, short, size_text, soft
 
 MAX_ROWS, MAX_FOLDED = 300, 900  #: rows at most that are seen at first, and that are in folds
 COLUMNS = 5
@@ -26,6 +27,7 @@ BAR = 24  #: pixels of the longest bar
 LEGEND = ("Operators stand below the line that asked for them and, where it runs backward, below the graph's node. "
           "└ is called inside the operator above. ↻ counts what was repeated. A dtype is written where it changes.")
 AT_ONCE = "one function computes this with its neighbours: its time is that of the call, or of the last of them"
+MOVES = " ⇄ moves an input to where the operator needs it: the bytes that each rank sends for it, around a ring."
 FIRST = "the first call that was looked at: what is loaded and filled once counts here (warm-up)"
 
 
@@ -48,10 +50,14 @@ def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | 
             body.note(f"↻ {what} {times}: ", [event for line in run.again for event in line.events])
     head = _head(has_kernels)
     said = f"{count_text(len(events), 'operator')}, {time_text(_total(events))}"
+    if body.moves:
+        sent = sum(move.bytes for event in events for move in event.moves)
+        said += f", {size_text(sent)} sent to redistribute inputs"
     left = len(events) - body.told
     more = soft(f"and {count_text(left, 'more operator')}: %%profile adds them up") if left else None
     warm = f" ¹ is {FIRST}; run the cell again for the usual time." if body.cold else ""
-    legend = tag("div", f"{LEGEND}{warm}", class_="mt-note", plain=warm.strip())
+    moved = MOVES if body.moves else ""
+    legend = tag("div", f"{LEGEND}{moved}{warm}", class_="mt-note", plain=f"{moved}{warm}".strip())
     return page(table(head, body.rows, said), more, legend, kind="dispatch", sheet="dispatch")
 
 
@@ -70,10 +76,12 @@ class _Shared:
 
 
 class _Body:
-    """The rows of a table, of how many operators they tell, and whether one of them is marked as a first call."""
+    """The rows of a table, of how many operators they tell, and whether one of them is marked as a first call, or
+    redistributes DTensors.
+    """
 
     def __init__(self, shared: _Shared, is_folded: bool = False):
-        self.shared, self.is_folded, self.told, self.cold = shared, is_folded, 0, False
+        self.shared, self.is_folded, self.told, self.cold, self.moves = shared, is_folded, 0, False, False
         self.rows: list[Markup] = []
 
     def add(self, make: Callable[[], Markup], told: int = 0) -> None:
@@ -108,7 +116,7 @@ class _Body:
             for node in line.nodes:
                 inner.node(node)
         self.told += len(line.events) if is_step else inner.told
-        self.cold = self.cold or inner.cold
+        self.cold, self.moves = self.cold or inner.cold, self.moves or inner.moves
         rows = join(inner.rows)
         plain = head.plain + ("" if is_step else rows.plain)
         self.rows.append(tag("tbody", head, rows, plain=plain, class_="mt-folded" if is_step else None))
@@ -125,7 +133,7 @@ class _Body:
     def module(self, part: ModuleEvents, depth: int, is_open: bool) -> Markup:
         inner = _Body(self.shared, is_folded=True)
         inner.parts(part.parts, depth + 1)
-        self.cold = self.cold or inner.cold
+        self.cold, self.moves = self.cold or inner.cold, self.moves or inner.moves
         count = f"{count_text(len(part.events), 'operator')}, {time_text(_total(part.events))}"
         said = f"{count}: {_kinds(part.events)}"
         times = f"× {part.times}" if part.times > 1 else ""
@@ -167,7 +175,9 @@ class _Body:
         time = (soft("at once", title=AT_ONCE) if event.part and not event.duration else
                 join([bar, " ", mono(time_text(event.duration)), mark]))
         kernel = join([where, _plan(event)]) if self.shared.has_kernels else None
-        return row(_operator(event), _types(event), _keys(event), kernel, time)
+        drawn = row(_operator(event), _types(event), _keys(event), kernel, time)
+        self.moves = self.moves or bool(event.moves)
+        return join([drawn, *(_move(event, move) for move in event.moves)])
 
 
 def _head(has_kernels: bool) -> list[str]:
@@ -198,6 +208,14 @@ def _operator(event: DispatchEvent) -> Markup:
         indent = tag("span", "└ ", plain=f"{'  ' * (event.depth - 1)}└", class_="mt-soft", style=style)
     name = tag("b", event.op, title=f"called at {place_text(*event.site[:2])}")
     return join([indent, name, pending_mark("recorded") if event.pending else None], " ")
+
+
+def _move(event: DispatchEvent, move: Move) -> Markup:
+    """Draw the row of a redistribution, below the operator that needs it."""
+    cost = f"{move.collective}, sends {size_text(move.bytes)}" if move.collective else "without communication"
+    said = f"⇄ {move.tensor} {move.source} → {move.target} on {move.mesh_dim}: {cost}"
+    inner = tag("span", said, class_="mt-mono", style=f"margin-left:{event.depth + 1}em")
+    return tag("tr", tag("td", inner, colspan=COLUMNS, plain=f"{'  ' * (event.depth + 1)}{said}"), class_="mt-move")
 
 
 def _keys(event: DispatchEvent) -> Markup:

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 import mindtorch
+from mindtorch.course.lessons.dtensor import sent
 from mindtorch.distributed.device_mesh import DeviceMesh
 from mindtorch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta, local_shape_and_offset
+from mindtorch.distributed.tensor._redistribute import moves
+from mindtorch.introspect import watch_dispatch
 from mindtorch.introspect.placed import is_dtensor, is_mesh, placed_facts
-from mindtorch.viz import picture, tensor_card
+from mindtorch.viz import dispatch_text, picture, tensor_card
 
 
 def mesh_of(shape: Sequence[int], here: tuple[int, ...] | None, names: Sequence[str] | None = None) -> DeviceMesh:
@@ -103,3 +106,36 @@ def test_a_mesh_is_a_grid_of_ranks() -> None:
 def test_other_values_are_neither() -> None:
     assert not is_dtensor(mindtorch.zeros(2)) and not is_mesh("cpu")
     assert "to_local" not in tensor_card(mindtorch.ones(2)).plain
+
+
+@pytest.mark.parametrize("source", [Shard(0), Shard(1), Replicate(), Partial()])
+@pytest.mark.parametrize("target", [Shard(0), Shard(1), Replicate()])
+def test_bytes_are_those_of_rings(source: Any, target: Any) -> None:
+    tensor = placed((8, 4), mesh_of((4,), (1,), ("tp",)), [source])
+    found = moves(tensor._spec, tensor._spec.with_placements([target]))
+    assert [move.bytes for move in found] == [sent(source, target, 128, 4)] * (source != target)
+    assert [bool(move.collective) for move in found] == [bool(move.bytes) for move in found]
+
+
+def test_padding_and_steps_of_several_dimensions_are_counted() -> None:
+    tensor = placed((5, 3), mesh_of((2, 2), (1, 1), ("dp", "tp")), [Shard(0), Partial()])
+    found = moves(tensor._spec, tensor._spec.with_placements([Replicate(), Shard(1)]))
+    assert [tuple(move)[1:] for move in found] == [  # parts of 3 rows travel, then 5 x 4 columns by halves
+        ("dp", "S(0)", "R", "all-gather", 3 * 3 * 4), ("tp", "P(sum)", "S(1)", "reduce-scatter", 5 * 4 * 4 // 2)]
+
+
+def test_an_operator_has_its_redistributions_below_it() -> None:
+    mesh = mesh_of((2,), (1,), ("dp",))
+    one, other = placed((4, 3), mesh, [Replicate()]), placed((4, 3), mesh, [Shard(0)])
+    with watch_dispatch() as found:
+        made = one + other
+    event = next(event for event in found.events if event.op == "add.Tensor")
+    assert made.placements[0] == Shard(0) and event.moves == (("float32[4, 3]", "dp", "R", "S(0)", "", 0),)
+    assert [each for each in found.events if each.moves] == [event]
+    lines = dispatch_text(found.events, found.asked).splitlines()
+    row = next(i for i, line in enumerate(lines) if line.startswith("add.Tensor"))
+    assert lines[row + 1] == "  ⇄ float32[4, 3] R → S(0) on dp: without communication"
+    assert lines[0].endswith("0 B sent to redistribute inputs") and "around a ring" in lines[-1]
+    with watch_dispatch() as plain:
+        mindtorch.ones(2) + 1
+    assert "redistribute" not in dispatch_text(plain.events) and "ring" not in dispatch_text(plain.events)

@@ -16,10 +16,13 @@ order. Parts of unequal sizes travel with zeros behind them.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..._dispatch.aten import cat
+from ..._dispatch.local import local as observed
+from ..._dispatch.observers import Move
 from ..._tensor import Tensor
 from .._functional_collectives import all_gather_tensor, all_to_all_single, reduce_scatter_tensor
 from ..device_mesh import DeviceMesh
@@ -31,6 +34,14 @@ from .placement_types import Partial, Placement, Replicate, Shard, _NormPartial,
 COSTS = {("S", "R"): 1.0, ("S", "S"): 1.0001, ("P", "R"): 2.0, ("P", "S"): 2.0001}
 #: Steps without communication cost a little, so that none is preferred.
 FREE = {("R", "S"): 1e-6, ("R", "P"): 2e-6}
+
+#: The collective of a step, and the share of this rank's part that it sends around a ring of so many ranks.
+SENT: dict[tuple[str, str], tuple[str, Callable[[int], float]]] = {
+    ("S", "R"): ("all-gather", lambda ranks: ranks - 1),
+    ("S", "S"): ("all-to-all", lambda ranks: (ranks - 1) / ranks),
+    ("P", "R"): ("all-reduce", lambda ranks: 2 * (ranks - 1) / ranks),
+    ("P", "S"): ("reduce-scatter", lambda ranks: (ranks - 1) / ranks),
+}
 
 
 class Step(NamedTuple):
@@ -94,6 +105,25 @@ def plan(source: Sequence[Placement], target: Sequence[Placement]) -> list[Step]
     return steps
 
 
+def moves(source: DTensorSpec, target: DTensorSpec) -> list[Move]:
+    """Return what the steps of a redistribution send, before any is taken: bytes of one rank, around a ring."""
+    mesh, placements, found = source.mesh, list(source.placements), []
+    names = mesh.mesh_dim_names or tuple(map(str, range(mesh.ndim)))
+    dtype = source.tensor_meta.dtype
+    for i, old, new in plan(source.placements, target.placements):
+        sizes, ranks = list(local_shape_and_offset(source.shape, mesh, placements)[0]), mesh.size(i)
+        if isinstance(old, Shard):  # the largest part: the others travel with zeros behind them
+            sizes[old.dim] = -(-_size_before(source, placements, i, old.dim) // ranks)
+        if isinstance(new, Shard):
+            sizes[new.dim] = -(-sizes[new.dim] // ranks) * ranks
+        name, share = SENT.get((kind(old), kind(new)), ("", lambda ranks: 0.0))
+        if ranks > 1:
+            found.append(Move(f"{dtype.name}[{', '.join(map(str, source.shape))}]", names[i], str(old), str(new), name,
+                              round(math.prod(sizes) * dtype.itemsize * share(ranks))))
+        placements[i] = new
+    return found
+
+
 def _size_before(spec: DTensorSpec, placements: Sequence[Placement], mesh_dim: int, dim: int) -> int:
     """Return a dimension's size on this process, were it not divided by a dimension of the mesh."""
     without = [Replicate() if i == mesh_dim else placement for i, placement in enumerate(placements)]
@@ -141,6 +171,8 @@ def redistribute_local_tensor(local: Tensor, source: DTensorSpec, target: DTenso
     mesh, placements = source.mesh, list(source.placements)
     if mesh.get_coordinate() is None:
         return local
+    if observed.moves is not None:
+        observed.moves += moves(source, target)
     for i, old, new in plan(source.placements, target.placements):
         if isinstance(old, Shard):
             size = _size_before(source, placements, i, old.dim)
