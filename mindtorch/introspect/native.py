@@ -31,6 +31,7 @@ from .library import (
     WriteObserver, called, hook_of,
 )
 from .off_host import Pending, Source, sources
+from .placed import part_of
 from .pytorch.calls import observing_calls, observing_modules
 
 
@@ -45,25 +46,28 @@ class Native:
                       str(tensor._device), not uninitialized)
 
     def owner(self, tensor: Any) -> Any:
+        tensor = part_of(tensor)
         storage = known_storage(tensor)
         return tensor if storage is None else storage
 
     def aliases(self, tensor: Any, names: Mapping[int, str]) -> list[Any]:
-        storage = known_storage(tensor)
+        storage = known_storage(part_of(tensor))
         return [] if storage is None else storage.aliases()
 
     def seen_by(self, storage: Any, names: Mapping[int, str]) -> list[Any]:
         return storage.untyped().aliases()
 
     def storage_bytes(self, tensor: Any) -> int:
+        tensor = part_of(tensor)
         storage = known_storage(tensor)
         return tensor.numel() * tensor._dtype.itemsize if storage is None else storage.nbytes()
 
     def is_shared(self, tensor: Any) -> bool:
-        storage = known_storage(tensor)
+        storage = known_storage(part_of(tensor))
         return storage is not None and storage.is_shared()
 
     def address(self, tensor: Any) -> int:
+        tensor = part_of(tensor)
         array, storage = tensor._array, known_storage(tensor)
         if array is not None:
             return array.__array_interface__["data"][0] if array.size else 0

@@ -50,6 +50,11 @@ def is_dtensor(value: Any) -> bool:
     return isinstance(value, getattr(sys.modules.get(f"{DISTRIBUTED}.tensor._api"), "DTensor", ()))
 
 
+def part_of(tensor: Any) -> Any:
+    """Return the tensor whose memory a tensor has: of a DTensor, this rank's part; else itself."""
+    return tensor._local_tensor if is_dtensor(tensor) else tensor
+
+
 def is_mesh(value: Any) -> bool:
     """Return True if a value is a DeviceMesh, without loading what makes them."""
     return isinstance(value, getattr(sys.modules.get(f"{DISTRIBUTED}.device_mesh"), "DeviceMesh", ()))

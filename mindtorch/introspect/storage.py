@@ -18,6 +18,7 @@ import numpy as np
 from .libraries import library_of
 from .library import Layout
 from .names import storage_number
+from .placed import part_of
 from .tensor import cells
 
 READS = 4096  #: elements at most that are followed
@@ -129,8 +130,14 @@ class StorageFacts:
 
 def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments: int = SEGMENTS,
                   limit: int = SHARERS, values: bool = True) -> StorageFacts:
-    """Describe a tensor's storage and ``limit`` tensors on it, named by ``id``; elements only with ``values``."""
-    names, library = names or {}, library_of(tensor)
+    """Describe a tensor's storage and ``limit`` tensors on it, named by ``id``; elements only with ``values``.
+
+    The storage of a DTensor is that of this rank's part.
+    """
+    names, library, part = names or {}, library_of(tensor), part_of(tensor)
+    if part is not tensor:
+        names = {id(part): f"{names[id(tensor)]}.to_local()" if id(tensor) in names else "", **names}
+        tensor = part
     look = library.layout(tensor)
     seen_by = [other for other in library.aliases(tensor, names) if other is not tensor]
     seen_by.sort(key=lambda other: id(other) not in names)

@@ -10,7 +10,7 @@ from typing import Any
 from .._base.call_site import place_of
 from ..introspect import PLACES, Statistics, StorageFacts, TensorFacts, storage_facts, tensor_facts
 from ..introspect.layouts import is_sparse
-from ..introspect.placed import is_dtensor, placed_facts
+from ..introspect.placed import part_of, placed_facts
 from ..introspect.sampling import Scan
 from .grid import value_grids
 from .html import Markup, join, page, tag
@@ -38,14 +38,12 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None, *, compact:
     tensors see it.
     """
     whole = facts = tensor_facts(tensor, names)
-    placed = None
-    if is_dtensor(tensor):  # the values and the memory are those of this rank's part
-        places, tensor = placed_facts(tensor), tensor._local_tensor
+    placed, given, tensor = None, tensor, part_of(tensor)
+    if tensor is not given:  # a DTensor: the values are those of this rank's part
         part = tensor_facts(tensor, names)
-        placed = placed_parts(places, part.shape)
-        whole = replace(facts, storage=part.storage)
+        placed = placed_parts(placed_facts(given), part.shape)
         facts = replace(part, **{field: getattr(whole, field) for field in KEPT_BY_THE_WHOLE})
-    sharing = storage_facts(tensor, names, values=facts.pending is None)  # which may be there by now
+    sharing = storage_facts(given, names, values=facts.pending is None)  # which may be there by now
     if not facts.strided and is_sparse(tensor):
         values, is_whole = sparse_parts(tensor), True
     else:

@@ -15,7 +15,7 @@ from mindtorch.distributed.device_mesh import DeviceMesh
 from mindtorch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta, local_shape_and_offset
 from mindtorch.distributed.tensor._redistribute import moves
-from mindtorch.introspect import watch_dispatch
+from mindtorch.introspect import memory_facts, storage_facts, tensors_facts, watch_dispatch
 from mindtorch.introspect.placed import is_dtensor, is_mesh, placed_facts
 from mindtorch.viz import dispatch_text, picture, tensor_card
 
@@ -91,6 +91,18 @@ def test_numbers_and_many_dimensions_and_ranks_have_cards() -> None:
     assert "drawn: dimensions 1 and 2" in card
     many = tensor_card(placed((64,), mesh_of((32,), (5,)), [Shard(0)]))
     assert len(filled(many)) == 8 and "this is rank 5 at (5,): it holds [10:12]" in many.plain
+
+
+def test_the_memory_of_a_dtensor_is_that_of_its_part() -> None:
+    d = placed((1000, 6), mesh_of((4,), (1,)), [Shard(0)])
+    part, names = d._local_tensor, {id(d): "d"}
+    rows = {facts.name: facts for facts in tensors_facts({"d": d, "part": part})}
+    assert rows["d"].bytes == 24_000 and rows["d"].storage_bytes == rows["part"].storage_bytes == 6000
+    assert rows["d"].storage == rows["part"].storage
+    [use] = [use for use in memory_facts(names)[0].storages if "d" in use.names]
+    assert use.bytes == 6000 and use.address == part.data_ptr()
+    facts = storage_facts(d, names)
+    assert (facts.bytes, facts.sharers[0].name, facts.sharers[0].shape) == (6000, "d.to_local()", (250, 6))
 
 
 def test_a_mesh_is_a_grid_of_ranks() -> None:
