@@ -19,6 +19,14 @@ model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers), bucket_cap_m
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 import os, signal
 """
+SHARD = """from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
+sharded = nn.Sequential(nn.Linear(6, 6), nn.Linear(6, 6))
+for layer in (*sharded, sharded):
+    fully_shard(layer)
+d = distribute_tensor(torch.arange(10.), init_device_mesh("cpu", (3,), mesh_dim_names=("tp",)), [Shard(0)])
+d
+"""
 
 
 @needs_mpi
@@ -64,6 +72,13 @@ def test_a_notebook_with_three_ranks(tmp_path, monkeypatch) -> None:
             assert f"rank {rank} network  ⇅ exchange bucket 2" in text
             assert f"rank {rank}  ▶ run loss.backward()" in text
         assert page.count("mt-rank") > 3
+
+        text, page, error = run(f"%%px\n{SHARD}")
+        assert error is None and all(page.count(f"<b>rank {rank} ◂ this</b>") == 1 for rank in range(3))
+        assert page.count(">[0:4]<") == page.count(">[8:10]<") == 3
+        text, _, error = run("%%px\n%%timeline --ranks\nsharded(torch.ones(2, 6)).sum().backward()")
+        for said in ("gather Linear 0", "gather Linear 1", "reduce Linear 0"):
+            assert error is None and f"rank 2 network  ⇅ exchange {said} " in text
 
         text, _, error = run("%%px\nif dist.get_rank() == 1: os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()")
         assert "ranks 0, 1, 2 of 3 failed" in str(error)

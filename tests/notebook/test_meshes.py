@@ -11,10 +11,12 @@ import pytest
 
 import mindtorch
 from mindtorch.course.lessons.dtensor import sent
+from mindtorch.distributed._collectives.engine import purpose
 from mindtorch.distributed.device_mesh import DeviceMesh
 from mindtorch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from mindtorch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta, local_shape_and_offset
 from mindtorch.distributed.tensor._redistribute import moves
+from mindtorch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from mindtorch.introspect import memory_facts, storage_facts, tensors_facts, watch_dispatch
 from mindtorch.introspect.placed import is_dtensor, is_mesh, placed_facts
 from mindtorch.viz import dispatch_text, picture, tensor_card
@@ -151,3 +153,18 @@ def test_an_operator_has_its_redistributions_below_it() -> None:
     with watch_dispatch() as plain:
         mindtorch.ones(2) + 1
     assert "redistribute" not in dispatch_text(plain.events) and "ring" not in dispatch_text(plain.events)
+
+
+def test_redistributions_are_named_by_module_and_placements(monkeypatch: pytest.MonkeyPatch) -> None:
+    mesh, names = mesh_of((2,), (1,), ("tp",)), []
+
+    def reduced(self: Partial, tensor: Any, mesh: DeviceMesh, mesh_dim: int) -> Any:
+        names.append(purpose.get())
+        return tensor
+
+    monkeypatch.setattr(Partial, "_reduce_value", reduced)
+    layers = mindtorch.nn.Sequential(mindtorch.nn.Linear(4, 4), mindtorch.nn.Linear(4, 4))
+    model = mindtorch.nn.Sequential(layers)
+    parallelize_module(model, mesh, {"0.0": ColwiseParallel(), "0.1": RowwiseParallel()}, src_data_rank=None)
+    model(mindtorch.ones(3, 4))
+    assert names == ["redistribute Linear 0.1 P(sum) → R"] and purpose.get() == ""

@@ -179,8 +179,9 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     name = next((type(item).__name__ for item in modules), "")
     group = ParameterGroup(name, parameters, mesh, mp_policy) if parameters else None
     for item in modules:
-        for inner in item.modules():
+        for path, inner in item.named_modules():
             if isinstance(inner, FSDPModule) and inner._group is not None and inner is not item:
+                inner._group.path = path
                 inner._group.reshard_after_forward = inner._group.reshard_after_forward or inner._is_outermost
                 inner._is_outermost = False
         kind: Any = type(item)

@@ -121,6 +121,7 @@ class ParameterGroup:
     def __init__(self, name: str, parameters: Sequence[ShardedParameter], mesh: DeviceMesh,
                  policy: MixedPrecisionPolicy):
         self.name, self.parameters, self.mesh, self.policy = name, list(parameters), mesh, policy
+        self.path = ""  # of the module in the outermost one that is sharded
         self.shards = mesh.get_group(mesh.ndim - 1)
         self.replicas = mesh.get_group(0) if mesh.ndim > 1 else None
         self.reshard_after_forward = self.reshard_after_backward = True
@@ -147,7 +148,7 @@ class ParameterGroup:
                                                                                      strict=True)]
             row = cat([part if dtype is None else part.to(dtype) for part in flat], 0)
             out = row.new_empty(row.numel() * self.shards.size())
-            before = purpose.set(f"gather {self.name}")
+            before = purpose.set(f"gather {self.name} {self.path}".rstrip())
             try:
                 self.pending = out, all_gather_into_tensor(out, row, group=self.shards, async_op=True)
             finally:
@@ -246,7 +247,7 @@ class ParameterGroup:
         whole = cat(rows, 1).contiguous() if len(rows) > 1 else rows[0].contiguous()
         part = whole.new_empty(whole.shape[1])
         op = ReduceOp.AVG if self.divide_factor is None else ReduceOp.SUM
-        before = purpose.set(f"reduce {self.name}")
+        before = purpose.set(f"reduce {self.name} {self.path}".rstrip())
         try:
             reduce_scatter_tensor(part, whole.view(-1), op, group=self.shards)
             if self.replicas is not None and self.all_reduce_grads:

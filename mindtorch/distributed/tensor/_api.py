@@ -14,6 +14,7 @@ from ..._methods.functions import rand as _rand, randn as _randn
 from ..._tensor import Tensor
 from ...nn.module import Module
 from ...nn.parameter import Parameter
+from .._collectives.engine import purpose
 from .._collectives.operations import broadcast
 from ..device_mesh import DeviceMesh, _mesh_resources
 from . import _ops as _ops
@@ -334,8 +335,8 @@ def distribute_module(module: Module, device_mesh: DeviceMesh | None = None,
             if buffer is not None and not isinstance(buffer, DTensor):
                 submodule._buffers[key] = distribute_tensor(buffer, mesh)
     for hooked, register, around in (
-            (input_fn, module.register_forward_pre_hook, lambda f: lambda m, inputs: f(m, inputs, mesh)),
-            (output_fn, module.register_forward_hook, lambda f: lambda m, inputs, outputs: f(m, outputs, mesh))):
+            (input_fn, module.register_forward_pre_hook, lambda f: lambda m, inputs: _for(m, f, inputs, mesh)),
+            (output_fn, module.register_forward_hook, lambda f: lambda m, inputs, outputs: _for(m, f, outputs, mesh))):
         if hooked is not None:
             if len(inspect.signature(hooked).parameters) != 3:
                 raise ValueError(f"{'input_fn' if hooked is input_fn else 'output_fn'} should take in 3 arguments, but "
@@ -343,6 +344,15 @@ def distribute_module(module: Module, device_mesh: DeviceMesh | None = None,
             register(around(hooked))
     module._distribute_module_applied = True
     return module
+
+
+def _for(module: Any, function: Callable[..., Any], values: Any, mesh: DeviceMesh) -> Any:
+    """Call a module's function of its inputs or outputs; timelines name what is redistributed there by the module."""
+    before = purpose.set(f"{type(module).__name__} {getattr(module, '_distributed_path', '')}".rstrip())
+    try:
+        return function(module, values, mesh)
+    finally:
+        purpose.reset(before)
 
 
 def _made(factory: Callable[..., Tensor], size: Any, args: tuple[Any, ...], mesh: DeviceMesh | None,

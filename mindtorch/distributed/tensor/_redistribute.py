@@ -24,6 +24,7 @@ from ..._dispatch.aten import cat
 from ..._dispatch.local import local as observed
 from ..._dispatch.observers import Move
 from ..._tensor import Tensor
+from .._collectives.engine import purpose
 from .._functional_collectives import all_gather_tensor, all_to_all_single, reduce_scatter_tensor
 from ..device_mesh import DeviceMesh
 from ._dtensor_spec import DTensorSpec, local_shape_and_offset, shard_order
@@ -166,6 +167,21 @@ def _exchange(local: Tensor, old: int, new: int, size: int, mesh: DeviceMesh, i:
     return whole.narrow(new, 0, local_size_and_offset(length, parts, _place(mesh, i))[0])
 
 
+def _taken(local: Tensor, spec: DTensorSpec, placements: Sequence[Placement], step: Step) -> Tensor:
+    """Return this process's part after a step from these placements."""
+    (i, old, new), mesh = step, spec.mesh
+    if isinstance(old, Shard):
+        size = _size_before(spec, placements, i, old.dim)
+        return (_exchange(local, old.dim, new.dim, size, mesh, i) if isinstance(new, Shard) else
+                _gather(local, old.dim, size, mesh, i))
+    if isinstance(old, Partial):
+        return (_scatter(local, old.reduce_op, new.dim, mesh, i) if isinstance(new, Shard) else
+                old._reduce_value(local, mesh, i))
+    if isinstance(new, Shard):
+        return _take(local, new.dim, mesh, i)
+    return new._partition_value(local, mesh, i) if isinstance(new, Partial) else local
+
+
 def redistribute_local_tensor(local: Tensor, source: DTensorSpec, target: DTensorSpec) -> Tensor:
     """Return this process's part of a tensor under other placements."""
     mesh, placements = source.mesh, list(source.placements)
@@ -174,16 +190,10 @@ def redistribute_local_tensor(local: Tensor, source: DTensorSpec, target: DTenso
     if observed.moves is not None:
         observed.moves += moves(source, target)
     for i, old, new in plan(source.placements, target.placements):
-        if isinstance(old, Shard):
-            size = _size_before(source, placements, i, old.dim)
-            local = (_exchange(local, old.dim, new.dim, size, mesh, i) if isinstance(new, Shard) else
-                     _gather(local, old.dim, size, mesh, i))
-        elif isinstance(old, Partial):
-            local = (_scatter(local, old.reduce_op, new.dim, mesh, i) if isinstance(new, Shard) else
-                     old._reduce_value(local, mesh, i))
-        elif isinstance(new, Shard):
-            local = _take(local, new.dim, mesh, i)
-        elif isinstance(new, Partial):
-            local = new._partition_value(local, mesh, i)
+        before = purpose.set(" ".join(filter(None, ("redistribute", purpose.get(), f"{old} → {new}"))))
+        try:
+            local = _taken(local, source, placements, Step(i, old, new))
+        finally:
+            purpose.reset(before)
         placements[i] = new
     return local.contiguous() if local is not None and not local.is_contiguous() else local

@@ -48,4 +48,7 @@ def parallelize_module(module: Module, device_mesh: DeviceMesh | None = None,
                           f"in module {module}, skipping this plan entry.", stacklevel=2)
         for child in children:
             parallelize_module(child, mesh, {rest: style} if rest else style, src_data_rank=src_data_rank)
+    for path, inner in module.named_modules():  # the call for the outermost module comes last
+        if getattr(inner, "_distribute_module_applied", False):
+            inner._distributed_path = path
     return module
