@@ -214,6 +214,8 @@ class Translator:
 
     def _local(self, name: str) -> Variable:
         found = self.locals.get(name)
+        if found is None and name in self.cells:  # from Python 3.13 on, a cell is loaded like a local variable
+            return self.cells[name]
         if found is None:
             throw(self, UnboundLocalError, f"cannot access local variable {name!r} where it is not associated with a "
                                            "value")
@@ -314,7 +316,10 @@ class Translator:
     def POP_TOP(self, inst: Instruction) -> None:
         self.pop()
 
-    END_FOR = POP_TOP
+    def END_FOR(self, inst: Instruction) -> None:
+        self.pop()
+        if sys.version_info < (3, 13):  # later, an instruction of its own drops the iterator
+            self.pop()
 
     def PUSH_NULL(self, inst: Instruction) -> None:
         self.push(NullVariable())
@@ -640,9 +645,10 @@ class Translator:
             named = self.pop() if inst.arg & 1 else None
             args = self.pop().items(self)
             function = self.pop()
-            if isinstance(self.stack[-1], NullVariable):
-                null = self.pop()
-                function = null if isinstance(function, NullVariable) else function
+            if isinstance(function, NullVariable):  # behind the callable from Python 3.13 on, before it until then
+                function = self.pop()
+            elif isinstance(self.stack[-1], NullVariable):
+                self.pop()
             found = DictVariable([])
             if named is not None:
                 found.update(self, named)
