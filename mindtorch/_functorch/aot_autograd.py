@@ -30,7 +30,9 @@ from ._aot_autograd.collect_metadata_analysis import (
 from ._aot_autograd.graph_capture import trace_forward, trace_joint
 from ._aot_autograd.inputs import Fakes, Inputs, fake_inputs
 from ._aot_autograd.joint_nodes import is_tangent
-from ._aot_autograd.runtime_wrappers import autograd_function, outputs_of, shown, write_inputs
+from ._aot_autograd.runtime_wrappers import (
+    autograd_function, count_writes, layouts_of, outputs_of, shown, versions_of, write_inputs,
+)
 from ._aot_autograd.schemas import (
     AOTConfig as AOTConfig, InputAliasInfo as InputAliasInfo, MutationType as MutationType,
     OutputAliasInfo as OutputAliasInfo, OutputType as OutputType, ViewAndMutationMeta as ViewAndMutationMeta,
@@ -120,9 +122,11 @@ def create_aot_dispatcher_function(f: Callable[..., Any], args: list[Any],
         given = inputs.prepared(flat)
         if config_of_module.debug_assert:
             check_requires_grad(given, traced.fakes.args, config.aot_id)
+        layouts, versions = layouts_of(given, meta), versions_of(given, meta)
         results = run([*given])
         write_inputs(given, results[:written], meta)
-        outputs = outputs_of(given, results[written:], meta)
+        count_writes(versions)
+        outputs = outputs_of(given, layouts, results[written:], meta)
         if meta.grad_enabled_mutation is not None:
             local.grad_enabled = meta.grad_enabled_mutation
         return outputs

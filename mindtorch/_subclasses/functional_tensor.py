@@ -23,6 +23,7 @@ from .._dispatch.local import local
 from .._dispatch.overloads import OpOverload, overload_of
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
+from .._dtype import int64
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves, tree_map
 from ..utils._python_dispatch import TorchDispatchMode
@@ -63,12 +64,40 @@ def copying(op: Operator) -> Operator:
 
 def written_back(base: Any, views: Sequence[View], value: Any, copies: bool) -> Any:
     """Return the value of the whole after a write of a value to the view that some steps lead to."""
+    if shares_elements(base, views):
+        return put_back(base, views, value, copies)
     bases = [base]
     for view in views[:-1]:
         bases.append(view.of(bases[-1], copies))
     for view, each in zip(reversed(views), reversed(bases), strict=False):
         value = view.undone(each, value, copies)
     return value
+
+
+def shares_elements(base: Any, views: Sequence[View]) -> bool:
+    """Return True if a step makes several elements of one element, or of some none: its inverse is no operator."""
+    if any(view.op.name == "unfold" for view in views):
+        return True
+    if all(view.op.name != "expand" for view in views):
+        return False
+    layout = without_values(base)
+    with switched(dispatch_modes=()):
+        for view in views:
+            layout = view.of(layout, False)
+            if overlaps_itself(tuple(layout.shape), layout._strides()):
+                return True
+    return False
+
+
+def put_back(base: Any, views: Sequence[View], value: Any, copies: bool) -> Any:
+    """Return the whole with a view's values, put where the view of the elements' numbers finds them."""
+    if any(view.op.name == "as_strided" for view in views) and not base.is_contiguous():
+        raise NotImplementedError("functionalize: a write through both as_strided and expand or unfold to a tensor "
+                                  "that is not contiguous: write to a view without as_strided")
+    index = registry["arange"].call(base.numel(), int64, None, base._device)
+    for view in (View(registry["view"], (tuple(base.shape),), None), *views):
+        index = view.of(index, copies)
+    return registry["put"].call(base, index, value)
 
 
 class Memory:

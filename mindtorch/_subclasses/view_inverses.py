@@ -43,13 +43,8 @@ def same(base: Any, view: Any, *args: Any, copies: bool, index: Any) -> Any:
 
 
 def summed(base: Any, view: Any, *args: Any, copies: bool, index: Any) -> Any:
-    """Return a broadcast view's value, summed to the base's shape."""
+    """Return the value in the base's shape of a view that repeats no element."""
     return registry["sum_to_size"].call(view, base.shape)
-
-
-def unfolded(base: Any, view: Any, *args: Any, copies: bool, index: Any) -> Any:
-    """Return windows' values, added where they lie in the base."""
-    return registry["unfold_backward"].call(view, base.shape, *args)
 
 
 def unsqueezed(base: Any, view: Any, dims: Any = None, *, copies: bool, index: Any) -> Any:
@@ -95,7 +90,6 @@ INVERSES: dict[str, Inverse] = {
     "squeeze": unsqueezed, "squeeze.dim": unsqueezed, "squeeze.dims": unsqueezed,
     "detach": same, "lift_fresh": same,
     "expand": summed,
-    "unfold": unfolded,
     "slice.Tensor": by_scatter("slice_scatter"),
     "select.int": by_scatter("select_scatter"),
     "diagonal": by_scatter("diagonal_scatter"),

@@ -198,11 +198,11 @@ def told(ask: Callable[[], Any]) -> Any:
         return type(error).__name__
 
 
-def differences(case: Case) -> list[str]:
+def differences(case: Case, backend: str = "inductor") -> list[str]:
     """Compare three calls of the compiled function with the function."""
     function = case.function()
     expected = facts(case, function)
-    compiled = torch.compile(function)
+    compiled = torch.compile(function, backend=backend)
     before, kernels.numba = kernels.numba, kernels.numba if case.numba else lambda: None
     try:
         for number in range(3):

@@ -40,12 +40,13 @@ def run_functionalized_fw_and_collect_metadata(f: Callable[..., Any], *, keep_in
             memories = [arg._memory if isinstance(arg, FunctionalTensor) else None for arg in args]
             versions = [arg._version if isinstance(arg, Tensor) else 0 for arg in args]
             outputs = f(*args)
+            with_history = [_has_history(output) for output in outputs]
             left = local.grad_enabled
             local.grad_enabled = grad_mode
         inputs = [_of_input(*each, keep_input_mutations)
                   for each in zip(flat_args, args, memories, versions, strict=True)]
-        found, bases = _of_outputs(args, memories, outputs)
-        written = [arg for arg, info in zip(args, inputs, strict=True) if info.requires_grad and info.mutates_data
+        found, bases = _of_outputs(args, memories, outputs, with_history)
+        written = [arg for arg, info in zip(args, inputs, strict=True) if info.has_tangent
                    and info.mutation_type is MutationType.MUTATED_OUT_GRAPH]
         computed = [output for output, info in zip(outputs, found, strict=True)
                     if info.output_type in COMPUTED and info.requires_grad]
@@ -59,7 +60,7 @@ def run_functionalized_fw_and_collect_metadata(f: Callable[..., Any], *, keep_in
 def _of_input(arg: Any, functional: Any, memory: Any, version: int, keep_input_mutations: bool) -> InputAliasInfo:
     """Return what a call did to one input."""
     if memory is None:
-        return InputAliasInfo(False, False, False, False, False, False, False, keep_input_mutations)
+        return InputAliasInfo(False, False, False, False, False, False, False, 0, keep_input_mutations)
     mutates_data = memory.generation > 0 and not functional._set
     return InputAliasInfo(
         is_leaf=arg._grad_fn is None,
@@ -69,10 +70,17 @@ def _of_input(arg: Any, functional: Any, memory: Any, version: int, keep_input_m
         mutations_under_no_grad_or_inference_mode=mutates_data and memory.quiet == memory.generation,
         mutates_storage_metadata=functional._set,
         requires_grad=functional.requires_grad,
+        writes=functional._version - version,
         keep_input_mutations=keep_input_mutations)
 
 
-def _of_outputs(args: list[Any], memories: list[Any], outputs: Any) -> tuple[list[OutputAliasInfo], list[Any]]:
+def _has_history(output: Any) -> bool:
+    """Return True for a tensor that requires grad, unless it is a view that was taken without grad mode."""
+    return isinstance(output, Tensor) and output.requires_grad and (output._base is None or output.grad_fn is not None)
+
+
+def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
+                with_history: list[bool]) -> tuple[list[OutputAliasInfo], list[Any]]:
     """Return what each output is, and the tensors that are no outputs, but that several outputs are views of."""
     functional = [output for output in outputs if isinstance(output, FunctionalTensor)]
     aliases = Counter(id(output._memory) for output in functional)
@@ -82,7 +90,7 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any) -> tuple[lis
     argument_of = {id(arg): i for i, arg in enumerate(args) if isinstance(arg, Tensor)}
     bases: list[Any] = []
 
-    def kind(output: Any) -> tuple[Any, int | None, tuple[Any, ...]]:
+    def kind(output: Any, has_history: bool) -> tuple[Any, int | None, tuple[Any, ...]]:
         if type(output) is not FunctionalTensor:
             return OutputType.non_alias, None, ()
         memory = id(output._memory)
@@ -97,7 +105,7 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any) -> tuple[lis
             return OutputType.alias_of_input, input_of[memory], output._views
         base: Any = output._base
         if base is not None and output.requires_grad and base.requires_grad:
-            if whole <= 1:
+            if whole <= 1 and has_history:
                 return OutputType.unsafe_view_alias, None, ()
             views = output._views[len(base._views):]
             if id(base) in output_of:
@@ -117,10 +125,9 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any) -> tuple[lis
         return OutputType.non_alias, None, ()
 
     found = []
-    for output in outputs:
-        output_type, base, views = kind(output)
-        found.append(OutputAliasInfo(output_type, type(output), base,
-                                     isinstance(output, Tensor) and output.requires_grad, views))
+    for output, has_history in zip(outputs, with_history, strict=True):
+        output_type, base, views = kind(output, has_history)
+        found.append(OutputAliasInfo(output_type, type(output), base, has_history, views))
     return found, bases
 
 

@@ -8,7 +8,7 @@ from ..._autograd.function import Function
 from ..._autograd.grad_mode import enable_grad, no_grad
 from ..._dispatch.local import local
 from ..._tensor import Tensor
-from .schemas import COMPUTED, InputAliasInfo, OutputType, ViewAndMutationMeta
+from .schemas import COMPUTED, InputAliasInfo, MutationType, OutputType, ViewAndMutationMeta
 
 Boxed = Callable[[list[Any]], Any]
 TWICE = ("torch.compile with aot_autograd does not currently support double backward")
@@ -134,8 +134,32 @@ def write_inputs(args: list[Any], updated: list[Any], meta: ViewAndMutationMeta)
             arg.copy_(value)
 
 
-def outputs_of(args: list[Any], results: list[Any], meta: ViewAndMutationMeta) -> list[Any]:
-    """Return the outputs, of which aliases of inputs and of intermediate tensors are made again."""
+def layouts_of(args: list[Any], meta: ViewAndMutationMeta) -> dict[int, tuple[Any, ...]]:
+    """Return the layouts of the inputs of which the call changes the layout."""
+    return {i: (tuple(args[i].shape), args[i]._strides(), args[i]._offset)
+            for i, info in enumerate(meta.input_info) if info.mutates_metadata and not info.mutates_storage_metadata}
+
+
+def versions_of(args: list[Any], meta: ViewAndMutationMeta) -> list[tuple[Tensor, int]]:
+    """Return the inputs that the call writes, each with the version that it then has."""
+    return [(arg, arg._version + info.writes) for arg, info in zip(args, meta.input_info, strict=True)
+            if info.mutation_type is not MutationType.NOT_MUTATED and not info.mutates_storage_metadata
+            and not arg.is_inference()]
+
+
+def count_writes(versions: list[tuple[Tensor, int]]) -> None:
+    """Give inputs the versions of the function's writes, however many the graph makes of them."""
+    for tensor, version in versions:
+        assert tensor._version_counter is not None
+        tensor._version_counter[0] = version
+
+
+def outputs_of(args: list[Any], layouts: dict[int, tuple[Any, ...]], results: list[Any],
+               meta: ViewAndMutationMeta) -> list[Any]:
+    """Return the outputs, of which aliases of inputs and of intermediate tensors are made again.
+
+    Views of inputs begin at the layouts that those had before the call.
+    """
     outputs = results[:meta.num_outputs]
     bases = results[meta.num_outputs:]
     owners = {OutputType.alias_of_input: args, OutputType.alias_of_intermediate: bases,
@@ -144,13 +168,18 @@ def outputs_of(args: list[Any], results: list[Any], meta: ViewAndMutationMeta) -
     for i, info in enumerate(meta.output_info):
         if info.base_idx is not None:
             outputs[i] = args[info.base_idx] if info.output_type is OutputType.is_input else (
-                viewed(owners[info.output_type][info.base_idx], outputs[i], info))
+                viewed(owners[info.output_type][info.base_idx], outputs[i], info,
+                       layouts.get(info.base_idx) if info.output_type is OutputType.alias_of_input else None))
     return outputs
 
 
-def viewed(base: Any, traced: Any, info: Any) -> Any:
-    """Return a view of a tensor by the steps that were traced, or, if these do not fit, by the layout they led to."""
+def viewed(base: Any, traced: Any, info: Any, layout: tuple[Any, ...] | None) -> Any:
+    """Return a view of a tensor, or of a layout of its memory, by the steps that were traced, or, if these do not fit,
+    by the layout they led to.
+    """
     with enable_grad() if info.requires_grad else no_grad():
+        if layout is not None:
+            base = base.as_strided(*layout)
         if not info.views:
             return base.view_as(base) if info.requires_grad else base.detach()
         found = base
@@ -159,6 +188,6 @@ def viewed(base: Any, traced: Any, info: Any) -> Any:
                 found = view.of(found, False)
         except RuntimeError:
             found = None
-        if found is None or (found.shape, found._strides()) != (traced.shape, traced._strides()):
+        if found is None or found.shape != traced.shape:
             found = base.as_strided(tuple(traced.shape), traced._strides(), traced._offset)
     return found

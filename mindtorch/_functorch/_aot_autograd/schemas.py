@@ -42,15 +42,25 @@ class InputAliasInfo:
     mutations_under_no_grad_or_inference_mode: bool
     mutates_storage_metadata: bool  #: by ``set_``
     requires_grad: bool  #: after the call
+    writes: int  #: by how much its version grows
     keep_input_mutations: bool  #: whether the graph may write inputs
+
+    @property
+    def quiet(self) -> bool:
+        """Whether its writes have no derivative."""
+        return self.mutations_hidden_from_autograd or self.mutations_under_no_grad_or_inference_mode
+
+    @property
+    def has_tangent(self) -> bool:
+        """Whether the value that it gets has a gradient."""
+        return self.mutates_data and self.requires_grad and not self.quiet
 
     @cached_property
     def mutation_type(self) -> MutationType:
         """Where the input is written: in the graph if that is allowed and autograd need not know."""
         if not (self.mutates_data or self.mutates_metadata):
             return MutationType.NOT_MUTATED
-        quiet = self.mutations_hidden_from_autograd or self.mutations_under_no_grad_or_inference_mode
-        if self.keep_input_mutations and not self.mutates_metadata and (quiet or not self.requires_grad):
+        if self.keep_input_mutations and not self.mutates_metadata and (self.quiet or not self.requires_grad):
             return MutationType.MUTATED_IN_GRAPH
         return MutationType.MUTATED_OUT_GRAPH
 
@@ -62,7 +72,7 @@ class OutputAliasInfo:
     output_type: Any
     raw_type: type
     base_idx: int | None  #: which input, output or intermediate tensor it aliases
-    requires_grad: bool
+    requires_grad: bool  #: not for views that were taken without grad mode
     views: tuple[Any, ...] = ()  #: the steps from that tensor to the output
 
 
@@ -104,8 +114,7 @@ class ViewAndMutationMeta:
     @cached_property
     def returns_with_tangents(self) -> list[bool]:
         """For each of the graph's results, whether the backward graph takes its gradient."""
-        inputs = [self.input_info[i].mutates_data and self.input_info[i].requires_grad
-                  for i in self.mutated_inp_runtime_indices]
+        inputs = [self.input_info[i].has_tangent for i in self.mutated_inp_runtime_indices]
         outputs = [info.output_type in COMPUTED and info.requires_grad for info in self.output_info]
         return [*inputs, *outputs, *[True] * self.num_intermediate_bases]
 
