@@ -9,6 +9,7 @@ from typing import Any
 
 from .libraries import library_of
 from .library import Layout, Library
+from .placed import placement_text
 from .repeats import repeats
 from .sampling import Scan, scan
 
@@ -22,7 +23,8 @@ class MemberFacts:
     """A parameter or, if not ``is_parameter``, a buffer. ``tied`` is the path of the same tensor at the place where
     it comes first, ``shares`` that of another tensor on the same memory; '' if there is none. What a lazy module has
     before its first call is not ``materialized``: its shape, which is (0,) here, is not known yet. ``scan`` is
-    None for a tied tensor, and where the values cannot be read now from the host's memory.
+    None for a tied tensor, and where the values cannot be read now from the host's memory. ``placements`` are those of
+    a DTensor.
     """
 
     name: str
@@ -39,6 +41,7 @@ class MemberFacts:
     shares: str
     materialized: bool
     scan: Scan | None
+    placements: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,8 @@ class _Reader:
                     persistent=is_parameter or name not in module._non_persistent_buffers_set,
                     tied="" if first == here else first, shares="" if owner in (here, first) else owner,
                     materialized=look.materialized,
-                    scan=self._scan(library, tensor, look) if first == here else None)
+                    scan=self._scan(library, tensor, look) if first == here else None,
+                    placements=placement_text(tensor))
 
     def _scan(self, library: Library, tensor: Any, look: Layout) -> Scan | None:
         values = library.values(tensor) if library.is_near(tensor) else None

@@ -66,6 +66,15 @@ def mesh_facts(mesh: Any) -> MeshFacts:
     return MeshFacts(mesh.device_type, tuple(names), mesh._ranks, mesh.get_coordinate())
 
 
+def placement_text(tensor: Any) -> str:
+    """Return a DTensor's placements in short, ``S(0) on dp, R on tp``; '' for other tensors."""
+    if not is_dtensor(tensor):
+        return ""
+    names = tensor.device_mesh.mesh_dim_names
+    places = tuple(map(str, tensor.placements))
+    return ", ".join(places if names is None else map("{} on {}".format, places, names))
+
+
 def placed_facts(tensor: Any) -> PlacedFacts:
     """Describe where the parts of a DTensor are."""
     from ..distributed.tensor._dtensor_spec import local_shape_and_offset, shard_order

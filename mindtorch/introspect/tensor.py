@@ -13,6 +13,7 @@ from .._dtype import COMPLEX, FLOATING, DType
 from .libraries import library_of
 from .names import named_tensors, storage_number
 from .off_host import Pending
+from .placed import placement_text
 from .sampling import BUDGET, sampling, scan
 
 FEW = 1 << 14  #: elements at most whose places are all worked out
@@ -66,7 +67,8 @@ class TensorFacts:
     ``HISTORY`` at most; ``hooks`` counts those that see the tensor's gradient; ``refused`` is what a device said
     that does not let its memory be read, such as a lost one; ``without`` says what a tensor is that has no
     values or, where it is not ``strided``, neither strides nor a storage of its own. The parameter of a lazy module
-    that was not called yet is not ``materialized``: its shape, which is (0,) here, is not known yet.
+    that was not called yet is not ``materialized``: its shape, which is (0,) here, is not known yet. ``placements``
+    are those of a DTensor.
     """
 
     name: str
@@ -100,6 +102,7 @@ class TensorFacts:
     refused: str
     without: str = ""
     strided: bool = True
+    placements: str = ""
 
 
 def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bool = True,
@@ -126,7 +129,7 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
         version=record.version, requires_grad=record.requires_grad, is_leaf=not history, history=history,
         has_grad=library.grad(tensor) is not None, hooks=record.hooks, inference=record.inference,
         materialized=look.materialized, kind=type(tensor).__name__, pending=library.pending(tensor), refused=refused,
-        without=look.without, strided=look.strided,
+        without=look.without, strided=look.strided, placements=placement_text(tensor),
         statistics=None if sampled is None else statistics(sampled, look.dtype, elements, seconds))
 
 

@@ -116,8 +116,10 @@ def type_text(dtype: str, shape: Sequence[int]) -> str:
 
 
 def type_of(facts: Any) -> str:
-    """Format the type of a tensor, whose shape may not be known yet in a lazy module."""
-    return type_text(facts.dtype, facts.shape) if facts.materialized else f"{facts.dtype}, shape not known yet"
+    """Format the type of a tensor, whose shape may not be known yet in a lazy module, with placements of a DTensor."""
+    if not facts.materialized:
+        return f"{facts.dtype}, shape not known yet"
+    return f"{type_text(facts.dtype, facts.shape)} {facts.placements}".rstrip()
 
 
 def tuple_text(values: Sequence[int]) -> str:

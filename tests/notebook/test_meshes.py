@@ -19,7 +19,7 @@ from mindtorch.distributed.tensor._redistribute import moves
 from mindtorch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from mindtorch.introspect import memory_facts, storage_facts, tensors_facts, watch_dispatch
 from mindtorch.introspect.placed import is_dtensor, is_mesh, placed_facts
-from mindtorch.viz import dispatch_text, picture, tensor_card
+from mindtorch.viz import dispatch_text, picture, tensor_card, tensors_text
 
 
 def mesh_of(shape: Sequence[int], here: tuple[int, ...] | None, names: Sequence[str] | None = None) -> DeviceMesh:
@@ -93,6 +93,16 @@ def test_numbers_and_many_dimensions_and_ranks_have_cards() -> None:
     assert "drawn: dimensions 1 and 2" in card
     many = tensor_card(placed((64,), mesh_of((32,), (5,)), [Shard(0)]))
     assert len(filled(many)) == 8 and "this is rank 5 at (5,): it holds [10:12]" in many.plain
+
+
+def test_types_have_placements_wherever_they_stand() -> None:
+    mesh = mesh_of((2, 2), (0, 1), ("dp", "tp"))
+    layer = mindtorch.nn.Linear(4, 4)
+    layer.weight = mindtorch.nn.Parameter(placed((4, 4), mesh, [Replicate(), Shard(1)]))
+    said = "float32[4, 4] R on dp, S(1) on tp"
+    assert said in picture(layer, {}).plain and said in picture(layer.weight, {}).plain
+    assert said in tensors_text(tensors_facts({"w": layer.weight}))
+    assert "float32[4] R, P(sum)" in picture(placed((4,), mesh_of((2, 2), (0, 0)), [Replicate(), Partial()]), {}).plain
 
 
 def test_the_memory_of_a_dtensor_is_that_of_its_part() -> None:
