@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..introspect.placed import MeshFacts, Part, PlacedFacts, mesh_facts
-from .grid import shown_indices
+from .grid import GAP, shown_indices
 from .html import Markup, page, tag
 from .palette import QUIET, count_text, mono, shape_text, soft, storage_class, storage_colour, tuple_text
 
@@ -104,19 +104,29 @@ def _grids(mesh: MeshFacts, cell: Callable[[tuple[int, ...]], Markup]) -> Markup
                tabindex="0")
 
 
+def _shown(size: int, here: int | None) -> list[int | None]:
+    """Return the ranks that are drawn of a row or column: some at both ends, and this one."""
+    shown = shown_indices(size, EDGE)
+    if here is None or here in shown:
+        return shown
+    return [*range(EDGE), *([GAP] if here > EDGE else []), here, *([GAP] if here < size - EDGE - 1 else []),
+            *range(size - EDGE, size)]
+
+
 def _grid(mesh: MeshFacts, prefix: tuple[int, ...], cell: Callable[[tuple[int, ...]], Markup]) -> Markup:
     *sides, columns = mesh.ranks.shape[len(prefix):]
     *side_names, column_name = mesh.names[len(prefix):]
-    across = shown_indices(columns, EDGE)
+    *side_here, here = (None, None) if mesh.here is None else mesh.here[len(prefix):]
+    across = _shown(columns, here)
     corner = tag("th") if sides else None
-    head = tag("tr", corner, *(tag("th", "…" if c is None else f"{column_name} {c}", scope="col") for c in across))
+    head = tag("tr", corner, *(tag("th", "…" if c is None else f"{column_name}={c}", scope="col") for c in across))
     rows = []
-    for r in shown_indices(sides[0], EDGE) if sides else [()]:
-        side = tag("th", "⋮" if r is None else f"{side_names[0]} {r}", scope="row") if sides else None
+    for r in _shown(sides[0], side_here[0]) if sides else [()]:
+        side = tag("th", "⋮" if r is None else f"{side_names[0]}={r}", scope="row") if sides else None
         row: tuple[int, ...] = () if r == () else (r,)  # type: ignore[assignment]
         rows.append(tag("tr", side, *(tag("td", "…") if c is None or r is None else cell((*prefix, *row, c))
                                       for c in across)))
-    said = ", ".join(f"{name} {at}" for name, at in zip(mesh.names, prefix, strict=False))
+    said = ", ".join(f"{name}={at}" for name, at in zip(mesh.names, prefix, strict=False))
     return tag("table", tag("caption", said) if said else None, tag("thead", head), tag("tbody", *rows),
                class_="mt-ranks")
 
@@ -125,7 +135,7 @@ def _cell(mesh: MeshFacts, place: tuple[int, ...], rank: int, drawn: Markup | No
     is_here = place == mesh.here
     name = f"rank {rank}"
     mark = tag("b", f"{name} ◂ this") if is_here else name
-    at = ", ".join(f"{dim} {index}" for dim, index in zip(mesh.names, place, strict=True))
+    at = ", ".join(f"{dim}={index}" for dim, index in zip(mesh.names, place, strict=True))
     return tag("td", drawn, tag("div", mark), tag("div", mono(said)) if said else None,
                plain=f"{name}{' ◂' * is_here} {said}".rstrip() + "\t", class_="mt-here" if is_here else None,
                title=f"{name} at {at}{': ' * bool(said)}{said}")

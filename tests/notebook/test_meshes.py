@@ -89,10 +89,11 @@ def test_numbers_and_many_dimensions_and_ranks_have_cards() -> None:
     assert "rank 1 ◂ the number" in tensor_card(placed((), mesh_of((2,), (1,)), [Partial("max")])).plain
     cube = mesh_of((2, 2, 2), (1, 0, 1), ("pp", "dp", "tp"))
     card = tensor_card(placed((2, 4, 4, 3), cube, [Replicate(), Shard(1), Shard(2)])).plain
-    assert "pp 0\n" in card and "pp 1\n" in card and "rank 5 ◂ [:, 0:2, 2:4, :]" in card
+    assert "pp=0\n" in card and "pp=1\n" in card and "rank 5 ◂ [:, 0:2, 2:4, :]" in card
     assert "drawn: dimensions 1 and 2" in card
     many = tensor_card(placed((64,), mesh_of((32,), (5,)), [Shard(0)]))
-    assert len(filled(many)) == 8 and "this is rank 5 at (5,): it holds [10:12]" in many.plain
+    assert "rank 3 [6:8]  …  rank 5 ◂ [10:12]  …  rank 28" in many.plain and len(filled(many)) == 9
+    assert "this is rank 5 at (5,): it holds [10:12]" in many.plain
 
 
 def test_types_have_placements_wherever_they_stand() -> None:
@@ -121,8 +122,8 @@ def test_a_mesh_is_a_grid_of_ranks() -> None:
     mesh = mesh_of((2, 3), (1, 0), ("dp", "tp"))
     drawn = picture(mesh, {})
     assert drawn.plain.splitlines() == [
-        "DeviceMesh dp = 2 × tp = 3, 6 ranks on cpu", "      tp 0      tp 1    tp 2", "dp 0  rank 0    rank 1  rank 2",
-        "dp 1  rank 3 ◂  rank 4  rank 5", "this is rank 3 at (1, 0)"]
+        "DeviceMesh dp = 2 × tp = 3, 6 ranks on cpu", "      tp=0      tp=1    tp=2", "dp=0  rank 0    rank 1  rank 2",
+        "dp=1  rank 3 ◂  rank 4  rank 5", "this is rank 3 at (1, 0)"]
     assert mesh._repr_html_() == drawn
     assert "this process is not in the mesh" in picture(mesh_of((2,), None), {}).plain
 
