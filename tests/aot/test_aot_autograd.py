@@ -166,6 +166,17 @@ def test_inputs_may_share_memory_that_is_written(requires_grad) -> None:
     assert rounded(found) == rounded(run(program))
 
 
+def test_inputs_without_a_base_that_requires_grad_are_refused() -> None:
+    def function(x, y):
+        with mindtorch.no_grad():
+            y.mul_(2)
+        return x.sin()
+
+    leaf = mindtorch.ones(3, 3).t().requires_grad_()  # a view of a tensor that does not
+    with pytest.raises(RuntimeError, match="no views of one tensor that does"):
+        mindtorch.compile(function, backend="aot_eager")(leaf, leaf[...])
+
+
 def test_a_tensor_given_twice_is_one_input() -> None:
     nop = module(mindtorch, "_functorch.compilers").nop
     function = module(mindtorch, "_functorch.aot_autograd").aot_function(lambda x, y: (x.add_(1), x * y)[1], nop)

@@ -96,13 +96,15 @@ def base_of(tensors: list[Any]) -> Any:
     """Return a tensor that tensors on one memory are views of.
 
     Raises:
-        RuntimeError: if autograd has no such tensor and one of them requires grad.
+        RuntimeError: if one of them requires grad, and autograd has no such tensor that does.
     """
     bases = [tensor if tensor._base is None else tensor._base for tensor in tensors]
-    if all(base is bases[0] for base in bases):
+    recorded = any(tensor.requires_grad for tensor in tensors)
+    if all(base is bases[0] for base in bases) and bases[0].requires_grad == recorded:
         return bases[0]
-    if any(tensor.requires_grad for tensor in tensors):
+    if recorded:
         raise RuntimeError("aot_autograd: inputs share memory that the function writes, one of them requires grad, and "
-                           "they are no views of one tensor: pass that tensor, and take the views inside the function")
+                           "they are no views of one tensor that does: pass that tensor, and take the views inside the "
+                           "function")
     first = tensors[0]
     return first.as_strided((first.untyped_storage().nbytes() // first.element_size(),), (1,), 0)
