@@ -257,6 +257,8 @@ ALIASES = {
     "hidden writes": (["a.data.add_(1)"], [MATRIX], "a * 2"),
     "a write without grad mode": (["with torch.no_grad(): a.add_(1)"], [LEAF, LEAF], "b * 2"),
     "a view without grad mode": (["with torch.no_grad(): v = a[-1:]"], [MADE], "v"),
+    "a layout is changed without grad mode": (["v = a * 2", "with torch.no_grad(): a.t_()"], [LEAF], "v, a + 1"),
+    "a dimension is added without grad mode": (["with torch.no_grad(): a.unsqueeze_(0)"], [LEAF], "a * 2"),
     "a view of a value without grad mode": (["v = a * 2", "with torch.no_grad(): w = v[1]"], [LEAF], "w, v.sum()"),
 }
 

@@ -27,6 +27,9 @@ BREAKS = {
     "__array__": "Tensor.__array__()", "is_shared": "Tensor.is_shared()", "resize_": "Tensor.resize_()",
 }
 
+#: Methods that change a tensor's layout. PyTorch, too, runs them outside of a graph on an input.
+RELAYOUTS = frozenset(["as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"])
+
 
 class TensorVariable(Variable):
     """A tensor: the node that computes it, and an example."""
@@ -92,6 +95,8 @@ class TensorVariable(Variable):
             wanted = args[0].value if args else kwargs["requires_grad"].value if kwargs else True
             if wanted is not self.example.requires_grad:
                 raise Break("Tensor.requires_grad_() changes a tensor for what follows the graph")
+        if name in RELAYOUTS and self.source is not None and self.example.requires_grad:
+            raise Break(f"Tensor.{name}() changes the layout of an input that requires grad")
         if name in ("new", "type") and not args and not kwargs:
             return tx.made(getattr(self.example, name)())
         if name == "__hash__":
