@@ -196,8 +196,7 @@ operator("cdist", composite=cdist, autocast="float32")
 operator("_euclidean_dist", lambda x1, x2: meta_cdist(x1, x2, 2.0), jointly={"x1, x2": euclidean_grad})
 operator("_cdist_forward", meta_cdist, batching=trailing(), node="CdistBackward0",
          x1=lambda grad, x1, x2, p, result: cdist_backward(grad.contiguous(), x1, x2, p, result), x2=second_cdist_grad)
-operator("_cdist_backward", like_input,
-         **{name: not_implemented("_cdist_backward") for name in ("grad", "x1", "x2", "cdist")})
+operator("_cdist_backward", like_input, jointly={"grad, x1, x2, cdist": not_implemented("_cdist_backward")})
 
 schemas("""
 function:

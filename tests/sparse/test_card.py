@@ -29,6 +29,7 @@ def test_the_picture_is_that_of_the_dense_tensor(layout: str) -> None:
     stored = dense.numpy() != 0
     if blocksize:  # whole blocks are stored
         stored = np.kron(stored.reshape(2, 2, 3, 2).any((1, 3)), np.ones((2, 2), bool))
+    assert facts.counts is not None
     assert (facts.counts > 0).tolist() == stored.tolist() and facts.size == (4, 6)
     assert [name for name, _ in facts.parts][-1] == "values"
 
