@@ -10,6 +10,7 @@ from .._backends.common.overlap import (
 )
 from .._base.about import about
 from .._base.errors import NAMES, check, check_fill, check_number, check_takes
+from .._base.formats import contiguous_format
 from .._base.layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
 )
@@ -20,6 +21,7 @@ from .._dispatch.aten import (
     ones_like, scatter_value, where_self as where, zeros as zeros_of, zeros_like,
 )
 from .._dispatch.dispatcher import is_seen
+from .._dispatch.keys import BATCHED
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import bool_, bool_ as boolean, int32, int64, uint8
@@ -519,8 +521,15 @@ def gather_grad(grad: Tensor, self_shape: Any, dim: int, index: Any) -> Tensor:
     return whole.scatter_add(dim, index, grad) if is_seen(grad) else whole.scatter_add_(dim, index, grad)
 
 
+def zeros_for(self: Tensor, grad: Tensor) -> Tensor:
+    """Return zeros like an input, into which its gradient can be written: for a batch, if that is one."""
+    if grad._keys & BATCHED:
+        return grad.new_zeros(self.shape, dtype=self.dtype)
+    return zeros_like(self, None, None, None, None, contiguous_format)
+
+
 def take_grad(grad: Tensor, self: Tensor, index: Any) -> Tensor:
-    whole = grad.new_zeros(self.shape, dtype=self.dtype)
+    whole = zeros_for(self, grad)
     return whole.put(index, grad, True) if is_seen(grad) else whole.put_(index, grad, True)
 
 
@@ -547,7 +556,7 @@ def meta_masked_select(self: Tensor, mask: Tensor) -> Spec:
 
 def masked_select_grad(grad: Tensor, self: Tensor, mask: Tensor) -> Tensor:
     shape = broadcast_shapes(self.shape, mask.shape)
-    whole = grad.new_zeros(shape, dtype=self.dtype)
+    whole = zeros_for(self.expand(shape), grad)
     return whole.masked_scatter(mask, grad) if is_seen(grad) else whole.masked_scatter_(mask, grad)
 
 

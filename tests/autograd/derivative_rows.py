@@ -168,6 +168,13 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
 
 # Formulas that nothing reaches: the row, and the inputs that they are for.
 UNREACHED = {
+    **{(row, name): "is of sparse tensors; see tests/sparse" for row, names in {
+        "_coalesce": "self", "_sparse_addmm": "self mat1 mat2", "_sparse_broadcast_to": "self",
+        "_sparse_coo_tensor_with_dims_and_tensors": "values", "_sparse_log_softmax": "self", "_sparse_softmax": "self",
+        "_sparse_sparse_matmul": "self other", "_sparse_sum.dim": "self", "_to_dense": "self", "_to_sparse": "self",
+        "_to_sparse.sparse_dim": "self", "_to_sparse_bsc": "self", "_to_sparse_bsr": "self", "_to_sparse_csc": "self",
+        "_to_sparse_csr": "self", "sparse_compressed_tensor.comp_plain_value_size": "values", "sparse_mask": "self",
+        "sparse_sampled_addmm": "self mat1 mat2", "values": "self"}.items() for name in names.split()},
     ("_scaled_dot_product_fused_attention_overrideable", "query, key, value"):
         "is called on devices outside of PyTorch's tree; see tests/npu",
     ("_ctc_loss", "log_probs"): "has no second derivative, as in PyTorch; see tests/nn/test_sequence_losses.py",

@@ -26,12 +26,14 @@ HAS_PYTORCH = importlib.util.find_spec("torch") is not None  # whose tensors the
 SAID = [
     "float32[4, 6]", "view of x", "expanded: dimension 0", "1 NaN", "complex64[2, 3]", "13 True", "no elements",
     "6 of 12 slices", "no values", "6,000,000 elements", "as a picture", "leaf, requires grad", "3 tensors see it",
-    "storages", "ReluBackward0", "model.2 … model.78 × 39", "2,889 parameters", "3 tensors over 2 storages", "SGD",
-    "keys looked at", "29.15", "outside operators", "the queue runs", "1 kernel made of", "17.99", "npu:0 stream 1",
+    "storages", "ReluBackward0", "model.2 … model.78 × 39", "2,889 parameters", "83,300 parameters",
+    "83,100 parameters", "3 tensors over 2 storages", "SGD", "keys looked at", "29.15",
+    "outside operators", "the queue runs", "1 kernel made of", "17.99", "npu:0 stream 1",
     "race on", "allocated of", "waits for 2 operators", "do not broadcast", "2 findings",
     "24 elements over a storage of 24", "broadcasts to (4, 3, 6)", "step 0 of 4", "30/30 (100%)", "step 30",
-    "theirs", "view of theirs", "expanded: dimension 0", *["sparse_coo"] * HAS_PYTORCH, "3 tensors see it",
-    "25 parameters", "2 tensors over 1 storage", "Adam", "AddmmBackward0", "keys looked at", "left out", "run",
+    "theirs", "view of theirs", "expanded: dimension 0", *["3 of 9 stored"] * HAS_PYTORCH, "3 tensors see it",
+    "25 parameters", "backward keeps 144 B", "2 tensors over 1 storage", "Adam", "AddmmBackward0",
+    "keys looked at", "left out", "run",
     "the layer takes 6 features", "sigmoid comes before this loss", "storages", "live storages",
     "24 elements over a storage of 24", "step 0 of 4", "one thing, three names", *["stride (6, 2) offset 6"] * 2,
 ]

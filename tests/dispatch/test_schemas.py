@@ -96,7 +96,7 @@ def is_public(op: Operator) -> bool:
 
 
 def test_a_public_operator_has_one_sentence_that_names_its_parameters() -> None:
-    public = [op for op in FIRST if is_public(op)]
+    public = [op for op in FIRST if is_public(op) and "::" not in op.packet]  # not those of other namespaces
     assert len(public) > 570
     for op in public:
         said = op.sentence

@@ -64,7 +64,7 @@ def adam(param: Any, grad: Any, average: Any, squares: Any, peak: Any = None, *,
 def adagrad(param: Any, grad: Any, squares: Any, *, step: Any, lr: Any, lr_decay: float, eps: float) -> None:
     """Do a step of Adagrad, which sums the squares of all gradients."""
     rate = lr / (1 + (step.item() - 1) * lr_decay)
-    if getattr(grad, "is_sparse", False):
+    if getattr(grad, "is_sparse", False) is True:  # a recorded gradient has any attribute
         grad = grad.coalesce()  # a square is no sum of squares
         squares.add_(grad.pow(2))
         deviations = squares.sparse_mask(grad)._values().sqrt().add_(eps)
