@@ -44,8 +44,7 @@ def test_it_is_named_and_its_cure_was_carried_out(asked: Asked):
     assert not missing(mindtorch, asked)
 
 
-@pytest.mark.skipif(not WHOLE, reason="FORUM=whole takes the whole table")
 def test_most_are_named_of_pytorchs_errors_too():
     torch = pytest.importorskip("torch", reason="needs PyTorch")
-    found = [lacks for asked in ASKED if (lacks := missing(torch, asked))]
-    assert len(found) <= MISSED, "\n".join(found)
+    found = [lacks for asked in (ASKED if WHOLE else TAKEN[::4]) if (lacks := missing(torch, asked))]
+    assert len(found) <= (MISSED if WHOLE else 0), "\n".join(found)
