@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -51,16 +52,37 @@ def gallery(tmp_path_factory):
     return Path(shutil.copy(GALLERY, tmp_path_factory.mktemp("gallery")))
 
 
-@pytest.fixture(scope="module")
-def front_end(request, gallery, browser):
-    """The page of a front end that ran the gallery, and the hosts that it asked."""
+@contextmanager
+def opened(name, gallery, browser):
+    """Run the gallery in a front end of its own; yield the page and the hosts that it asked."""
+    folder = gallery.parent / name
+    folder.mkdir()
+    shutil.copy(gallery, folder)
     page, hosts = browser.new_page(viewport={"width": 1200, "height": 900}), set()
     page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname))
-    with lab.jupyter(gallery.parent, request.param) as address:
+    with lab.jupyter(folder, name) as address:
         lab.run_all(page, address.format(notebook=gallery.name), failing=2)
         page.locator(".widget-html-content .mindtorch").nth(WIDGETS - 1).wait_for()
         yield page, hosts
         page.close()
+
+
+@pytest.fixture(scope="module")
+def front_ends(gallery, browser):
+    """Open each front end once, whichever tests and themes look at it."""
+    found = {}
+    with ExitStack() as stack:
+        def front_end(name):
+            if name not in found:
+                found[name] = stack.enter_context(opened(name, gallery, browser))
+            return found[name]
+
+        yield front_end
+
+
+@pytest.fixture
+def front_end(request, front_ends):
+    return front_ends(request.param)
 
 
 def look(page):
