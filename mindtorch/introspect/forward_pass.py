@@ -16,6 +16,7 @@ from weakref import ref
 
 from .._base.interrupts import contextmanager
 from .libraries import is_tensor, libraries, library_of
+from .module import extra_of
 from .names import module_name
 from .pytorch import user_site
 from .sampling import BUDGET, Scan, scan
@@ -304,7 +305,7 @@ class _Recorder:
         size = {id(tensor): _size(tensor) for tensor in module.parameters()}.values()
         time = now - call.start - (self.spent - call.spent)
         self.open[-1].parts.append(Step(
-            call.number, call.name, call.path, type(module).__name__, _extra(module), sources, (),
+            call.number, call.name, call.path, type(module).__name__, extra_of(module, EXTRA), sources, (),
             tuple(map(self.value, outputs)), parts, sum(count for count, _ in size),
             sum(size_bytes for _, size_bytes in size), sum(part.memory for part in parts),
             sum(part.kept for part in parts), time, "", 0, told, error is not None,
@@ -435,12 +436,3 @@ def _unreached(module: Any, called: set[str], path: str, name: str = "") -> Iter
             yield from _unreached(child, called, here, f"{below}.")
         elif here not in called:
             yield below
-
-
-def _extra(module: Any) -> str:
-    """Return a module's ``extra_repr``, shortened."""
-    try:
-        text = " ".join(str(module.extra_repr()).split())
-    except Exception as error:
-        return f"extra_repr raised {type(error).__name__}"
-    return text if len(text) <= EXTRA else text[:EXTRA] + "…"

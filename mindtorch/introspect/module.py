@@ -97,7 +97,7 @@ class _Reader:
         own = [member for member in members if not member.tied]
         learnt = [member for member in own if member.is_parameter]
         return ModuleFacts(
-            name=name, path=path, kind=type(module).__name__, extra=_extra(module), training=module.training,
+            name=name, path=path, kind=type(module).__name__, extra=extra_of(module, EXTRA), training=module.training,
             members=members, children=children,
             parameters=_total(children, "parameters") + sum(member.elements for member in learnt),
             trainable=_total(children, "trainable") + sum(m.elements for m in learnt if m.requires_grad),
@@ -152,13 +152,13 @@ def members_of(module: ModuleFacts) -> Iterator[tuple[str, MemberFacts]]:
         yield from members_of(child)
 
 
-def _extra(module: Any) -> str:
-    """Return a module's ``extra_repr``, shortened."""
+def extra_of(module: Any, most: int) -> str:
+    """Return a module's ``extra_repr``, cut to ``most`` characters."""
     try:
         text = " ".join(str(module.extra_repr()).split())
     except Exception as error:
         return f"extra_repr raised {type(error).__name__}"
-    return text if len(text) <= EXTRA else text[:EXTRA] + "…"
+    return text if len(text) <= most else text[:most] + "…"
 
 
 def _total(children: Sequence[ModuleFacts], what: str) -> int:
