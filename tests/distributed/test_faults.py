@@ -24,9 +24,9 @@ FAULTS = {
 
 
 def files() -> set[str]:
+    """Return MPI's files of shared memory, by their names: other tests' files may go while this looks."""
     folders = [Path(tempfile.gettempdir()), Path("/dev/shm")]
-    return {str(path) for folder in folders if folder.exists() for path in folder.iterdir()
-            if path.owner() == os.environ.get("USER", "root") and "mpi" in path.name.lower()}
+    return {str(path) for folder in folders if folder.exists() for path in folder.iterdir() if "mpi" in path.name.lower()}
 
 
 @needs_mpi

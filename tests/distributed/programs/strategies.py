@@ -192,8 +192,6 @@ def check_memory_of_20_million_parameters():
     del net
     replicated, _ = memory(DistributedDataParallel)
     assert replicated >= 4 * 20e6 * 3 and sharded <= 0.4 * replicated, (sharded, replicated)
-    if rank == 0:
-        print(f"MEMORY {sharded / 1e6:.0f} MB of {replicated / 1e6:.0f} MB")
 
 
 report(globals())
