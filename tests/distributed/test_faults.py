@@ -1,7 +1,6 @@
 """What happens when one rank of four does something wrong: an error in every other, and nothing is left."""
 from __future__ import annotations
 
-import os
 import signal
 import tempfile
 from pathlib import Path
@@ -26,7 +25,8 @@ FAULTS = {
 def files() -> set[str]:
     """Return MPI's files of shared memory, by their names: other tests' files may go while this looks."""
     folders = [Path(tempfile.gettempdir()), Path("/dev/shm")]
-    return {str(path) for folder in folders if folder.exists() for path in folder.iterdir() if "mpi" in path.name.lower()}
+    return {str(path) for folder in folders if folder.exists() for path in folder.iterdir()
+            if "mpi" in path.name.lower()}
 
 
 @needs_mpi
