@@ -63,6 +63,8 @@ def decode(value: Any, depth: int = DEPTH) -> Any:
     """Return the value that was encoded; ValueError if it is not what ``encode`` writes."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, dict) and value.keys() == {"other", "text"}:  # also what lies too deep to be encoded
+        return Other(str(value["other"]), str(value["text"]))
     if not depth:
         raise ValueError("a value is nested too deeply")
     if isinstance(value, list):
@@ -76,8 +78,6 @@ def decode(value: Any, depth: int = DEPTH) -> Any:
             return [decode(item, depth - 1) for item in items]
         case {"dict": dict(items)}:
             return {name: decode(item, depth - 1) for name, item in items.items()}
-        case {"other": str(kind), "text": str(text)}:
-            return Other(kind, text)
     raise ValueError("this is not an encoded value")
 
 

@@ -333,4 +333,21 @@ def register_autograd(self, backward, **more):
 CustomOpDef.register_autograd = register_autograd
 """,
     },
+    "28_checkpoints": {
+        "every view gets memory of its own": """
+from mindtorch import _utils
+own = _utils._rebuild_tensor_v2
+_utils._rebuild_tensor_v2 = lambda *args: own(*args).clone()
+""",
+        "an optimizer's averages are left out": """
+import mindtorch
+own = mindtorch.optim.Optimizer.state_dict
+mindtorch.optim.Optimizer.state_dict = lambda self: own(self) | {"state": {}}
+""",
+        "what is missing is passed over": """
+import mindtorch
+own = mindtorch.nn.Module.load_state_dict
+mindtorch.nn.Module.load_state_dict = lambda self, state, strict=True, **more: own(self, state, False, **more)
+""",
+    },
 }

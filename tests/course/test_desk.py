@@ -244,6 +244,14 @@ def test_a_part_of_an_earlier_lesson_is_the_readers_if_it_passes(written: str | 
     assert f"strides.position: {said}" in capsys.readouterr().out
 
 
+def test_a_value_that_is_nested_too_deeply_is_wrong_and_no_error() -> None:
+    deep: Any = 0
+    for _ in range(30):
+        deep = [deep]
+    with pytest.raises(course.NotYet, match="where"):
+        course.check("strides.position", lambda *args: deep)
+
+
 def test_a_part_that_writes_into_what_it_is_given_is_told_so_and_harms_no_later_one() -> None:
     def writes(grad: Any, result: Any) -> Any:
         return grad.mul_(result > 0)
