@@ -207,7 +207,7 @@ class Frame:
                 tx.run()
                 return self._finish(tx, output, broken)
             except Restart:
-                if self.compiler.fullgraph:
+                if self.compiler.fullgraph and broken:  # empty if a lazy module got its shapes
                     raise self._unsupported([*broken.values()][-1]) from None
             except (Break, Raised) as stopped:
                 self._skip(stopped, tx)

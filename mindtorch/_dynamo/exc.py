@@ -52,7 +52,7 @@ class Break(Exception):
 
 
 class Restart(Exception):
-    """Raised to interpret the frame again, now that it is known where it breaks."""
+    """Raised to interpret the frame again: it is known where it breaks, or a lazy module has got its shapes."""
 
 
 class Raised(Exception):

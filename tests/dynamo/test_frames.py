@@ -149,6 +149,39 @@ def test_containers_that_are_made_keep_their_identity() -> None:
     assert pair.one is pair.other is inner and inner[1] is pair
 
 
+def test_a_tensor_written_in_place_stays_the_key_that_it_was() -> None:
+    def fn(x):
+        y = torch.sin_(x.add_(1))
+        return y in {x}, y in [x], {x: 1}[y], [x].index(y), y is x, y
+
+    for _ in range(2):
+        x = torch.ones(3)
+        compiled, counter = counted(fn, fullgraph=True)
+        *found, y = compiled(x)
+        assert found == [True, True, 1, 0, True] and y is x and counter.frame_count == 1
+
+
+def test_a_lazy_module_gets_its_shapes_while_it_is_compiled() -> None:
+    expected = torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    net = torch.nn.Sequential(torch.nn.LazyLinear(4), torch.nn.ReLU(), torch.nn.LazyLinear(2))
+    compiled, counter = counted(net, fullgraph=True)
+    x = torch.randn(3, 5)
+    for _ in range(2):
+        assert compiled(x).shape == (3, 2) and counter.frame_count == 1
+    assert [type(layer) for layer in net] == [type(layer) for layer in expected]
+    assert [tuple(one.shape) for one in net.parameters()] == [tuple(one.shape) for one in expected.parameters()]
+    assert net[0].weight.device.type == "cpu" and net[0].weight.abs().sum() > 0
+
+
+def test_a_method_of_an_array_outside_of_the_graph_is_called() -> None:
+    def fn(x):
+        values = x.numpy()
+        return torch.from_numpy(values + values.mean(axis=0)) * 2
+
+    compiled, _ = counted(fn)
+    torch.testing.assert_close(compiled(torch.ones(2, 2)), torch.full((2, 2), 4.0))
+
+
 def test_functions_that_leave_the_frame_share_their_variables() -> None:
     def function(x):
         total = x

@@ -130,16 +130,16 @@ class Variable:
 
 
 class Identity:
-    """A key that is equal to itself only."""
+    """The key of a variable, or of an object behind it, which is equal to nothing else."""
 
-    def __init__(self, variable: Variable) -> None:
-        self.variable = variable
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identity) and other.variable is self.variable
+        return isinstance(other, Identity) and other.thing is self.thing
 
     def __hash__(self) -> int:
-        return id(self.variable)
+        return id(self.thing)
 
 
 class ConstantVariable(Variable):

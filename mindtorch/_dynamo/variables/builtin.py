@@ -287,13 +287,17 @@ def _plain(value: Variable) -> bool:
     return not isinstance(value, (ClassVariable, BuiltinVariable)) and not isinstance(value, FunctionVariable)
 
 
+#: Types whose methods depend on their arguments alone.
+PURE_TYPES = (str, int, float, bytes, complex, dict, list, tuple, frozenset, bool)
+
+
 def _pure(function: Any, module: Any, name: str) -> bool:
     if module in PURE_MODULES and module not in ("itertools",):
         return True
     if module == "builtins":
         return name in PURE
     owner = getattr(function, "__objclass__", None) or getattr(function, "__self__", None)
-    return owner in (str, int, float, bytes, complex, dict, list, tuple, frozenset, bool) and name != "__new__"
+    return isinstance(owner, type) and owner in PURE_TYPES and name != "__new__"
 
 
 def _isinstance(tx: Translator, value: Variable, kinds: Variable) -> Variable:

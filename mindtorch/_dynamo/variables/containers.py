@@ -556,8 +556,8 @@ class SliceVariable(Variable):
 
 
 def equal(tx: Translator, one: Variable, other: Variable) -> bool:
-    """Return whether two values are the same or equal."""
-    return one is other or tx.binary(operator.eq, one, other).truth(tx)
+    """Return whether two values are identical or equal, as ``in`` and ``index`` ask."""
+    return one is other or any(tx.binary(compare, one, other).truth(tx) for compare in (operator.is_, operator.eq))
 
 
 def contains(tx: Translator, items: list[Variable], wanted: Variable) -> bool:

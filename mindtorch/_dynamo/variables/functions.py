@@ -310,6 +310,8 @@ class PartialVariable(Variable):
             return self
         if name == "__class__":
             return tx.made(functools.partial)
+        if hasattr(functools.partial, name):
+            return BoundBuiltin(self, name)
         no_attribute(tx, self, name)
 
     def reconstruct(self, cg: Codegen) -> str:

@@ -8,15 +8,17 @@ import types
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
+from ..._creation import empty
 from ..._tensor import Tensor
 from ...nn import module as nn_module
 from ...nn.module import Module
-from ..exc import Break
+from ..exc import Break, Restart
 from ..places import Source
 from ..trace_rules import is_library
-from .base import BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, Translator, Variable, throw
+from .base import BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, Identity, Translator, Variable, throw
 from .containers import DictVariable, ListVariable, TupleVariable
 from .functions import MethodVariable, UserFunction, is_none
+from .tensor import TensorVariable
 
 MISSING = object()
 #: Tables of a module that its attributes lead to.
@@ -55,7 +57,7 @@ class UserObject(Variable):
         return super().value
 
     def key(self) -> Any:
-        return super().key() if self.real is None else _ById(self.real)
+        return super().key() if self.real is None else Identity(self.real)
 
     # -- attributes ------------------------------------------------------------------------------------------------
 
@@ -197,6 +199,11 @@ class UserObject(Variable):
 
     def _call_module(self, tx: Translator, args: list[Variable], kwargs: dict[str, Variable]) -> Variable:
         module = self.real
+        if "_initialize_hook" in vars(module):
+            # As in PyTorch, the compiler gives the parameters their shapes, and keeps the hook out of the program.
+            module._infer_parameters(module, [_sketch(arg) for arg in args],
+                                     {name: _sketch(arg) for name, arg in kwargs.items()})
+            raise Restart
         compiled = vars(module).get("_compiled_call_impl")
         if self.source is not None:
             tx.output.guards.empty(self.source, HOOKS, module)
@@ -284,17 +291,12 @@ class UserObject(Variable):
         return f"a {self.kind.__module__}.{self.kind.__qualname__} object"
 
 
-class _ById:
-    """The key of an object that exists."""
-
-    def __init__(self, real: Any) -> None:
-        self.real = real
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.real is self.real
-
-    def __hash__(self) -> int:
-        return id(self.real)
+def _sketch(argument: Variable) -> Any:
+    """Return what a lazy module needs of an argument: a tensor without data, or a constant."""
+    if isinstance(argument, TensorVariable):
+        shape = [int(size) for size in argument.example.shape]
+        return empty(shape, dtype=argument.example.dtype, device="meta")
+    return argument.value if argument.is_constant else None
 
 
 def _by_index(owner: Any) -> Any:

@@ -7,7 +7,9 @@ from ..._tensor import Tensor
 from ...fx import Node
 from ..exc import Break
 from ..places import Source
-from .base import BoundBuiltin, Codegen, ConstantVariable, IteratorVariable, Translator, Variable, no_attribute, throw
+from .base import (
+    BoundBuiltin, Codegen, ConstantVariable, Identity, IteratorVariable, Translator, Variable, no_attribute, throw,
+)
 
 #: Attributes and methods whose result the example knows.
 KNOWN = frozenset(["device", "dtype", "is_complex", "is_cpu", "is_cuda", "is_floating_point", "is_mps", "is_meta",
@@ -56,6 +58,9 @@ class TensorVariable(Variable):
 
     def argument(self) -> Any:
         return self.node
+
+    def key(self) -> Any:
+        return Identity(self.example)  # which in-place operators return again, as they return the tensor
 
     def attribute(self, tx: Translator, name: str) -> Variable:
         if name in VIEWS:
