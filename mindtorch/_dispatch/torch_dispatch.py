@@ -61,7 +61,7 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 #: Operators whose outputs share memory but count writes separately.
-OWN_COUNTER = ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk")
+OWN_COUNTER = ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk", "_unsafe_view")
 
 
 def _written(op: Operator, args: tuple[Any, ...]) -> list[Any]:

@@ -19,6 +19,8 @@ import pytest
 
 HERE = Path(__file__).parent
 TOP = HERE.parents[1]
+#: How PyTorch starts ranks.
+GLOO = ("torch.distributed.run", "--standalone", "--nproc-per-node")
 needs_mpi = pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py and MPICH are not installed")
 
 
@@ -31,12 +33,14 @@ class Ended(NamedTuple):
 
 
 def launch(program: str | Path, ranks: int = 4, arguments: Sequence[str] = (), seconds: float = 120,
-           **variables: str) -> Ended:
-    """Run a program of ``programs`` in several ranks; it fails if that takes too long."""
+           starter: Sequence[str] = ("mindtorch", "launch", "-n"), **variables: str) -> Ended:
+    """Run a program of ``programs`` in several ranks, by modules such as those of ``GLOO``; it fails if that takes too
+    long.
+    """
     token = f"MINDTORCH_TEST={os.getpid()}-{time.monotonic_ns()}"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TOP), os.environ.get("PYTHONPATH", "")]),
                    "OMP_NUM_THREADS": "1", **dict([token.split("=")]), **variables}
-    process = subprocess.Popen([sys.executable, "-m", "mindtorch", "launch", "-n", str(ranks),
+    process = subprocess.Popen([sys.executable, "-m", *starter, str(ranks),
                                 str(HERE / "programs" / program), *arguments], env=environment, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     try:

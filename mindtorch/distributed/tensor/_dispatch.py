@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from ..._autograd.views import replayed
 from ..._base.size import Size
 from ..._creation import empty_strided
 from ..._tensor import Tensor
@@ -258,23 +259,32 @@ def run(call: Call, func: Any, local: dict[str, Any], rows: Sequence[Row], specs
 
 def wrapped(cls: Any, func: Any, given: dict[str, Any], found: Any, specs: Sequence[DTensorSpec | None]) -> Any:
     """Return this process's outputs as DTensors; a view shares its input's storage."""
-    source = None
-    if func.is_view:
-        source = next((value for value in given.values() if isinstance(value, cls)), None)
+    name, source = next(((name, value) for name, value in given.items() if isinstance(value, cls)), ("", None)
+                        ) if func.is_view else ("", None)
+    options = {key: value for key, value in given.items() if key != name}
 
-    def wrap(output: Any, spec: DTensorSpec | None) -> Any:
+    def wrap(output: Any, spec: DTensorSpec | None, number: int = 0) -> Any:
         if not isinstance(output, Tensor) or spec is None:
             return output
         out = cls(output, spec, requires_grad=False)
         if source is not None:
             out._storage = source.untyped_storage()
             out._storage.add_alias(out)
+            out._view_func = again(func, name, options, replayed(source), number)
         return out
 
     if isinstance(found, (tuple, list)):
         make = getattr(type(found), "_make", type(found))
-        return make([wrap(output, spec) for output, spec in zip(found, specs, strict=True)])
+        return make([wrap(*pair, number) for number, pair in enumerate(zip(found, specs, strict=True))])
     return wrap(found, specs[0])
+
+
+def again(func: Any, name: str, options: dict[str, Any], before: Callable[[Any], Any],
+          number: int) -> Callable[[Any], Any]:
+    """Return a function that rebuilds a view from its base by the same operators: strides of a whole say nothing of
+    the parts.
+    """
+    return lambda base: flat(call_with(func, {name: before(base), **options}))[number]
 
 
 def step(cls: Any, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:

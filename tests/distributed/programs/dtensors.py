@@ -49,6 +49,24 @@ def check_pointwise():
     agrees(lambda a, b: a * b, (5, 6), (5, 1))
 
 
+def check_views_that_are_written():
+    def written(a, factor):
+        double = a * 2
+        double.view(4, 2, 3).mul_(factor)
+        double[:, 1].add_(1)
+        return double
+
+    plain = torch.arange(24.0).view(4, 6).requires_grad_()
+    expected = written(plain, 3)
+    expected.square().sum().backward()
+    for placement in (R, Shard(0)):
+        leaf = spread(plain.detach(), placement)
+        found = written(leaf, 3)
+        found.square().sum().backward()
+        assert torch.equal(found.full_tensor(), expected)
+        assert torch.equal(leaf.grad.full_tensor(), plain.grad)
+
+
 def check_reductions():
     agrees(lambda a: a.sum(1) + a.mean(1) + a.amax(1) + a.max(1)[0], (5, 6))
     agrees(lambda a: torch.linalg.vector_norm(a, 3), (5, 6))
