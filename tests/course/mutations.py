@@ -262,6 +262,17 @@ Guards.build = build
 Guards.twins = lambda self, source, other: None
 """,
     },
+    "19_symbols": {
+        "guards on sizes are left out": """
+from mindtorch.fx.experimental.shape_env import ShapeEnv
+ShapeEnv._add_guard = lambda self, condition, size_oblivious: None
+""",
+        "sizes are never symbols by themselves": """
+import mindtorch
+own = mindtorch.compile
+mindtorch.compile = lambda *args, dynamic=None, **more: own(*args, dynamic=bool(dynamic), **more)
+""",
+    },
     "20_functionalization": {
         "a write goes into the view alone": """
 from mindtorch._subclasses import functional_tensor

@@ -83,7 +83,7 @@ MISTAKES = (
             ("stack[-1].__dict__.update(state)", "stack[-1].update(state)")),
     changed("state sets the attributes of the object below: do not leave it out.",
             ("stack[-1].__dict__.update(state)", "pass")),
-    changed("A step that you do not know is refused: what it was to do, nobody knows.", (REFUSED, "pass")),
+    changed("A step that you do not know is refused: the rest of the program may rely on it.", (REFUSED, "pass")),
     changed("A step that you do not know is refused by UnpicklingError.", (REFUSED, "raise ValueError(name)")),
 )
 
