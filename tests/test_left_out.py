@@ -22,7 +22,7 @@ DIFFERENCES = Path(__file__).with_name("differences.md")
     ("torch.jit.save(torch.jit.script(torch.nn.ReLU()), 'a.pt')", "RuntimeError", "TorchScript archives"),
     ("import torch.onnx; torch.onnx.export(None)", "mindtorch.onnx.OnnxExporterError",
      "mindtorch leaves out torch.onnx"),
-    ("from torch.nested import nested_tensor; nested_tensor([])", "RuntimeError", "mindtorch leaves out torch.nested"),
+    ("torch.nested.nested_tensor([torch.ones(2)])", "RuntimeError", "ask for layout=torch.jagged"),
     ("import sys; sys.modules['tensorboardX'] = None; import torch.utils.tensorboard", "ImportError",
      "pip install tensorboardX"),
     ("import torch.nowhere", "ModuleNotFoundError", "No module named 'torch.nowhere': mindtorch does not have it"),

@@ -13,7 +13,6 @@ ROWS = {
         "sizes are found by running a graph: with `ShapeProp`, fake tensors, symbolic sizes",
     "fx.experimental.accelerator_partitioner fx.experimental.partitioner_utils":
         "there are no such devices; `CapabilityBasedPartitioner` divides a graph for a backend",
-    "nested": "tensors are strided or sparse",
     "ao quantization quantize_per_tensor quantize_per_channel nn.intrinsic nn.qat nn.quantized nn.quantizable":
         "there are no quantised tensors",
     "distributed.rpc": "there are no remote calls; collectives and `send`/`recv` exchange tensors and objects",
@@ -28,7 +27,7 @@ ROWS = {
 }
 #: Modules that many programs import but do not use: their names are there, and calling one raises the sentence.
 IMPORTED = ("onnx", "ao", "quantization", "nn.intrinsic", "nn.qat", "nn.quantized", "nn.quantizable", "package",
-            "nested", "distributed.rpc", "distributed.checkpoint.hf_storage",
+            "distributed.rpc", "distributed.checkpoint.hf_storage",
             "distributed.checkpoint._consolidate_hf_safetensors")
 LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}
 

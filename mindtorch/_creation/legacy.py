@@ -9,7 +9,7 @@ from .. import _device
 from .._backends.common.convert import strides_for
 from .._base.errors import CPP_NAMES, NAMES
 from .._base.formats import strided
-from .._base.layout import contiguous_strides, storage_size
+from .._base.layout import contiguous_strides, storage_size as span
 from .._base.size import Size
 from .._dispatch.aten import alias
 from .._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, FUNCTION, NONCONTIGUOUS, PYTHON, SPARSES
@@ -56,7 +56,8 @@ def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_off
                            memory_format: Any = None, dtype: DType | None = None, layout: Any = strided,
                            device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                            dispatch_sizes_strides_policy: str | None = None, dispatch_device: bool = False,
-                           dispatch_layout: bool = False, **unknown: Any) -> Any:
+                           dispatch_layout: bool = False, _extra_dispatch_keys: Any = None,
+                           storage_size: int | None = None, **unknown: Any) -> Any:
     """Make a tensor of a subclass that has a shape, strides, a dtype and a device, but no elements: the class's
     ``__torch_dispatch__`` runs its operators (``torch.Tensor._make_wrapper_subclass``). Raises RuntimeError if the
     class has no ``__torch_dispatch__``, or it is to require grad and cannot.
@@ -74,7 +75,9 @@ def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_off
         out._stride = strides_for(out, memory_format)
     if out._strides() != contiguous_strides(shape):
         out._keys |= NONCONTIGUOUS
-    nbytes = (storage_size(shape, out._strides()) + out._offset) * out._dtype.itemsize
+    nbytes = storage_size
+    if nbytes is None:
+        nbytes = (span(shape, out._strides()) + out._offset) * out._dtype.itemsize
     out._storage = UntypedStorage(nbytes, device=_device.META)  # a size and no memory, wherever it is said to be
     out._storage.device = where
     out._storage.add_alias(out)

@@ -26,6 +26,7 @@ from .off_host import Pending
 class Layout(NamedTuple):
     """Where a tensor's elements lie. The parameter of a lazy module that was not called yet is not ``materialized``:
     its shape is (0,) here. ``without`` says why there are no elements to be read, or no strides, '' if there are.
+    ``sizes`` is the shape of a nested tensor, of which ``shape`` is that of all its elements.
     """
 
     shape: tuple[int, ...]
@@ -35,6 +36,7 @@ class Layout(NamedTuple):
     device: str
     materialized: bool = True
     without: str = ""
+    sizes: tuple[Any, ...] = ()
 
     @property
     def strided(self) -> bool:

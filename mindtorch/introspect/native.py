@@ -30,6 +30,7 @@ from .library import (
     BackwardPass, CallObserver, Kept, Layout, LiveStorage, ModuleObserver, NodeLook, Record, TrainingObserver,
     WriteObserver, called, hook_of,
 )
+from .nested import nested_layout
 from .off_host import Pending, Source, sources
 from .placed import part_of
 from .pytorch.calls import observing_calls, observing_modules
@@ -40,6 +41,8 @@ class Native:
 
     def layout(self, tensor: Any) -> Layout:
         uninitialized = bool(tensor._keys & UNINITIALIZED)
+        if tensor.is_nested:
+            return nested_layout(tensor, tuple(tensor._values.shape), tensor._dtype, str(tensor._device), self.values)
         if tensor._keys & SPARSES:
             return Layout(tuple(tensor.shape), (), 0, tensor._dtype, str(tensor._device), without=layout_text(tensor))
         return Layout((0,) if uninitialized else tuple(tensor.shape), tensor._strides(), tensor._offset, tensor._dtype,

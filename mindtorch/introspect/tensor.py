@@ -120,9 +120,9 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
     elements = math.prod(look.shape)
     lying = look.shape, look.stride if look.strided else contiguous_strides(look.shape)
     return TensorFacts(
-        name=names.get(id(tensor), ""), dtype=look.dtype.name, shape=look.shape, stride=look.stride, offset=look.offset,
-        device=look.device, elements=elements, bytes=elements * look.dtype.itemsize,
-        contiguous=is_contiguous(*lying), channels_last=is_channels_last(*lying),
+        name=names.get(id(tensor), ""), dtype=look.dtype.name, shape=look.sizes or look.shape,
+        stride=look.stride, offset=look.offset, device=look.device, elements=elements,
+        bytes=elements * look.dtype.itemsize, contiguous=is_contiguous(*lying), channels_last=is_channels_last(*lying),
         dense=is_non_overlapping_and_dense(*lying), overlapping=_overlap(*lying),
         storage=storage_number(tensor), storage_bytes=library.storage_bytes(tensor), address=library.address(tensor),
         is_view=record.base is not None, base="" if record.base is None else names.get(id(record.base), ""),

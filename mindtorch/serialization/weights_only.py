@@ -90,17 +90,22 @@ _REBUILDERS = ("_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_
                "_rebuild_tensor_v3", "_rebuild_meta_tensor_no_storage", "_rebuild_device_tensor_from_cpu_tensor",
                "_rebuild_device_tensor_from_numpy", "_rebuild_sparse_tensor")
 
+NESTED = "torch.nested._internal.nested_tensor."
+
 
 @cache
 def allowed_globals() -> dict[str, Any]:
     """Return the classes and functions that a file may hold without a user's consent, by path."""
+    from ..nested._internal import nested_tensor  # which few programs use
+
     return {
         "collections.OrderedDict": OrderedDict, "collections.Counter": Counter,
         "torch.nn.parameter.Parameter": Parameter, "torch.serialization._get_layout": _get_layout, "torch.Size": Size,
         "torch.Tensor": Tensor, "torch.device": device, "_codecs.encode": _encode, "builtins.bytearray": _bytearray,
-        "builtins.set": set, "builtins.complex": complex, "torch._tensor._rebuild_from_type_v2":
-            _utils._rebuild_from_type_v2, "torch.storage.UntypedStorage": UntypedStorage,
-        "torch.storage.TypedStorage": TypedStorage,
+        "builtins.set": set,
+        **{NESTED + name: getattr(nested_tensor, name) for name in ("NestedTensor", "_rebuild_njt")},
+        "builtins.complex": complex, "torch._tensor._rebuild_from_type_v2": _utils._rebuild_from_type_v2,
+        "torch.storage.UntypedStorage": UntypedStorage, "torch.storage.TypedStorage": TypedStorage,
         **{f"torch.{name}": dtype for name, dtype in (DTYPES | RARE).items()},
         **{f"torch.{name}": kind for name, kind in LEGACY_TENSORS.items()},
         **{f"torch.{name}": StorageType(name) for name in _STORAGE_DTYPES},
@@ -225,7 +230,8 @@ class Unpickler(_Base):
         if function in (Tensor, UntypedStorage, TypedStorage, *LEGACY_TENSORS.values()) and args:
             raise pickle.UnpicklingError(f"Can only create an empty {function.__name__}")
         if function is _utils._rebuild_from_type_v2 and not _is_one_of(
-                args[0], [*(getattr(_utils, name) for name in _REBUILDERS), *self._user.values()]):
+                args[0], [*(getattr(_utils, name) for name in _REBUILDERS), self._allowed[NESTED + "_rebuild_njt"],
+                          *self._user.values()]):
             raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {shown(args[0])}")
         if function in (_encode, _bytearray, set, OrderedDict, Counter, Size, complex):
             self._copied += sum(len(arg) for arg in args if hasattr(arg, "__len__"))

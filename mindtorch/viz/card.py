@@ -10,11 +10,13 @@ from typing import Any
 from .._base.call_site import place_of
 from ..introspect import PLACES, Statistics, StorageFacts, TensorFacts, storage_facts, tensor_facts
 from ..introspect.layouts import is_sparse
+from ..introspect.nested import is_jagged
 from ..introspect.placed import part_of, placed_facts
 from ..introspect.sampling import Scan
 from .grid import value_grids
 from .html import Markup, join, page, tag
 from .mesh import placed_parts
+from .nested import nested_parts
 from .overview import overviews
 from .palette import (
     chip, count_text, device_badge, invalid_mark, layout_text, mono, name_text, number_text, pending_mark, place_text,
@@ -44,8 +46,8 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None, *, compact:
         placed = placed_parts(placed_facts(given), part.shape)
         facts = replace(part, **{field: getattr(whole, field) for field in KEPT_BY_THE_WHOLE})
     sharing = storage_facts(given, names, values=facts.pending is None)  # which may be there by now
-    if not facts.strided and is_sparse(tensor):
-        values, is_whole = sparse_parts(tensor), True
+    if not facts.strided and (is_sparse(tensor) or is_jagged(tensor)):
+        values, is_whole = (sparse_parts if is_sparse(tensor) else nested_parts)(tensor), True
     else:
         values, is_whole = (_waiting(facts), False) if facts.statistics is None else (
             value_grids(tensor, facts, sharing.values is not None))

@@ -28,7 +28,7 @@ def nested(**options):
     (lambda: pytorch.eye(4).to_sparse_bsr((2, 2)), "values() [2, 2, 2]"),
     (lambda: pytorch.ones(2).to_mkldnn(), "its operators only"),
     (lambda: nested(), "nested: 2 tensors one after the other, of shapes [2, 3], [1, 3]"),
-    (lambda: nested(layout=pytorch.jagged), "of shapes [2, 3], [1, 3]"),
+    (lambda: nested(layout=pytorch.jagged), "2 parts of 1 to 2 along dimension 1"),
     (fake, "a FakeTensor"),
 ])
 def test_a_tensor_that_is_no_piece_of_memory_has_a_card_that_says_what_it_is(make, said):

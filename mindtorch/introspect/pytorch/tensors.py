@@ -11,10 +11,10 @@ import numpy as np
 from ..._dtype import COMPLEX, DTYPES, FLOATING, INTEGER, RARE, DType
 from ..layouts import layout_name, layout_text
 from ..library import Layout
+from ..nested import SHOWN, nested_layout, nested_text
 from .loaded import quietly
 
 FAKE = "FakeTensor"
-SHOWN = 4  #: tensors of a nested one at most whose shapes are named
 
 
 @quietly
@@ -24,6 +24,8 @@ def layout_of(tensor: Any) -> Layout:
     if not materialized(tensor):
         return Layout((0,), (1,), 0, dtype, device, False)
     if tensor.is_nested:
+        if layout_name(tensor) == "jagged":
+            return nested_layout(tensor, ints(tensor._values.shape), dtype, device, array_of)
         return Layout((tensor.size(0),), (), 0, dtype, device, without=_nested(tensor))
     shape = ints(tensor.shape)
     if layout_name(tensor) != "strided":
@@ -93,16 +95,9 @@ def without_values(tensor: Any) -> str:
 
 def _nested(tensor: Any) -> str:
     torch = sys.modules["torch"]
-    if str(tensor.layout) == "torch.jagged":
-        lengths = tensor.offsets().diff().tolist()
-        found = [f"[{length}, {', '.join(map(str, tensor.shape[2:]))}]" for length in lengths[:SHOWN]]
-        count = len(lengths)
-    else:
-        sizes = torch._C._nested_tensor_size(tensor) if hasattr(torch._C, "_nested_tensor_size") else (
-            tensor._nested_tensor_size())
-        found, count = [str(size) for size in sizes[:SHOWN].tolist()], len(sizes)
-    more = ", …" if count > SHOWN else ""
-    return f"nested: {count} tensors one after the other, of shapes {', '.join(found)}{more}; x.unbind() gives them"
+    sizes = torch._C._nested_tensor_size(tensor) if hasattr(torch._C, "_nested_tensor_size") else (
+        tensor._nested_tensor_size())
+    return nested_text([str(size) for size in sizes[:SHOWN].tolist()], len(sizes))
 
 
 def array_of(tensor: Any) -> np.ndarray:

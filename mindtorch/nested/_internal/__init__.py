@@ -1,0 +1,1 @@
+"""The class of jagged tensors, and what it does with each operator."""
