@@ -1,6 +1,7 @@
 """``torch._guards``: where a value of a compiled program comes from, and what is known while a program is traced."""
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,106 +12,101 @@ from typing import Any
 from ._dispatch.local import local
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class Source:
-    """The place that a value is read from, as Python code over the function's locals ``L`` and globals ``G``."""
+    """The place from which a program reads a value: an expression that begins with that of ``base``, or stands alone
+    (``torch._guards.Source``).
+
+    Guards check the value there, generated code passes it to the graph, and a placeholder is named for it. Arguments
+    stand under their names, the function's closure as ``_C``, its globals as ``_G``.
+    """
+
+    form: str  #: with ``base``, the part behind it
+    base: Source | None = None
+    before: str = ""  #: the part in front of ``base``
+    shown: str = ""  #: PyTorch's spelling, if it differs: ``L['x']``
+
+    @property
+    def expression(self) -> str:
+        """The expression in Python."""
+        return self.form if self.base is None else f"{self.before}{self.base.expression}{self.form}"
 
     @property
     def name(self) -> str:
-        """The code that reads the value."""
-        raise NotImplementedError
+        """The expression as guards print it: ``L['x'].weight``."""
+        return self.shown or (self.form if self.base is None else f"{self.before}{self.base.name}{self.form}")
+
+    def attribute(self, name: str) -> Source:
+        """Return the source of an attribute."""
+        return Source(f".{name}" if name.isidentifier() else f".__dict__[{name!r}]", self)
+
+    def item(self, key: str) -> Source:
+        """Return the source of an item; ``key`` is an expression."""
+        return Source(f"[{key}]", self)
+
+    def wrapped(self, function: str) -> Source:
+        """Return the source of ``function(self)``."""
+        return Source(")", self, f"{function}(")
+
+    @property
+    def placeholder(self) -> str:
+        """The name of an input of the graph that is read here."""
+        name = re.sub(r"\b_modules\b", "modules", self.name).replace("_parameters", "parameters")
+        name = name.replace("_buffers", "buffers")
+        return re.sub(r"[^0-9A-Za-z]+", "_", name)
 
     def is_ephemeral(self) -> bool:
         """Return True if the value cannot be read again when guards are checked."""
-        return False
+        return self.base is not None and self.base.is_ephemeral()
 
 
-@dataclass(frozen=True)
 class LocalSource(Source):
     """A local variable."""
 
-    local_name: str
-    is_input: bool = False
-
-    @property
-    def name(self) -> str:
-        """The code that reads the variable."""
-        return f"L[{self.local_name!r}]"
+    def __init__(self, local_name: str, is_input: bool = False) -> None:
+        super().__init__(local_name, shown=f"L[{local_name!r}]")
+        self.local_name, self.is_input = local_name, is_input
 
 
-@dataclass(frozen=True)
 class GlobalSource(Source):
     """A global variable."""
 
-    global_name: str
-
-    @property
-    def name(self) -> str:
-        """The code that reads the variable."""
-        return f"G[{self.global_name!r}]"
+    def __init__(self, global_name: str) -> None:
+        super().__init__(f"_G[{global_name!r}]", shown=f"G[{global_name!r}]")
 
 
-@dataclass(frozen=True)
 class ConstantSource(Source):
     """A value known by a name of its own."""
 
-    source_name: str
-
-    @property
-    def name(self) -> str:
-        """The name."""
-        return self.source_name
+    def __init__(self, source_name: str) -> None:
+        super().__init__(source_name)
 
 
-@dataclass(frozen=True)
 class EphemeralSource(Source):
-    """A value that cannot be read again when guards are checked."""
+    """A value that cannot be read again when guards are checked; its name describes it."""
 
-    desc: str | None = None
-
-    @property
-    def name(self) -> str:
-        """A description, which is no code."""
-        return f"<ephemeral{': ' + self.desc if self.desc is not None else ''}>"
+    def __init__(self, desc: str | None = None) -> None:
+        super().__init__(f"<ephemeral{': ' + desc if desc is not None else ''}>")
 
     def is_ephemeral(self) -> bool:
         """Return True."""
         return True
 
 
-@dataclass(frozen=True)
-class ChainedSource(Source):
-    """A part of another source's value."""
+class AttrSource(Source):
+    """An attribute."""
+
+    def __init__(self, base: Source, member: str) -> None:
+        super().__init__(f".{member}", base)
+
+
+class GetItemSource(Source):
+    """An item of a container."""
 
     base: Source
 
-    def is_ephemeral(self) -> bool:
-        """Return True if the whole is ephemeral."""
-        return self.base.is_ephemeral()
-
-
-@dataclass(frozen=True)
-class AttrSource(ChainedSource):
-    """An attribute."""
-
-    member: str
-
-    @property
-    def name(self) -> str:
-        """The code that reads the attribute."""
-        return f"{self.base.name}.{self.member}"
-
-
-@dataclass(frozen=True)
-class GetItemSource(ChainedSource):
-    """An item of a container."""
-
-    index: Any
-
-    @property
-    def name(self) -> str:
-        """The code that reads the item."""
-        return f"{self.base.name}[{self.index!r}]"
+    def __init__(self, base: Source, index: Any) -> None:
+        super().__init__(f"[{index!r}]", base)
 
 
 class TensorProperty(Enum):
@@ -125,18 +121,14 @@ class TensorProperty(Enum):
         return self.value
 
 
-@dataclass(frozen=True)
-class TensorPropertySource(ChainedSource):
+class TensorPropertySource(Source):
     """A tensor's size or stride in one dimension, or its storage offset."""
 
-    prop: TensorProperty
-    idx: int | None = None
+    base: Source
 
-    @property
-    def name(self) -> str:
-        """The code that reads the number."""
-        index = "" if self.idx is None else f"[{self.idx}]"
-        return f"{self.base.name}.{self.prop.method_name()}(){index}"
+    def __init__(self, base: Source, prop: TensorProperty, idx: int | None = None) -> None:
+        super().__init__(f".{prop.method_name()}(){'' if idx is None else f'[{idx}]'}", base)
+        self.prop, self.idx = prop, idx
 
 
 class TracingContext:

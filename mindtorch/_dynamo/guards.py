@@ -15,7 +15,7 @@ from .._device import get_default_device
 from .._dispatch.keys import NONCONTIGUOUS
 from .._dispatch.local import local
 from .._dtype import get_default_dtype
-from .places import Source
+from .._guards import Source
 
 numbers = count()
 #: Types whose values never change, and are compared by type and value.

@@ -8,13 +8,13 @@ from typing import Any
 from .._C import _set_grad_enabled
 from .._compile.breaks import is_library
 from .._dispatch.local import local
+from .._guards import Source
 from .._tensor import Tensor
 from ..fx import Graph, GraphModule, Node
 from ..fx.node import map_arg
 from . import fakes
 from .exc import BackendCompilerFailed, Break
 from .guards import Guards, Namespace
-from .places import Source
 from .side_effects import SideEffects
 from .sizes import History, SizeInput, Sizes
 from .variables.base import Translator, Variable

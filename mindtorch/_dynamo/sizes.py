@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._compile import config
 from .._dispatch.keys import NONCONTIGUOUS
+from .._guards import Source
 from .exc import Break, UserError
-from .places import Source
 
 if TYPE_CHECKING:
     from .guards import Guards

@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 from .._guards import (
-    AttrSource as AttrSource, ChainedSource as ChainedSource, ConstantSource as ConstantSource,
-    EphemeralSource as EphemeralSource, GetItemSource as GetItemSource, GlobalSource as GlobalSource,
-    LocalSource as LocalSource, Source as Source, TensorProperty as TensorProperty,
-    TensorPropertySource as TensorPropertySource,
+    AttrSource as AttrSource, ConstantSource as ConstantSource, EphemeralSource as EphemeralSource,
+    GetItemSource as GetItemSource, GlobalSource as GlobalSource, LocalSource as LocalSource, Source as Source,
+    TensorProperty as TensorProperty, TensorPropertySource as TensorPropertySource,
 )

@@ -15,10 +15,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from .._guards import GlobalSource, LocalSource, Source
 from .bytecode_analysis import Instruction, listing
 from .exc import Break, Raised, Restart
 from .output_graph import OutputGraph
-from .places import Source, global_name, local as local_source
 from .trace_rules import is_library
 from .variables import builder, builtin
 from .variables.base import (
@@ -286,7 +286,7 @@ class Translator:
             root = self
             while root.parent is not None:
                 root = root.parent
-            source = global_name(name) if root.globals is self.globals else Source(
+            source = GlobalSource(name) if root.globals is self.globals else Source(
                 f"[{name!r}]", Source(self.output.object(self.globals), shown="G"))
             return self.wrap(value, source)
         builtins = self.globals.get("__builtins__", __builtins__)
@@ -825,7 +825,7 @@ class RootTranslator(Translator):
         code = function.__code__
         cells = {name: output.cell(real, Source(f"_C[{number}]", shown=f"L[{name!r}].cell"))
                  for number, (name, real) in enumerate(zip(code.co_freevars, closure, strict=True))}
-        variables: dict[str, Variable] = {name: Lazy(value, local_source(name)) for name, value in arguments.items()}
+        variables: dict[str, Variable] = {name: Lazy(value, LocalSource(name)) for name, value in arguments.items()}
         super().__init__(output, code, function.__globals__, {}, cells)
         for name in code.co_cellvars:
             if name in variables:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, Protocol
 
 from ..._base.symbolic import SymBool, SymFloat, SymInt
+from ..._guards import Source
 from ..exc import Break, Raised
-from ..places import Source
 
 
 class Translator(Protocol):

@@ -16,10 +16,10 @@ from ..._base.size import Size
 from ..._device import device
 from ..._dispatch.overloads import OpOverload, OpOverloadPacket
 from ..._dtype import DType
+from ..._guards import Source
 from ..._tensor import Tensor
 from ...nn.module import Module
 from ..exc import Break
-from ..places import Source
 from ..trace_rules import PACKAGE, is_in_graph, module_of, substitutes, why_skipped
 from .base import SYMBOLIC, BoundBuiltin, Codegen, ConstantVariable, Translator, Variable
 from .builtin import HANDLERS, POLYFILLS, BuiltinVariable

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from ..._base.size import Size
+from ..._guards import Source
 from ..exc import Break
-from ..places import Source
 from .base import (
     BoundBuiltin, Codegen, ConstantVariable, IteratorVariable, Translator, Variable, fold, no_attribute, throw,
 )

@@ -6,9 +6,9 @@ import inspect
 import types
 from typing import Any
 
+from ..._guards import Source
 from .. import polyfills
 from ..exc import Break, Raised
-from ..places import Source
 from .base import (
     BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, IteratorVariable, Translator, Variable, is_exception,
     iterate, no_attribute, throw,

@@ -9,11 +9,11 @@ from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from ..._creation import empty
+from ..._guards import Source
 from ..._tensor import Tensor
 from ...nn import module as nn_module
 from ...nn.module import Module
 from ..exc import Break, Restart
-from ..places import Source
 from ..trace_rules import is_library
 from .base import BoundBuiltin, Codegen, ConstantVariable, ExceptionVariable, Identity, Translator, Variable, throw
 from .containers import DictVariable, ListVariable, TupleVariable

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._guards import Source
 from ..._tensor import Tensor
 from ...fx import Node
 from ..exc import Break
-from ..places import Source
 from .base import (
     BoundBuiltin, Codegen, ConstantVariable, Identity, IteratorVariable, Translator, Variable, no_attribute, throw,
 )

@@ -67,7 +67,7 @@ def described(source: Source) -> str:
     if isinstance(source, LocalSource):
         return source.local_name
     if isinstance(source, GetItemSource):
-        return f"{described(source.base)}[{source.index!r}]"
+        return f"{described(source.base)}{source.form}"
     return source.name
 
 
