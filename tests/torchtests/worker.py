@@ -34,8 +34,10 @@ class Finder(shim.Finder):  # type: ignore[misc, unused-ignore]
         """Find the test cases and ``functorch``; the harness finds the rest."""
         if self.lib != "torch" and name in TEST_CASES:
             return importlib.machinery.ModuleSpec(name, self)
-        if self.lib != "torch" and re.fullmatch(r"functorch(\.(?!test_)\w+)*", name):
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        if self.lib != "torch" and name.split(".")[0] == "functorch":
+            with contextlib.suppress(ImportError):
+                if importlib.util.find_spec(f"{self.lib}.{name}") is not None:
+                    return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return super().find_spec(name, path, target)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
@@ -43,9 +45,7 @@ class Finder(shim.Finder):  # type: ignore[misc, unused-ignore]
         if spec.name in TEST_CASES:
             return test_case(spec.name)
         if spec.name.split(".")[0] == "functorch":
-            with contextlib.suppress(ImportError):
-                return importlib.import_module(f"{self.lib}.{spec.name}")
-            return shim.MissingModule(spec.name)
+            return importlib.import_module(f"{self.lib}.{spec.name}")
         if spec.name == "torch.testing._internal.jit_utils":
             path = os.path.join(self.root, "testing", "_internal", "jit_utils.py")
             names = shim.LazyNS(path, spec.name)
