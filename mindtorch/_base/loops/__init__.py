@@ -106,6 +106,20 @@ class Loop:
         return of_any_memory(function)
 
 
+class ByDType:
+    """A loop for each of some dtypes, given by their letters."""
+
+    def __init__(self, name: str, exact: bool = False, kinds: str = "fd"):
+        self.loops = {kind: Loop(f"{name}_{np.dtype(kind).name}", exact) for kind in kinds}
+
+    def compiled(self, size: int, *arrays: np.ndarray) -> Callable[..., Any] | None:
+        """Return the compiled function for a call over ``size`` elements of contiguous arrays of one dtype, or None."""
+        dtype = arrays[0].dtype
+        if dtype.char not in self.loops or any(a.dtype != dtype or not a.flags.c_contiguous for a in arrays):
+            return None
+        return self.loops[dtype.char].compiled(size)
+
+
 def of_any_memory(loop: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a loop so that input arrays that it refuses (read-only or unaligned) are copied first."""
     def call(*args: Any) -> Any:
@@ -131,12 +145,15 @@ arithmetic_of_lines = {
     "divide": (Loop("divide_by_lines", True), Loop("divide_lines", True))}
 box_muller = Loop("box_muller", True)
 sigmoid, silu, gelu, gelu_backward = Loop("sigmoid"), Loop("silu"), Loop("gelu"), Loop("gelu_backward")
-softmax, log_softmax, cumsum = Loop("softmax"), Loop("log_softmax"), Loop("cumsum")
+softmax, log_softmax = Loop("softmax"), Loop("log_softmax")
 softmax_backward, log_softmax_backward = Loop("softmax_backward"), Loop("log_softmax_backward")
 softmax_down, log_softmax_down = Loop("softmax_down"), Loop("log_softmax_down")
 softmax_backward_down, log_softmax_backward_down = Loop("softmax_backward_down"), Loop("log_softmax_backward_down")
-cumsum_down, gather, gather_down, scatter_add = (
-    Loop(name, True) for name in ("cumsum_down", "gather", "gather_down", "scatter_add"))
+gather, gather_down, scatter_add = (Loop(name, True) for name in ("gather", "gather_down", "scatter_add"))
+cumsum, cumprod, multiply_along, distances, sum_bags = (
+    ByDType(name, True) for name in ("cumsum", "cumprod", "multiply_along", "distances", "sum_bags"))
+cumulative_extreme = ByDType("cumulative_extreme", True, "fdl")
+distances_backward = ByDType("distances_backward")
 index_add, count = Loop("index_add"), Loop("count", True)
 FOLDS = 4  #: counts of a number, which ``count`` keeps in turns
 nll_loss, nll_loss_backward = Loop("nll_loss"), Loop("nll_loss_backward")

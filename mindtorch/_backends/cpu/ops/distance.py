@@ -1,13 +1,17 @@
 """CPU kernels of norms and distances."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from math import inf
 from typing import Any
 
 import numpy as np
 
+from ...._base import loops
 from ...._base.layout import wrap_dims
+from ...._storage import allocate
+from ...common.blocks import SMALL
 from . import CPU_KERNELS
 from .reduction import to_opmath, total, vector_norm
 
@@ -33,19 +37,54 @@ def differences(x1: np.ndarray, x2: np.ndarray) -> Iterator[tuple[slice, np.ndar
         yield part, x1[..., part, None, :] - x2[..., None, :, :]
 
 
+#: How the loops number the norms, and how a norm adds up the absolute differences of a feature.
+NORMS: dict[float, tuple[int, Callable[[np.ndarray], np.ndarray], np.ufunc]] = {
+    0: (0, lambda away: np.minimum(np.ceil(np.abs(away)), 1), np.add), 1: (1, np.abs, np.add),
+    2: (2, np.square, np.add), inf: (-1, np.abs, np.maximum)}
+#: FEATURES: how many are summed up before the sums are. LEAST: pairs of rows that repay a step for each feature.
+FEATURES, LEAST = 32, 1 << 6
+
+
+def of_matrices(x: np.ndarray, y: np.ndarray, p: float, triangle: bool) -> np.ndarray:
+    """Return the distances of rows of two matrices: of all pairs, or those behind the diagonal."""
+    if x.dtype.kind != "f" or p not in NORMS or len(y) < LEAST:
+        away = x[:, None] - y
+        found = np.asarray(vector_norm(away, p, (2,)) if p else total(NORMS[0][1](away), (2,)))
+        return found.take(pairs(len(x))) if triangle else found
+    number, of_feature, add = NORMS[p]
+    columns = np.ascontiguousarray(y.T)
+    if (loop := loops.distances.compiled(2 * x.size * len(y), np.ascontiguousarray(x), columns)) is not None:
+        count = len(x) * (len(x) - 1) // 2 if triangle else len(x) * len(y)
+        out = allocate((count,), x.dtype)
+        loop(np.ascontiguousarray(x), columns, number, triangle, FEATURES, out)
+        return out if triangle else out.reshape(len(x), len(y))
+    out = np.zeros((len(x), len(y)), x.dtype)
+    step = max(SMALL // len(y), 1)
+    for rows in range(0, len(x), step):
+        target = out[rows:rows + step]
+        for start in range(0, x.shape[1], FEATURES):
+            sums = np.zeros_like(target)
+            for k in range(start, min(start + FEATURES, x.shape[1])):
+                add(sums, of_feature(x[rows:rows + step, k, None] - columns[k]), out=sums)
+            add(target, sums, out=target)
+    if p == 2:
+        np.sqrt(out, out=out)
+    return out.take(pairs(len(x))) if triangle else out
+
+
 def cdist(x1: np.ndarray, x2: np.ndarray, p: float, compute_mode: int | None = None) -> np.ndarray:
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     out = np.zeros((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
-    if x1.shape[-1]:
-        for part, away in differences(x1, x2):
-            out[..., part, :] = vector_norm(away, p, (away.ndim - 1,))
+    if not x1.shape[-1]:
+        return out
+    first, second = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+    for at in np.ndindex(batch):
+        out[at] = of_matrices(first[at], second[at], p, False)
     return out
 
 
 def norm_grad(away: np.ndarray, p: float, norm: np.ndarray) -> Any:
     """Return the gradient of the p-norm of differences; 0 where the norm or the difference is 0."""
-    if p == 0:
-        return np.zeros_like(away)
     if p == 1:
         return np.sign(away)
     if p == inf:
@@ -54,8 +93,22 @@ def norm_grad(away: np.ndarray, p: float, norm: np.ndarray) -> Any:
     return np.where(norm == 0, 0, scale / norm ** (p - 1))
 
 
+def weights_of(grad: np.ndarray, p: float, norm: np.ndarray) -> np.ndarray:
+    """Return what the gradient multiplies a difference by, or its sign; 0 where the norm is 0."""
+    return np.divide(grad, norm, out=np.zeros_like(grad), where=norm != 0) if p == 2 else np.ascontiguousarray(grad)
+
+
 def cdist_backward(grad: np.ndarray, x1: np.ndarray, x2: np.ndarray, p: float, cdist: np.ndarray) -> np.ndarray:
+    if not p:
+        return np.zeros_like(x1)
     out = np.zeros((*grad.shape[:-1], x1.shape[-1]), x1.dtype)
+    if p in (1, 2, inf) and grad.ndim == x1.ndim == x2.ndim and x1.shape[:-2] == x2.shape[:-2] and (
+            loop := loops.distances_backward.compiled(cdist.size * x1.shape[-1], out)) is not None:
+        weights, arrays = weights_of(grad, p, cdist), (np.ascontiguousarray(cdist), np.ascontiguousarray(x1),
+                                                       np.ascontiguousarray(x2.swapaxes(-1, -2)))
+        for at in np.ndindex(grad.shape[:-2]):
+            loop(weights[at], *[array[at] for array in arrays], NORMS[p][0], out[at])
+        return out
     for part, away in differences(x1, x2):
         each = grad[..., part, :, None] * norm_grad(away, p, cdist[..., part, :, None])
         out[..., part, :] = total(each, (each.ndim - 2,))
@@ -74,18 +127,25 @@ def euclidean_dist(x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
     return np.sqrt(out, out=out)
 
 
-def pairs(x: np.ndarray) -> tuple[Any, Any]:
-    return np.triu_indices(len(x), 1)
+@lru_cache(4)
+def pairs(count: int) -> np.ndarray:
+    """Return the flat places of all pairs of rows in a matrix, those behind its diagonal. Not to be written to."""
+    return np.flatnonzero(np.tri(count, dtype=bool).T & ~np.eye(count, dtype=bool))
 
 
 def pdist(x: np.ndarray, p: float = 2.0) -> np.ndarray:
-    return cdist(x, x, p)[pairs(x)]
+    return of_matrices(x, x, p, True) if x.shape[1] else np.zeros(len(pairs(len(x))), x.dtype)
+
+
+def square(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the symmetric matrix of values of pairs."""
+    out = np.zeros((count, count), values.dtype)
+    out.put(pairs(count), values)
+    return out + out.T
 
 
 def pdist_backward(grad: np.ndarray, x: np.ndarray, p: float, pdist: np.ndarray) -> np.ndarray:
-    grads, norms = np.zeros((2, len(x), len(x)), x.dtype)
-    grads[pairs(x)], norms[pairs(x)] = grad, pdist
-    return cdist_backward(grads + grads.T, x, x, p, norms + norms.T)
+    return cdist_backward(square(grad, len(x)), x, x, p, square(pdist, len(x)))
 
 
 def renorm(x: np.ndarray, p: Any, dim: int, maxnorm: Any) -> np.ndarray:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...._base import loops
 from ...._base.about import about
+from ...._storage import allocate
 from . import AT_ONCE, CPU_KERNELS
 from .indexing import BEYOND, added_up, bounded, lowest, rows_at
 from .reduction import to_opmath
@@ -100,6 +102,17 @@ def embedding_bag(weight: Array, indices: Array, offsets: Array, scale_grad_by_f
         if mode != MAX and padding_idx < 0 and weight.dtype != np.float64:  # PyTorch runs FBGEMM's kernel here
             message = f"Index {at} of input takes value {indices[at]} which is not in the valid range [0, {count})"
         raise about(RuntimeError(message), "index", index=int(indices[at]), dim=0, size=count)
+    if mode != MAX and (loop := loops.sum_bags.compiled(
+            2 * indices.size * weight.shape[1], weight)) is not None and (bags and not offsets[0]):
+        factors = np.ascontiguousarray(per_sample_weights) if per_sample_weights is not None else weight[:0, 0].copy()
+        ends = np.append(offsets[1:bags], indices.size)
+        out = allocate((bags, weight.shape[1]), weight.dtype)
+        loop(weight, *[np.ascontiguousarray(array, np.int64) for array in (indices, ends)], padding_idx, factors, out)
+        sizes = np.zeros(bags, np.int64) if mode == SUM else np.diff(ends, prepend=0) if padding_idx < 0 else (
+            np.bincount(bag[indices != padding_idx], minlength=bags)[:bags])
+        if mode == MEAN:
+            out /= np.maximum(sizes, 1)[:, None].astype(out.dtype)
+        return out, bag, sizes, sizes
     kept = (indices != padding_idx) & (bag >= 0)
     chosen, within = indices[kept], bag[kept]
     values = to_opmath(weight[chosen])

@@ -5,7 +5,6 @@ import cmath
 import itertools
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,26 @@ import numpy as np
 from ...._base import loops
 from ...._storage import allocate
 from ...common.blocks import each_block
+from ..along import taken_along
 from ..rows import Prepared
 from . import CPU_KERNELS
 from .pointwise import logaddexp
 from .reduction import add, converted, lines, to_opmath
 
-#: BLOCK: elements of a block. PIECE: elements of a piece of a line. WIDE: lines that repay a NumPy call for each step.
-BLOCK, PIECE, WIDE = 1 << 17, 16, 1 << 10
-#: The matrix that turns a piece, and two numbers, into running sums.
-TRIANGLE = np.concatenate([np.triu(np.ones((PIECE, PIECE), np.float32)), np.ones((2, PIECE), np.float32)])
+#: BLOCK: elements of a block. FEW: elements that NumPy accumulates. WIDE: lines that repay a NumPy call for each step.
+BLOCK, FEW, WIDE = 1 << 17, 1 << 12, 1 << 10
+LOOPS: dict[np.ufunc, loops.ByDType] = {np.add: loops.cumsum, np.multiply: loops.cumprod}
 
 
 def running(x: np.ndarray) -> np.dtype:
     """Return the dtype of the running value."""
     return np.dtype({"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64))
+
+
+def accumulate(ufunc: np.ufunc, x: np.ndarray, axis: int, wide: np.dtype) -> np.ndarray:
+    """Accumulate by NumPy; sums start from 0, to which a leading -0 adds nothing."""
+    out = ufunc.accumulate(x, axis, wide)
+    return np.add(out, 0, out) if ufunc is np.add and wide.kind == "f" else out
 
 
 def accumulated(ufunc: np.ufunc) -> Prepared:
@@ -36,38 +41,32 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
         x, axis = lines(to_opmath(converted(x, dtype)), dim)
         wide = running(x)
         kept = x.dtype if x.dtype.kind in "fc" else wide
-        if x.size <= BLOCK:
-            return ufunc.accumulate(x, axis, wide).astype(kept, copy=False)
+        if x.size <= FEW:
+            return accumulate(ufunc, x, axis, wide).astype(kept, copy=False)
         out = allocate(x.shape, kept)
-        of_float32 = ufunc is np.add and x.dtype == np.float32
-        if axis == 0 < x.ndim - 1 and of_float32 and x.flags.c_contiguous and (
-                loop := loops.cumsum_down.compiled(x.size)) is not None:
-            source, target = (array.reshape(len(x), -1) for array in (x, out))
-            each_block(lambda part: loop(source, target, part.start, min(part.stop, source.shape[1])),
-                       source.shape[1], WIDE, x.size)
+        if (loop := LOOPS[ufunc].compiled(x.size, x)) is not None:
+            by_boxes(loop, x, axis, out)
         elif axis < x.ndim - 1 and x.size >= x.shape[axis] * WIDE:
             step_by_step(ufunc, np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0), wide)
         elif axis < x.ndim - 1 or not x.flags.c_contiguous or wide is kept:
-            np.copyto(out, ufunc.accumulate(x, axis, wide), casting="same_kind")
+            np.copyto(out, accumulate(ufunc, x, axis, wide), casting="same_kind")
         else:
             length = x.shape[axis]
-            by_products = of_float32 and length > 4 * PIECE
-            along = (loops.cumsum.compiled(x.size) if of_float32 else None) or (
-                sums_by_products if by_products else partial(one_by_one, ufunc))
             source, target = (array.reshape(-1, length) for array in (x, out))
-            each_block(lambda part: along(source[part], target[part]), len(source), max(BLOCK // length, 1), x.size)
+            each_block(lambda part: one_by_one(ufunc, source[part], target[part]), len(source),
+                       max(BLOCK // length, 1), x.size)
         return out
 
-    plain, accumulate = scalar_back(row), ufunc.accumulate
+    plain, wide = scalar_back(row), np.dtype(np.float64)
 
     def prepare(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any]:
         return sure(x, dim, dtype) or (lambda x: plain(x, dim, dtype))
 
     def sure(x: np.ndarray, dim: int, dtype: Any = None) -> Callable[[np.ndarray], Any] | None:
         kept = x.dtype
-        if not x.ndim or x.size > BLOCK or kept.char not in "fd" or (dtype is not None and dtype.np is not kept):
+        if not x.ndim or x.size > FEW or kept.char not in "fd" or (dtype is not None and dtype.np is not kept):
             return None
-        return lambda x: accumulate(x, dim, np.float64).astype(kept, copy=False)
+        return lambda x: accumulate(ufunc, x, dim, wide).astype(kept, copy=False)
 
     return Prepared(prepare, sure=sure)
 
@@ -75,14 +74,14 @@ def accumulated(ufunc: np.ufunc) -> Prepared:
 def one_by_one(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray) -> None:
     """Accumulate along lines, element by element, as NumPy does."""
     block = x.astype(running(x))
-    out[...] = ufunc.accumulate(block, 1, out=block)
+    out[...] = accumulate(ufunc, block, 1, block.dtype)
 
 
 def step_by_step(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray, wide: np.dtype) -> None:
     """Accumulate along the first dimension, all lines at once."""
 
     def work(part: slice) -> None:
-        value = x[0, part].astype(wide)
+        value = accumulate(ufunc, x[:1, part], 0, wide)[0]
         out[0, part] = value
         for values, result in zip(x[1:, part], out[1:, part], strict=True):
             ufunc(value, values, value)
@@ -91,32 +90,20 @@ def step_by_step(ufunc: np.ufunc, x: np.ndarray, out: np.ndarray, wide: np.dtype
     each_block(work, x.shape[1], max(2 * WIDE * len(x) * x.shape[1] // x.size, 1), x.size)
 
 
-def sums_by_products(x: np.ndarray, out: np.ndarray) -> None:
-    """Accumulate sums along float32 lines by matrix products.
+def boxes(x: np.ndarray, axis: int) -> np.ndarray:
+    """Return a contiguous array as (outer, steps, inner) with the steps along an axis."""
+    return x.reshape(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1:]))
 
-    Each piece is multiplied by a triangle of ones. BLAS also adds the sum before the piece, in two float32 parts that
-    together are as precise as float64. If a product is not finite, all lines are summed element by element instead:
-    zeros of the triangle times infinity would be NaN.
-    """
-    count, length = x.shape
-    pieces = length // PIECE
-    whole = pieces * PIECE
-    summands = np.zeros((count, pieces, PIECE + 2), np.float32)
-    values, low, high = summands[:, :, :PIECE], summands[:, 1:, PIECE], summands[:, 1:, PIECE + 1]
-    values[...] = x[:, :whole].reshape(values.shape)
-    before = np.add.accumulate(np.einsum("ijk->ij", values.astype(np.float64)), 1)
-    high[...] = before[:, :-1]
-    low[...] = before[:, :-1] - high
-    products = out.reshape(-1, PIECE) if whole == length else np.empty((count * pieces, PIECE), np.float32)
-    np.matmul(summands.reshape(-1, PIECE + 2), TRIANGLE, out=products)
-    if not np.isfinite(np.einsum("ij->", products)):
-        one_by_one(np.add, x, out)
-        return
-    if whole < length:
-        out[:, :whole] = products.reshape(count, whole)
-        rest = x[:, whole:].astype(np.float64)
-        rest[:, :1] += before[:, -1:]
-        out[:, whole:] = np.add.accumulate(rest, 1, out=rest)
+
+def by_boxes(loop: Callable[..., None], x: np.ndarray, axis: int, out: np.ndarray) -> None:
+    """Accumulate by a loop, several outer or inner places at a time."""
+    source, target = boxes(x, axis), boxes(out, axis)
+    outer, steps, inner = source.shape
+    if outer > 1:
+        each_block(lambda part: loop(source[part], target[part], 0, inner), outer, max(BLOCK // (steps * inner), 1),
+                   x.size)
+    else:
+        each_block(lambda part: loop(source, target, part.start, min(part.stop, inner)), inner, WIDE, x.size)
 
 
 def scalar_back(row: Callable[..., Any]) -> Callable[..., Any]:
@@ -142,19 +129,29 @@ def extremum(ufunc: np.ufunc) -> Prepared:
 
         def run(x: np.ndarray) -> tuple[Any, Any]:
             x = to_opmath(x)
+            if (loop := loops.cumulative_extreme.compiled(x.size, x)) is not None:
+                values, places = allocate(x.shape, x.dtype), allocate(x.shape, np.dtype(np.int64))
+                of_boxes = [boxes(array, axis) for array in (x, values, places)]
+                settings = ufunc is np.minimum, x.dtype.kind == "i"
+                each_block(lambda part: loop(*[array[part] for array in of_boxes], *settings),
+                           len(of_boxes[0]), max(BLOCK // of_boxes[0][0].size, 1), x.size)
+                return values, places
             values = ufunc.accumulate(x, axis)
             reached = x == values
             if x.dtype.kind == "f" and (total := add(x, None)) != total:  # there may be NaN
                 reached |= np.isnan(x)
             places = np.where(reached, numbers, 0)
-            return values, np.maximum.accumulate(places, axis, None, places)
+            np.maximum.accumulate(places, axis, None, places)
+            if x.dtype.kind == "f" and not values.all():  # of two zeros, the last one
+                values = taken_along(x, places, axis)
+            return values, places
 
         return run
 
     return Prepared(prepare)
 
 
-FEW = 32  #: from this many lines on, a NumPy step beats Python numbers
+LINES = 32  #: from this many lines on, a NumPy step beats Python numbers
 
 
 def logaddexp_of_numbers(x: complex, y: complex) -> complex:
@@ -217,7 +214,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
         return np.moveaxis(out, 0, axis)
     first = out[:1]
     first[...] = logaddexp(first, np.asarray(complex(-math.inf)))  # plus zero, which has no phase
-    if out[:1].size < FEW:
+    if out[:1].size < LINES:
         for line in np.moveaxis(out.reshape(len(out), -1), 0, 1):
             line[:] = list(itertools.accumulate(line.tolist(), logaddexp_of_numbers))
         return np.moveaxis(out, 0, axis)

@@ -1,7 +1,9 @@
 """The table of loops, and LLVM's operations that Python lacks."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,16 +17,26 @@ LOOPS: dict[str, Callable[[bool], Any]] = {}
 #: Sums may be added up in another order, since each step waits for the one before; all else rounds as it is written.
 SUMS = {"reassoc"}
 
+FLOATS = ("float32", "float64")
 
-def loop(*arrays: str, fastmath: Any = False, result: str = "void") -> Callable[[Any], Any]:
-    """Register a function of arrays and numbers of these types as a loop."""
+
+def loop(*arrays: str, fastmath: Any = False, result: str = "void", of: tuple[str, ...] = ()) -> Callable[[Any], Any]:
+    """Register a function of arrays and numbers of these types as a loop; or as one for each dtype of ``of``, which
+    takes the place of ``T``.
+    """
 
     def decorate(function: Any) -> Any:
-        LOOPS[function.__name__] = lambda cache: njit(
-            f"{result}({', '.join(arrays)})", nogil=True, error_model="numpy", fastmath=fastmath, cache=cache)(function)
+        for kind in of or ("T",):
+            types = ", ".join(re.sub(r"\bT\b", kind, array) for array in arrays)
+            LOOPS[f"{function.__name__}_{kind}" if of else function.__name__] = partial(
+                compiled, function, f"{result}({types})", fastmath)
         return function
 
     return decorate
+
+
+def compiled(function: Any, signature: str, fastmath: Any, cache: bool) -> Any:
+    return njit(signature, nogil=True, error_model="numpy", fastmath=fastmath, cache=cache)(function)
 
 
 def unary(result: Any, operand: Any, write: Callable[..., Any]) -> Any:

@@ -1,0 +1,94 @@
+"""Running sums, products and extrema, and products of lines. Arrays are boxes (outer, steps, inner)."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .writing import FLOATS, f64, loop
+
+
+@loop("T[:,:,::1]", "T[:,:,::1]", "int64", "int64", of=FLOATS)
+def cumsum(x: Any, out: Any, start: Any, stop: Any) -> None:
+    """Sum up to each step, for some of the inner places; the running sum is float64, as in PyTorch."""
+    totals = np.empty(stop - start)
+    for k in range(len(x)):
+        if len(totals) == 1:
+            total = f64(0)
+            for step in range(x.shape[1]):
+                total += f64(x[k, step, start])
+                out[k, step, start] = total
+        else:
+            totals[:] = 0
+            for step in range(x.shape[1]):
+                line, result = x[k, step, start:stop], out[k, step, start:stop]
+                for i in range(len(totals)):
+                    totals[i] += f64(line[i])
+                    result[i] = totals[i]
+
+
+@loop("T[:,:,::1]", "T[:,:,::1]", "int64", "int64", of=FLOATS)
+def cumprod(x: Any, out: Any, start: Any, stop: Any) -> None:
+    """Multiply up to each step as ``cumsum`` adds."""
+    totals = np.empty(stop - start)
+    for k in range(len(x)):
+        if len(totals) == 1:
+            total = f64(1)
+            for step in range(x.shape[1]):
+                total *= f64(x[k, step, start])
+                out[k, step, start] = total
+        else:
+            totals[:] = 1
+            for step in range(x.shape[1]):
+                line, result = x[k, step, start:stop], out[k, step, start:stop]
+                for i in range(len(totals)):
+                    totals[i] *= f64(line[i])
+                    result[i] = totals[i]
+
+
+@loop("T[:,:,::1]", "T[:,:,::1]", "int64[:,:,::1]", "bool_", "bool_", of=(*FLOATS, "int64"))
+def cumulative_extreme(x: Any, out: Any, places: Any, lowest: Any, integer: Any) -> None:
+    """Find the last of the largest elements up to each step, or of the smallest; the last NaN if there is one."""
+    for k in range(len(x)):
+        if x.shape[2] == 1 and integer:
+            top, place = x[k, 0, 0], 0
+            for step in range(x.shape[1]):
+                value = x[k, step, 0]
+                reached = value <= top if lowest else value >= top
+                top, place = value if reached else top, step if reached else place
+                out[k, step, 0], places[k, step, 0] = top, place
+        elif x.shape[2] == 1:
+            step, count = 0, x.shape[1]
+            while step < count:  # written so that no comparison of floats waits for the one before
+                top, place = x[k, step, 0], step
+                while True:
+                    out[k, step, 0], places[k, step, 0] = top, place
+                    step += 1
+                    if step == count:
+                        break
+                    value = x[k, step, 0]
+                    if (value <= top if lowest else value >= top) or value != value:
+                        break
+        else:
+            out[k, 0], places[k, 0] = x[k, 0], 0
+            for step in range(1, x.shape[1]):
+                line, tops, before = x[k, step], out[k, step - 1], places[k, step - 1]
+                result, found = out[k, step], places[k, step]
+                for i in range(len(line)):
+                    reached = (line[i] <= tops[i] if lowest else line[i] >= tops[i]) or line[i] != line[i]
+                    result[i] = line[i] if reached else tops[i]
+                    found[i] = step if reached else before[i]
+
+
+@loop("T[:,::1]", "T[:,::1]", of=FLOATS)
+def multiply_along(x: Any, out: Any) -> None:
+    """Multiply, in each row, the elements at each distance of ``out.shape[1]``."""
+    width = out.shape[1]
+    for row in range(len(x)):
+        line, result = x[row], out[row]
+        result[:] = line[:width]
+        for start in range(width, len(line) - width + 1, width):
+            for i in range(width):
+                result[i] *= line[start + i]
+        for i in range(len(line) % width):
+            result[i] *= line[len(line) - len(line) % width + i]
