@@ -73,11 +73,16 @@ OTHERS = {"condition": DTYPES["bool"], "mask": DTYPES["bool"], "index": DTYPES["
 
 
 def trial(ops: list[Operator]) -> dict[DType, Any]:
-    """Run the first overload that takes tensors only, for each dtype: return its results' dtypes, or the error."""
+    """Run the first overload that takes tensors only, for each dtype: return its results' dtypes, or the error.
+
+    Without a dtype that it takes, the tensors do not fit for another reason, and nothing is known.
+    """
     for op in ops:
         required = [p for p in op.schema.parameters if p.default is REQUIRED]
         if required and all(p.is_tensor and not p.is_list and not p.optional for p in required):
             found = {dtype: run(op, [(2, 2)] * len(required), dtype) for dtype in DTYPES.values()}
+            if all(isinstance(result, Exception) for result in found.values()):
+                return {}
             return {dtype: result if isinstance(result, Exception) else tuple(one.dtype for one in results_of(result))
                     for dtype, result in found.items()}
     return {}
