@@ -82,3 +82,29 @@ def test_a_number_takes_no_index_however_often_it_is_asked():
     for _ in range(3):
         with pytest.raises(IndexError, match="too many indices for tensor of dimension 0"):
             number[at]
+
+
+CHANGING = {**PROGRAMS, "t": lambda x: x.t(), "slice": lambda x: x[1:, None],
+            "expand": lambda x: x[None].expand(2, -1, -1), "view": lambda x: x.view(-1),
+            "where": lambda x: torch.where(x > 0, x, -x), "strided": lambda x: x.t().sum(0)}
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_sizes_that_change_at_every_call_give_the_values_of_plans(name):
+    given = [torch.arange(4.0 * size).reshape(size, 4) - size for size in range(3, 45)]
+    first = [tensors(CHANGING[name](x)) for x in given]
+    for x, results in zip(given, first, strict=True):
+        for now, later in [(a, b) for _ in range(3) for a, b in zip(results, tensors(CHANGING[name](x)), strict=True)]:
+            assert torch.equal(now, later) and now.dtype is later.dtype and now.stride() == later.stride()
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x.sum(2), lambda x: x.view(3, -1, 7), lambda x: x.softmax(-3), lambda x: x[9], lambda x: x.mm(x),
+    lambda x: torch.cat([x, x[0]]), lambda x: x.transpose(0, 2)])
+def test_bad_calls_are_refused_however_often_sizes_change(call):
+    for size in range(2, 40):
+        x = torch.ones(2, size + 1)
+        assert x.sum(1).numel() == x.softmax(1).shape[0] == x.mm(x.t()).shape[1] == torch.cat([x, x]).shape[0] // 2
+        assert x[1].numel() == x.view(-1).numel() // 2 == x.transpose(0, 1).shape[0]
+    with pytest.raises((IndexError, RuntimeError)):
+        call(x)

@@ -45,11 +45,12 @@ MOST_LAYOUTS = 1 << 14
 
 def intern_layout(shape: Ints, stride: Ints | None, dtype: DType) -> Layout:
     """Return the one ``Layout`` of a shape, strides (None: contiguous) and dtype."""
-    found = _layouts.get((shape, stride, dtype))
+    content = shape, stride, dtype
+    found = _layouts.get(content)
     if found is None:
         if len(_layouts) >= MOST_LAYOUTS:
             _layouts.clear()
-        found = _layouts.setdefault((shape, stride, dtype), Layout(shape, stride, dtype))
+        found = _layouts.setdefault(content, Layout(*content))
     return found
 
 
@@ -72,9 +73,18 @@ def remembered(function: Function) -> Function:
     return call  # type: ignore[return-value]
 
 
-@remembered
 def contiguous_strides(shape: Ints) -> Ints:
-    """Return the strides of a fresh contiguous tensor."""
+    """Return the strides of a fresh contiguous tensor. Those of few dimensions cost less than a look-up."""
+    ndim = len(shape)
+    if ndim < 2:
+        return (1,) * ndim
+    if ndim == 2 and (size := shape[1]).__class__ is int:
+        return size or 1, 1
+    return _contiguous_strides(shape)
+
+
+@remembered
+def _contiguous_strides(shape: Ints) -> Ints:
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)

@@ -66,11 +66,12 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
     prepare: Callable[..., Rows | None] = row.prepare if sure else moved(general) if row is MOVES else row
     if not shape.leading:
         shape = shape._replace(taken=int(op.schema.parameters[0].is_tensor))
+    compute = unchecked(op, prepare, shape.taken) if sure else None
 
     def first(key: Any, args: tuple[Any, ...], kept: Any) -> Any:
         if kept is UNFIT:
             return general(*args)
-        result = unchecked(op, prepare, shape.taken, args) if sure else None
+        result = None if compute is None else compute(*args)
         if result is None:
             result = general(*args)
         plans.keep(key, SEEN if kept is None else planned(result, args))

@@ -21,7 +21,7 @@ from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise
 from .fast_paths import with_fast_path
 from .ops import CPU_KERNELS
-from .plans import Plans, key_of, remembering
+from .plans import MISSES, Plans, key_of, remembering
 from .pointwise import pointwise_fast_path, pointwise_kernel, with_zero_strides
 from .rows import Prepared, Rows, array_of, fit, on_arrays, out_of_memory, refuse_what_cannot_be, shares_memory
 
@@ -194,10 +194,11 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
         shape = shape._replace(leading=0, numbers=False)
 
     taken, sure = shape.taken, row.sure if isinstance(row, Prepared) and keeps else None
+    compute = None if sure is None else unchecked(op, sure, taken)
 
     def first(key: Any, args: tuple[Any, ...], plan: Any = None) -> Any:
         if plan is None:
-            if sure is not None and (found := unchecked(op, sure, taken, args)) is not None:
+            if compute is not None and (found := compute(*args)) is not None:
                 plans.keep(key, SEEN)
                 return found
             specs = meta(*args)
@@ -234,33 +235,52 @@ def checked(op: Operator, row: Rows, specs: Any, count: int, args: tuple[Any, ..
                        for result, spec in zip(results, specs, strict=True)])
 
 
-def unchecked(op: Operator, settle: Callable[..., Rows | None], count: int, args: tuple[Any, ...]) -> Any:
-    """Compute the first call of a layout without a plan and without the meta kernel's checks. None if ``settle``
-    returns no function for it, or NumPy refuses it, or the result is not new.
+def unchecked(op: Operator, settle: Callable[..., Rows | None], count: int) -> Callable[..., Any]:
+    """Return a function that computes the first call of a layout without a plan and without the meta kernel's checks.
+    It returns None if ``settle`` returns no function for the call, or NumPy refuses it, or the result is not new.
 
     That is safe because ``settle`` takes contiguous arrays that leave nothing to decide: of one dtype, which NumPy
     keeps.
     """
-    arrays: list[Any] = []
-    for arg in args[:count]:
-        if arg.__class__ in TENSOR_TYPES:
-            if arg._keys & NONCONTIGUOUS:
-                return None
-            arrays.append(arg._array)
-        else:
-            arrays.append([item._array for item in arg] if arg.__class__ in LISTS else arg)
-    try:
-        if (run := settle(*arrays, *args[count:])) is None:
+    def settled(arrays: Any, settings: Any) -> Any:
+        return None if (run := settle(*arrays, *settings)) is None else run(*arrays)
+
+    def of_one(self: Any, *settings: Any) -> Any:
+        array = self._array
+        if self._keys & NONCONTIGUOUS or (run := settle(array, *settings)) is None:
             return None
-        result = silent().run(run, *arrays)
-    except REFUSALS:
-        return None
-    if result.__class__ is ndarray:
-        return fresh(result, arrays)
-    if result.__class__ is tuple:
-        outputs = [fresh(np.asarray(part), arrays) for part in result]
-        return None if any([out is None for out in outputs]) else packer(op)(outputs)  # noqa: C419
-    return result if result is None or result.__class__ is bool else fresh(np.asarray(result), arrays)
+        return made(silent().run(run, array), [array])
+
+    def of_more(*args: Any) -> Any:
+        arrays: list[Any] = []
+        for arg in args[:count]:
+            if arg.__class__ in TENSOR_TYPES:
+                if arg._keys & NONCONTIGUOUS:
+                    return None
+                arrays.append(arg._array)
+            else:
+                arrays.append([item._array for item in arg] if arg.__class__ in LISTS else arg)
+        return made(silent().run(settled, arrays, args[count:]), arrays)
+
+    def made(result: Any, arrays: list[Any]) -> Any:
+        if result.__class__ is ndarray:
+            return fresh(result, arrays)
+        if result.__class__ is tuple:
+            outputs = [fresh(np.asarray(part), arrays) for part in result]
+            return None if any([out is None for out in outputs]) else packer(op)(outputs)  # noqa: C419
+        return result if result is None or result.__class__ is bool else fresh(np.asarray(result), arrays)
+
+    parameter = op.schema.parameters[0]
+    alone = count == 1 and parameter.is_tensor and not parameter.is_list and not parameter.optional
+    compute = of_one if alone else of_more
+
+    def call(*args: Any) -> Any:
+        try:
+            return compute(*args)
+        except REFUSALS:
+            return None
+
+    return call
 
 
 def fresh(array: ndarray, inputs: list[Any]) -> Tensor | None:
@@ -323,16 +343,23 @@ def by_layouts(plans: Plans, shape: Shape, first: First) -> Callable[..., Any]:
 
 def of_one(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
     """Return the kernel for a tensor and settings, written out: a call less saves a tenth of ``a.sum()``."""
+    missed = 0
+
     def kernel(self: Any, *settings: Any) -> Any:
+        nonlocal missed
         if settings and by_numbers is not None:
             return by_numbers(self, *settings)
+        if missed > MISSES and (missed := missed + 1) % MISSES:
+            return first(None, (self, *settings), None)
         key: Any
         try:
             plan = plans.get(key := (self._layout or self._layout_of_plans(), settings))
         except TypeError:  # a list among the settings is not hashable
             key = plan = None
         if plan.__class__ is not Plan:
+            missed = 0 if plan else missed + 1
             return first(key, (self, *settings), plan)
+        missed = 0
         array = self._array
         try:
             result = silent().run(plan.run, array, *plan.settings)
@@ -354,9 +381,14 @@ def of_one(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[...,
 
 def of_two(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
     """Return the kernel for two tensors, the second one perhaps None, and settings, written out."""
+    missed = 0
+
     def kernel(self: Any, other: Any = None, *settings: Any) -> Any:  # a default may be left out
+        nonlocal missed
         if settings and by_numbers is not None:
             return by_numbers(self, other, *settings)
+        if missed > MISSES and (missed := missed + 1) % MISSES:
+            return first(None, (self, other, *settings), None)
         key: Any
         try:
             plan = plans.get(key := (self._layout or self._layout_of_plans(),
@@ -364,7 +396,9 @@ def of_two(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[...,
         except TypeError:  # a list among the settings is not hashable
             key = plan = None
         if plan.__class__ is not Plan:
+            missed = 0 if plan else missed + 1
             return first(key, (self, other, *settings), plan)
+        missed = 0
         left, right = self._array, None if other is None else other._array
         try:
             result = silent().run(plan.run, left, right, *plan.settings)
@@ -386,9 +420,14 @@ def of_two(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[...,
 
 def of_three(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
     """Return the kernel for three tensors, the later ones perhaps None, and settings, written out."""
+    missed = 0
+
     def kernel(self: Any, second: Any = None, third: Any = None, *settings: Any) -> Any:
+        nonlocal missed
         if settings and by_numbers is not None:
             return by_numbers(self, second, third, *settings)
+        if missed > MISSES and (missed := missed + 1) % MISSES:
+            return first(None, (self, second, third, *settings), None)
         key: Any
         try:
             plan = plans.get(key := (self._layout or self._layout_of_plans(),
@@ -397,7 +436,9 @@ def of_three(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..
         except TypeError:  # a list among the settings is not hashable
             key = plan = None
         if plan.__class__ is not Plan:
+            missed = 0 if plan else missed + 1
             return first(key, (self, second, third, *settings), plan)
+        missed = 0
         arrays = self._array, None if second is None else second._array, None if third is None else third._array
         try:
             result = silent().run(plan.run, *arrays, *plan.settings)
@@ -418,9 +459,14 @@ def of_three(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..
 
 def of_list(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
     """Return the kernel for a list of tensors and settings, written out."""
+    missed = 0
+
     def kernel(tensors: Any, *settings: Any) -> Any:
+        nonlocal missed
         if settings and by_numbers is not None:
             return by_numbers(tensors, *settings)
+        if missed > MISSES and (missed := missed + 1) % MISSES:
+            return first(None, (tensors, *settings), None)
         layouts, arrays = [], []
         for tensor in tensors:
             layouts.append(tensor._layout or tensor._layout_of_plans())
@@ -431,7 +477,9 @@ def of_list(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[...
         except TypeError:  # a list among the settings is not hashable
             key = plan = None
         if plan.__class__ is not Plan:
+            missed = 0 if plan else missed + 1
             return first(key, (tensors, *settings), plan)
+        missed = 0
         try:
             result = silent().run(plan.run, arrays, *plan.settings)
         except ERRORS as error:
@@ -470,16 +518,21 @@ def of_tensors(count: int) -> Callable[..., Callable[..., Any]]:
 
 def of_any(plans: Plans, first: First, shape: Shape) -> Callable[..., Any]:
     """Return the kernel for tensors and settings in any order."""
-    taken, key = shape.taken, mixed if shape.alike else key_of
+    taken, key, missed = shape.taken, mixed if shape.alike else key_of, 0
 
     def kernel(*args: Any) -> Any:
+        nonlocal missed
+        if missed > MISSES and (missed := missed + 1) % MISSES:
+            return first(None, args, None)
         found: Any
         try:
             plan = plans.get(found := key(args))
         except TypeError:  # a list among the settings is not hashable
             found = plan = None
         if plan.__class__ is not Plan:
+            missed = 0 if plan else missed + 1
             return first(found, args, plan)
+        missed = 0
         arrays = [*args[:taken]]
         for i, arg in enumerate(arrays):
             kind = arg.__class__

@@ -14,6 +14,9 @@ from ..._device import device
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dtype import DType, get_default_dtype
 
+#: After so many misses in a row, the layouts seem to change at every call. Then only each so-many-th call looks for a
+#: plan, and the others are computed without one, until a call is found.
+MISSES = 16
 UNFIT: Any = ()  #: instead of a plan, for a call that has none
 SETTINGS, INTS = {int, bool, str, DType, device, memory_format, type(None)}, {int}
 

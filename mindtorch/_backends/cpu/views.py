@@ -9,16 +9,18 @@ import numpy as np
 from ..._autograd.views import mark_multiple
 from ..._base.layout import Ints, Layout, contiguous_strides, intern_layout
 from ..._dispatch.keys import MATH_BITS
+from ..._dtype import DType
 from ..._tensor import Tensor
-from .plans import UNFIT, Plans
+from .plans import MISSES, UNFIT, Plans
 from .rows import Rows
 
 #: The arguments of ``Tensor._view_by`` for a view.
-Step = tuple[Ints, np.dtype, int, Ints, Ints | None, Layout]
+Step = tuple[Ints, np.dtype, int, Ints, Ints | None, Layout | None]
 #: Most views in one plan; most plans of several views, which take some 20 MB at most.
 KEPT_PIECES, KEPT_PLANS = 1 << 11, 1 << 6
-BOUNDS = {int, type(None)}
+BOUNDS, KINDS = {int, type(None)}, {slice, int, type(None), type(Ellipsis)}
 _indexed = Plans()  #: plans of ``basic_view``, by layout and index
+_missed = 0  #: how many of its last calls found none
 
 
 def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
@@ -27,6 +29,10 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     Raises:
         IndexError, TypeError, ValueError: Python's, for an impossible index: the operators explain it.
     """
+    global _missed
+    if _missed > MISSES and (_missed := _missed + 1) % MISSES:
+        step = basic_step(self, index) if KINDS.issuperset(map(type, index)) else None
+        return step and self._view_by(*step)
     key: list[Any] = [self._layout or self._layout_of_plans()]
     for item in index:
         kind = item.__class__
@@ -40,8 +46,11 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
         else:
             return None
     step = _indexed.get(found := tuple(key))
-    if step is None and (step := basic_step(self, index)) is not None:
-        _indexed.keep(found, step)
+    if step is not None:
+        _missed = 0
+    elif (step := basic_step(self, index)) is not None:
+        _missed += 1
+        _indexed.keep(found, with_layout(step, self._dtype))
     return step and self._view_by(*step)
 
 
@@ -85,8 +94,12 @@ def basic_step(self: Tensor, index: tuple[Any, ...]) -> Step | None:
     if 0 in size:
         return None
     stride = None if strides == contiguous_strides(size) else strides
-    return (size, array.dtype, further, tuple([item_size * step for step in strides]), stride,
-            intern_layout(size, stride, self._dtype))
+    return size, array.dtype, further, tuple([item_size * step for step in strides]), stride, None
+
+
+def with_layout(step: Step, dtype: DType) -> Step:
+    """Return a plan to keep: with the view's layout, by which plans of its own are looked up."""
+    return (*step[:5], intern_layout(step[0], step[4], dtype))
 
 
 def laid_out(self: Tensor, shape: Ints, strides: Ints, offset: int) -> Step | None:
@@ -95,8 +108,7 @@ def laid_out(self: Tensor, shape: Ints, strides: Ints, offset: int) -> Step | No
         return None
     array: Any = self._array
     item_size, stride = array.itemsize, None if strides == contiguous_strides(shape) else strides
-    return (shape, array.dtype, offset - self._offset, tuple([item_size * step for step in strides]), stride,
-            intern_layout(shape, stride, self._dtype))
+    return shape, array.dtype, offset - self._offset, tuple([item_size * step for step in strides]), stride, None
 
 
 def step_of(self: Tensor, view: Tensor) -> Step | None:
@@ -111,7 +123,7 @@ def step_of(self: Tensor, view: Tensor) -> Step | None:
 
 def by_layout(general: Rows) -> Rows:
     """Cache plans of views by the tensor's layout and the arguments."""
-    plans, layout = Plans(), getattr(general, "__wrapped__", None)
+    plans, layout, missed = Plans(), getattr(general, "__wrapped__", None), 0
 
     def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> Tensor:
         view = step = None
@@ -122,17 +134,23 @@ def by_layout(general: Rows) -> Rows:
                 step = None
         if view is None:
             view = general(self, *args)
-            step = step_of(self, view)
-        plans.keep(key, step)
+            step = step_of(self, view) if key else None
+        if key:
+            plans.keep(key, step and with_layout(step, self._dtype))
         return view
 
     def view(self: Tensor, *args: Any) -> Tensor:
+        nonlocal missed
+        if missed > MISSES and (missed := missed + 1) % MISSES:
+            return learn(self, args, None)
         try:
             step = plans.get(key := (self._layout or self._layout_of_plans(), args), UNFIT)
         except TypeError:  # a list among the arguments is not hashable
             step = None
         if step:
+            missed = 0
             return self._view_by(*step)
+        missed += 1
         return general(self, *args) if step is None else learn(self, args, key)
 
     return view
