@@ -14,7 +14,7 @@ from typing import Any
 from .._base import forks
 from .._base.about import about, note
 from .._base.call_site import call_site
-from .._base.interrupts import Undo, attributes, contextmanager
+from .._base.interrupts import Undo, attributes, leaving
 from .._device import CPU as HOST, resolve_device
 from .keys import (
     ADDED, AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, MATH_BITS, META,
@@ -55,16 +55,21 @@ def set_mode(key: int, on: bool) -> None:
         mode = mode | key if on else mode & ~key
 
 
+def set_locals(values: dict[str, Any]) -> None:
+    """Set attributes of this thread's state, and the key ``THREAD_STATE`` if any of ``LOOKED_AT`` is now unusual."""
+    known, thread = local.__dict__, threading.get_ident()
+    state = {**known, **values}
+    unusual = state.get("pipeline") is not None or any(map(state.get, LOOKED_AT))
+    if unusual is not (thread in _unusual) or bool(mode & THREAD_STATE) is not bool(_unusual):
+        with _lock:
+            (_unusual.add if unusual else _unusual.discard)(thread)
+            set_mode(THREAD_STATE, bool(_unusual))
+    known.update(values)  # last: an interrupt before it leaves the state unchanged
+
+
 def set_local(name: str, value: Any) -> None:
-    """Set an attribute of this thread's state, and the key ``THREAD_STATE`` if any of ``LOOKED_AT`` is now unusual."""
-    state = {key: value if key == name else getattr(local, key) for key in LOOKED_AT}
-    with _lock:
-        if not any(state.values()) and state["pipeline"] is None:
-            _unusual.discard(threading.get_ident())
-        else:
-            _unusual.add(threading.get_ident())
-        set_mode(THREAD_STATE, bool(_unusual))
-        setattr(local, name, value)  # last: an interrupt before it leaves the state unchanged
+    """Set an attribute of this thread's state, as ``set_locals`` does."""
+    set_locals({name: value})
 
 
 def state_of(*names: str) -> Callable[[Any], Undo]:
@@ -72,17 +77,25 @@ def state_of(*names: str) -> Callable[[Any], Undo]:
     return attributes(local, *names, put=lambda holder, name, value: set_local(name, value))
 
 
-@contextmanager
-def switched(**values: Any) -> Iterator[None]:
-    """Run a block with other values in this thread's state."""
-    before = {name: getattr(local, name) for name in values}
-    try:
-        for name, value in values.items():
-            set_local(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            set_local(name, value)
+class switched:
+    """A block with other values in this thread's state."""
+
+    __slots__ = ("values", "before")
+
+    def __init__(self, **values: Any) -> None:
+        self.values = values
+
+    def _restoring(self) -> Undo:
+        before = {name: getattr(local, name) for name in self.values}
+        return lambda gone: set_locals(before)
+
+    def __enter__(self) -> None:
+        self.before = {name: getattr(local, name) for name in self.values}
+        set_locals(self.values)
+
+    @leaving(_restoring)
+    def __exit__(self, *exc: object) -> None:
+        set_locals(self.before)
 
 
 def is_seen(tensor: Any) -> bool:

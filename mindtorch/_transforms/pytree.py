@@ -232,7 +232,18 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None
 
 def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """Return the leaves of a nested value."""
-    return tree_flatten(tree, is_leaf)[0]
+    leaves: list[Any] = []
+    _collect(tree, leaves, is_leaf)
+    return leaves
+
+
+def _collect(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> None:
+    node = None if is_leaf is not None and is_leaf(tree) else node_of(tree)
+    if node is None:
+        leaves.append(tree)
+    else:
+        for item in node.flatten_fn(tree)[0]:
+            _collect(item, leaves, is_leaf)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:

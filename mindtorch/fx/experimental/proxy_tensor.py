@@ -192,11 +192,10 @@ def extract_val(val: Any) -> Any:
 
 def snapshot_fake(val: Tensor) -> Tensor | None:
     """Return a fake tensor in the layout that a tensor has now."""
-    with switched(dispatch_modes=()):
-        if isinstance(val, FakeTensor):
-            return val.detach()
-        with FakeTensorMode(allow_fallback_kernels=True):
-            return ops.aten.empty_strided.default(val.shape, val.stride(), dtype=val.dtype, device=val.device)
+    if isinstance(val, FakeTensor):
+        return FakeTensor(val.fake_mode, val.described(), val.device)
+    with switched(dispatch_modes=()), FakeTensorMode(allow_fallback_kernels=True):
+        return ops.aten.empty_strided.default(val.shape, val.stride(), dtype=val.dtype, device=val.device)
 
 
 def set_meta(proxy: Proxy, val: Any) -> Proxy:
