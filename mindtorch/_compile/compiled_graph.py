@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -11,18 +12,20 @@ import numpy as np
 from .._autograd.engine import grad
 from .._autograd.node import Node, new, next_sequence_nr
 from .._autograd.saved import Saved, freed, save
+from .._creation import zeros
 from .._device import CPU
 from .._dispatch import dispatcher
 from .._dispatch.aten import alias
 from .._dispatch.keys import AUTOGRAD, OBSERVED
 from .._dispatch.local import local, shared
+from .._functorch._aot_autograd.graph_capture import prepared
 from .._tensor import Tensor, from_array
 from ..fx import GraphModule
 from .breaks import CannotCompile, GraphBreak
-from .graph import Graph, Step, Value, mapped
-from .joint import Joint, Trace
+from .graph import Graph, Value
+from .joint import Captured, Joint, joint_of, names_of, roots_of
 from .logs import log
-from .outputs import Output, Outputs
+from .outputs import Output, outputs_of
 from .passes import optimise
 from .program import Program, Writer
 from .running import tensor_of, with_layout
@@ -53,14 +56,12 @@ class CompiledFunctionBackward(Node):
         if local.grad_enabled:
             return self._with_graph(grads)
         arrays = [item if item.__class__ is ndarray else item.unpack(self)._array for item in self._saved]
-        for gradient, output in zip(grads, self._outputs, strict=True):
-            if gradient is None:
-                shape, dtype, _ = output  # type: ignore[misc]
-                arrays.append(np.zeros(shape, dtype.np))
-            elif gradient._array is None or gradient._keys & ~1:
-                arrays.append(gradient.contiguous().resolve_conj().resolve_neg()._array)
-            else:
+        for gradient, tangent in zip(grads, entry.joint.tangents, strict=True):
+            if gradient is not None and gradient._array is not None and not gradient._keys & ~1 and (
+                    tangent.is_contiguous):
                 arrays.append(gradient._array)
+            else:
+                arrays.append(array_of(gradient, tangent))
         assert entry.backward is not None
         results: list[Any] = [None] * self._width
         made = entry.backward(arrays, bool(dispatcher.mode & OBSERVED))
@@ -72,56 +73,52 @@ class CompiledFunctionBackward(Node):
                 results[place] = from_array(array, dtype)
             else:
                 results[place] = tensor_of(array if alone else array.copy("K"))
+        if any(gradient is None for gradient in grads):
+            for place, roots in zip(entry.joint.wanted, entry.joint.reached, strict=True):
+                if all(grads[i] is None for i in roots):
+                    results[place] = None
         return results
 
     def _with_graph(self, grads: list[Any]) -> list[Any]:
-        """Compute the gradients with a graph of their own: the traced operators run again, as they were written."""
-        joint, recorded = self.entry.joint, self.entry.recorded
-        assert recorded is not None
-        if not self.entry.is_repeatable:
+        """Compute the gradients with a graph of their own: the captured operators run again, as they were written."""
+        entry, joint = self.entry, self.entry.joint
+        if not entry.is_repeatable:
             raise RuntimeError(DOUBLE_BACKWARD)
         inputs = [alias(saved.unpack(self)) for saved in self._inputs]  # so that none is made of another one
-        twins: dict[Value, Any] = {**dict(zip(recorded.inputs, inputs, strict=True)), **recorded.constants}
-        for step in recorded.steps:
-            repeat(step, twins)
-        given = [(twins[recorded.outputs[i]], gradient)
-                 for i, gradient in zip(joint.differentiable, grads, strict=True) if gradient is not None]
-        results: list[Any] = [None] * self._width
+        results = entry.again(inputs)
+        outputs, gradients = zip(*[(results[i], gradient) for i, gradient in zip(
+            joint.differentiable, grads, strict=True) if gradient is not None], strict=True)
+        found: list[Any] = [None] * self._width
         if joint.wanted:
-            outputs, gradients = zip(*given, strict=True)
-            found = grad(outputs, [inputs[i] for i in joint.wanted], gradients, create_graph=True, allow_unused=True)
-            for place, gradient in zip(joint.wanted, found, strict=True):
-                results[place] = gradient
-        return results
+            made = grad(outputs, [inputs[i] for i in joint.wanted], gradients, create_graph=True, allow_unused=True)
+            for place, gradient in zip(joint.wanted, made, strict=True):
+                found[place] = gradient
+        return found
 
     def release_variables(self) -> None:
         """Free what was saved for backward."""
         self._inputs, self._saved, self._freed = (), (), True
 
 
-def repeat(step: Step, twins: dict[Value, Any]) -> None:
-    """Call a step's operator with the twins of its values, and note those of its results."""
-    before = local.grad_enabled
-    local.grad_enabled = step.grad_enabled
-    try:
-        result = step.op.call(*[mapped(arg, lambda leaf: twins[leaf] if leaf.__class__ is Value else leaf)
-                                for arg in step.args])
-    finally:
-        local.grad_enabled = before
-    twins.update({value: twin for value, twin in zip(step.outputs, result if step.is_list else (result,), strict=True)
-                  if value is not None})
+def array_of(gradient: Any, like: Value) -> np.ndarray:
+    """Return a gradient's array in the layout of a value, or zeros for None."""
+    if gradient is None:
+        gradient = zeros(like.shape, dtype=like.dtype)
+    gradient = gradient.resolve_conj().resolve_neg()
+    if gradient._array is None or gradient._strides() != like.stride:
+        gradient = gradient.new_empty_strided(like.shape, like.stride).copy_(gradient)
+    array: np.ndarray = gradient._array
+    return array
 
 
 def check_strides(graph: Graph) -> None:
     """Raise CannotCompile if a step lays out the whole memory of a tensor that may be a part of it: arrays know no
     more.
     """
-    given = {value.memory for value in graph.inputs}
     for step in graph.steps:
         if step.op.packet.startswith("as_strided"):
             source = step.args[0]
-            size = source.size * source.dtype.itemsize
-            if source.memory in given or source.offset or not source.is_contiguous or source.memory.nbytes() != size:
+            if source.offset or not source.is_contiguous or source.memory.nbytes != source.size * source.dtype.itemsize:
                 raise CannotCompile(f"aten::{step.op.name} reaches beyond {source.name}")
 
 
@@ -138,6 +135,7 @@ class CompiledGraph:
         self.tensors = None if all(isinstance(one, Tensor) for one in examples) else [
             i for i, one in enumerate(examples) if isinstance(one, Tensor)]
         self.attributes = [getattr(module, str(node.target)) for node in module.graph.nodes if node.op == "get_attr"]
+        self.captured = Captured(module, [*examples, *self.attributes])
         self.broken: GraphBreak | None = None
         self.recorded: Graph | None = None
         self.joint = Joint(Graph([], [], []))
@@ -145,10 +143,10 @@ class CompiledGraph:
         self.forward: Program | None = None
         self.backward: Program | None = None
         self.roots: list[Value] = []
-        self.places: list[Any] = []  #: for each result the number of its ``Output``, or a constant in a tuple
         self.outputs: list[Output] = []
         self.described: Any = None  #: what the node stores of the outputs
-        self.written: dict[int, int] = {}  #: which inputs the program writes into, and how often that counts
+        self.written: list[int] = []  #: which inputs the program writes into
+        self.versions: dict[int, int] = {}  #: by how much the versions of inputs grow
         self.results: list[Any] = []  #: of the backward program: the dtypes of results in memory of their own
         self.is_repeatable = False  #: whether the operators may run again on the inputs
         self.saved_inputs: dict[int, int] = {}
@@ -172,23 +170,30 @@ class CompiledGraph:
 
     def _compile(self, examples: list[Any]) -> None:
         """Write the programs. Raises CannotCompile if the graph cannot become a program."""
-        trace = Trace(self.module, examples)
-        outputs = Outputs(trace.tracing, trace.values)
-        self.places, self.roots = [*map(outputs.describe, trace.results)], outputs.roots
-        self.outputs, self.written = [*outputs.found.values()], trace.written
-        trace.check_constants(self.roots)
-        self.recorded = trace.recorded(self.roots)
-        check_strides(self.recorded)
-        self.is_repeatable = not self.written and not trace.has_functions and not any(
-            step.is_random for step in self.recorded.steps)
-        self.joint = joint = trace.joint(self.roots, outputs.made)
+        names = names_of(self.module, examples)
+        self.joint = joint = joint_of(self.captured, [one for one in examples if isinstance(one, Tensor)], names)
+        meta = joint.meta
+        assert meta is not None
+        self.outputs = outputs_of(meta)
+        self.written = meta.mutated_inp_runtime_indices
+        self.versions = {i: info.writes for i, info in enumerate(meta.input_info) if info.writes}
+        self.recorded = replace(joint.forward, steps=[replace(step) for step in joint.forward.steps])
+        self.is_repeatable = not self.written and not any(step.is_random for step in joint.forward.steps)
+        for graph in (joint.forward, joint.backward):
+            if graph is not None:
+                check_strides(graph)
         self._write_forward(joint)
         if joint.backward is not None:
-            check_strides(joint.backward)
             self._write_backward(joint.backward)
 
+    def again(self, inputs: list[Any]) -> list[Any]:
+        """Run the captured operators on tensors, one by one, and return the roots."""
+        assert self.joint.meta is not None
+        made, _ = prepared(self.captured, self.joint.meta, joint=False)(*inputs)
+        return [made[number] for number in roots_of(self.joint.meta)]
+
     def _write_forward(self, joint: Joint) -> None:
-        kept = len(self.roots)
+        kept = joint.roots
         self.optimised += [f"forward: {said}" for said in optimise(joint.forward)]
         self.roots = joint.forward.outputs[:kept]
         placed = {value: number for number, value in enumerate(joint.forward.inputs)}
@@ -229,17 +234,17 @@ class CompiledGraph:
             return found
         self.calls += 1
         made = forward([tensor._array for tensor in inputs], bool(dispatcher.mode & OBSERVED))
-        for number, times in self.written.items():
+        for number, times in self.versions.items():
             for _ in range(times):
                 inputs[number]._bump()
         roots = self.roots
         results = [with_layout(array, root.dtype, root.stride) for array, root in zip(made, roots, strict=False)]
         if self.joint.backward is not None:
             self._attach(inputs, made, results)
-        outputs: list[Any] = []
+        outputs: list[Any] = [None] * len(self.outputs)
         for output in self.outputs:
-            outputs.append(output.tensor(inputs, results, outputs))
-        return [outputs[place] if place.__class__ is int else place[0] for place in self.places]
+            outputs[output.number] = output.tensor(inputs, results, outputs)
+        return [outputs[place] if place.__class__ is int else place[0] for place in self.captured.places]
 
     def _attach(self, inputs: tuple[Any, ...], made: Any, results: list[Any]) -> None:
         """Give the results a node in the autograd graph, which runs the backward program."""

@@ -26,7 +26,7 @@ class Group:
 
     steps: list[Step]
     fused: bool = False
-    before: set[Group] = field(default_factory=set)  #: the groups whose results or writes it needs
+    before: set[Group] = field(default_factory=set)  #: the groups whose results it needs
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -70,29 +70,22 @@ def pointwise_row(step: Step) -> Any:
 
 def groups_of(graph: Graph) -> list[Group]:
     """Divide the graph's steps into groups, in an order in which they can run."""
-    written = graph.written_memory()
     maker: dict[Value, Group] = {}
     groups: list[Group] = []
-    last_touch: dict[object, Group] = {}
     last_random: Group | None = None
     for step in graph.steps:
-        touches = {value.memory for value in (*step.inputs, *step.outputs) if value is not None} & written
         producers = [maker[value] for value in dict.fromkeys(step.inputs) if value in maker]
         group = None
-        if not touches and pointwise_row(step) is not None:
+        if pointwise_row(step) is not None:
             group = next((found for found in reversed(producers) if _can_join(found, step, producers)), None)
             if group is None:
                 groups.append(group := Group([], True))
-        elif not touches and step.op.name in PRODUCTS and _is_product(step):
+        elif step.op.name in PRODUCTS and _is_product(step):
             groups.append(group := Group([], True))
         else:
             groups.append(group := Group([]))
         group.steps.append(step)
         group.before.update(found for found in producers if found is not group)
-        for memory in touches:
-            if memory in last_touch:
-                group.before.add(last_touch[memory])
-            last_touch[memory] = group
         if step.is_random:
             if last_random is not None:
                 group.before.add(last_random)

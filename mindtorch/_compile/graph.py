@@ -11,6 +11,13 @@ from .._dispatch.registry import Operator
 
 
 @dataclass(eq=False, slots=True)
+class Memory:
+    """The memory of a value, and of all views of it; of ``nbytes`` if the graph itself allocates it."""
+
+    nbytes: int | None = None
+
+
+@dataclass(eq=False, slots=True)
 class Value:
     """A tensor of the graph: its layout and its memory. Values with the same ``memory`` may share elements."""
 
@@ -19,8 +26,7 @@ class Value:
     stride: tuple[int, ...]
     offset: int
     dtype: Any
-    memory: object
-    requires_grad: bool = False
+    memory: Memory
 
     @property
     def size(self) -> int:
@@ -46,8 +52,8 @@ class Value:
 
 @dataclass(eq=False, slots=True)
 class Step:
-    """One operator of the graph: its arguments (values, numbers, lists of them) and the values that it makes. An
-    in-place operator makes the value that it writes.
+    """One operator of the graph, which writes nothing: its arguments (values, numbers, lists of them) and the values
+    that it makes.
     """
 
     op: Operator
@@ -55,22 +61,12 @@ class Step:
     outputs: list[Value]
     site: tuple[str, int, str]
     makes_view: bool = False
-    grad_enabled: bool = True
     is_list: bool = False  #: whether the operator returns several tensors
 
     @property
     def inputs(self) -> list[Value]:
         """The values among the arguments."""
         return [*values_in(self.args)]
-
-    @property
-    def written(self) -> list[Value]:
-        """The values that the operator writes into."""
-        if self.op.is_inplace and not self.op.writes_lists:
-            return [*values_in(self.args[:1])]
-        if self.op.is_out:
-            return [*values_in(self.args[-1:])]
-        return [*values_in([self.args[i] for i in self.op.writes if i < len(self.args)])]
 
     @property
     def is_random(self) -> bool:
@@ -84,13 +80,16 @@ class Step:
 
 @dataclass(eq=False)
 class Graph:
-    """Inputs, the steps in order, and outputs. ``constants`` are tensors made of Python values while recording."""
+    """Inputs, the steps in order, and outputs. ``constants`` are tensors made of Python values while tracing; the last
+    thing a graph does is to copy values into inputs, its ``writes``.
+    """
 
     inputs: list[Value]
     steps: list[Step]
     outputs: list[Value]
     constants: dict[Value, Any] = field(default_factory=dict)
     name: str = "forward"
+    writes: list[tuple[Value, Value]] = field(default_factory=list)
 
     def __str__(self) -> str:
         lines = [f"{self.name}({', '.join(f'{v.name}: {v.kind}' for v in self.inputs)}):"]
@@ -98,6 +97,7 @@ class Graph:
         width = max([len(str(step)) for step in self.steps], default=0)
         lines += [f"    {step!s:<{min(width, 88)}}" + (f"  # {place_of(*step.site[:2])}" if step.site[0] else "")
                   for step in self.steps]
+        lines += [f"    {target.name}.copy_({value.name})" for target, value in self.writes]
         return "\n".join([*lines, f"    return {', '.join(v.name for v in self.outputs) or 'nothing'}"])
 
     def users(self) -> dict[Value, list[Step]]:
@@ -108,9 +108,10 @@ class Graph:
                 found.setdefault(value, []).append(step)
         return found
 
-    def written_memory(self) -> set[object]:
-        """Return the memory that some step writes in place."""
-        return {value.memory for step in self.steps for value in step.written}
+    @property
+    def results(self) -> list[Value]:
+        """The values that are returned or written into inputs."""
+        return [*self.outputs, *(value for _, value in self.writes)]
 
 
 def values_in(args: Any) -> Iterator[Value]:

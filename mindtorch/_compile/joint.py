@@ -1,164 +1,193 @@
-"""The graphs of a captured call and of its derivative (AOTAutograd's part).
-
-The captured graph is traced on tensors without values, in a recording that continues through the backward pass. The
-operators before the backward pass are the forward graph, the others the backward graph. Values that the backward graph
-takes from the forward graph are saved.
-"""
+"""The graphs of a captured call and of its derivative, traced and divided by AOTAutograd, as steps."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from bisect import bisect
+from dataclasses import dataclass, field
 from typing import Any
 
-from .._autograd.engine import execute
-from .._autograd.function import BackwardCFunction
-from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import NONCONTIGUOUS
-from .._dispatch.local import local
-from ..fx import GraphModule, Node
+from .._autograd.node import next_sequence_nr
+from .._base.layout import contiguous_strides
+from .._dispatch.dispatcher import TENSOR_TYPES, registry
+from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
+from .._functorch._aot_autograd.schemas import COMPUTED, OutputType, ViewAndMutationMeta
+from .._functorch.aot_autograd import AOTConfig, trace
+from .._functorch.partitioners import default_partition
+from .._tensor import Tensor
+from ..fx import GraphModule, Node, traceback
 from ..fx.node import map_arg
 from .breaks import CannotCompile
-from .graph import Graph, Step, Value
-from .tracing import NOWHERE, RECORDED, Tracing, version_of
+from .graph import Graph, Memory, Step, Value
+from .lowering import NOWHERE, Lowering, Site
+
+#: The keys of tensors that programs take.
+TAKEN = CPU | AUTOGRAD | NONCONTIGUOUS
 
 
 @dataclass
 class Joint:
-    """A forward graph, which returns the call's results and then the ``saved`` values, and a backward graph, from the
-    saved values and the gradients of ``differentiable`` results to the gradients of ``wanted`` inputs.
+    """A forward graph, which returns its ``roots`` and then the values that are saved, and a backward graph, from the
+    saved values and the gradients of ``differentiable`` roots to the gradients of ``wanted`` inputs.
     """
 
     forward: Graph
+    meta: ViewAndMutationMeta | None = None
+    roots: int = 0
     backward: Graph | None = None
-    saved: tuple[Value, ...] = ()
     differentiable: tuple[int, ...] = ()
+    tangents: tuple[Value, ...] = ()
     wanted: tuple[int, ...] = ()  #: the inputs that require grad and get one
+    reached: tuple[frozenset[int], ...] = ()  #: for each of them the differentiable roots that depend on it
+    saved_inputs: dict[int, int] = field(default_factory=dict)  #: by position among the saved values: the input
 
 
-class Trace:
-    """The operators of a captured graph, for inputs like the examples."""
+class Captured:
+    """A captured module that AOTAutograd traces node by node. The nodes that it traces bear the lines of the user's
+    that they come from, those of the backward pass by the numbers of autograd's nodes.
+    """
 
     def __init__(self, module: GraphModule, examples: list[Any]) -> None:
-        self.tracing = tracing = Tracing()
-        self.grad_enabled = local.grad_enabled
-        placeholders = [node for op in ("placeholder", "get_attr") for node in module.graph.nodes if node.op == op]
-        names = [re.sub("_(modules|parameters|buffers)_", "_", re.sub("^[LG]_", "", str(node.target))).strip("_")
-                 for node in placeholders]
-        try:
-            with tracing:
-                given = [example if example.__class__ is int else self._input(example, name)
-                         for example, name in zip(examples, names, strict=True)]
-                self.inputs: list[Any] = [one for one in given if one.__class__ is not int]
-                versions = [*map(version_of, self.inputs)]
-                self.results = self._run(module, dict(zip(placeholders, given, strict=True)))
-            if local.grad_enabled is not self.grad_enabled:
-                raise CannotCompile("the function switches the grad mode for what follows")
-        finally:
-            local.grad_enabled = self.grad_enabled
-        self.values = [tracing.values[id(tensor)] for tensor in self.inputs]
-        written = {value.memory for step in tracing.steps for value in step.written}
-        #: Which inputs are written, and how often that counts.
-        self.written = {number: version_of(tensor) - version for number, (tensor, version, value) in enumerate(
-            zip(self.inputs, versions, self.values, strict=True)) if value.memory in written}
-        for number in self.written:
-            if self.values[number].requires_grad or self.inputs[number].requires_grad:
-                raise CannotCompile(f"{self.values[number].name}, which requires grad, is written in place")
-        self._written = written
-        #: Whether there are derivatives that no operator has (of ``autograd.Function``).
-        self.has_functions = any(isinstance(node, BackwardCFunction) for node in tracing.sites)
+        self.module = module
+        self.numbers = [None if isinstance(one, Tensor) else one for one in examples]  #: arguments that are no tensors
+        self.orders: list[int] = []  #: the first number of autograd's nodes of each captured node
+        self.sites: list[Site] = []
+        self.places: list[Any] = []  #: for each result: its number among the different ones, or a constant in a tuple
 
-    def _input(self, example: Any, name: str) -> Any:
-        if example.__class__ not in TENSOR_TYPES or type(example).__name__ not in ("Tensor", "Parameter", "Buffer"):
-            raise CannotCompile(f"{name} is a {type(example).__name__}")
-        if example._array is None or example._keys & ~RECORDED:
-            raise CannotCompile(f"{name} is on {example.device}, or has keys of its own")
-        stride = example._strides() if example._keys & NONCONTIGUOUS else None
-        return self.tracing.placeholder(tuple(example.shape), stride, example._dtype, example.requires_grad, name)
+    def __call__(self, *tensors: Any) -> list[Any]:
+        """Run the graph, and return its different tensors."""
+        given = iter(tensors)
+        values: dict[Node, Any] = {}
+        inputs = [node for op in ("placeholder", "get_attr") for node in self.module.graph.nodes if node.op == op]
+        for node, number in zip(inputs, self.numbers, strict=True):
+            values[node] = next(given) if number is None else number
+        self.orders, self.sites = [], []
+        results = self._run(values)
+        different = {id(one): one for one in results if one.__class__ in TENSOR_TYPES}
+        numbers = {key: number for number, key in enumerate(different)}
+        self.places = [numbers.get(id(one), (one,)) for one in results]
+        return [*different.values()]
 
-    def _run(self, module: GraphModule, values: dict[Node, Any]) -> list[Any]:
-        """Run the graph node by node, and return its results."""
-        for node in module.graph.nodes:
-            if node.op in ("placeholder", "get_attr"):
+    def _run(self, values: dict[Node, Any]) -> list[Any]:
+        for node in self.module.graph.nodes:
+            if node in values:
                 continue
             args, kwargs = map_arg((node.args, node.kwargs), values.__getitem__)
             if node.op == "output":
                 return [*args[0]]
-            self.tracing.site = node.meta.get("site", NOWHERE)
+            self.orders.append(next_sequence_nr())
+            self.sites.append(node.meta.get("site", NOWHERE))
+            traceback.current_meta = {"site": self.sites[-1]}
             if callable(node.target):
-                result = node.target(*args, **kwargs)
+                values[node] = node.target(*args, **kwargs)
             elif node.op == "call_method":
-                result = getattr(args[0], node.target)(*args[1:], **kwargs)
+                values[node] = getattr(args[0], node.target)(*args[1:], **kwargs)
             else:
                 raise CannotCompile(f"the graph calls the module {node.target}")
-            self.tracing.note_nodes(result)
-            values[node] = result
         raise CannotCompile("the graph has no output")
 
-    def check_constants(self, roots: list[Value]) -> None:
-        """Raise CannotCompile if a tensor made of Python values is written or leaves the graph."""
-        visible = {*self._written, *[root.memory for root in roots]}
-        for value in self.tracing.constants:
-            if value.memory in visible:
-                raise CannotCompile(f"{value.name}, a tensor made of Python values, leaves the function or is written")
-
-    def recorded(self, roots: list[Value]) -> Graph:
-        """Return the operators as they were traced."""
-        return Graph(self.values, self.tracing.steps[:], roots, dict(self.tracing.constants), "recorded")
-
-    def joint(self, roots: list[Value], made: list[Any]) -> Joint:
-        """Return the forward and the backward graph whose results are ``roots``, values of the tensors ``made``."""
-        tracing = self.tracing
-        steps = tracing.steps[:]
-        forward = Graph(self.values, [replace(step) for step in steps], roots[:], dict(tracing.constants))
-        wanted = [i for i, value in enumerate(self.values) if value.requires_grad]
-        differentiable = [i for i, tensor in enumerate(made) if tensor.requires_grad]
-        if not (self.grad_enabled and wanted and differentiable):
-            return Joint(forward)
-        local.grad_enabled = False
-        try:
-            with tracing:
-                gradients = [tracing.placeholder(roots[i].shape, None, roots[i].dtype, False, f"grad_{roots[i].name}")
-                             for i in differentiable]
-                found = execute([made[i]._grad_edge() for i in differentiable], gradients, True, False,
-                                [self.inputs[i]._grad_edge() for i in wanted], True)
-                results = [None if gradient is None else tracing.known(gradient) for gradient in found]
-        finally:
-            local.grad_enabled = self.grad_enabled
-        reached = [(i, result) for i, result in zip(wanted, results, strict=True) if result is not None]
-        return _divided(tracing, forward, steps, [tracing.values[id(gradient)] for gradient in gradients],
-                        differentiable, reached)
+    def place(self, node: Node) -> Site:
+        """Return the user's line of a traced node."""
+        order = node.meta.get("seq_nr")
+        number = 0 if order is None else bisect(self.orders, order)
+        found: Site = self.sites[number - 1] if number else node.meta.get("site", NOWHERE)
+        return found
 
 
-def _divided(tracing: Tracing, forward: Graph, before: list[Step], gradients: list[Value], differentiable: list[int],
-             reached: list[tuple[int, Value]]) -> Joint:
-    """Divide a trace into a forward and a backward graph. A view is made again instead of being saved."""
-    steps = tracing.steps[len(before):]
-    makers = {value: step for step in before for value in step.outputs if value is not None}
-    repeated: dict[Step, Step] = {}
-    saved: dict[Value, None] = {}
-    own = {value for step in steps for value in step.outputs} | set(gradients)
-
-    def need(values: Iterable[Value]) -> None:
-        for value in values:
-            if value in own or (value in tracing.constants and value not in makers):
-                continue
-            step = makers.get(value)
-            if step is not None and step.makes_view and not step.op.is_inplace:
-                need(step.inputs)
-                repeated.setdefault(step, replace(step))  # the passes rewrite the forward graph's own
-            else:
-                saved[value] = None
-
-    need(value for step in steps for value in step.inputs)
-    need(value for _, value in reached)
-    kept = [*saved]
-    steps = [*repeated.values(), *steps]
-    backward = Graph([*kept, *gradients], steps, [value for _, value in reached],
-                     {v: c for v, c in tracing.constants.items() if v in _taken(steps)}, "backward")
-    forward.outputs += kept
-    return Joint(forward, backward, tuple(kept), tuple(differentiable), tuple(i for i, _ in reached))
+def names_of(module: GraphModule, examples: list[Any]) -> list[str]:
+    """Return the names of a captured graph's tensors as the user knows them."""
+    nodes = [node for op in ("placeholder", "get_attr") for node in module.graph.nodes if node.op == op]
+    return [re.sub("_(modules|parameters|buffers)_", "_", re.sub("^[LG]_", "", str(node.target))).strip("_")
+            for node, example in zip(nodes, examples, strict=True) if example.__class__ in TENSOR_TYPES]
 
 
-def _taken(steps: list[Step]) -> set[Value]:
-    return {value for step in steps for value in step.inputs}
+def check_input(example: Any, name: str) -> None:
+    """Raise CannotCompile for a tensor that no program takes."""
+    if type(example).__name__ not in ("Tensor", "Parameter", "Buffer"):
+        raise CannotCompile(f"{name} is a {type(example).__name__}")
+    if example._array is None or example._keys & ~TAKEN:
+        raise CannotCompile(f"{name} is on {example.device}, or has keys of its own")
+
+
+def check_effects(meta: ViewAndMutationMeta, names: list[str]) -> None:
+    """Raise CannotCompile for what a call does to its inputs and no program does."""
+    for info, name in zip(meta.input_info, names, strict=True):
+        if info.mutates_metadata:
+            raise CannotCompile(f"the layout of {name} is changed in place")
+        if info.mutates_data and info.requires_grad:
+            raise CannotCompile(f"{name}, which requires grad, is written in place")
+    if meta.grad_enabled_mutation is not None:
+        raise CannotCompile("the function switches the grad mode for what follows")
+    if any(info.output_type is OutputType.custom_function_view for info in meta.output_info):
+        raise CannotCompile("an autograd.Function returns a view of its input")
+
+
+def joint_of(captured: Captured, tensors: list[Any], names: list[str]) -> Joint:
+    """Trace a captured graph for tensors like these, and divide it."""
+    for tensor, name in zip(tensors, names, strict=True):
+        check_input(tensor, name)
+    config = AOTConfig(None, None, None, {}, aliases_as_eager=True)
+    with traceback.preserve_node_meta():
+        traced = trace(captured, tensors, config)
+    meta = traced.meta
+    check_effects(meta, names)
+    if not traced.is_joint:
+        forward = Lowering(traced.graph, names, captured.place, "forward")
+        return Joint(*_forward(forward, meta))
+    first, second = default_partition(traced.graph, num_fwd_outputs=meta.num_forward_returns, recompute_views=True)
+    forward = Lowering(first, names, captured.place, "forward")
+    graph, _, count = _forward(forward, meta)
+    saved = _as_they_were(graph, forward.outputs[meta.num_forward_returns:])
+    kept = roots_of(meta)
+    differentiable = [i for i, number in enumerate(kept) if meta.returns_with_tangents[number]]
+    named = [*[value.name for value in saved], *[f"grad_{graph.outputs[i].name}" for i in differentiable]]
+    backward = Lowering(second, named, captured.place, "backward")
+    wanted = [i for i, value in enumerate(backward.outputs) if value.__class__ is Value]
+    backward.graph.outputs = [backward.outputs[i] for i in wanted]
+    places = {value: number for number, value in enumerate(graph.inputs)}
+    graph.outputs += saved
+    tangents = tuple(backward.graph.inputs[len(saved):])
+    return Joint(graph, meta, count, backward.graph, tuple(differentiable),
+                 tangents, tuple(wanted), _reached(backward.graph, tangents),
+                 {i: places[value] for i, value in enumerate(saved) if value in places})
+
+
+def roots_of(meta: ViewAndMutationMeta) -> list[int]:
+    """Return which results of AOTAutograd's forward graph a program returns: neither written inputs nor aliases."""
+    first = meta.num_mutated_inp_runtime_indices
+    return [*[first + i for i, info in enumerate(meta.output_info) if info.output_type in COMPUTED],
+            *range(first + meta.num_outputs, meta.num_forward_returns)]
+
+
+def _reached(graph: Graph, tangents: tuple[Value, ...]) -> tuple[frozenset[int], ...]:
+    """Return for each result of a backward graph the tangents that it is computed from."""
+    nothing: frozenset[int] = frozenset()
+    found = {value: frozenset({i}) for i, value in enumerate(tangents)}
+    for step in graph.steps:
+        of_inputs = nothing.union(*[found.get(value, nothing) for value in step.inputs])
+        found.update((value, of_inputs) for value in step.outputs if value is not None)
+    return tuple([found.get(value, nothing) for value in graph.outputs])
+
+
+def _as_they_were(graph: Graph, saved: list[Value]) -> list[Value]:
+    """Return the values to save, with copies of those that the graph writes at its end."""
+    written = {target.memory for target, _ in graph.writes}
+    kept = []
+    for value in saved:
+        if value.memory in written:
+            copy = Value(f"{value.name}_before", value.shape, contiguous_strides(value.shape), 0, value.dtype,
+                         Memory(value.size * value.dtype.itemsize))
+            graph.steps.append(Step(registry["clone"], (value, "contiguous_format"), [copy], NOWHERE))
+            value = copy
+        kept.append(value)
+    return kept
+
+
+def _forward(lowering: Lowering, meta: ViewAndMutationMeta) -> tuple[Graph, ViewAndMutationMeta, int]:
+    graph = lowering.graph
+    written = meta.mutated_inp_runtime_indices
+    graph.writes = [(graph.inputs[i], value) for i, value in zip(written, lowering.outputs, strict=False)]
+    for target, value in graph.writes:
+        if value.shape != target.shape:
+            raise CannotCompile(f"an operator gives the tensor passed as out= another shape: {target.name}")
+    graph.outputs = [lowering.outputs[i] for i in roots_of(meta)]
+    return graph, meta, len(graph.outputs)

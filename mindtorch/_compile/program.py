@@ -27,7 +27,7 @@ from .._dtype import float32
 from .._storage import allocate
 from .breaks import CannotCompile
 from .fusion import FLOATS, PRODUCTS, Group, groups_of
-from .graph import Graph, Step, Value
+from .graph import Graph, Memory, Step, Value
 from .kernels import KernelWriter
 from .observing import told
 from .running import BY_NUMPY, Extern, row_of, strided
@@ -101,6 +101,8 @@ class Writer:
         self.layouts: list[tuple[int, tuple[int, ...], Any]] = []
         self.buffered: list[str] = []
         self._free: list[int] = []
+        self.users, self.results = graph.users(), {*graph.results}
+        self.escaping = {value.memory for value in graph.outputs}
 
     def unique(self, wanted: str) -> str:
         """Return a name that the program does not use yet."""
@@ -129,7 +131,7 @@ class Writer:
                 for value in (*step.inputs, *step.outputs):
                     if value is not None:
                         uses[value.memory] = position
-        for value in graph.outputs:
+        for value in graph.results:
             uses[value.memory] = len(groups)
         held: dict[int, list[object]] = {}
         for position, group in enumerate(groups):
@@ -140,6 +142,7 @@ class Writer:
             for number in [n for n, memories in held.items() if all(uses[m] <= position for m in memories)]:
                 del held[number]
                 self._free.append(number)
+        self.lines += [f"{self.spell(target)}[...] = {self.spell(value)}" for target, value in graph.writes]
         results = ", ".join(self.spell(value) for value in graph.outputs)
         return self._program(f"return {results},".replace("return ,", "return ()"))
 
@@ -171,8 +174,6 @@ class Writer:
             return
         name = self._operator(step)
         made = [self.spell(value) if value is not None else "_" for value in step.outputs]
-        if step.written and not step.op.is_out and step.op.is_inplace:
-            made = []
         target = ", ".join(made) + ("," if step.is_list and made else "")
         call = f"{name}({', '.join(self.argument(arg) for arg in step.args)})"
         self.lines.append((f"{target} = {call}" if target else call) + where)
@@ -307,14 +308,11 @@ class Writer:
     def _kernel(self, group: Group, position: int, uses: dict[object, int], held: dict[int, list[object]]) -> None:
         steps, shape = group.steps, group.shape
         inside = set(steps)
-        users = self.graph.users()
-        results = [step.outputs[0] for step in steps if step.outputs[0] in self.graph.outputs
-                   or any(user not in inside for user in users.get(step.outputs[0], ()))]
-        outputs = set(self.graph.outputs)
-        escaping = {value.memory for value in outputs}
+        results = [step.outputs[0] for step in steps if step.outputs[0] in self.results
+                   or any(user not in inside for user in self.users.get(step.outputs[0], ()))]
         for value in results:
             name = self.spell(value)
-            if value.memory in escaping:
+            if value.memory in self.escaping:
                 self.names.setdefault(value.dtype.name, value.dtype.np)
                 self.lines.append(f"{name} = empty({value.shape}, {value.dtype.name})")
             else:
@@ -332,7 +330,7 @@ class Writer:
         taken = []
         for number, (size, dtype) in enumerate(scratch):
             spelled = self.unique(f"scratch_{number}")
-            buffer = self._buffer(Value(spelled, size, contiguous_strides(size), 0, dtype, object()), spelled)
+            buffer = self._buffer(Value(spelled, size, contiguous_strides(size), 0, dtype, Memory()), spelled)
             taken.append((buffer, spelled))
         for buffer, _ in taken:  # free again as soon as the kernel is done
             self._free.append(buffer)

@@ -122,11 +122,11 @@ def specs_of(step: Step) -> Any:
 
 def row_of(step: Step) -> Any:
     """Return the function of arrays that computes a step; None for pointwise operators, whose operands are converted
-    before, and for steps that write, draw random numbers or make a view.
+    before, and for steps that draw random numbers or make a view.
     """
     op, kernel = step.op, step.op.kernel(CPU)
     row = CPU_KERNELS.get(op.name)
-    if (kernel is None or kernel.registered or row is None or kernel.origin is not row or step.written
+    if (kernel is None or kernel.registered or row is None or kernel.origin is not row
             or step.is_random or step.makes_view or isinstance(registry.meta_rows.get(op.name), Pointwise)):
         return None
     return row

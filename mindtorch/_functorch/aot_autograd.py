@@ -90,7 +90,7 @@ def trace(f: Callable[..., Any], args: list[Any], config: AOTConfig, joint: bool
     """Trace a function of flat arguments, with its backward pass if it has one, or as ``joint`` says."""
     state = get_rng_state()
     try:
-        inputs = Inputs(f, args, config.keep_inference_input_mutations)
+        inputs = Inputs(f, args, config)
         fakes = fake_inputs(inputs.prepared(args))
         with fakes.mode, enable_python_dispatcher():
             meta = inputs.describe(fakes.args)

@@ -15,7 +15,7 @@ from ..fx.graph_module import GraphModule
 from ..fx.node import Node
 from . import config
 from ._aot_autograd.joint_nodes import is_primal, is_sym_node, is_tangent, must_recompute, output_of, reaching
-from ._aot_autograd.min_cut import choose_saved_values
+from ._aot_autograd.min_cut import choose_saved_values, is_view
 
 Halves = tuple[GraphModule, GraphModule]
 
@@ -77,18 +77,23 @@ def _extract_fwd_bwd_modules(joint_module: GraphModule, saved_values: list[Node]
 
 
 def default_partition(joint_module: GraphModule, _joint_inputs: Any = None, *, num_fwd_outputs: int,
-                      static_lifetime_input_indices: Any = None, **_: Any) -> Halves:
+                      static_lifetime_input_indices: Any = None, recompute_views: bool = False, **_: Any) -> Halves:
     """Divide a joint graph as eager execution does: the forward graph has the nodes that were traced before the
     backward pass, and saves of their values those that the backward graph needs
     (``torch._functorch.partitioners.default_partition``).
 
-    What ``utils.checkpoint`` marked is not saved, but computed again.
+    What ``utils.checkpoint`` marked is not saved, but computed again, and so are views with ``recompute_views``.
     """
     nodes = [node for node in joint_module.graph.nodes if not is_tangent(node)]
     last = max(i for i, node in enumerate(nodes) if is_primal(node) or node.meta.get("partitioner_tag") == "is_forward")
     forward = {*nodes[:last + 1]}
     saved: dict[Node, None] = {}
     symbols: dict[Node, None] = {}
+
+    def again(node: Node) -> bool:
+        made = node.args[0] if node.target is operator.getitem else node
+        return must_recompute(node) or (recompute_views and isinstance(made, Node) and is_view(made))
+
     for node in joint_module.graph.nodes:
         if node not in forward or node.op == "output":
             continue
@@ -96,10 +101,10 @@ def default_partition(joint_module: GraphModule, _joint_inputs: Any = None, *, n
         if is_sym_node(node):
             symbols[node] = None
         elif node.users and all(user.target is operator.getitem for user in node.users):
-            saved.update(dict.fromkeys([user for user in node.users if not must_recompute(user)]))
+            saved.update(dict.fromkeys([user for user in node.users if not again(user)]))
         elif later and all(map(is_sym_node, later)):
             symbols.update(dict.fromkeys(later))
-        elif not must_recompute(node):
+        elif not again(node):
             saved[node] = None
     return _extract_fwd_bwd_modules(joint_module, [*saved], [*symbols], num_fwd_outputs=num_fwd_outputs)
 

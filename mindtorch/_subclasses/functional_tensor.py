@@ -38,13 +38,14 @@ FUNCTIONAL = {"normal_": "normal_functional", "bernoulli_.float": "bernoulli.p",
 
 
 class View(NamedTuple):
-    """One step from a tensor to a view of it (``ViewMeta``): an operator, its other arguments, and which of several
-    outputs the view is.
+    """One step from a tensor to a view of it (``ViewMeta``): an operator, its other arguments, which of several outputs
+    the view is, and the grad mode in which it was taken.
     """
 
     op: Operator
     args: tuple[Any, ...]
     number: int | None
+    grad_enabled: bool = True
 
     def of(self, base: Any, copies: bool) -> Any:
         """Return the view of a value, by the operator's ``*_copy`` form if it ``copies``."""
@@ -173,6 +174,8 @@ class FunctionalTensor(Tensor):
                                "single memory location. Please clone() the tensor before performing the operation.")
         if value._dtype is not self._dtype:
             value = registry["_to_copy"].call(value, self._dtype)
+        if not self._views and value.shape == self.shape and value._strides() != self._strides():
+            value = registry["copy"].call(memory.base, value)  # the layout of a tensor stays when it is written
         memory.base = written_back(memory.base, self._views, value, copies)
         memory.generation += 1
         memory.quiet += not local.grad_enabled
@@ -255,8 +258,9 @@ class FunctionalTensorMode(TorchDispatchMode):
         made = copying(op).call(value, *rest) if self.copies else call(func, (value, *rest))
         layout = on_layout(op, source, *rest) if self.copies else made
         if isinstance(made, Tensor):
-            return self._view(source, made, View(op, rest, None), layout)
-        return type(made)([self._view(source, each, View(op, rest, i), layout[i]) for i, each in enumerate(made)])
+            return self._view(source, made, View(op, rest, None, local.grad_enabled), layout)
+        return type(made)([self._view(source, each, View(op, rest, i, local.grad_enabled), layout[i])
+                           for i, each in enumerate(made)])
 
     def _written(self, func: OpOverload, given: Any) -> Any:
         op = func._operator

@@ -17,6 +17,7 @@ from typing import Any
 from .._base.formats import layout, memory_format
 from .._base.symbolic import SymBool, SymFloat, SymInt
 from .._device import device
+from .._dispatch.local import local
 from .._dispatch.overloads import OpOverload
 from .._dispatch.torch_function import in_full
 from .._dtype import DType
@@ -39,7 +40,7 @@ base_types = (str, int, float, bool, complex, DType, Tensor, device, memory_form
 #: What a node takes over from the node that an interpreter runs while it is recorded.
 COPIED_META = ("nn_module_stack", "torch_fn", "source_fn_stack", "original_aten", "recompute", "ac_graph_id",
                "has_backward_hook", "from_node", "quantization_tag", "_numeric_debug_handle", "custom",
-               "partitioner_tag")
+               "partitioner_tag", "site")
 
 
 class TraceError(ValueError):
@@ -104,6 +105,8 @@ class TracerBase:
             if meta.get("stack_trace"):
                 node.stack_trace = meta["stack_trace"]
             node.meta.update({key: copy.copy(meta[key]) for key in COPIED_META if key in meta})
+            if local.task is not None and local.task.node is not None:
+                node.meta["seq_nr"] = local.task.node._order
         elif self.module_stack:
             node.meta["nn_module_stack"] = copy.copy(self.module_stack)
         if self.record_stack_traces and not node.stack_trace:

@@ -416,6 +416,26 @@ def test_gradients_arrive_at_what_the_inputs_were_made_of() -> None:
         assert leaf.grad.tolist() == [2, 2, 2]
 
 
+def test_an_input_gets_no_gradient_from_results_that_get_none() -> None:
+    x, y = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    compiled = torch.compile(lambda x, y: (x * 2, y * 3))
+    for _ in range(2):
+        first, _ = compiled(x, y)
+        assert torch.autograd.grad(first.sum(), [x, y], allow_unused=True)[1] is None
+
+
+def test_layouts_and_versions_after_writes_are_as_they_would_be() -> None:
+    def function(x):
+        y = x[torch.tensor([1, 0])]
+        y.masked_fill_(y > 0, 0.5)
+        x[::2].unsqueeze_(0)
+        return y
+
+    for call in (function, torch.compile(function), torch.compile(function)):
+        x = torch.randn(3, 4).t().contiguous().t()
+        assert call(x).stride() == function(x.clone()).stride() and x._version == 1
+
+
 # -- other modes, threads, errors --------------------------------------------------------------------------------------
 
 def test_a_call_is_recorded_under_a_profiler() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import compress
 from typing import Any
 
 from ..._autograd.function import BackwardCFunction
@@ -29,7 +30,8 @@ def wrapped_inputs(mode: FunctionalTensorMode, args: Any) -> list[Any]:
     return [made.setdefault(id(arg), wrap(arg)) if isinstance(arg, Tensor) else arg for arg in args]
 
 
-def run_functionalized_fw_and_collect_metadata(f: Callable[..., Any], *, keep_input_mutations: bool
+def run_functionalized_fw_and_collect_metadata(f: Callable[..., Any], *, keep_input_mutations: bool,
+                                               aliases_as_eager: bool = False
                                                ) -> Callable[..., ViewAndMutationMeta]:
     """Return a function that runs ``f``, which takes and returns flat values, and returns what it does to them."""
 
@@ -45,13 +47,14 @@ def run_functionalized_fw_and_collect_metadata(f: Callable[..., Any], *, keep_in
             local.grad_enabled = grad_mode
         inputs = [_of_input(*each, keep_input_mutations)
                   for each in zip(flat_args, args, memories, versions, strict=True)]
-        found, bases = _of_outputs(args, memories, outputs, with_history)
+        found, bases = _of_outputs(args, memories, outputs, with_history, aliases_as_eager)
         written = [arg for arg, info in zip(args, inputs, strict=True) if info.has_tangent
                    and info.mutation_type is MutationType.MUTATED_OUT_GRAPH]
         computed = [output for output, info in zip(outputs, found, strict=True)
                     if info.output_type in COMPUTED and info.requires_grad]
-        tangents = [tensor.value().clone() for tensor in (*written, *computed, *bases)]
-        return ViewAndMutationMeta(inputs, found, len(bases), keep_input_mutations, tangents,
+        recorded = [not aliases_as_eager or base.requires_grad for base in bases]
+        tangents = [tensor.value().clone() for tensor in (*written, *computed, *compress(bases, recorded))]
+        return ViewAndMutationMeta(inputs, found, len(bases), keep_input_mutations, tangents, recorded,
                                    left if left != grad_mode else None)
 
     return inner
@@ -80,7 +83,7 @@ def _has_history(output: Any) -> bool:
 
 
 def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
-                with_history: list[bool]) -> tuple[list[OutputAliasInfo], list[Any]]:
+                with_history: list[bool], aliases_as_eager: bool) -> tuple[list[OutputAliasInfo], list[Any]]:
     """Return what each output is, and the tensors that are no outputs, but that several outputs are views of."""
     functional = [output for output in outputs if isinstance(output, FunctionalTensor)]
     aliases = Counter(id(output._memory) for output in functional)
@@ -100,10 +103,14 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
         if memory in input_of:
             if isinstance(output._grad_fn, BackwardCFunction):
                 return OutputType.custom_function_view, None, ()
-            if output._grad_fn is not None and not whole:
+            if aliases_as_eager and id(output._base) in output_of and id(output._base) not in argument_of:
+                return of_memory(output)
+            if output._grad_fn is not None and not whole and not aliases_as_eager:
                 return OutputType.non_alias, None, ()
             return OutputType.alias_of_input, input_of[memory], output._views
         base: Any = output._base
+        if aliases_as_eager:
+            return of_memory(output)
         if base is not None and output.requires_grad and base.requires_grad:
             if whole <= 1 and has_history:
                 return OutputType.unsafe_view_alias, None, ()
@@ -123,6 +130,24 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
             if same is not None:
                 return OutputType.alias_of_intermediate_base_is_user_output, same, ()
         return OutputType.non_alias, None, ()
+
+    def of_memory(output: Any) -> tuple[Any, int | None, tuple[Any, ...]]:
+        """Return what an output is that shares memory which the function made."""
+        base = output._base if output._base is not None else next(
+            (other for other in functional if other._memory is output._memory
+             and len(other._views) < len(output._views)), None)
+        if base is None:
+            return OutputType.non_alias, None, ()
+        if output._views[:len(base._views)] != base._views:
+            raise NotImplementedError("a view is returned whose base changed its layout in place")
+        views = output._views[len(base._views):]
+        if id(base) in output_of:
+            return OutputType.alias_of_intermediate_base_is_user_output, output_of[id(base)], views
+        known = next((i for i, other in enumerate(bases) if other is base), None)
+        if known is not None:
+            return OutputType.alias_of_intermediate, known, views
+        bases.append(base)
+        return OutputType.alias_of_intermediate_save_as_output, len(bases) - 1, views
 
     found = []
     for output, has_history in zip(outputs, with_history, strict=True):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from ..._tensor import Tensor
 from .collect_metadata_analysis import run_functionalized_fw_and_collect_metadata
-from .schemas import ViewAndMutationMeta
+from .schemas import AOTConfig, ViewAndMutationMeta
 
 
 class Fakes(NamedTuple):
@@ -41,8 +41,9 @@ class Inputs:
     input, their base (PyTorch's synthetic base).
     """
 
-    def __init__(self, f: Callable[..., Any], args: list[Any], keep_input_mutations: bool):
-        self.original, self.keep = f, keep_input_mutations
+    def __init__(self, f: Callable[..., Any], args: list[Any], config: AOTConfig):
+        self.original, self.keep = f, config.keep_inference_input_mutations
+        self.aliases_as_eager = config.aliases_as_eager
         first: dict[int, int] = {}
         self.place: list[int] = []  #: of each argument: its number among the different ones
         self.taken: list[int] = []  #: the different arguments
@@ -73,6 +74,8 @@ class Inputs:
 
     def merge(self, flat: list[Any], meta: ViewAndMutationMeta) -> bool:
         """Give a base to arguments that share memory of which some is written. Return whether there are such."""
+        if self.aliases_as_eager:
+            return False
         by_memory: dict[int, list[int]] = {}
         for number, i in enumerate(self.taken):
             if isinstance(flat[i], Tensor):
@@ -89,7 +92,8 @@ class Inputs:
 
     def describe(self, fakes: list[Any]) -> ViewAndMutationMeta:
         """Return what the function does besides computing."""
-        return run_functionalized_fw_and_collect_metadata(self.function, keep_input_mutations=self.keep)(*fakes)
+        return run_functionalized_fw_and_collect_metadata(
+            self.function, keep_input_mutations=self.keep, aliases_as_eager=self.aliases_as_eager)(*fakes)
 
 
 def base_of(tensors: list[Any]) -> Any:

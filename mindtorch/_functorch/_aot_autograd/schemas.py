@@ -85,6 +85,7 @@ class ViewAndMutationMeta:
     num_intermediate_bases: int
     keep_input_mutations: bool
     traced_tangents: list[Any]  #: tensors in the layout of each output whose gradient the backward graph takes
+    bases_require_grad: list[bool] = field(default_factory=list)
     grad_enabled_mutation: bool | None = None  #: the grad mode that the call leaves, if it is another one
     tokens: Mapping[Any, Any] = field(default_factory=dict)
 
@@ -116,7 +117,7 @@ class ViewAndMutationMeta:
         """For each of the graph's results, whether the backward graph takes its gradient."""
         inputs = [self.input_info[i].has_tangent for i in self.mutated_inp_runtime_indices]
         outputs = [info.output_type in COMPUTED and info.requires_grad for info in self.output_info]
-        return [*inputs, *outputs, *[True] * self.num_intermediate_bases]
+        return [*inputs, *outputs, *self.bases_require_grad]
 
 
 @dataclass
@@ -130,6 +131,7 @@ class AOTConfig:
     num_params_buffers: int = 0
     aot_id: int = 0
     keep_inference_input_mutations: bool = False
+    aliases_as_eager: bool = False  #: whether each output that shares memory is made again, and inputs get no base
     is_export: bool = False
     no_tangents: bool = False
     dynamic_shapes: bool = False

@@ -1,0 +1,92 @@
+"""Lowering: AOTAutograd's graphs of ATen nodes as graphs of steps between values (Inductor's ``GraphLowering``)."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .._dispatch.dispatcher import TENSOR_TYPES, registry
+from .._dispatch.keys import CPU
+from .._dispatch.overloads import OpOverload
+from ..fx import GraphModule, Node
+from ..fx.node import map_arg
+from .breaks import CannotCompile
+from .graph import Graph, Memory, Step, Value, mapped
+
+Site = tuple[str, int, str]
+NOWHERE: Site = ("", 0, "")
+
+
+class Lowering:
+    """Turns one graph of nodes into steps; ``place`` returns the user's line of a node."""
+
+    def __init__(self, module: GraphModule, names: list[str], place: Callable[[Node], Site], title: str) -> None:
+        self.module, self.place = module, place
+        self.values: dict[Node, Any] = {}
+        self.by_fake: dict[int, Any] = {}
+        self.taken: dict[str, int] = {}
+        self.steps: list[Step] = []
+        self.constants: dict[Value, Any] = {}
+        given = module.graph.find_nodes(op="placeholder")
+        for node, name in zip(given, [*names, *[node.name for node in given[len(names):]]], strict=True):
+            self.values[node] = self.value(node.meta["val"], name, None)
+            self.values[node].memory.nbytes = None
+        inputs = [self.values[node] for node in given]
+        for node in module.graph.nodes:
+            self._lower(node)
+        [returned] = module.graph.output_node().args
+        self.outputs: list[Any] = [self.values[node] if isinstance(node, Node) else node for node in returned]
+        self.graph = Graph(inputs, self.steps, [], self.constants, title)
+
+    def name(self, wanted: str) -> str:
+        """Return a name that no other value has."""
+        wanted = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in wanted).strip("_") or "x"
+        wanted = wanted if wanted.isidentifier() else f"_{wanted}"
+        number = self.taken[wanted] = self.taken.get(wanted, -1) + 1
+        return f"{wanted}_{number}" if number else wanted
+
+    def value(self, tensor: Any, name: str, base: Value | None) -> Value:
+        """Return a value in the layout of a tensor, with the memory of its base or of its own."""
+        if tensor._device.type != "cpu":
+            raise CannotCompile(f"{name} is on {tensor._device}")
+        return Value(self.name(name), tuple(tensor.shape), tensor._strides(), tensor._offset, tensor._dtype,
+                     Memory(tensor.numel() * tensor._dtype.itemsize) if base is None else base.memory)
+
+    def _lower(self, node: Node) -> None:
+        if node.op == "get_attr":
+            tensor = getattr(self.module, str(node.target))
+            self.values[node] = constant = self.value(tensor, "constant", None)
+            self.constants[constant] = tensor
+        elif node.target is operator.getitem:
+            source, number = node.args
+            self.values[node] = self.values[source][number]
+        elif node.op == "call_function":
+            self._call(node)
+        elif node.op not in ("placeholder", "output"):
+            raise CannotCompile(f"the graph has a node {node.op}")
+
+    def _fake(self, node: Node) -> Any:
+        """Return the fake tensor of a node, by which arguments are bound, and note its value."""
+        fake = node.meta["val"]
+        self.by_fake[id(fake)] = self.values[node]
+        return fake
+
+    def _call(self, node: Node) -> None:
+        if not isinstance(node.target, OpOverload):
+            raise CannotCompile(f"the graph calls {node.target}")
+        op = node.target._operator
+        kernel = op.kernel(CPU)
+        if kernel is None or kernel.registered or op.name not in registry.operators:
+            raise CannotCompile(f"aten::{op.name} has a kernel of the user's" if kernel is not None else
+                                f"aten::{op.name} has no kernel on the CPU")
+        args, kwargs = map_arg((node.args, node.kwargs), self._fake)
+        taken = tuple([mapped(arg, lambda leaf: self.by_fake.get(id(leaf), leaf))
+                       for arg in node.target._canonical(args, kwargs)])
+        made = node.meta["val"]
+        is_list = isinstance(made, (list, tuple))
+        base = taken[0] if kernel.makes_view and taken[0].__class__ is Value else None
+        name = op.packet.strip("_")
+        outputs: list[Any] = [self.value(one, name, base) if one.__class__ in TENSOR_TYPES else None
+                              for one in (made if is_list else (made,))]
+        self.steps.append(Step(op, taken, outputs, self.place(node), kernel.makes_view, is_list=is_list))
+        self.values[node] = outputs if is_list else outputs[0]
