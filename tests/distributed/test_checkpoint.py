@@ -5,6 +5,7 @@ import pytest
 
 import mindtorch as torch
 import mindtorch.distributed.checkpoint as dcp
+from mindtorch.distributed.checkpoint import format_utils
 
 from .running import launch, needs_mpi, results
 
@@ -32,6 +33,16 @@ def test_files_are_pytorch_s_both_ways(tmp_path) -> None:
         found = state(other, 0)
         reader.load(found, checkpoint_id=folder)
         assert str(found) == str(state(other, 2))
+
+
+def test_a_checkpoint_as_one_file_and_back(tmp_path) -> None:
+    dcp.save(state(torch, 2), checkpoint_id=tmp_path / "parts")
+    format_utils.dcp_to_torch_save(tmp_path / "parts", tmp_path / "one.pt")
+    assert str(torch.load(tmp_path / "one.pt")) == str(state(torch, 2))
+    format_utils.torch_save_to_dcp(tmp_path / "one.pt", tmp_path / "again")
+    found = state(torch, 0)
+    dcp.load(found, checkpoint_id=tmp_path / "again")
+    assert str(found) == str(state(torch, 2))
 
 
 class Killed(dcp.DefaultSavePlanner):

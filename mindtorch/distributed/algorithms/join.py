@@ -54,8 +54,7 @@ class _DataParallelHook(JoinHook):
     def main_hook(self) -> None:
         """Receive buffers, and give zeros for each bucket."""
         module = self.module
-        if module.broadcast_buffers:
-            module._broadcast(list(module.module.buffers()))
+        module._share_buffers(True)
         with no_grad():
             for bucket in module.buckets:
                 bucket.flat.zero_()

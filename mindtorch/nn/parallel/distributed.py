@@ -113,7 +113,8 @@ class DistributedDataParallel(Module):
 
     Args:
         module: which is called.
-        broadcast_buffers: give all ranks the buffers of rank 0 before each forward pass that has a backward one.
+        broadcast_buffers: give all ranks the buffers of rank 0 before each forward pass that comes after one with
+            gradients, also without them.
         process_group: the group; the world unless given.
         bucket_cap_mb: the size of buckets in megabytes, 25 unless given; the first has 1.
         find_unused_parameters: parameters that the loss does not depend on count as zeros; if they are unused in all
@@ -138,7 +139,7 @@ class DistributedDataParallel(Module):
         self.module, self.process_group = module, resolve(process_group)
         self.broadcast_buffers, self.gradient_as_bucket_view = broadcast_buffers, gradient_as_bucket_view
         self.find_unused_parameters = find_unused_parameters or static_graph
-        self.require_backward_grad_sync = True
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._hook: Callable[[Bucket], Any] | None = None
         self._join: Callable[[], Any] | None = None  # of a Join context, told of each forward pass
         self._divisor = 0  # by which gradients are divided in it, if not by the number of processes
@@ -154,7 +155,8 @@ class DistributedDataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the module."""
-        if is_grad_enabled() and self.require_backward_grad_sync:
+        reduces = is_grad_enabled() and self.require_backward_grad_sync
+        if reduces:
             if self._join is not None:
                 self._join()
             if self._unfinished:
@@ -165,8 +167,7 @@ class DistributedDataParallel(Module):
                     "indicates that your module has parameters that were not used in producing loss. You can enable "
                     "unused parameter detection by passing the keyword argument `find_unused_parameters=True` to "
                     f"`torch.nn.parallel.DistributedDataParallel`. Parameters without gradients: {', '.join(names)}")
-            if self.broadcast_buffers:
-                self._broadcast(list(self.module.buffers()))
+        self._share_buffers(reduces)
         return self.module(*inputs, **kwargs)
 
     @contextmanager
@@ -201,6 +202,12 @@ class DistributedDataParallel(Module):
         if self._hook is not None:
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
         self._hook = lambda bucket: hook(state, GradBucket(bucket, bucket is self.buckets[-1]))
+
+    def _share_buffers(self, reduces: bool) -> None:
+        """Give all ranks the buffers of rank 0, if a forward pass with a backward one may have changed them."""
+        if self.broadcast_buffers and self.require_forward_param_sync:
+            self._broadcast(list(self.module.buffers()))
+        self.require_forward_param_sync = reduces
 
     def _broadcast(self, tensors: Sequence[Tensor]) -> None:
         with no_grad():

@@ -88,6 +88,12 @@ def check_buffers_are_those_of_rank_0_in_each_forward_pass():
     net.module.running_mean.fill_(rank)
     net(torch.zeros(4, 3))
     assert net.module.running_mean.tolist() == [0, 0, 0]
+    for passes in range(2):  # only the first of several forward passes without gradients
+        net.module.running_mean.fill_(rank + 1)
+        with torch.no_grad():
+            net.eval()(torch.zeros(4, 3))
+        mean, expected = net.module.running_mean[0].item(), 1 + rank * passes
+        assert mean == expected, (mean, expected)
     net = DistributedDataParallel(nn.BatchNorm1d(3), broadcast_buffers=False)
     net.module.running_mean.fill_(rank)
     net(torch.zeros(4, 3))
