@@ -162,9 +162,11 @@ def forget_gradients(leaves: Iterable[Any], set_to_none: bool) -> None:
             gradient.zero_()
 
 
-def can_accumulate_inplace(gradient: Any) -> bool:
+def can_accumulate_inplace(gradient: Any, added: Any = None) -> bool:
     """Return True if a gradient that only the engine refers to may be added to in place: it is dense and not a view.
-    Batched tensors are windows on others, of which this is not known.
+    Batched tensors are windows on others, of which this is not known, and do not fit into one that is not batched.
     """
+    if added is not None and added._keys & BATCHED:
+        return False
     return gradient._base is None and not gradient._keys & (BATCHED | SPARSES) and not is_seen(gradient) and (
         not gradient._keys & NONCONTIGUOUS or gradient._is_dense())

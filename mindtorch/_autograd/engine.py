@@ -135,7 +135,7 @@ class Buffers(dict[Node, tuple[list[Any], list[bool]]]):
         if sums[number] is None:
             sums[number], owned[number] = gradient, own
         elif gradient is not None:
-            if owned[number] and can_accumulate_inplace(sums[number]):
+            if owned[number] and can_accumulate_inplace(sums[number], gradient):
                 add_(sums[number], gradient)
             else:
                 sums[number], owned[number] = add(sums[number], gradient), not local.grad_enabled

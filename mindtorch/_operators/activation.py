@@ -9,7 +9,7 @@ from typing import Any
 
 from .._backends.common.pointwise import Pointwise
 from .._base.errors import NAMES, check, check_number, check_real, check_takes
-from .._base.layout import Spec, iterator_strides, wrap_dim
+from .._base.layout import Ints, Spec, iterator_strides, wrap_dim
 from .._dispatch.aten import (
     _prelu_kernel as prelu_kernel, cat, elu, elu_, elu_backward, hardtanh, leaky_relu_backward, log_sigmoid_forward,
     mish_backward, rrelu_with_noise, rrelu_with_noise_, rrelu_with_noise_backward as rrelu_backward, sigmoid,
@@ -32,6 +32,13 @@ def activation(name: str, takes: str = "reduced|floating", **options: Any) -> Po
 def backward(name: str, takes: str = "reduced|floating", **options: Any) -> Pointwise:
     """Return the meta kernel of a derivative, which takes a gradient and an input or output."""
     return Pointwise("default", 2, takes, f"{name}_backward_cpu", **options)
+
+
+class SelfFirst(Pointwise):
+    """A derivative whose result lies like `self`: ATen's iterator takes `self` before `grad_output`."""
+
+    def layout(self, operands: tuple[Any, ...], dtype: DType | None = None) -> tuple[Ints, Ints | None]:
+        return super().layout((*operands[1:], operands[0]), dtype)
 
 
 def flat(grad: Tensor) -> Any:
@@ -206,7 +213,7 @@ def softplus_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, be
 
 
 operator("leaky_relu_backward",
-         Pointwise("default", 2, "reduced|floating", "leaky_relu_backward_cpu",
+         SelfFirst("default", 2, "reduced|floating", "leaky_relu_backward_cpu",
                    check=check_leaky_relu_backward, fast=False),
          grad_output=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False),
          self=flat)
@@ -286,7 +293,7 @@ operator("hardshrink_backward", backward("hardshrink", opmath=False), grad_out=r
          self=flat)
 operator("hardshrink", activation("hardshrink", check=check_hardshrink, fast=False, opmath=False),
          self=registry["hardshrink_backward"])
-operator("threshold_backward", Pointwise("default", 2, "real", "threshold_cpu"),
+operator("threshold_backward", SelfFirst("default", 2, "real", "threshold_cpu"),
          grad_output=registry["threshold_backward"], self=flat)
 operator("threshold", activation("threshold", "real", check=check_threshold, fast=False),
          self=registry["threshold_backward"])
@@ -321,7 +328,7 @@ def prelu_backward(grad_output: Tensor, self: Tensor, weight: Any) -> tuple[Spec
     return out, out
 
 
-PRELU_BACKWARD = Pointwise("default", 3, "reduced|floating", "prelu_backward_cpu")
+PRELU_BACKWARD = SelfFirst("default", 3, "reduced|floating", "prelu_backward_cpu")
 
 
 def glu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: int) -> Tensor:

@@ -203,7 +203,7 @@ def bounds(grad: Tensor, self: Tensor, min: Any, max: Any) -> Any:
     """Return the gradients of a clamp's bounds; where they cross, the upper one counts."""
     below, above = None, None
     if min is not None:
-        below = where(self < min if max is None else (min < max) & (self < min), grad, 0)
+        below = where(self < min if max is None else (self < min) & (min < max), grad, 0)
     if max is not None:
         above = where(self > max if min is None else (self > max) | (max < min), grad, 0)
     return below, above

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._base.formats import contiguous_format
 from .._base.layout import Spec
 from .._dispatch.aten import zeros_like
 from .._tensor import Tensor
@@ -31,6 +32,7 @@ operator("_to_copy", batching=as_it_is,
              (grad.real if grad.is_complex() and not self_dtype.is_complex else grad).to(self_device, self_dtype))
 operator("_pin_memory", composite=lambda self, device=None: self.pin_memory(device or "npu"))
 operator("_local_scalar_dense", differentiable=False)
-operator("copy_", batching=elementwise, node="torch::autograd::CopyBackwards", self=lambda grad: zeros_like(grad),
+operator("copy_", batching=elementwise, node="torch::autograd::CopyBackwards",
+         self=lambda grad: zeros_like(grad, None, None, None, None, contiguous_format),
          src=lambda grad: grad)
 operator("clone", batching=as_it_is, self=lambda grad: grad)

@@ -10,7 +10,6 @@ from .._backends.common.overlap import (
 )
 from .._base.about import about
 from .._base.errors import NAMES, check, check_fill, check_number, check_takes
-from .._base.formats import contiguous_format
 from .._base.layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
 )
@@ -314,6 +313,8 @@ def composite_index_select_backward(grad: Tensor, self_sizes: Ints, dim: int, in
 def index_dim_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     """Places along a dimension that a vector names: the same for all elements, or others for each."""
     self, dim, index, *rest = args
+    check = registry.meta_rows.get(op.name) or registry.meta_rows[f"{op.packet}_{op.name.removeprefix(op.packet)}"]
+    check(*args)  # an element, as outside
     if not self.ndim or (rest and is_batched(rest[0], frame) and rest[0].ndim != self.ndim):
         return each_element(op, frame, args)
     if not is_batched(index, frame):
@@ -525,7 +526,7 @@ def zeros_for(self: Tensor, grad: Tensor) -> Tensor:
     """Return zeros like an input, into which its gradient can be written: for a batch, if that is one."""
     if grad._keys & BATCHED:
         return grad.new_zeros(self.shape, dtype=self.dtype)
-    return zeros_like(self, None, None, None, None, contiguous_format)
+    return zeros_like(self)
 
 
 def take_grad(grad: Tensor, self: Tensor, index: Any) -> Tensor:
@@ -535,7 +536,7 @@ def take_grad(grad: Tensor, self: Tensor, index: Any) -> Tensor:
 
 def decomposed_take(self: Tensor, index: Tensor) -> Tensor:
     """``take``: places among all elements, as if they stood in one row."""
-    return self.reshape(-1).gather(0, from_start(index, self).reshape(-1)).reshape(index.shape)
+    return self.reshape(-1)[index.reshape(-1)].reshape(index.shape)
 
 
 composites(take_along_dim)
@@ -570,7 +571,7 @@ def masked_select_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) 
                            "this because for each batch this would return a differently shaped Tensor. Please file an "
                            "issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
     shape = broadcast_shapes(self.shape, mask.shape)
-    return lowered(self.expand(shape)[mask.expand(shape)], frame)
+    return filled(self.expand(shape)[mask.expand(shape)], frame)
 
 
 operator("masked_select", meta_masked_select, batching=masked_select_batch_rule, self=masked_select_grad)
@@ -599,16 +600,14 @@ def index_add_like(name: str) -> Check:
               f"({NAMES[source._dtype.name]}) must have the same scalar type")
         check(dim == 0 or dim < source.dim(),
               lambda: f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {source.dim()}")
-        check(source.dim() or not self.dim(),
-              lambda: f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
         count = source.shape[dim] if source.dim() else 1
         check(source.dim() or index.numel() == count, lambda: f"Dimension specified as {dim} but tensor has no "
               "dimensions", IndexError)  # PyTorch asks for the dimension's size in order to name it
         check(index.numel() == count, lambda: f"{name}(): Number of indices ({index.numel()}) should be equal to "
               f"source.size(dim): ({count}), for dim: {dim}")
-        if source.dim():
+        if source.dim() or self.dim():
             ours, given = list(self.shape), list(source.shape)
-            check(bool(ours) and ours[:dim] + ours[dim + 1:] == given[:dim] + given[dim + 1:],
+            check(bool(ours and given) and ours[:dim] + ours[dim + 1:] == given[:dim] + given[dim + 1:],
                   lambda: "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
                           f"self.shape = {ours} source.shape = {given}")
 
@@ -624,6 +623,7 @@ def meta_index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str
     check(reduce in ("prod", "mean", "amax", "amin"),
           lambda: f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     index_add_like("index_reduce_")(self, dim, index, source)
+    check_takes(not self.numel() or not self._dtype.is_complex, "index_func_", self._dtype)
 
 
 def meta_index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:

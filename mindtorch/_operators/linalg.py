@@ -371,7 +371,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return mm(input, t(weight)) if bias is None else addmm(bias, input, t(weight))
     check(ndim and weight.ndim,
           lambda: f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
-    if bias is not None and not input._keys & NONCONTIGUOUS:
+    if bias is not None and bias.numel() == weight.shape[0] and not input._keys & NONCONTIGUOUS:
         rows = input.view((-1, input.shape[-1]))
         return addmm(bias, rows, t(weight)).view((*input.shape[:-1], weight.shape[0]))
     product = input.matmul(t(weight))

@@ -109,7 +109,7 @@ def difference(self: Tensor, target: Any, grad_output: Tensor) -> Any:
 
 
 def composite_mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
-    return scaled(2 * difference(self, target, grad_output), grad_output, reduction)
+    return scaled(2 * difference(self, target, grad_output), grad_output, reduction).contiguous()
 
 
 def clamped(z: Any, bound: float) -> Any:
@@ -119,11 +119,11 @@ def clamped(z: Any, bound: float) -> Any:
 
 def composite_smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
     z = difference(self, target, grad_output)
-    return scaled(clamped(z / beta, 1) if beta else z.sign(), grad_output, reduction)
+    return scaled(clamped(z / beta, 1) if beta else z.sign(), grad_output, reduction).contiguous()
 
 
 def composite_huber_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
-    return scaled(clamped(self - target, delta), grad_output, reduction)
+    return scaled(clamped(self - target, delta), grad_output, reduction).contiguous()
 
 
 def soft_margin_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:

@@ -344,6 +344,7 @@ def group_norm_grads(grads: Any, input: Any, weight: Any, N: int, C: int, HxW: i
 
 def layer_norm_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     input, shape, weight, bias, eps = args
+    check_normalized(input, shape, weight, bias)
     if not (is_batched(weight, frame) or is_batched(bias, frame)):
         return op.call(lowered(input, frame), shape, weight, bias, eps)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._backends.common.pointwise import Pointwise, check_alpha, result_type
 from .._base.errors import NAMES, check, check_number, check_takes
+from .._base.formats import contiguous_format
 from .._base.layout import Spec, broadcast_shapes, contiguous_strides, iterator_strides
 from .._dispatch.aten import (
     _conj, _conj as complex_conj, _conj_physical, div_Tensor as div, div_Tensor_mode as div_mode, empty_like,
@@ -197,7 +198,8 @@ def by_wrapped_number(operator: Callable[..., Any], grad: Tensor, number: Any) -
 
 def by_tensor(grad: Tensor, self: Tensor, other: Any) -> Any:
     """Return the derivative of a quotient with respect to its divisor."""
-    return conj((self / other) / other).neg() * grad
+    slope = conj((self / other) / other)
+    return grad.neg() * slope
 
 
 operator("mul.Tensor", Pointwise("default", 2, "all|unsigned|complex32", "mul_cpu", opmath_scalars=(0, 1)),
@@ -322,7 +324,7 @@ def power_in_exponent(grad: Any, self: Any, exponent: Any, result: Tensor) -> An
         return grad * (slope if self != 0 else where(_is_positive(exponent), zero_like(grad), slope))
     positive = _is_positive(exponent)
     flat = (self == 0).logical_and(positive)
-    slope = conj(result * self.log())
+    slope = conj(result * self.to(result.dtype).log())
     zero = zero_like(grad)
     return grad * where(flat, zero, slope)
 
@@ -393,9 +395,19 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
 
 def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     if not self._dtype.is_complex:
-        return zeros_like(grad)
+        return zeros_like(grad, None, None, None, None, contiguous_format)
     slope = (grad - real(grad * conj(result)) * result) / self.abs()
     return slope.masked_fill(self == 0, 0)
+
+
+def reciprocal_grad(grad: Tensor, result: Tensor) -> Any:
+    slope = conj(result * result)
+    return grad.neg() * slope
+
+
+def rsqrt_grad(grad: Tensor, result: Tensor) -> Any:
+    slope = conj(result.pow(3))
+    return -0.5 * grad * slope
 
 
 operator("float_power.Tensor_Tensor", composite=lambda self, exponent: _powered(self, exponent, pow_))
@@ -412,13 +424,13 @@ operator("signbit",
          Pointwise("bool", 1, "bool|real",
                    check=refuse_complex("signbit is not implemented for complex tensors.")), differentiable=False)
 operator("reciprocal", Pointwise("float", 1, "all|unsigned", "reciprocal_vml_cpu"), autocast="npu float32",
-         self=lambda grad, result: conj(result * result).neg() * grad)
+         self=reciprocal_grad)
 operator("square", composite=lambda self: pow_number(self, 2))
 operator("square_", composite=lambda self: self.pow_(2))
 operator("sqrt", Pointwise("float", 1, "all|unsigned", "sqrt_vml_cpu"),
          self=lambda grad, result: grad / (2 * conj(result)))
 operator("rsqrt", Pointwise("float", 1, "all|unsigned", "rsqrt_vml_cpu"), autocast="npu float32",
-         self=lambda grad, result: conj(result.pow(3)) * (-0.5 * grad))
+         self=rsqrt_grad)
 operator("exp", Pointwise("float", 1, "all|unsigned", "exp_vml_cpu"), autocast="npu float32",
          self=lambda grad, result: grad * conj(result))
 operator("exp2", Pointwise("float", 1, "all|unsigned", "exp2_vml_cpu"),
@@ -624,7 +636,7 @@ operator("copysign.Scalar", Pointwise("float", 2, "bool|real", "copysign_cpu"), 
          self=copysign_backward)
 operator("nextafter", Pointwise("default", 2, "reduced|floating", "nextafter_cpu", opmath=False),
          self=lambda grad, self, other: where(self != other, grad, 0),
-         other=lambda grad: zeros_like(grad))
+         other=lambda grad: zeros_like(grad, None, None, None, None, contiguous_format))
 
 schemas("""
 function, method, in-place, out:
@@ -728,7 +740,7 @@ class Angle(Pointwise):
 
 def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
     if not self._dtype.is_complex:
-        return zeros_like(grad)
+        return zeros_like(self)
     return (grad * (self * 1j) / (self.abs() ** 2)).masked_fill(self == 0, 0)
 
 

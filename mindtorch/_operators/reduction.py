@@ -15,6 +15,7 @@ from .._base.errors import NAMES, check, check_takes
 from .._base.layout import Ints, Spec, remembered, wrap_dim, wrap_dims
 from .._dispatch.aten import (
     cat, complex as complex_of, constant_pad_nd, ones, ones_like, reshape, searchsorted, unsqueeze, view,
+    where_self as where,
 )
 from .._dispatch.dispatcher import has_values, is_seen
 from .._dispatch.schemas import registry
@@ -298,9 +299,7 @@ def corrcoef(self: Tensor) -> Tensor:
 
 def mean_grad(grad: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     count = prod([shape[d] for d in wrap_dims(dim, len(shape))])
-    if is_seen(grad):
-        return sum_backward(grad, shape, dim, keepdim) / count
-    return sum_backward(grad / count, shape, dim, keepdim)
+    return sum_backward(grad, shape, dim, keepdim) / count
 
 
 def var_grad(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
@@ -459,7 +458,7 @@ def nanmean_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any
 composites(nanmean)
 operator("nansum", meta_nansum, batching=along_dimensions,
          self=lambda grad, self, dim, keepdim: (
-             sum_backward(grad.to(self.dtype), self.shape, dim, keepdim) * self.isnan().logical_not()))
+             where(self.isnan(), 0, sum_backward(grad.to(self.dtype), self.shape, dim, keepdim))))
 operator("nansum.out", composite=nansum_out)
 operator("nanmean.out", composite=nanmean_out)
 
@@ -522,7 +521,9 @@ def extremum_grad(grad: Tensor, self: Tensor, result: Tensor, dim: Any = None, k
         is_nan = self.isnan()
         both_nan = is_nan.logical_and(result.isnan())
         equal = (self == result).logical_or_(both_nan)
-        return equal * (grad / equal.sum())
+        if is_seen(grad):
+            return equal * (grad / equal.sum())
+        return grad.new_zeros(self.shape).masked_fill(equal, grad / equal.sum())
     shape = tuple(self.shape)
     if not keepdim and shape:
         dims = wrap_dims(dim, len(shape))

@@ -98,12 +98,16 @@ def meta_stack(tensors: Any, dim: int = 0) -> Spec:
     return Spec(split, dtype, None if flat.stride is None else view_strides(flat.shape or (), flat.stride, split))
 
 
-def block_diag(tensors: list[Any]) -> Any:
-    """``torch.block_diag``: matrices along a larger one's diagonal. Raises RuntimeError for more than 2 dimensions."""
+def check_blocks(tensors: list[Any]) -> None:
     for i, t in enumerate(tensors):
         if t.dim() > 2:
             raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
                                f"{t.dim()} dimensions")
+
+
+def block_diag(tensors: list[Any]) -> Any:
+    """``torch.block_diag``: matrices along a larger one's diagonal. Raises RuntimeError for more than 2 dimensions."""
+    check_blocks(tensors)
     if not tensors:
         return empty((1, 0), None, None, CPU)
     blocks = [atleast_2d(t) for t in tensors]
@@ -146,6 +150,7 @@ def block_diag_grads(grad: Tensor, tensors_shape: list[Any], tensors_dtype: list
 def cat_batch_rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     """Tensors joined: those that are not batched are so first; a vector of nothing joins with any."""
     dim = args[1] if len(args) > 1 else 0
+    meta_cat(*args)  # an element, as outside
     tensors = [t for t in args[0] if t.shape != (0,)] or args[0]
     return cat([filled(t, frame) for t in tensors], shifted(dim, tensors[0].ndim))
 
@@ -156,6 +161,7 @@ def decomposed_stack(tensors: Any, dim: int = 0) -> Tensor:
 
 def decomposed_block_diag(tensors: Any) -> Tensor:
     """Matrices along the diagonal of one, with zeros beside them."""
+    check_blocks(tensors)
     blocks = [t.reshape((1,) * (2 - t.ndim) + tuple(t.shape)) for t in tensors]
     width, before, rows = sum(block.shape[1] for block in blocks), 0, []
     for block in blocks:

@@ -12,8 +12,8 @@ from .._base.errors import NAMES, check, check_takes
 from .._base.layout import Spec, broadcast_shapes
 from .._dispatch.aten import (
     digamma, polygamma, round_decimals, special_i0e as i0e, special_i1 as i1, special_i1e as i1e,
-    special_xlog1py as xlog1py, special_zeta as zeta, special_zeta_self_scalar as zeta_of_number, where_self,
-    where_self as where, xlogy_Tensor as xlogy,
+    special_xlog1py as xlog1py, special_zeta as zeta, special_zeta_self_scalar as zeta_of_number, where_self as where,
+    xlogy_Tensor as xlogy,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.schemas import registry
@@ -52,7 +52,7 @@ def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) 
     eps = None if eps is not None and eps < 0 else eps
     low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
     slope = grad_output / (self * (1 - self))
-    return where_self((self >= low) & (self <= high), slope, nan if eps is None else 0.0)
+    return slope.masked_fill_((self < low) | (self > high), nan if eps is None else 0.0)
 
 
 def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Tensor:

@@ -324,57 +324,102 @@ MODES: dict[str, Callable[..., Any]] = {
     "compiled gradients": compiled(gradients), "captured": compiled(gradients, backend="eager"),
     "functionalized": functionalized, "traced": traced, "checkpointed": checkpointed, "npu": on_npu,
 }
-#: Modes in which strides are PyTorch's.
-STRIDED = ("plainly", "autocast", "inference", "functionalized")
+#: Modes in which strides are PyTorch's. How a batch lies depends on the steps that a rule of PyTorch's takes.
+STRIDED = ("plainly", "autocast", "inference", "functionalized", "gradients", "second gradients", "checkpointed")
+#: Modes that batch. Here elements are checked as they are outside, so errors are those of the program run plainly.
+BATCHED = ("batches", "jacrev", "jacfwd", "hessian")
 #: Modes that PyTorch runs plainly, so that which of two exceptions comes first is another matter.
 OURS = ("pipeline", "compiled", "compiled gradients", "captured", "traced", "npu")
 
 
 class Explained(NamedTuple):
-    """A difference that is meant to be, by its mode and its text."""
+    """A difference that is meant to be: its mode, an operator of the program, and its text."""
 
     mode: str
+    operator: str
     difference: str
     reason: str
 
 
+#: What a difference in values is where one of them is not finite.
+UNDEFINED = r"^(output \d: )?value: .*(nan|inf)"
+DERIVED = r".*gradients|checkpointed|captured|jacrev|jacfwd|hessian|tangents"
+BATCHES = "batches|jacrev|jacfwd|hessian"
 EXPLAINED = [Explained(*row) for row in (
-    (".*", r"not implemented for|not (yet )?supported|does not support|no kernel|unsupported|expected scalar type",
+    (".*", "", r"not implemented for|not (yet )?supported|does not support|no kernel|unsupported|expected scalar type",
      "PyTorch has no kernel for the dtype."),
-    (".*", "view size is not compatible", "PyTorch refuses some strides."),
-    (".*", r"[\d.]+e\+?1[2-9]\b|e\+[2-9]\d|_LinAlgError", "Solutions of singular matrices are rounding errors."),
-    (".*", r"^(output \d: )?value: .*(nan|inf).*j\)", "Of complex numbers that are not finite PyTorch's vector loop "
-     "and BLAS make other NaNs than its scalar loop."),
-    (".*", "setStorage: sizes|self indexing axis dim should be positive", "PyTorch finds an index beyond an empty "
+    (".*", "", "view size is not compatible", "PyTorch refuses some strides."),
+    (".*", "inv|solve|det|matrix_exp", r"[\d.]+e\+?1[2-9]\b|e\+[2-9]\d|_LinAlgError",
+     "Solutions of singular matrices are rounding errors."),
+    (".*", "", UNDEFINED + r".*j\)", "Of complex numbers that are not finite PyTorch's vector loop and BLAS make other "
+     "NaNs than its scalar loop."),
+    (".*", "", "setStorage: sizes|self indexing axis dim should be positive", "PyTorch finds an index beyond an empty "
      "tensor when it makes a view."),
-    (".*", "ZeroDivisionError", "PyTorch's tangent of a mean divides by the number of elements."),
-    (".*", "torch IndexError .Dimension specified as 0 but", "PyTorch looks up rows of a number before it refuses it."),
-    (".*", r"Found dtype \w+ but expected", "PyTorch's derivative of huber_loss refuses two dtypes."),
-    ("batches|jac.*|hessian", r"^error: \w+Error .*, torch \w+Error", "Which shape of several PyTorch's batching rules "
-     "check first differs; elements are checked here as they are outside."),
-    ("batches", "data-dependent control flow", "PyTorch reads a value there."),
-    (".*", r"(matrices|mat1 and mat2|batch2 tensor).*torch no error", "PyTorch's attention does not check that there "
-     "are as many values as keys."),
-    (".*", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
-    ("compiled.*|captured|traced", "no error, torch .*out of (bounds|range)", "A graph leaves out what nothing needs."),
-    ("traced", "get value out of a tracing tensor", "A trace cannot depend on a value, as in PyTorch's make_fx."),
-    ("functionalized", "can't be cast to the desired output", "PyTorch's functionalization does not check the dtype "
-     "that addcmul_ writes."),
-    ("tangents|second gradients", "can't be cast to the desired|doesn't match the broadcast", "PyTorch computes terms "
-     "in place, where they do not fit."),
+    (".*", "", "ZeroDivisionError", "PyTorch's tangent of a mean divides by the number of elements."),
+    (".*", "batch_norm", "torch IndexError .tuple index out of range", "PyTorch looks up the channels of a number."),
+    (".*", "", "torch IndexError .Dimension specified as 0 but", "PyTorch looks up rows of a number before it refuses "
+     "it."),
+    (".*", "huber_loss", r"Found dtype \w+ but expected", "PyTorch's derivative of huber_loss refuses two dtypes."),
+    (".*", "attention", r"(matrices|mat1 and mat2|batch2 tensor).*torch no error", "PyTorch's attention does not check "
+     "that there are as many values as keys."),
+    (".*", "", r"isFloatingType\(grad", "PyTorch's derivatives of two dtypes, one complex, refuse each other."),
+    (".*", "grid_sample", UNDEFINED, "PyTorch's vector loop weighs what lies outside; its scalar loop does not."),
+    ("compiled.*|captured|traced", "", "no error, torch .*out of (bounds|range)", "A graph leaves out what nothing "
+     "needs."),
+    (".*", "layer_norm|batch_norm|group_norm|rms_norm", UNDEFINED, "A norm of values that are not finite depends on "
+     "the order in which they are added."),
+    ("traced", "", "get value out of a tracing tensor", "A trace cannot depend on a value, as in PyTorch's make_fx."),
+    ("functionalized", "addcmul_", "can't be cast to the desired output", "PyTorch's functionalization does not check "
+     "the dtype that addcmul_ writes."),
+    ("autocast", "", "Unexpected floating ScalarType in at::autocast::prioritize", "PyTorch's autocast refuses lists "
+     "of float16."),
+    ("npu", "kl_div", "value: nan", "CANN's kernel takes the logarithm of targets that are zero."),
+
+    (r"(?!plainly|inference|functionalized|traced).*", "", "no error, torch .*(can't be cast to the desired|doesn't "
+     "match the broadcast)", "PyTorch computes terms of derivatives in place, where they do not fit."),
+    (DERIVED, "kthvalue|median", r"^(output \d: )?value: ", "Which of equal elements, or of NaNs, is selected depends "
+     "on how PyTorch partitions them."),
+    (DERIVED, "hardsigmoid", r"0\.\d*666|0\.\d*333", "PyTorch rounds the slope of hardsigmoid, a sixth, to float32."),
+    (DERIVED, "", "Autograd not support dtype: Long", "PyTorch's derivative of select_scatter refuses an integer "
+     "tensor."),
+    (DERIVED, "cummax", "requires_grad: False, torch True|outputs, torch", "PyTorch's gradient of an empty cummax is "
+     "its input."),
+    (DERIVED, "trapezoid|attention", r"outputs, torch \d", "PyTorch's results without elements have no graph."),
+    (DERIVED, "cumprod|maximum|minimum|fmax|fmin|with_logits|smooth_l1|poisson", UNDEFINED, "PyTorch's derivative "
+     "takes another way where an element is NaN or infinite, or there is none."),
+    ("second gradients|hessian", "", UNDEFINED, "Where a second derivative is not finite, the order of its factors "
+     "decides whether it is 0, infinite or NaN."),
+    ("second gradients|hessian", "sinc", r"^(output \d: )?value: ",
+     "Second derivatives of sinc cancel near its zeros."),
+    ("second gradients|checkpointed|gradients", "prod", "stride", "PyTorch divides a product by its factors, if none "
+     "is 0; here factors before and behind are multiplied, in one way for all."),
+    ("checkpointed", "vander", r"^(output \d: )?value: ", "PyTorch's vander has saved powers that it then writes, "
+     "which a checkpoint does not see."),
+    ("tangents|second gradients|hessian|jacfwd", "logit", "value: ", "PyTorch's derivatives for forward mode take a "
+     "negative eps for a bound."),
+    ("tangents", "gaussian_nll", "dtype: bfloat16, torch float64", "PyTorch's tangent of a number becomes float64."),
+    ("jacfwd", "linalg.det", r"value: .*torch -?0\.0",
+     "PyTorch's tangent of the determinant of a singular matrix is 0."),
+
+    ("batches", "", "data-dependent control flow", "PyTorch reads a value there."),
+    ("batches", "embedding", "step must be nonzero", "PyTorch's rule fails without rows in the table."),
+    (BATCHES, "", "no error, torch .*(unspecified dimension size -1|index 0 out of range|index is out of bounds for "
+     "dimension with size 0|shape mismatch: indexing)", "PyTorch's rules do not take tensors without elements."),
+    (BATCHES, r"shape \(0", r"is not possible because|dynamic shape|^error: \w+Error .*, torch \w+Error", "Without "
+     "elements PyTorch batches nothing, or meets another error first."),
+    (BATCHES, "baddbmm", r"torch IndexError .Dimension out of range \(expected to be in range of \[-2, 1\], but got 2",
+     "PyTorch's rule looks up a dimension before the operator counts them."),
+    (BATCHES, "select_scatter", "torch RuntimeError .scatter..: Expected self.dtype",
+     "PyTorch's rule takes one dtype."),
+    (BATCHES, "", "torch .*returned an invalid gradient", "PyTorch's derivative has another shape than its input, "
+     "which shows when it is batched."),
 )]
-#: Operators whose derivatives, of any kind, are wrong in PyTorch, or rounded to float32.
-WRONG_THERE = re.compile(r"cdist|layer_norm|batch_norm|hardsigmoid|grid_sample|\bmedian|kthvalue|isin")
 
 
-def known(made: Drawn) -> bool:
-    """Return True if a program calls an operator that ``WRONG_THERE`` names."""
-    return any(WRONG_THERE.search(line) for line in made.lines)
-
-
-def explanation(mode: str, difference: str) -> str | None:
-    return next((row.reason for row in EXPLAINED
-                 if re.fullmatch(row.mode, mode) and re.search(row.difference, difference)), None)
+def explanation(mode: str, drawn: Drawn, difference: str) -> str | None:
+    lines = "; ".join([*drawn.lines, *(f"shape {tuple(x.shape)}" for x in drawn.inputs)])
+    return next((row.reason for row in EXPLAINED if re.fullmatch(row.mode, mode) and re.search(row.operator, lines)
+                 and re.search(row.difference, difference)), None)
 
 
 # -- comparing ---------------------------------------------------------------------------------------------------------
@@ -424,10 +469,11 @@ def output_differences(ours: Any, theirs: Any, exact: Any, mode: str) -> Iterato
             yield from output_differences(a, b, c, mode)
         elif b is not None:
             strided, tracked = mode in STRIDED, mode not in OURS
-            found = [str(d) for d in tensor_differences(a, b, None, None, False, strided, tracked, "cpu", "")]
+            where = f"output {i}: " if len(others) > 1 else ""
+            found = [f"{where}{d}" for d in tensor_differences(a, b, None, None, False, strided, tracked, "cpu", "")]
             yield from found
             if not found and (text := value_difference(a, b, c)):
-                yield f"output {i}: {text}" if len(others) > 1 else text
+                yield f"{where}{text}"
 
 
 def compare(mode: str, drawn: Drawn) -> list[str]:
@@ -440,6 +486,9 @@ def compare(mode: str, drawn: Drawn) -> list[str]:
     found = [*map(str, error_differences(ours, theirs))]
     if found and mode in OURS and ours.error and theirs.error:
         found = []
+    if found and mode in BATCHED and ours.error:
+        outside = Outcome.of(f, torch, *port(drawn.inputs, torch))
+        found = found if ours.kind() != outside.kind() else []
     if not found and theirs.error is None:
         exact = Outcome.of(run, torch, f, wide(drawn.inputs))
         found = [*output_differences(ours.value, theirs.value, exact.value, mode)]
@@ -449,7 +498,7 @@ def compare(mode: str, drawn: Drawn) -> list[str]:
 def shrink(mode: str, drawn: Drawn) -> Drawn:
     """Drop lines, from the last to the first, as long as the program still differs without an explanation."""
     def differs(candidate: Drawn) -> bool:
-        return any(explanation(mode, text) is None for text in compare(mode, candidate))
+        return any(explanation(mode, candidate, text) is None for text in compare(mode, candidate))
 
     for count in range(1, len(drawn.lines)):
         if differs(Drawn(drawn.lines[:count], drawn.inputs)):
@@ -471,8 +520,8 @@ def case(number: int, seed: int = 0, only: str | None = None) -> Case:
         warnings.simplefilter("ignore")
         made = program(drawn)
         found = compare(mode, made)
-        reasons = {text: explanation(mode, text) for text in found}
-        unexplained = [text for text, reason in reasons.items() if reason is None and not known(made)]
+        reasons = {text: explanation(mode, made, text) for text in found}
+        unexplained = [text for text, reason in reasons.items() if reason is None]
         if unexplained:
             made = shrink(mode, made)
             unexplained = compare(mode, made)

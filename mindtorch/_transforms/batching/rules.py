@@ -118,6 +118,8 @@ def along_dimensions(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     if not ndim:
         return each_element(op, frame, args)
     several = sum(map(is_tensor, args)) > 1
+    if several and (check := registry.meta_rows.get(op.name)) is not None:
+        check(*args)  # an element, as outside
     changed = [filled(a, frame) if several and is_tensor(a) else lowered(a, frame) for a in with_defaults(op, args)]
     for name in DIMENSIONS:
         position = op.schema.positions.get(name)

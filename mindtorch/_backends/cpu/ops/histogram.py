@@ -24,7 +24,8 @@ def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 
     loop = loops.count.compiled(x.size) if weights is None and loops.FOLDS * bins <= x.size and (
         x.flags.c_contiguous) else None
     if loop is None:
-        return np.bincount(x, weights if x.size else None, minlength)
+        real = weights.real if weights is not None and weights.dtype.kind == "c" else weights
+        return np.bincount(x, real if x.size else None, minlength)
     counts = np.zeros((loops.FOLDS, bins), np.int64)
     loop(x, counts)
     return counts.sum(0)

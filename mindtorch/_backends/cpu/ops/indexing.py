@@ -172,9 +172,12 @@ def added_up(values: Array, at: Array, count: int) -> Array:
 
 
 def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> None:
+    if x.ndim > 1 and not x.size:  # ATen looks at no index here
+        return
     rows = front(x, dim)
-    error, words = ((IndexError, BEYOND) if x.ndim < 2 else
-                    (RuntimeError, f"index {{}} is out of bounds for dimension 0 with size {len(rows)}"))
+    inner = x.ndim < 2 or 0 < dim % x.ndim < x.ndim - 1  # where ATen adds slice by slice
+    error, words = (IndexError, BEYOND) if inner else (
+        RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {len(rows)}")
     at = bounded(at.reshape(-1), len(rows), error, words, dim=dim)
     values = front(source, dim)
     values = values if alpha == 1 else values * np.asarray(alpha).astype(x.dtype)
