@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from itertools import compress
+from functools import reduce
+from itertools import chain, compress
+from operator import attrgetter, or_
 from typing import Any
 
 from .._base import forks
@@ -32,6 +34,7 @@ _lock = forks.lock()  # reentrant: a signal handler may change the mode while it
 _unusual: set[int] = set()  #: the threads that need ``THREAD_STATE``
 #: The attributes of the thread's state that a call checks while ``THREAD_STATE`` is set.
 LOOKED_AT = ("pipeline", "inference", "autocast", "frames", "dispatch_modes", "below_autograd")
+KEYS = attrgetter("_keys")
 #: Tensor and its subclasses. Looking up an argument's class here is the cheapest reliable test.
 TENSOR_TYPES: set[Any] = set()
 #: The wrapper of each key around the backend's kernel. ``_wiring`` fills it in, so the dispatcher need not import them.
@@ -171,7 +174,7 @@ def make_entry(op: Operator, offer: Offer = None) -> Entry:
             return _of_one_alone(op, offer)
         settled = written.count(", ") > 1 or "=" in written or "*" in written
         return _of_one(op, offer) if settled else _of_one_and_setting(op, offer)
-    if tensors == 1 and kinds[0] == "Tensor[]":
+    if tensors == 1 and kinds[0].startswith("Tensor") and kinds[0].endswith("[]"):
         return _of_list(op, offer)
     if tensors == 2 and kinds[:2] == ["Tensor", "Tensor"]:
         return _of_two(op, offer)
@@ -277,11 +280,7 @@ def _of_lists(op: Operator, offer: Offer, lists: int) -> Entry:
     table = op.table
 
     def call_lists(*args: Any) -> Any:
-        keys = mode
-        for tensors in args[:lists]:
-            for tensor in tensors:
-                keys |= tensor._keys
-        others = args[lists:]
+        keys, others = reduce(or_, map(KEYS, chain(*args[:lists])), mode), args[lists:]
         if not TENSOR_TYPES.isdisjoint(map(type, others)):
             keys |= keys_of(others)
         try:
@@ -497,11 +496,9 @@ def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[
         result = kernel(*args)
         for i in written:
             for tensor in args[i]:
-                cell = tensor._version_counter
-                if cell is None:
-                    tensor._version_counter = [1, tensor._storage]
-                else:
-                    cell[0] += 1
+                if (cell := tensor._version_counter) is None:
+                    cell = tensor._version_counter = [0, tensor._storage]
+                cell[0] += 1
         return result
 
     return call

@@ -8,7 +8,9 @@ same, to the last bit, in fewer passes over memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial, reduce
+from itertools import compress
+from operator import attrgetter, is_not, methodcaller, or_
 from typing import Any, ClassVar
 
 from .._backends.common.optim import decay, descent
@@ -24,6 +26,8 @@ from .._tensor import Tensor
 from .optimizer import Optimizer, as_number, check_fused, every_group
 
 Rule = Callable[..., None]
+KEYS, GRAD, DTYPE, DEVICE = map(attrgetter, ("_keys", "_grad", "_dtype", "_device"))
+IS_GIVEN = partial(is_not, None)
 IN_FULL = {float32, float64}  #: the dtypes in which PyTorch's fused operators compute what its others do
 
 
@@ -176,12 +180,12 @@ def runs_fused(params: list[Any], fused: bool | None, differentiable: bool) -> b
     if fused:
         return True
     return (fused is None and not differentiable and not local.grad_enabled and not dispatcher.mode & REDIRECTING
-            and {param._dtype for param in params} <= IN_FULL and not has_sparse(params))
+            and IN_FULL.issuperset(map(DTYPE, params)) and not has_sparse(params))
 
 
 def has_sparse(params: list[Any]) -> bool:
     """Return whether the gradient of any parameter is sparse."""
-    return any(param._grad is not None and param._grad._keys & SPARSES for param in params)
+    return bool(reduce(or_, map(KEYS, filter(IS_GIVEN, map(GRAD, params))), 0) & SPARSES)
 
 
 def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: list[Any], *settings: Any,
@@ -189,7 +193,9 @@ def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: 
     """Run a fused step by device and count it; lists in ``twice`` count two writes, as the operators replaced."""
     if not TENSOR_TYPES.isdisjoint(map(type, settings)):
         settings = tuple([setting.item() if setting.__class__ in TENSOR_TYPES else setting for setting in settings])
-    for *part, counted in by_device(*lists, steps):
+    devices = [*map(DEVICE, lists[0])]
+    alike = bool(devices) and devices.count(devices[0]) == len(devices)
+    for *part, counted in [[*lists, steps]] if alike else by_device(devices, *lists, steps):
         if counted:
             foreach_add(counted, 1)
             part.append(counted)
@@ -201,15 +207,11 @@ def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: 
             written._bump()
 
 
-def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:
-    """Split lists with one tensor per parameter (or empty lists) by device."""
-    devices = [param._device for param in params]
-    if devices and devices.count(devices[0]) == len(devices):
-        yield [params, *lists]
-        return
+def by_device(devices: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:
+    """Split lists with one tensor per parameter (or empty lists) by the parameters' devices."""
     for device in dict.fromkeys(devices):
         part = [i for i, other in enumerate(devices) if other == device]
-        yield [[tensors[i] for i in part] if tensors else [] for tensors in (params, *lists)]
+        yield [[tensors[i] for i in part] if tensors else [] for tensors in lists]
 
 
 # -- optimizers of rules -----------------------------------------------------------------------------------------------
@@ -252,7 +254,7 @@ class RuleOptimizer(Optimizer):
 
     def _params(self, group: dict[str, Any]) -> list[Any]:
         """Return the parameters of a group that have a gradient."""
-        params = [param for param in group["params"] if param._grad is not None]
+        params: list[Any] = [*compress(group["params"], map(IS_GIVEN, map(GRAD, group["params"])))]
         if not self._takes_sparse and has_sparse(params):
             raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{self._instead}")
         if group.get("fused"):
@@ -261,8 +263,8 @@ class RuleOptimizer(Optimizer):
         return params
 
     def _states(self, params: list[Any], group: dict[str, Any]) -> list[dict[str, Any]]:
-        states = [self.state[param] for param in params]
-        for param, state in zip(params, states, strict=True):
+        states = [*map(self.state.__getitem__, params)]
+        for param, state in zip(params, states, strict=True) if not all(states) else ():
             if not state:
                 self._refuse(param)
                 state.update(self._start(param, group))
@@ -284,8 +286,8 @@ class RuleOptimizer(Optimizer):
     def step(self, group: dict[str, Any]) -> None:
         params = self._params(group)
         states = self._states(params, group)
-        lists = [[state.get(name) for state in states] for name in self._state]
-        self._function(params, [param._grad for param in params], *lists, **self._settings(group))
+        lists = [[*map(methodcaller("get", name), states)] for name in self._state]
+        self._function(params, [*map(GRAD, params)], *lists, **self._settings(group))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

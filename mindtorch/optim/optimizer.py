@@ -62,14 +62,14 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
         with record_function(f"Optimizer.step#{type(self).__name__}.step"):
-            return between(self, *args, **kwargs)
+            if not hasattr(self, "_optimizer_step_pre_hooks"):  # a wrapper that did not call Optimizer.__init__
+                return step(self, *args, **kwargs)
+            if (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks
+                    or self._optimizer_step_post_hooks):
+                return between(self, *args, **kwargs)
+            return step(self, *args, **kwargs)
 
     def between(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not hasattr(self, "_optimizer_step_pre_hooks"):  # a wrapper that did not call Optimizer.__init__
-            return step(self, *args, **kwargs)
-        if not (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks
-                or self._optimizer_step_post_hooks):
-            return step(self, *args, **kwargs)
         args = (self, *args)
         for pre_hook in [*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
             changed = pre_hook(self, args, kwargs)

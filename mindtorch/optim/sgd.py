@@ -1,6 +1,7 @@
 """Stochastic gradient descent; mirrors ``torch.optim.sgd``."""
 from __future__ import annotations
 
+from operator import methodcaller
 from types import NoneType
 from typing import Any, ClassVar
 
@@ -9,8 +10,10 @@ from .._creation import empty_like
 from .._dispatch.aten import _fused_sgd_ as fused_sgd
 from .._dispatch.local import local
 from .._tensor import Tensor
-from ._rules import RuleOptimizer, carry_out, run_fused, runs_fused
+from ._rules import GRAD, RuleOptimizer, carry_out, run_fused, runs_fused
 from .optimizer import check_implementation, check_not_negative, check_single, every_group, no_scaling
+
+BUFFER = methodcaller("get", "momentum_buffer")
 
 
 def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
@@ -73,9 +76,9 @@ class SGD(RuleOptimizer):
     @every_group
     def step(self, group: dict[str, Any]) -> None:
         params, state = self._params(group), self.state
-        buffers = [state[param].get("momentum_buffer") for param in params] if group["momentum"] else []
+        buffers = [*map(BUFFER, map(state.__getitem__, params))] if group["momentum"] else []
         makes_buffers = NoneType in map(type, buffers)
-        sgd(params, [param._grad for param in params], buffers, **self._settings(group))
+        sgd(params, [*map(GRAD, params)], buffers, **self._settings(group))
         if makes_buffers:
             for param, buffer in zip(params, buffers, strict=True):
                 state[param]["momentum_buffer"] = buffer

@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from ...._base.quiet import quietly
 from ..ops import CPU_KERNELS
 from . import FAST_PATHS, Row
+
+ARRAY, SHAPE = attrgetter("_array"), attrgetter("shape")
 
 
 def on_lists(name: str, count: int) -> Callable[[Row], Row]:
@@ -20,13 +23,13 @@ def on_lists(name: str, count: int) -> Callable[[Row], Row]:
         kernel, shaped = CPU_KERNELS[name], count if name == "_fused_sgd_" else count - 1  # the last list holds steps
 
         def fast(*args: Any) -> Any:
-            lists = [[tensor._array for tensor in tensors] for tensors in args[:count]]
-            shapes = [array.shape for array in lists[0]]
+            lists = [[*map(ARRAY, tensors)] for tensors in args[:count]]
+            shapes = [*map(SHAPE, lists[0])]
             if (len(lists[1]) != len(shapes) or len(lists[-1]) not in (0, len(shapes)) or args[-1] is not None
                     or args[-2] is not None):
                 return general(*args)
             for arrays in lists[1:shaped]:
-                if arrays and [array.shape for array in arrays] != shapes:
+                if arrays and [*map(SHAPE, arrays)] != shapes:
                     return general(*args)
             quietly(kernel, *lists, *args[count:])
             return args[0]

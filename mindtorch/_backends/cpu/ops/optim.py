@@ -3,6 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import accumulate, chain
+from operator import attrgetter, methodcaller
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,8 @@ from ...common.blocks import LARGE, each_block
 from . import CPU_KERNELS
 
 array = np.ndarray
+SIZE, DTYPE, BASE, ITEM = attrgetter("size"), attrgetter("dtype"), attrgetter("base"), methodcaller("item")
+CONTIGUOUS, RAVEL = attrgetter("flags.c_contiguous"), methodcaller("reshape", -1)
 asarray = np.asarray  # NumPy is fastest with a number as an array of the right dtype
 BLOCK = 16384  #: elements; larger temporaries would be mapped anew by each malloc
 
@@ -107,16 +112,17 @@ def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array
     if found_inf is not None and found_inf.item():
         return
     coupled_decay = 0 if decoupled else weight_decay
-    everything = [*zip(*filter(None, lists), strict=True)]
-    if grad_scale is None and not maximize and by_loop(rule, everything, steps, settings, weight_decay, decoupled):
+    rows = [*zip(*filter(None, lists), strict=True)]
+    if grad_scale is None and not maximize and by_loop(rule, rows, steps, settings, weight_decay, decoupled):
         return
-    for i, given in enumerate(everything):
-        arrays: Sequence[array] = given
+    joined = [rows] if are_few(rows, steps) else [[row] for row in rows]
+    for i, alike in enumerate(joined):
+        arrays: Sequence[array] = alike[0] if len(alike) == 1 else [*map(joining, *alike)]
         if grad_scale is not None:
-            arrays = (given[0], given[1] / grad_scale.astype(given[1].dtype), *given[2:])
-        if half := given[0].itemsize == 2:
+            arrays = (arrays[0], arrays[1] / grad_scale.astype(arrays[1].dtype), *arrays[2:])
+        if half := arrays[0].itemsize == 2:
             arrays = [a.astype(np.float32) for a in arrays]
-        if not given[0].ndim:
+        if not arrays[0].ndim:
             arrays = [a.reshape(1) for a in arrays]
         if steps:
             settings["step"] = steps[i]
@@ -126,10 +132,34 @@ def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array
             if maximize or coupled_decay:
                 grad = optim.descent(param, grad, maximize, coupled_decay)
             rule(param, grad, *state, **settings)
-        if half:
-            for n, target in enumerate(given):
-                if n != 1:
-                    target[...] = arrays[n].reshape(target.shape)
+        if half or len(alike) > 1:
+            hand_out(arrays, alike)
+
+
+def are_few(rows: Sequence[Sequence[array]], steps: Sequence[array]) -> bool:
+    """Return True if a step may join these parameters in one array: they are several and small, have one dtype of
+    single or double precision and one step count, and no two arrays may share memory.
+    """
+    arrays = [*chain(*rows)]
+    if len(rows) < 2 or sum(map(SIZE, arrays)) > BLOCK or (dtype := arrays[0].dtype).char not in "fd":
+        return False
+    owners = [a if (base := a.base) is None else base for a in arrays]
+    return ({*map(type, owners)} == {array} and {*map(type, map(BASE, owners))} == {NoneType}
+            and [*map(DTYPE, arrays)].count(dtype) == len({*map(id, owners)}) == len(arrays)
+            and len({*map(ITEM, steps)}) < 2)
+
+
+def joining(*parts: array) -> array:
+    """Return the elements of arrays as one new array."""
+    return np.concatenate(parts, None)
+
+
+def hand_out(arrays: Sequence[array], rows: Sequence[Sequence[array]]) -> None:
+    """Write the changed arrays, all but the gradients, into the ones they were joined or converted from."""
+    ends = [*accumulate([row[0].size for row in rows])]
+    for n in (0, *range(2, len(arrays))):
+        for row, end in zip(rows, ends, strict=True):
+            row[n][...] = arrays[n][end - row[n].size:end].reshape(row[n].shape)
 
 
 # -- by loops ----------------------------------------------------------------------------------------------------------
@@ -165,27 +195,24 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
     looped_of = LOOPED.get(rule)
     if looped_of is None or not everything:
         return False
-    lines, size, single = [], 0, loops.SINGLE
-    for given in everything:
-        for a in given:
-            if a.dtype is not single or not a.flags.c_contiguous:
-                return False
-        size += given[0].size
-        lines.append(given if given[0].ndim == 1 else [a.reshape(-1) for a in given])
-    counts = [step.item() for step in steps] or [None] * len(lines)
+    arrays = [*chain(*everything)]
+    if [*map(DTYPE, arrays)].count(loops.SINGLE) < len(arrays) or not all(map(CONTIGUOUS, arrays)):
+        return False
+    size = sum(map(SIZE, arrays)) // len(everything[0])
+    counts = [*map(ITEM, steps)] or [None] * len(everything)
     numbers_of = {}
     for count in {*counts}:  # most parameters share a step count
         if steps:
             settings["step"] = count
-        looped = looped_of(lines[0], weight_decay, decoupled, **settings)
+        looped = looped_of(everything[0], weight_decay, decoupled, **settings)
         if looped is None:
             return False
         loop, passes, numbers_of[count] = looped
     compiled = loop.compiled(passes * size)
     if compiled is None:
         return False
-    for given, count in zip(lines, counts, strict=True):
-        numbers = numbers_of[count]
+    for shaped, count in zip(everything, counts, strict=True):
+        given, numbers = [*map(RAVEL, shaped)], numbers_of[count]
         work = given[0].size * passes
         if work < LARGE:
             compiled(*given, *numbers)
