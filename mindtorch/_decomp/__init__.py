@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._dispatch.overloads import OpOverload, OpOverloadPacket
+from . import table as _table
 from .table import (
-    Decomposition, decomposition_table, global_decomposition_table, is_implicit, meta_table, overloads_of,
-    pre_autograd_decomposition_table, register_decomposition,
+    Decomposition, is_implicit, meta_table, overloads_of, pre_autograd_decomposition_table, register_decomposition,
 )
 
 __all__ = ["core_aten_decompositions", "decomposition_table", "get_decompositions", "global_decomposition_table",
@@ -23,8 +23,7 @@ def get_decompositions(aten_ops: Sequence[Any], type: str = "post_autograd") -> 
     """Return the decompositions of operators, given as overloads or packets, by overload (``get_decompositions``).
     Operators without one are left out.
     """
-    _load()
-    table = global_decomposition_table[type]
+    table = _loaded("global_decomposition_table")[type]
     return {overload: table[overload] for op in aten_ops if isinstance(op, (OpOverload, OpOverloadPacket))
             for overload in overloads_of(op) if overload in table}
 
@@ -42,11 +41,20 @@ def core_aten_decompositions() -> dict[Any, Decomposition]:
     """
     from .core import NOT_CORE
 
-    _load()
-    return {op: decomposition_table[op] for op in decomposition_table
-            if op.name() in NOT_CORE or (op not in decomposition_table.rows and is_implicit(op._operator))}
+    table = _loaded("decomposition_table")
+    return {op: table[op] for op in table
+            if op.name() in NOT_CORE or (op not in table.rows and is_implicit(op._operator))}
 
 
-def _load() -> None:
-    """Load the rows."""
-    from . import decompositions
+def _loaded(name: str) -> Any:
+    """Return a table whose rows are loaded."""
+    from . import decompositions as decompositions
+
+    return getattr(_table, name)
+
+
+def __getattr__(name: str) -> Any:
+    """Return a table by its name, when it is first asked for: loading the rows takes time."""
+    if name not in ("decomposition_table", "global_decomposition_table"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _loaded(name)

@@ -106,6 +106,21 @@ def test_a_decomposition_replaces_an_operator() -> None:
     assert printed(mindtorch) == printed(torch)
 
 
+def test_a_graph_is_written_anew_with_an_operator_decomposed() -> None:
+    def rewritten(lib):
+        silu, proxies = lib.ops.aten.silu.default, module(lib, "fx.experimental.proxy_tensor")
+        table = module(lib, "_decomp").decomposition_table
+        traced = proxies.make_fx(lambda x: lib.nn.functional.silu(x) + 1)(lib.ones(2, 2))
+        new, x = lib.fx.Graph(), lib.full((2, 2), 0.5)
+        ran = proxies.DecompositionInterpreter(traced, new, {silu: table[silu]}).run(x)
+        again = lib.fx.GraphModule(traced, new)
+        assert lib.allclose(again(x), ran) and lib.allclose(again(x), traced(x))
+        targets = module(lib, "fx.experimental.symbolic_shapes").fx_placeholder_targets(again)
+        return re.sub(r".*empty_strided.*\n", "", again.code), targets
+
+    assert rewritten(mindtorch) == rewritten(torch)
+
+
 def test_nodes_describe_their_values() -> None:
     traced = module(mindtorch, "fx.experimental.proxy_tensor").make_fx(lambda x: x.t().max(1))(mindtorch.ones(3, 4))
     node = next(node for node in traced.graph.nodes if node.name == "t")

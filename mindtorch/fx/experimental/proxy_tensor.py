@@ -27,7 +27,9 @@ from ...nn.parameter import Parameter
 from ...utils._python_dispatch import TorchDispatchMode
 from ...utils.weak import WeakTensorKeyDictionary
 from .._symbolic_trace import PH, Tracer
+from ..graph import Graph
 from ..graph_module import GraphModule
+from ..interpreter import Interpreter
 from ..node import Node
 from ..proxy import Proxy
 from .size_nodes import SizeNodes
@@ -315,6 +317,44 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             yield self.decomposition_table
         finally:
             self.decomposition_table = before
+
+
+class DecompositionInterpreter(Interpreter):
+    """Runs a graph and writes it anew, with operators of a table decomposed
+    (``torch.fx.experimental.proxy_tensor.DecompositionInterpreter``).
+    """
+
+    def __init__(self, module: GraphModule, new_graph: Graph,
+                 decomposition_table: Mapping[Any, Callable[..., Any]] | None = None, **kwargs: Any) -> None:
+        super().__init__(module, **kwargs)
+        self.new_graph = new_graph
+        self.tracer = PythonKeyTracer()
+        self.tracer.root, self.tracer.graph = module, new_graph
+        self.mode = ProxyTorchDispatchMode(self.tracer)
+        self.decomposition_table = decomposition_table or {}
+
+    def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """Return the input, and track it."""
+        return self._track(super().placeholder(target, args, kwargs), self.new_graph.placeholder(target))
+
+    def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """Return the attribute, and track it."""
+        return self._track(super().get_attr(target, args, kwargs), self.new_graph.get_attr(target))
+
+    def output(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """Return the outputs, and write the node that returns them."""
+        out = super().output(target, args, kwargs)
+        self.new_graph.output(tree_map(lambda leaf: proxy.node if isinstance(
+            proxy := self.tracer.unwrap_proxy(leaf), Proxy) else leaf, out))
+        return out
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the graph on arguments, and write the new one."""
+        with self.mode, self.mode.enable_decompositions(self.decomposition_table):
+            return super().run(*args, **kwargs)
+
+    def _track(self, value: Any, node: Node) -> Any:
+        return track_tensor_tree(value, Proxy(node, self.tracer), constant=None, tracer=self.tracer)
 
 
 def get_proxy_mode() -> ProxyTorchDispatchMode | None:

@@ -238,6 +238,11 @@ def fx_placeholder_vals(gm: Any) -> list[Any]:
     return [node.meta["val"] for node in gm.graph.nodes if node.op == "placeholder"]
 
 
+def fx_placeholder_targets(gm: Any) -> list[str]:
+    """Return the names of a graph's inputs."""
+    return [node.target for node in gm.graph.nodes if node.op == "placeholder"]
+
+
 def eval_guards(gm: Any, *args: Any, ignore_static: bool = True) -> bool:
     """Return whether the guards of a traced graph hold for new arguments."""
     return gm.shape_env.evaluate_guards_for_args(fx_placeholder_vals(gm), args, ignore_static=ignore_static)
