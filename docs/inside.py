@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import ast
 import sys
+import tempfile
 import tomllib
 import warnings
 from collections.abc import Iterator
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -153,7 +155,7 @@ def walk(setup: str, call: str) -> list[Step]:
             stack.pop()
 
     compiled = compile(call, "<walk>", "exec")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as place, chdir(place):  # where a call may write
         warnings.simplefilter("ignore")
         exec(setup, space)
         sys.setprofile(note)
