@@ -18,8 +18,23 @@ INDEX = {"index": ("index", "tensor([0, 1])")}  #: where an index of one dimensi
 LONGEST = 14  #: lines of a result
 
 
+def written(name: str) -> str:
+    """Return the example of a name in the table of whole examples, with its printed result; '' if it has none.
+
+    Raises:
+        ValueError: if it fails.
+    """
+    lines = TABLES["calls"].get(name)
+    found = shown(lines[:-1], lines[-1]) if lines else ""
+    if lines and not found:
+        raise ValueError(f"the example of {name} fails, or its result is too long")
+    return found
+
+
 def example(name: str, packet: str, is_method: bool) -> str:
     """Return the first call of an operator's function that succeeds, with its printed result; '' if none is found."""
+    if name in TABLES["calls"]:
+        return written(name)
     ops = [op for op in torch.registry.packets[packet] if not op.is_out]
     for tensors in TABLES["tensors"]:
         for op in ops:
@@ -94,8 +109,8 @@ def shown(setup: list[str], call: str) -> str:
 def of_class(name: str, cls: type) -> str:
     """Return an example of a class: a module with the shape of a result, another object as it prints; '' if none."""
     given = arguments_of(cls)
-    if given is None:
-        return ""
+    if given is None or name in TABLES["calls"]:
+        return written(name)
     made = f"{name}({', '.join(given)})"
     setup = ["w = torch.ones(2, requires_grad=True)"] * ("[w]" in made)
     if issubclass(cls, torch.nn.Module):

@@ -137,7 +137,8 @@ def entry(name: str, value: Any) -> str:
     if inspect.isclass(value):
         return class_entry(name, value)
     if callable(value):
-        return directive("py:function", f"{name}{signature_of(value)}", [documented(inspect.getdoc(value) or "")])
+        return directive("py:function", f"{name}{signature_of(value)}",
+                         [documented(inspect.getdoc(value) or ""), session(examples.written(name))])
     return ""
 
 

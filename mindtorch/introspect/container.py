@@ -11,6 +11,7 @@ from typing import Any
 
 from .libraries import is_tensor
 from .names import items, names_of
+from .sampling import BUDGET
 from .tensor import TensorFacts, tensor_facts
 
 ITEMS = 64  #: of a container at most that are described
@@ -71,7 +72,7 @@ class _Description:
         kind = type(value).__name__
         if is_tensor(value):
             self.tensors += 1
-            facts = tensor_facts(value, self.names, values=self.tensors <= LOOKED_AT)
+            facts = tensor_facts(value, self.names, values=self.tensors <= LOOKED_AT, seconds=BUDGET)
             return ItemFacts(label, kind, "", facts, (), 0, "")
         inside = _items(value)
         if inside is None:

@@ -13,7 +13,7 @@ from .placed import placement_text
 from .repeats import repeats
 from .sampling import Scan, scan
 
-SECONDS = 0.03  #: in which all members' values are searched for NaN and infinities; of later ones, only the beginning
+SECONDS = 0.3  #: in which all members' values are searched for NaN and infinities; of later ones, only the beginning
 EXTRA = 120  #: characters at most of what a module says of itself
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 

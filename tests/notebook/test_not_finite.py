@@ -1,6 +1,7 @@
 """Every NaN and every infinity is found, wherever it lies, and the figures of all elements are exact."""
 from __future__ import annotations
 
+import random
 from time import thread_time
 from typing import Any
 
@@ -11,6 +12,8 @@ from hypothesis import given, settings, strategies as st
 import mindtorch
 from mindtorch import introspect, nn, viz
 from mindtorch.introspect import module as modules, sampling
+
+from . import planted
 
 torch = pytest.importorskip("torch")
 ORDERS = {"as it is": lambda x: x, "transposed": lambda x: x.transpose(0, -1), "every second": lambda x: x[::2],
@@ -113,3 +116,9 @@ def test_gradients_in_backwards_steps_are_searched_too() -> None:
     while steps.step():
         pass
     assert "3 NaN, the first at [0]" in viz.stepper_text(steps.graph, steps.taken, steps.total)
+
+
+@pytest.mark.parametrize("library", [mindtorch, torch])
+def test_a_planted_value_is_found_wherever_it_is(library: Any) -> None:
+    chance = random.Random(1)
+    assert [fault for _ in range(12) if (fault := planted.missed(library, chance, most=6.0))] == []
