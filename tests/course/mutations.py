@@ -294,6 +294,16 @@ from mindtorch._functorch import aot_autograd, partitioners
 partitioners.min_cut_rematerialization_partition = partitioners.default_partition
 """,
     },
+    "22_loops": {
+        "sums are differences in loops": """
+from mindtorch._compile import loops
+loops.EXPRESSIONS["add"] = "{0} - {1}"
+""",
+        "a tensor has the bytes of one number": """
+import mindtorch
+mindtorch.Tensor.nbytes = property(lambda self: self.element_size())
+""",
+    },
     "23_profiles": {
         "own times are whole times": """
 from mindtorch.autograd import profiler
