@@ -117,6 +117,12 @@ def twice(t: Any, x: Any, *shape: int) -> Any:
     return t.cat([x, x + 1]).view(shape or (-1, 640))
 
 
+def again(call: Any, *args: Any) -> Any:
+    """Return the result of the third call, for which there is a plan."""
+    call(*args), call(*args)
+    return call(*args)
+
+
 CHOSEN = {
     "add_to_lines": lambda t, x: twice(t, x) + x[0],
     "multiply_lines": lambda t, x: x[:410] * twice(t, x, 4, 410, 640),
@@ -138,6 +144,13 @@ CHOSEN = {
                      "donot_use_mm_for_euclid_dist") for p in (0.0, 1.0, 2.0, t.inf)])),
         ("distances", " of pairs", lambda t, x, dtype=dtype: t.stack(
             [t.pdist(x[:90, :40].to(getattr(t, dtype)), p) for p in (0.0, 1.0, 2.0, t.inf)])),
+        *[("sample", f" {mode} {padding}", lambda t, x, dtype=dtype, mode=mode, padding=padding:
+           again(t.nn.functional.grid_sample, x[:16].div(40).to(getattr(t, dtype)).view(2, 4, 32, 40), (
+               x[20:28].to(getattr(t, dtype)).view(2, 32, 40, 2) / 3), mode, padding, False))
+          for mode, padding in (("bilinear", "zeros"), ("nearest", "border"), ("bicubic", "reflection"))],
+        ("sample", " of volumes", lambda t, x, dtype=dtype: again(
+            t.nn.functional.grid_sample, x[:16].div(40).to(getattr(t, dtype)).view(2, 4, 8, 16, 10), (
+                x[20:32].to(getattr(t, dtype)).view(2, 4, 16, 20, 3) / 3), "bilinear", "reflection", True)),
         ("sum_bags", "", lambda t, x, dtype=dtype: t.nn.functional.embedding_bag(
             places(t, x)[0], x.to(getattr(t, dtype)), t.arange(0, 640, 7), padding_idx=3, mode="mean")),
         ("sum_bags", " of weighted rows", lambda t, x, dtype=dtype: t.nn.functional.embedding_bag(
@@ -297,6 +310,14 @@ def gradient_of_distances(t: Any, x: Any, y: Any, p: float) -> Any:
     return t.ops.aten._cdist_backward(x[:, 50:130] / 100, x[:, :50].contiguous(), y, p, away.abs().amax(-1))
 
 
+def gradients_of_samples(t: Any, x: Any, mode: int) -> Any:
+    """Return the gradients of images and of a grid; the padding has the mode's number."""
+    images, grid = x[:120].view(2, 2, 4, 60, 80), x[120:150].view(2, 60, 80, 2) / 9
+    backward = t.ops.aten.grid_sampler_2d_backward
+    found = again(backward, images[0] / 999, images[1] / 9, grid, mode, mode, False, (True, True))
+    return t.cat([part.reshape(2, -1) for part in found], 1)
+
+
 ROUNDED = {
     "sigmoid": lambda t, x: x.sigmoid(), "silu": lambda t, x: t.nn.functional.silu(x),
     "gelu": lambda t, x: t.nn.functional.gelu(x), "gelu_backward": lambda t, x: t.ops.aten.gelu_backward(x * 2, x),
@@ -305,6 +326,8 @@ ROUNDED = {
     **{f"distances_backward_{dtype} for p = {p}": lambda t, x, dtype=dtype, p=p: gradient_of_distances(
         t, tame(x)[:90].to(getattr(t, dtype)), tame(x)[90:170, :50].to(getattr(t, dtype)).contiguous(), p)
        for p in (1.0, 2.0, torch.inf) for dtype in ("float32", "float64")},
+    **{f"sample_backward_{dtype} in mode {mode}": lambda t, x, dtype=dtype, mode=mode: gradients_of_samples(
+        t, tame(x)[:150].to(getattr(t, dtype)), mode) for mode in (0, 1, 2) for dtype in ("float32", "float64")},
     "softmax_backward": lambda t, x: t.ops.aten._softmax_backward_data(
         tame(x).flip(1), tame(x).abs() / 6400, 1, t.float32),
     "log_softmax_backward": lambda t, x: t.ops.aten._log_softmax_backward_data(

@@ -181,7 +181,7 @@ def reflected(x: Any, slope: Any, low: float, high: float) -> tuple[Any, Any]:
     """Places reflected at two edges until they lie between them, and the slope of that."""
     span = high - low
     if not span:
-        return x * 0, slope * 0
+        return x.nan_to_num(0) * 0, slope * 0
     distance, sign = (x - low).abs(), where(x < low, -slope, slope)
     flips = (distance / span).floor().detach()
     rest, even = distance - flips * span, flips % 2 == 0
@@ -194,7 +194,7 @@ def inside(x: Any, slope: Any, size: int, padding_mode: int, corners: bool) -> t
         x, slope = reflected(x, slope, *((0, size - 1) if corners else (-0.5, size - 0.5)))
     if padding_mode != ZEROS:
         within = (x > 0).logical_and(x < size - 1)
-        x, slope = where(within, x, x.detach().clamp(0, size - 1)), where(within, slope, slope * 0)
+        x, slope = where(within, x, x.detach().nan_to_num(0).clamp(0, size - 1)), where(within, slope, slope * 0)
     return x, slope
 
 
@@ -232,10 +232,11 @@ def taps_of(coordinate: Any, size: int, mode: int, padding_mode: int, corners: b
 
 
 def limited(place: Any, weight: Any, slope: Any, size: int) -> Tap:
-    """Return a tap that is zero where its place lies outside of the input."""
+    """Return a tap that is zero where its place lies outside of the input, or NaN."""
     there = (place >= 0).logical_and(place <= size - 1)
     index = where(there, place, place * 0).to(int64)
-    return Tap(index.masked_fill(there.logical_not(), 0), weight.masked_fill(there.logical_not(), 0),
+    lost = there.logical_not().logical_and(weight.isnan().logical_not())
+    return Tap(index.masked_fill(there.logical_not(), 0), weight.masked_fill(lost, 0),
                None if slope is None else slope.masked_fill(there.logical_not(), 0))
 
 

@@ -78,8 +78,12 @@ def by_plans(op: Operator, general: Rows, row: Any) -> Rows:
         return result
 
     def planned(result: Any, args: tuple[Any, ...]) -> Any:
-        spec = None
-        if result.__class__ is not bool:
+        spec: Any = None
+        if isinstance(result, tuple):
+            if any(part is not None and part._keys != CPU for part in result):
+                return SEEN
+            spec = [None if part is None else Spec(part._array.shape, part._dtype) for part in result]
+        elif result.__class__ is not bool:
             if result._keys & AUTOGRAD:  # a folded composite that was left to the operators
                 return SEEN
             if (result._keys != CPU or (result._base is not None and op.name not in NEW) or not result._array.size

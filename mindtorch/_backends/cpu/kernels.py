@@ -369,6 +369,8 @@ def of_one(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[...,
         layout = plan.layout
         if layout is not None:
             if result.__class__ is not ndarray:
+                if result is None:  # values that the row leaves to the composite
+                    return None
                 result = np.asarray(result)
             if result.base is None and result is not array:
                 out = new(Tensor)
@@ -408,6 +410,8 @@ def of_two(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[...,
         layout = plan.layout
         if layout is not None:
             if result.__class__ is not ndarray:
+                if result is None:  # values that the row leaves to the composite
+                    return None
                 result = np.asarray(result)
             if result.base is None and result is not left and result is not right:
                 out = new(Tensor)

@@ -3,14 +3,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from ...._base import loops
+from ...._storage import allocate
+from ...common.blocks import each_block
 from ...common.shapes import RESAMPLING
 from ..taps import Array, Taps
 from ..windows import Ints
-from . import CPU_KERNELS
+from . import AT_ONCE, CPU_KERNELS
 from .reduction import to_opmath
 
 # -- sample positions in the input, and weights ------------------------------------------------------------------------
@@ -150,5 +154,63 @@ def resample_backward(name: str) -> Callable[..., Array]:
     return row
 
 
+# -- grids -------------------------------------------------------------------------------------------------------------
+
+LINEAR, NEAREST, CUBIC = 0, 1, 2
+
+
+def passes_of(mode: int, dims: int) -> int:
+    """Return how many passes of NumPy the composite takes."""
+    return 16 * (1 + {LINEAR: 2, NEAREST: 1, CUBIC: 4}[mode] ** dims)
+
+
+def flat(x: Array, dims: int, first: bool) -> Array:
+    """Return (N, dimensions, places) of images, or (N, places, dimensions) of a grid with its dimension not first."""
+    return x.reshape(*x.shape[:2], prod(x.shape[2:])) if first else x.reshape(len(x), prod(x.shape[1:-1]), dims)
+
+
+def grid_sample(input: Array, grid: Array, mode: int, padding: int, corners: bool) -> Callable[..., Array | None]:
+    """Prepare samples by a loop; until it is compiled, the composite computes."""
+    size, dims = np.array(input.shape[2:]), input.ndim - 2
+    shape = (*input.shape[:2], *grid.shape[1:-1])
+
+    def run(input: Array, grid: Array) -> Array | None:
+        passes = passes_of(mode, dims)
+        loop = loops.sample.compiled(passes * prod(shape), input, grid)
+        if loop is None:
+            return None
+        out = allocate(shape, input.dtype)
+        arrays = flat(input, dims, True), flat(grid, dims, False), flat(out, dims, True)
+        each_block(lambda part: loop(arrays[0][part], arrays[1][part], size, mode, padding, corners, arrays[2][part]),
+                   len(input), 1, passes * out.size)
+        return out
+
+    return run
+
+
+def grid_sample_backward(grad: Array, input: Array, grid: Array, mode: int, padding: int, corners: bool,
+                         wanted: Any) -> Callable[..., tuple[Array | None, ...] | None]:
+    """Prepare the gradients by a loop, if the arrays are large."""
+    size, dims = np.array(input.shape[2:]), input.ndim - 2
+
+    def run(grad: Array, input: Array, grid: Array) -> tuple[Array | None, ...] | None:
+        passes = passes_of(mode, dims)
+        loop = loops.sample_backward.compiled(passes * grad.size, grad, input, grid)
+        if loop is None:
+            return None
+        outs = [np.zeros(x.shape if asked else (0,) * x.ndim, x.dtype)
+                for x, asked in zip((input, grid), wanted, strict=True)]
+        arrays = flat(grad, dims, True), flat(input, dims, True), flat(grid, dims, False)
+        of_x, of_grid = flat(outs[0], dims, True), flat(outs[1], dims, False)
+        each_block(lambda part: loop(*[x[part] for x in arrays], size, mode, padding, corners, of_x[part],
+                                     of_grid[part]), len(input), 1, passes * grad.size)
+        return tuple([out if asked else None for out, asked in zip(outs, wanted, strict=True)])
+
+    return run
+
+
+for _dims in (2, 3):
+    AT_ONCE[f"grid_sampler_{_dims}d"] = grid_sample
+    AT_ONCE[f"grid_sampler_{_dims}d_backward"] = grid_sample_backward
 CPU_KERNELS.update({name: resample(name) for name in RESAMPLING})
 CPU_KERNELS.update({f"{name}_backward": resample_backward(name) for name in RESAMPLING})
