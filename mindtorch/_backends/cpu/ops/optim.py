@@ -17,7 +17,7 @@ from . import CPU_KERNELS
 
 array = np.ndarray
 SIZE, DTYPE, BASE, ITEM = attrgetter("size"), attrgetter("dtype"), attrgetter("base"), methodcaller("item")
-CONTIGUOUS, RAVEL = attrgetter("flags.c_contiguous"), methodcaller("reshape", -1)
+FLAGS, CONTIGUOUS, RAVEL = attrgetter("flags"), attrgetter("c_contiguous"), np.ndarray.ravel
 asarray = np.asarray  # NumPy is fastest with a number as an array of the right dtype
 BLOCK = 16384  #: elements; larger temporaries would be mapped anew by each malloc
 
@@ -196,7 +196,7 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
     if looped_of is None or not everything:
         return False
     arrays = [*chain(*everything)]
-    if [*map(DTYPE, arrays)].count(loops.SINGLE) < len(arrays) or not all(map(CONTIGUOUS, arrays)):
+    if [*map(DTYPE, arrays)].count(loops.SINGLE) < len(arrays) or not all(map(CONTIGUOUS, map(FLAGS, arrays))):
         return False
     size = sum(map(SIZE, arrays)) // len(everything[0])
     counts = [*map(ITEM, steps)] or [None] * len(everything)
@@ -212,7 +212,7 @@ def by_loop(rule: Callable[..., None], everything: Sequence[Sequence[array]], st
     if compiled is None:
         return False
     for shaped, count in zip(everything, counts, strict=True):
-        given, numbers = [*map(RAVEL, shaped)], numbers_of[count]
+        given, numbers = shaped if shaped[0].ndim == 1 else [*map(RAVEL, shaped)], numbers_of[count]
         work = given[0].size * passes
         if work < LARGE:
             compiled(*given, *numbers)
