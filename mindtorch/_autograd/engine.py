@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from heapq import heappop, heappush, heappushpop
+from heapq import heappop, heappush
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -186,13 +186,10 @@ def run(task: Task, results: list[Any], create_graph: bool) -> Any:
     engine refers to its memory: then it may be written to, or become a leaf's ``.grad``. With ``create_graph`` none is,
     because the recorded nodes may have saved it.
     """
-    seen = False
-    for gradient in results:
-        seen = seen or (gradient is not None and is_seen(gradient))
+    seen = any([gradient is not None and is_seen(gradient) for gradient in results])  # noqa: C419
     needed, watched = task.needed, seen or bool(task.captures) or AnomalyMode.enabled
     joins, buffers = task.joins(), Buffers()
-    ready: list[tuple[int, Node, list[Any], bool]] = []  # a heap, except for the ``following`` node
-    following: tuple[int, Node, list[Any], bool] | None = None
+    ready: list[tuple[int, Node, list[Any], bool]] = []  # a heap
     node: Node = task
     arrived, own = [None], False  # the node's incoming gradients, and whether the only one was own
     while True:
@@ -223,18 +220,12 @@ def run(task: Task, results: list[Any], create_graph: bool) -> Any:
                     run_watched(target, given, task, create_graph, mine)
                 else:
                     accumulate(target.variable, given[0], mine, False)
-            elif following is None:
-                following = -target._order, target, given, mine
             else:
                 heappush(ready, (-target._order, target, given, mine))
         results = gradient = array = given = None  # type: ignore[assignment]  # only a node refers to what it is given
-        if following is not None:
-            _, node, arrived, own = heappushpop(ready, following)
-            following = None
-        elif ready:
-            _, node, arrived, own = heappop(ready)
-        else:
+        if not ready:
             return task.finish()
+        _, node, arrived, own = heappop(ready)
         task.node = node
         if watched or node._hooks is not None:
             results = run_watched(node, arrived, task, create_graph, own)
