@@ -11,18 +11,24 @@ import numpy as np
 
 from .._dispatch.dispatcher import registry
 from .._tensor import Tensor, from_array
+from .fusion import FLOATS
 from .graph import Graph, Memory, Step, Value, mapped
 
 #: Operators whose result depends on the shape of their input alone.
 OF_SHAPE = frozenset({"ones_like", "zeros_like", "full_like", "new_zeros", "new_ones", "new_full"})
 FOLDED = 1 << 18  #: elements of a constant that is kept in place of being computed again
+#: Sums, and those of them that have dimensions.
+ALONG = frozenset({"sum.dim_IntList", "mean.dim"})
+SUMS = ALONG | {"sum", "mean"}
+#: Elements at least, and at most, of vectors of which dot products are taken, which add less accurately than sums do.
+SHORTEST, LONGEST = 16, 1 << 16
 #: Views that are equal to their input once derivatives are recorded.
 SAME = frozenset({"detach", "alias", "lift_fresh"})
 
 
 def optimise(graph: Graph) -> list[str]:
     """Apply all passes; return a sentence on each that changed something."""
-    done = [pass_(graph) for pass_ in (expand_addmm, skip_aliases, cancel, share, fold, drop_dead)]
+    done = [pass_(graph) for pass_ in (expand_addmm, skip_aliases, cancel, share, fold, sum_products, drop_dead)]
     return [sentence for sentence in done if sentence]
 
 
@@ -158,6 +164,57 @@ def _constant_of(graph: Graph, leaf: Any) -> Any:
         return leaf
     found: Tensor | None = graph.constants.get(leaf)
     return from_array(np.empty(leaf.shape, leaf.dtype.np), leaf.dtype) if found is None else found
+
+
+def sum_products(graph: Graph) -> str:
+    """Compute sums and means of products as dot products, which need no memory for the products: of the vectors along
+    the last dimension, or of all elements.
+    """
+    makers: dict[Any, Step] = {value: step for step in graph.steps for value in step.outputs}
+    users, results = graph.users(), {*graph.results}
+    sums = {step: pair for step in graph.steps if _sums_vectors(step)
+            and (pair := _factors(makers.get(step.args[0]))) is not None}
+    steps, count = [], 0
+    for step in graph.steps:
+        if step not in sums or step.args[0] in results or any(user not in sums for user in users[step.args[0]]):
+            steps.append(step)
+            continue
+        count += 1
+        source, out = step.args[0], step.outputs[0]
+        total = out
+        if step.op.packet == "mean":
+            total = Value(f"{out.name}_sum", out.shape, out.stride, 0, out.dtype, Memory(out.memory.nbytes))
+        steps.append(Step(registry["linalg_vecdot"], sums[step], [total], step.site))
+        if total is not out:
+            steps.append(Step(registry["div.Tensor"], (total, source.size // out.size), [out], step.site))
+    graph.steps = steps
+    return f"computed {count} sums of products as dot products" if count else ""
+
+
+def _sums_vectors(step: Step) -> bool:
+    """Return whether a step sums floats along the last dimension, or all of them, in their own dtype."""
+    if step.op.name not in SUMS or step.args[0].__class__ is not Value:
+        return False
+    source, out = step.args[0], step.outputs[0]
+    if out.dtype is not source.dtype or out.dtype not in FLOATS or not out.size:
+        return False
+    span = len(source.shape)
+    dims = sorted(d % span for d in step.args[1]) if step.op.name in ALONG and step.args[1] else [*range(span)]
+    return dims in ([span - 1], [*range(span)]) and SHORTEST <= source.size // out.size <= LONGEST
+
+
+def _factors(step: Step | None) -> tuple[Value, Value] | None:
+    """Return two contiguous values whose product a step computes, element by element."""
+    if step is None or step.op.name not in ("mul.Tensor", "pow.Tensor_Scalar"):
+        return None
+    first, second = step.args[:2]
+    if step.op.name == "pow.Tensor_Scalar":
+        second = first if second == 2 else None
+    out = step.outputs[0]
+    if all(value.__class__ is Value and value.shape == out.shape and value.dtype is out.dtype and value.is_contiguous
+           for value in (first, second)):
+        return first, second
+    return None
 
 
 def drop_dead(graph: Graph) -> str:

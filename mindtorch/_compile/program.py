@@ -169,7 +169,7 @@ class Writer:
         if step.makes_view and (written := self._view(step)) is not None:
             self.lines.append(written)
             return
-        if (summed := self._sum(step)) is not None:
+        if (summed := self._dot(step) or self._sum(step)) is not None:
             self.lines.append(summed + where)
             return
         name = self._operator(step)
@@ -177,6 +177,15 @@ class Writer:
         target = ", ".join(made) + ("," if step.is_list and made else "")
         call = f"{name}({', '.join(self.argument(arg) for arg in step.args)})"
         self.lines.append((f"{target} = {call}" if target else call) + where)
+
+    def _dot(self, step: Step) -> str | None:
+        """Write dot products of the vectors along the last dimension, or of all elements; None for another step."""
+        if step.op.name != "linalg_vecdot":
+            return None
+        first, out = step.args[0], step.outputs[0]
+        rows = first.shape if out.size > 1 else (-1,)
+        given = [self.spell(value) + ("" if rows == value.shape else ".reshape(-1)") for value in step.args]
+        return f"{self.spell(out)} = numpy.asarray(numpy.vecdot({', '.join(given)})).reshape({out.shape})"
 
     def _sum(self, step: Step) -> str | None:
         """Write a sum of a few rows as a product with ones, in which BLAS takes a third of the time; None if it is left

@@ -15,7 +15,7 @@ from ..fx.graph_module import GraphModule
 from ..fx.node import Node
 from . import config
 from ._aot_autograd.joint_nodes import is_primal, is_sym_node, is_tangent, must_recompute, output_of, reaching
-from ._aot_autograd.min_cut import choose_saved_values, is_view
+from ._aot_autograd.min_cut import choose_saved_values, is_view, packet_of
 
 Halves = tuple[GraphModule, GraphModule]
 
@@ -92,7 +92,8 @@ def default_partition(joint_module: GraphModule, _joint_inputs: Any = None, *, n
 
     def again(node: Node) -> bool:
         made = node.args[0] if node.target is operator.getitem else node
-        return must_recompute(node) or (recompute_views and isinstance(made, Node) and is_view(made))
+        return must_recompute(node) or (recompute_views and isinstance(made, Node) and (
+            is_view(made) or packet_of(made) == "detach"))
 
     for node in joint_module.graph.nodes:
         if node not in forward or node.op == "output":

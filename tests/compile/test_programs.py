@@ -240,6 +240,18 @@ def test_a_few_rows_are_added_up_by_a_product_with_ones(dtype) -> None:
     assert ".dot(x)" in source and "aten.sum(x, (1,))" in source
 
 
+def test_sums_of_products_are_dot_products() -> None:
+    x, y = torch.linspace(-1, 1, 1280).view(2, 20, 32), torch.linspace(1, 2, 1280).view(2, 20, 32)
+
+    def function(x, y):
+        return ((x * y).sum(-1), x.pow(2).mean(-1, keepdim=True), x.square().sum(), (x * y).mean(), (y * y).sum(0),
+                (x * x.sum(0)).sum(-1), (x * y).sum((0, 1, 2), keepdim=True))
+
+    assert explained(function, x, y).compiled[0].programs[0].source.count("numpy.vecdot") == 5
+    for dtype in (torch.float32, torch.float64):
+        compare(function, x.to(dtype).requires_grad_(), y.to(dtype))
+
+
 def test_kernels_with_transcendental_functions_are_those_of_numpy() -> None:
     x = torch.randn(1 << 19)
     assert "numba" not in explained(lambda x: (x * 2 + 1).exp(), x).compiled[0].programs[0].source

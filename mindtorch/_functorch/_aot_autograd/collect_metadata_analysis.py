@@ -96,6 +96,8 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
     def kind(output: Any, has_history: bool) -> tuple[Any, int | None, tuple[Any, ...]]:
         if type(output) is not FunctionalTensor:
             return OutputType.non_alias, None, ()
+        if aliases_as_eager:
+            check_several(output)
         memory = id(output._memory)
         whole = aliases[memory] - parts[memory]  # the outputs on this memory that are not one of several views
         if id(output) in argument_of:
@@ -130,6 +132,12 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
             if same is not None:
                 return OutputType.alias_of_intermediate_base_is_user_output, same, ()
         return OutputType.non_alias, None, ()
+
+    def check_several(output: Any) -> None:
+        """Raise NotImplementedError for one of several views whose memory was written since: autograd refuses it."""
+        if output.requires_grad and any(view.number is not None and view.generation != output._memory.generation
+                                        for view in output._views):
+            raise NotImplementedError("one of several views of a tensor that requires grad is written in place")
 
     def of_memory(output: Any) -> tuple[Any, int | None, tuple[Any, ...]]:
         """Return what an output is that shares memory which the function made."""
