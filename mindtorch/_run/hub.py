@@ -4,6 +4,8 @@
 """
 from __future__ import annotations
 
+import os
+import secrets
 import select
 import signal
 import socket
@@ -18,6 +20,8 @@ class Manager:
 
     def __init__(self, size: int):
         self.size, self.values, self.barrier = size, dict[str, str](), threading.Barrier(size)
+        #: MPICH names its shared memory after it: worlds of one name on one machine would meet there.
+        self.name = f"mindtorch-{os.getpid()}-{secrets.token_hex(8)}"
         self.server = socket.create_server(("", 0))
         self.port = self.server.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -47,7 +51,7 @@ class Manager:
             "init": "response_to_init pmi_version=1 pmi_subversion=1 rc=0",
             "get_maxes": "maxes kvsname_max=256 keylen_max=256 vallen_max=1024 rc=0",
             "get_appnum": "appnum appnum=0 rc=0",
-            "get_my_kvsname": "my_kvsname kvsname=mindtorch rc=0",
+            "get_my_kvsname": f"my_kvsname kvsname={self.name} rc=0",
             "get_universe_size": f"universe_size size={self.size} rc=0",
             "put": "put_result rc=0 msg=success",
             "get": f"get_result rc=0 msg=success value={self.values.get(fields.get('key', ''), '')}",

@@ -11,6 +11,7 @@ from datetime import timedelta
 import pytest
 
 import mindtorch.distributed as dist
+from mindtorch._run.hub import Manager
 
 from .running import HERE, TOP, needs_mpi, processes_with
 
@@ -78,6 +79,11 @@ def test_processes_that_no_launcher_has_started() -> None:
     assert status == 0 and left == [], output
     assert [line for line in output.splitlines() if line.startswith("ENDED")] == [
         "ENDED env", "ENDED store", "ENDED kill process 1 terminated with signal SIGKILL"]
+
+
+def test_worlds_on_one_machine_have_names_of_their_own() -> None:
+    one, other = (Manager(1).answer("get_my_kvsname", {}) for _ in range(2))
+    assert one != other and one.startswith("my_kvsname kvsname=mindtorch-")
 
 
 @needs_mpi

@@ -31,7 +31,7 @@ class Transformer(nn.Module):
         for layer in self.layers.values():
             h = layer(h, h)
         h = self.norm(h) if self.norm else h
-        return self.output(h).clone() if self.output else h
+        return self.output(h).clone() if self.output else h.contiguous()
 
 
 def manual_model_split(model, args):

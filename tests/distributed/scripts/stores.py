@@ -15,7 +15,7 @@ if rank == 0:
 dist.broadcast_object_list(port)
 store = server if rank == 0 else dist.TCPStore("localhost", port[0], size, False)
 store.set(f"name-{rank}", f"rank {rank}")
-store.wait([f"name-{r}" for r in range(size)], datetime.timedelta(seconds=20))
+store.wait([f"name-{r}" for r in range(size)], datetime.timedelta(seconds=60))
 print(f"rank {rank} reads {[store.get(f'name-{r}').decode() for r in range(size)]}")
 store.add("arrived", 1)
 dist.barrier()
