@@ -15,9 +15,10 @@ from ._backends.random import (
 )
 from ._base.errors import OutOfMemoryError as OutOfMemoryError
 from ._base.formats import (
-    LAYOUTS as _LAYOUTS, channels_last as channels_last, channels_last_3d as channels_last_3d,
+    LAYOUTS as _LAYOUTS, QSCHEMES as _QSCHEMES, channels_last as channels_last, channels_last_3d as channels_last_3d,
     contiguous_format as contiguous_format, e as e, inf as inf, layout as layout, memory_format as memory_format,
-    nan as nan, newaxis as newaxis, pi as pi, preserve_format as preserve_format, strided as strided,
+    nan as nan, newaxis as newaxis, pi as pi, preserve_format as preserve_format, qscheme as qscheme,
+    strided as strided,
 )
 from ._base.lazy import lazily as _lazily
 from ._base.size import Size as Size
@@ -45,9 +46,9 @@ from ._dispatch.pipeline import pipeline as pipeline
 from ._dispatch.schemas import registry as registry
 from ._dispatch.torch_function import overridable_names as _overridable_names
 from ._dtype import (
-    DTYPE_ALIASES as _DTYPE_ALIASES, DTYPES as _DTYPES, RARE as _RARE, DType as dtype, can_cast as can_cast,
-    finfo as finfo, get_default_dtype as get_default_dtype, iinfo as iinfo, promote_types as promote_types,
-    set_default_dtype as set_default_dtype,
+    DTYPE_ALIASES as _DTYPE_ALIASES, DTYPES as _DTYPES, QUANTIZED as _QUANTIZED, RARE as _RARE, DType as dtype,
+    can_cast as can_cast, finfo as finfo, get_default_dtype as get_default_dtype, iinfo as iinfo,
+    promote_types as promote_types, set_default_dtype as set_default_dtype,
 )
 from ._methods import apply as _apply, indexing as _indexing
 from ._methods.api import FUNCTIONS as _FUNCTIONS, result_type as result_type
@@ -74,7 +75,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     from . import (
         _C as _C, __config__ as __config__, __future__ as __future__, _dynamo as _dynamo, _guards as _guards,
         _higher_order_ops as _higher_order_ops, _logging as _logging, _ops as _ops, _prims as _prims,
-        _prims_common as _prims_common, _subclasses as _subclasses, accelerator as accelerator, amp as amp,
+        _prims_common as _prims_common, _subclasses as _subclasses, accelerator as accelerator, amp as amp, ao as ao,
         autograd as autograd, backends as backends, compiler as compiler, cpu as cpu, cuda as cuda,
         distributed as distributed, distributions as distributions, fft as fft, func as func, futures as futures,
         fx as fx, hub as hub, jit as jit, library as library, linalg as linalg, masked as masked, mps as mps,
@@ -145,12 +146,16 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         set_autocast_enabled as set_autocast_enabled, set_autocast_gpu_dtype as set_autocast_gpu_dtype,
     )
     from .amp.grad_scaler import GradScaler as GradScaler
+    from .ao._tensor import (
+        dequantize as dequantize, quantize_per_channel as quantize_per_channel,
+        quantize_per_tensor as quantize_per_tensor, quantize_per_tensor_dynamic as quantize_per_tensor_dynamic,
+    )
     from .futures import Future as Future
     from .introspect.checks import check as check
     from .jit import ScriptFunction as ScriptFunction, ScriptModule as ScriptModule
     from .serialization import PyTorchFileReader as PyTorchFileReader, load as load, save as save
 
-globals().update({**_DTYPES, **_RARE})
+globals().update({**_DTYPES, **_RARE, **_QUANTIZED, **_QSCHEMES})
 globals().update({**_DTYPE_ALIASES, **_LAYOUTS}, legacy_contiguous_format=contiguous_format)
 for _name, _function in _FUNCTIONS.items():
     globals().setdefault(_name, _function)

@@ -61,9 +61,9 @@ HOUSE = (
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
     Room("optim distributions", "optimizers, schedules of learning rates; distributions, their "
          "divergences, transforms and constraints", "an optimizer: its rule, in a module of its name; a distribution"),
-    Room("jit nested profiler multiprocessing utils", "scripted programs, which run as Python; tensors of parts of "
-         "different sizes; operators counted and timed; tensors sent to other processes; datasets, samplers, the "
-         "loader and its workers",
+    Room("ao jit nested profiler multiprocessing quantization utils", "quantised layers; scripted programs, which "
+         "run as Python; tensors of parts of different sizes; operators counted and timed; tensors sent to other "
+         "processes; datasets, samplers, the loader and its workers",
          "a column of a profile; a sampler, a dataset: `data/`"),
     Room("serialization storage", "`torch.save` and `torch.load`: archives, names, the unpickler that runs nothing",
          "a type that files may hold: `weights_only.py`"),

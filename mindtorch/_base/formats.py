@@ -29,6 +29,16 @@ class layout(_Named):
     __module__ = "mindtorch"
 
 
+class qscheme(_Named):
+    """How the numbers of a quantised tensor become integers (``torch.qscheme``)."""
+
+    __module__ = "mindtorch"
+
+
+#: With a scale and a zero point for the tensor, or for each index of one of its dimensions.
+QSCHEMES = {name: qscheme(name) for name in (
+    "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
+    "per_channel_affine_float_qparams")}
 contiguous_format, preserve_format, channels_last, channels_last_3d = map(
     memory_format, ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 )

@@ -13,8 +13,8 @@ ROWS = {
         "sizes are found by running a graph: with `ShapeProp`, fake tensors, symbolic sizes",
     "fx.experimental.accelerator_partitioner fx.experimental.partitioner_utils":
         "there are no such devices; `CapabilityBasedPartitioner` divides a graph for a backend",
-    "ao quantization quantize_per_tensor quantize_per_channel nn.intrinsic nn.qat nn.quantized nn.quantizable":
-        "there are no quantised tensors",
+    "ao.quantization nn.intrinsic nn.qat nn.quantized nn.quantizable":
+        "of quantisation there are observers, fake quantisation, quantised tensors and dynamically quantised layers",
     "distributed.rpc": "there are no remote calls; collectives and `send`/`recv` exchange tensors and objects",
     "distributed.checkpoint.hf_storage distributed.checkpoint._consolidate_hf_safetensors":
         "`torch.load` and the library safetensors read and write these files",
@@ -26,7 +26,7 @@ ROWS = {
     "utils.data.datapipes": "they are no longer developed; an `IterableDataset` does the same",
 }
 #: Modules that many programs import but do not use: their names are there, and calling one raises the sentence.
-IMPORTED = ("onnx", "ao", "quantization", "nn.intrinsic", "nn.qat", "nn.quantized", "nn.quantizable", "package",
+IMPORTED = ("onnx", "ao.quantization", "nn.intrinsic", "nn.qat", "nn.quantized", "nn.quantizable", "package",
             "distributed.rpc", "distributed.checkpoint.hf_storage",
             "distributed.checkpoint._consolidate_hf_safetensors")
 LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}
