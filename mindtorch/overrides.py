@@ -149,7 +149,8 @@ def _methods() -> list[tuple[str, Any]]:
     asking = attributes(Tensor)
     found = [(name, value) for name, value in own(Tensor).items()
              if name in asking or hasattr(value, "packet")
-             or (name[:2] == "__" and isinstance(value, FunctionType) and (value.__module__ or "").endswith("._methods.api"))]
+             or (name[:2] == "__" and isinstance(value, FunctionType)
+                 and (value.__module__ or "").endswith("._methods.api"))]
     return [(name, value.__get__ if isinstance(value, property) else getattr(Tensor, name)) for name, value in found]
 
 

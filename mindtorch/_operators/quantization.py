@@ -18,7 +18,7 @@ function:
 method:
     dequantize.self(Tensor self) -> Tensor  # The numbers of `self` in float32.
 function, out:
-    _int_mm(Tensor self, Tensor mat2) -> Tensor  # The product of two int8 matrices, in int32.
+    _int_mm(Tensor self, Tensor mat2) -> Tensor  # The product of the int8 matrices `self` and `mat2`, in int32.
 """)  # noqa: E501
 
 

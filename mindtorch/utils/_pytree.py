@@ -26,7 +26,8 @@ KeyPath = tuple[Any, ...]
 FlattenFunc, UnflattenFunc = FlattenFn, UnflattenFn
 #: PyTorch's names for parts of a row, which libraries import.
 _dict_flatten, _dict_unflatten = SUPPORTED_NODES[dict].flatten_fn, SUPPORTED_NODES[dict].unflatten_fn
-_dict_flatten_with_keys = SUPPORTED_NODES[dict].flatten_with_keys_fn
+_dict_flatten_with_keys, _list_flatten_with_keys, _tuple_flatten_with_keys = (
+    SUPPORTED_NODES[kind].flatten_with_keys_fn for kind in (dict, list, tuple))
 _list_flatten, _list_unflatten = SUPPORTED_NODES[list].flatten_fn, SUPPORTED_NODES[list].unflatten_fn
 _tuple_flatten, _tuple_unflatten = SUPPORTED_NODES[tuple].flatten_fn, SUPPORTED_NODES[tuple].unflatten_fn
 _ALSO = (_LEAF_SPEC, _broadcast_to_and_flatten)
