@@ -1,8 +1,8 @@
 """``python prison.py CONFIGURATION`` runs a command in Linux namespaces of its own, as an unprivileged user may.
 
 It has a root of its own in memory (limited in size), in which only some folders of the machine are visible, read-only;
-no network, no other processes, no privileges. It needs nothing but the standard library, and unprivileged user
-namespaces, which some systems switch off.
+no network, no processes of others and few of its own, no privileges. It needs nothing but the standard library, and
+unprivileged user namespaces, which some systems switch off.
 """
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import ctypes
 import json
 import os
 import platform
+import re
+import resource
 import signal
 import sys
 from typing import Any
@@ -22,6 +24,7 @@ SET_DEATH_SIGNAL, DROP_BOUNDING, NO_NEW_PRIVILEGES = 1, 24, 38
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
 #: Flags of mounts as ``statvfs`` has them, and as ``mount`` takes them: a new namespace may not drop them.
 KEPT = {2: NOSUID, 4: NODEV, 8: NOEXEC, 1024: 1024, 2048: 2048, 4096: 1 << 21}
+PROCESSES = 400  #: that may run at a time, with threads
 DEVICES = ("null", "zero", "full", "random", "urandom")
 
 libc: Any = ctypes.CDLL(None, use_errno=True)
@@ -76,6 +79,16 @@ def build(root: str, visible: list[tuple[str, str]], hidden: list[str], size: in
     os.chdir("/tmp")
 
 
+def limit_processes() -> None:
+    """Limit the number of processes and threads, as far as the kernel counts those of a namespace by themselves."""
+    version = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
+    if version >= (5, 14):  # before that, all processes of the user would count
+        resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
+    if version >= (6, 14):  # before that, it is the limit of the whole machine; it also holds for root
+        with contextlib.suppress(OSError), open("/proc/sys/kernel/pid_max", "w") as file:
+            file.write(str(PROCESSES))
+
+
 def give_up_privileges() -> None:
     """Drop every capability, for good."""
     capability = 0
@@ -97,6 +110,7 @@ def main(configuration: str) -> int:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     call("prctl", SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     build(told["root"], told["visible"], told["hidden"], told["size"])
+    limit_processes()
     give_up_privileges()
     os.execve(told["command"][0], told["command"], told["environment"])
 
