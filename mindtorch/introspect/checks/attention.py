@@ -15,6 +15,10 @@ from .watching import Places, Ran, Watcher, shape_of, told, values_of
 NOTHING = 1e-12  #: a weight below it is that of a masked place
 LARGEST = 1_000_000  #: elements of weights that are looked at
 PRODUCTS = ("bmm", "mm", "matmul")
+FUSED = "scaled_dot_product_attention"
+#: PyTorch's kernels of it, which modules call without the function.
+KERNELS = (FUSED, "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_efficient_attention",
+           "_scaled_dot_product_attention_math", "_scaled_dot_product_cudnn_attention")
 
 
 class Padding(Watcher):
@@ -23,6 +27,7 @@ class Padding(Watcher):
     def __init__(self, record: Any):
         super().__init__(record)
         self.mask: np.ndarray | None = None  # True at padding, [samples, steps]
+        self.masks: dict[tuple[int, ...], np.ndarray] = {}  # the last one of each shape: a decoder embeds twice
         self.pad, self.words = -1, 0
 
     def operator(self, ran: Ran) -> None:
@@ -32,6 +37,9 @@ class Padding(Watcher):
             if ids is not None and ids.ndim == 2:
                 self.words = (shape_of(ran.args[0]) or (0,))[0]
                 self.pad, self.mask = padding_of(ids, index)
+                self.masks.pop(ids.shape, None)
+                if self.mask is not None:
+                    self.masks[ids.shape] = self.mask
         if self.mask is None:
             return
         if ran.packet == "mean" and len(ran.args) > 1 and is_tensor(ran.args[0]):
@@ -117,6 +125,9 @@ class Weights(Watcher):
                 self.softmax.put(ran.library, ran.result, (
                     ran.library.layout(ran.result).stride[dim], dim % len(shape), shape, ran.place))
                 self._masked(shape, values_of(ran.result) if ran.result.numel() < LARGEST else None, ran.place)
+        elif ran.packet in KERNELS:
+            query, key, _, *masks = filter(is_tensor, ran.args)
+            self._attention(query, key, masks[0] if masks else None, ran.place)
         elif ran.packet in PRODUCTS and len(ran.args) > 1 and is_tensor(ran.args[0]):
             note, look = self.softmax.get(ran.library, ran.args[0]), ran.library.layout(ran.args[0])
             if note is None or len(look.shape) < 2 or 1 in look.shape[-1:] or look.stride[-1] == note[0] or (
@@ -134,8 +145,11 @@ class Weights(Watcher):
                 [("softmax", f"over dim {dim}", "-"), ("weights @ values", f"sums over dim {len(shape) - 1}", "+")]))
 
     def function(self, name: str, given: Mapping[str, Any], place: Call) -> None:
-        mask = values_of(given.get("attn_mask")) if name == "scaled_dot_product_attention" else None
-        query, key = shape_of(given.get("query")), shape_of(given.get("key"))
+        if name == FUSED:
+            self._attention(given.get("query"), given.get("key"), given.get("attn_mask"), place)
+
+    def _attention(self, queries: Any, keys: Any, given: Any, place: Call) -> None:
+        mask, query, key = values_of(given), shape_of(queries), shape_of(keys)
         if mask is None or query is None or key is None or mask.ndim < 2 or mask.size > LARGEST:
             return
         shape = (*query[:-1], key[-2])
@@ -152,8 +166,9 @@ class Weights(Watcher):
             if not (rows & past[:-1]).any() and rows[:, 0, 2:].any():
                 self._inverted("attention keeps later steps and hides earlier ones", "causal", place)
                 return
-        mask = self.padding.mask
-        if mask is None or not mask.any() or size != mask.shape[1] or len(seen) % len(mask):
+        mask = next((mask for mask in self.padding.masks.values()
+                     if mask.any() and size == mask.shape[1] and not len(seen) % len(mask)), None)
+        if mask is None:
             return
         kept = seen.reshape(len(mask), -1, size).any(1)
         padded = mask.any(1)
