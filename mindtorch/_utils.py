@@ -13,6 +13,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from operator import index
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ._backends.common.convert import to_device
 from ._backends.common.view.memory import check_layout
 from ._base.about import about, tell_operators
 from ._base.backend import backends
+from ._base.forks import load_module
 from ._base.formats import sparse_coo
 from ._creation import as_subclass, empty_strided
 from ._creation.sparse import sparse_compressed_tensor, sparse_coo_tensor
@@ -361,3 +363,18 @@ class ExceptionWrapper:
 def _element_size(dtype: Any) -> int:
     """Return the size of one element in bytes (``torch._utils._element_size``); programs call it with dtypes."""
     return dtype.itemsize
+
+
+def _get_available_device_type() -> str | None:
+    """Return the kind of the accelerator, None without one (``torch._utils._get_available_device_type``)."""
+    found = load_module("mindtorch.accelerator").current_accelerator()
+    return None if found is None else found.type
+
+
+def _get_device_module(device_type: str) -> ModuleType:
+    """Return the module of a kind of device (``torch._utils._get_device_module``). Raises RuntimeError without one."""
+    try:
+        return load_module(f"mindtorch.{device_type}")
+    except ModuleNotFoundError:
+        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as "
+                           f"'torch.{device_type}'.") from None

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._base.forks import load_module
 from .._device import device as torch_device, no_backend
+from .._utils import _get_device_module
 
 
 class StreamContext:
@@ -139,8 +140,4 @@ def get_device_module(device: Any = None) -> ModuleType:
     """
     accelerator = load_module("mindtorch.accelerator").current_accelerator
     kind = torch_device(device).type if device is not None else getattr(accelerator(), "type", "cpu")
-    try:
-        return load_module(f"mindtorch.{kind}")
-    except ModuleNotFoundError:
-        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as "
-                           f"'torch.{kind}'.") from None
+    return _get_device_module(kind)
