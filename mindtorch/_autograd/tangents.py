@@ -8,7 +8,7 @@ from collections.abc import Callable
 from math import pi
 from typing import Any
 
-from .._dispatch.aten import complex as complex_of, conj, ones_like, real, where_self as where
+from .._dispatch.aten import complex as complex_of, conj, ones_like, real, where_self as where, zeros_like
 
 #: One input's part of an output's tangent, as a function of the input's tangent, the output and all arguments.
 Part = Callable[..., Any]
@@ -23,6 +23,11 @@ def equal_to_extreme(d_self: Any, d_src: Any, out: Any, self: Any, dim: int, ind
         return (is_self * d_self).scatter_add(dim, index, is_src * d_src) / is_self.scatter_add(dim, index, is_src)
     return (d_self.scatter_reduce(dim, index, is_src * d_src, "sum", include_self=False)
             / ones_like(self).scatter_reduce(dim, index, is_src, "sum", include_self=False))
+
+
+def share(is_whole: Any, is_half: Any, tangent: Any) -> Any:
+    """Return a tangent where it counts whole, half of it at ties, and zero elsewhere: in ATen NaNs are the other's."""
+    return where(is_half, 0.5, is_whole.to(tangent.dtype)) * tangent
 
 
 #: The part of each differentiable input; the parts are added. Arguments: the tangent, the output, the operator's.
@@ -42,12 +47,19 @@ PARTS: dict[str, tuple[Part, ...]] = {
              lambda d, out, self, other: where((self > other) | other.isnan(), 0, d)),
     "_prelu_kernel": (lambda d, out, self, weight: where(self >= 0, d, weight * d),
                       lambda d, out, self, weight: where(self >= 0, 0, d * self)),
-    "sgn": (lambda d, out, self: where(self == 0, 0, (d - real(conj(out) * d) * out) / self.abs()),),
-    "angle": (lambda d, out, self: where(self == 0, 0, real(conj(self * 1j) * d) / self.abs() ** 2),),
+    "sgn": (lambda d, out, self: where(self == 0, 0, (d - real(conj(out) * d) * out) / self.abs())
+            if self.is_complex() else zeros_like(self),),
+    "angle": (lambda d, out, self: where(self == 0, 0, real(conj(self * 1j) * d) / self.abs() ** 2)
+              if self.is_complex() else zeros_like(self),),
+    "maximum": (lambda d, out, self, other: share(self > other, self == other, d),
+                lambda d, out, self, other: share((self > other).logical_not(), self == other, d)),
+    "minimum": (lambda d, out, self, other: share(self < other, self == other, d),
+                lambda d, out, self, other: share((self < other).logical_not(), self == other, d)),
     "sinc": (lambda d, out, self: where(self == 0, 0, d * ((self * pi).cos() - out) / self),),
     "pow.Tensor_Tensor": (
         lambda d, out, self, exponent: where(exponent == 0, 0, d * (exponent * self.pow(exponent - 1))),
-        lambda d, out, self, exponent: where((self == 0) & (real(exponent) >= 0), 0, d * (out * self.log()))),
+        lambda d, out, self, exponent: where((self == 0) & (real(exponent) >= 0), 0,
+                                                      d * (out * self.to(out.dtype).log()))),
 }
 #: Operators that are jointly linear in their differentiable inputs: applied to the tangents, they return the output's.
 LINEAR = frozenset({"max_unpool2d", "max_unpool3d", "scatter_add", "scatter.src", "index_add", "index_copy",

@@ -15,6 +15,8 @@ from .graph import Graph, Memory, Step, Value, mapped
 
 Site = tuple[str, int, str]
 NOWHERE: Site = ("", 0, "")
+#: Views that only mark their tensor as conjugate or negative, and what computes them: arrays have no such marks.
+COMPUTED = {"_conj": "_conj_physical", "_neg_view": "neg"}
 
 
 class Lowering:
@@ -74,7 +76,10 @@ class Lowering:
     def _call(self, node: Node) -> None:
         if not isinstance(node.target, OpOverload):
             raise CannotCompile(f"the graph calls {node.target}")
-        op = node.target._operator
+        op, made = node.target._operator, node.meta["val"]
+        if op.name in COMPUTED:
+            op = registry[COMPUTED[op.name]]
+            made = op.call(made)
         kernel = op.kernel(CPU)
         if kernel is None or kernel.registered or op.name not in registry.operators:
             raise CannotCompile(f"aten::{op.name} has a kernel of the user's" if kernel is not None else
@@ -82,7 +87,6 @@ class Lowering:
         args, kwargs = map_arg((node.args, node.kwargs), self._fake)
         taken = tuple([mapped(arg, lambda leaf: self.by_fake.get(id(leaf), leaf))
                        for arg in node.target._canonical(args, kwargs)])
-        made = node.meta["val"]
         is_list = isinstance(made, (list, tuple))
         base = taken[0] if kernel.makes_view and taken[0].__class__ is Value else None
         name = op.packet.strip("_")

@@ -383,6 +383,19 @@ def test_gradients_of_random_programs_have_none_and_changed_inputs_are_noticed()
         torch.autograd.grad(result.sum(), x, create_graph=True)
 
 
+@pytest.mark.parametrize("function", [lambda x: x.conj() * 2, lambda x: x @ x, lambda x: x / (x + 2),
+                                      lambda x: x.t().conj() + x, lambda x: torch.polar(x.real, x.imag)])
+def test_complex_numbers_are_conjugated_in_programs_and_in_their_gradients(function) -> None:
+    x = torch.tensor([[1 + 2j, 0.5 - 1j], [0.25j, 2 - 1j]], requires_grad=True)
+    compiled = torch.compile(function)
+    for _ in range(2):
+        expected, found = function(x), compiled(x)
+        torch.testing.assert_close(found, expected)
+        weights = torch.tensor([[1 + 1j, 2 - 1j], [3 + 0j, 4j]])
+        losses = [(out * weights).sum().abs() for out in (found, expected)]
+        torch.testing.assert_close(*[torch.autograd.grad(loss, x)[0] for loss in losses])
+
+
 def test_backward_twice_and_saved_tensors_that_were_written_raise() -> None:
     x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
     compiled = torch.compile(lambda x, w: (x * w).exp())
