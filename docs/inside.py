@@ -105,6 +105,8 @@ def modules_table(own: list[str]) -> str:
         if module in own:
             text = path.read_text(encoding="utf-8")
             doc = (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+            if not text.strip():
+                continue
             rows.append(f"| `{module.removeprefix('mindtorch.')}` | {doc} | {len(text.splitlines())} |")
     return "\n".join(rows)
 

@@ -100,7 +100,8 @@ def family_title(family: str) -> str:
     path = REPOSITORY / "mindtorch" / "_operators" / f"{family}.py"
     if not path.exists():
         return family
-    line = inspect.cleandoc(path.read_text(encoding="utf-8").split('"""')[1]).splitlines()[0].partition(": ")[0]
+    line = inspect.cleandoc(path.read_text(encoding="utf-8").split('"""')[1]).splitlines()[0]
+    line = re.split(r"[:.;] ", line)[0]
     return line[0].lower() + line[1:].rstrip(".")
 
 
