@@ -65,6 +65,10 @@ def join(parts: Iterable[Any], separator: str = "") -> Markup:
     return Markup(separator.join(present), separator.join(part.plain for part in present))
 
 
+#: Classes of boxes whose parts the style sheet sets apart; spaces, which it ignores there, do so where it is stripped.
+APART = frozenset({"mt-head", "mt-legend", "mt-line", "mt-cells", "mt-port", "mt-lane", "mt-label", "mt-ends"})
+
+
 def tag(name: str, *children: Any, plain: str | None = None, **attributes: Any) -> Markup:
     """Build an element: ``class_`` becomes ``class``, None omits an attribute, ``plain`` overrides the text."""
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
@@ -72,6 +76,8 @@ def tag(name: str, *children: Any, plain: str | None = None, **attributes: Any) 
     if name in VOID:
         return Markup(f"<{name}{written}>", plain or "")
     inner = join(children)
+    if (attributes.get("class_") or "").partition(" ")[0] in APART:
+        inner = Markup(" ".join(escape(child) for child in children if child is not None), inner.plain)
     return Markup(f"<{name}{written}>{inner}</{name}>", _plain(name, inner.plain) if plain is None else plain)
 
 
