@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -24,6 +25,7 @@ class _Resources:
 
     def __init__(self) -> None:
         self.mesh_stack: list[DeviceMesh] = []
+        self.made: WeakValueDictionary[Any, DeviceMesh] = WeakValueDictionary()  # those that have groups
 
     def get_current_mesh(self) -> DeviceMesh:
         """Return the mesh of the innermost block."""
@@ -65,6 +67,8 @@ class DeviceMesh:
         self._coordinate = tuple(int(index) for index in found[0]) if len(found) else None
         self._groups: list[Any] = list(_groups) if _groups is not None else (
             [self._make_groups(dim) for dim in range(self.ndim)] if _init_backend else [])
+        if self._groups:
+            _mesh_resources.made[self._key()] = self
 
     def _make_groups(self, dim: int) -> Any:
         """Build the groups along a dimension; return the group of this process, or None."""
@@ -264,9 +268,9 @@ def _strides(ranks: Any) -> tuple[int, ...]:
 
 
 def _rebuilt(device_type: str, ranks: Any, names: Any) -> DeviceMesh:
-    """Return a pickled mesh: with this process's groups, if it has the same current mesh, else with none."""
+    """Return a pickled mesh: the one of this process that equals it, else one without groups."""
     made = DeviceMesh(device_type, ranks, mesh_dim_names=names, _init_backend=False)
-    return next((mesh for mesh in _mesh_resources.mesh_stack if mesh == made), made)
+    return _mesh_resources.made.get(made._key(), made)
 
 
 def init_device_mesh(device_type: str, mesh_shape: Sequence[int], *, mesh_dim_names: Sequence[str] | None = None,

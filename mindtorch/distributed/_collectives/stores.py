@@ -257,6 +257,7 @@ class TCPStore(Store):
         self._answers = self._line.makefile("rb")
         if world_size is not None and wait_for_workers:
             self.add("mindtorch/came", 1)
+        if world_size is not None and wait_for_workers and is_master:  # the others do not wait
             self._until(lambda: int(self._ask("get", "mindtorch/came")) >= world_size or None, timeout,
                         ["mindtorch/came"])
 

@@ -158,7 +158,9 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
         The module, which is an ``FSDPModule`` as well.
 
     Raises:
-        ValueError: if a module has no forward pass, or the mesh has more dimensions.
+        ValueError: if a module has no forward pass, a parameter no dimension, or the mesh more dimensions.
+        NotImplementedError: if a parameter is not contiguous.
+        AssertionError: if a parameter does not have the dimension along which it is to be divided.
     """
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
     for item in modules:
@@ -174,8 +176,9 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     places = _places(modules, {id(parameter) for parameter in ignored_params or ()})
     parameters = []
     for parameter, found in places:
-        wanted = shard_placement_fn(parameter) if shard_placement_fn is not None else None
-        parameters.append(ShardedParameter(found, mesh, (wanted or Shard(0)).dim % max(parameter.dim(), 1)))
+        dim = ((shard_placement_fn(parameter) if shard_placement_fn is not None else None) or Shard(0)).dim
+        _check(parameter, found[0], dim)
+        parameters.append(ShardedParameter(found, mesh, dim % parameter.dim()))
     name = next((type(item).__name__ for item in modules), "")
     group = ParameterGroup(name, parameters, mesh, mp_policy) if parameters else None
     for item in modules:
@@ -191,6 +194,21 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     if group is not None:
         group.reshard_after_forward = reshard_after_forward is not None and reshard_after_forward is not False
     return module
+
+
+def _check(parameter: Any, place: Place, dim: int) -> None:
+    """Check that a parameter can be divided along a dimension."""
+    owner, name = place
+    if parameter.dim() == 0:
+        raise ValueError("fully_shard doesn't support scalar parameters. "
+                         f"Change {name} to a 1D tensor with numel equal to 1.")
+    if not parameter.is_contiguous():
+        raise NotImplementedError("FSDP does not support non-contiguous parameters yet: "
+                                  f"{name} of {type(owner).__name__} has the shape {tuple(parameter.shape)} and the "
+                                  f"strides {parameter.stride()}")
+    if not -parameter.dim() <= dim < parameter.dim():
+        raise AssertionError(f"Shard dim {dim} is invalid for {parameter.dim()}D tensor: {tuple(parameter.shape)}, "
+                             f"{name} of {type(owner).__name__}")
 
 
 @functools.cache

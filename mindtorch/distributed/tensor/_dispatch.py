@@ -73,7 +73,9 @@ def each_tensor(given: dict[str, Any], function: Callable[[str, Tensor], Any]) -
 
 
 def output_metas(func: Any, given: dict[str, Any], metas: Sequence[TensorMeta]) -> Any:
-    """Return the outputs of an operator on whole tensors, without data."""
+    """Return the outputs of an operator on whole tensors, without data; of a comparison, which needs data, a bool."""
+    if base_name(func) in ("equal", "allclose"):
+        return True
     rest = iter(metas)
     masked = each_tensor(given, lambda name, tensor: next(rest))
     key = func, repr(masked)

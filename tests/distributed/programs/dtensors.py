@@ -1,4 +1,5 @@
 """DTensors on four processes: each operator as on one, under every placement; sharded training as on one process."""
+import io
 import itertools
 
 import torch
@@ -65,6 +66,17 @@ def check_views_that_are_written():
         found.square().sum().backward()
         assert torch.equal(found.full_tensor(), expected)
         assert torch.equal(leaf.grad.full_tensor(), plain.grad)
+
+
+def check_equality_and_files():
+    plain = torch.arange(10.0).view(5, 2)
+    one, other = distribute_tensor(plain, mesh, [Shard(0)]), distribute_tensor(plain, mesh, [R])
+    assert torch.equal(one, other) and not torch.equal(one, other + (other == 9))
+    file = io.BytesIO()
+    torch.save(one, file)
+    file.seek(0)
+    found = torch.load(file, weights_only=False)
+    assert found.placements == one.placements and torch.equal(found.full_tensor(), plain)
 
 
 def check_reductions():

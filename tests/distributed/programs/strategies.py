@@ -9,7 +9,7 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
-from torch.distributed.tensor import DTensor
+from torch.distributed.tensor import DTensor, Shard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 
@@ -105,6 +105,22 @@ def check_what_is_sharded_has_its_names_and_can_be_put_together():
     assert list(found) == list(whole)
     for name, tensor in whole.items():
         assert torch.equal(found[name].full_tensor(), tensor)
+
+
+def check_parameters_that_cannot_be_divided():
+    scalar, conv = model(), nn.Conv2d(4, 4, 3).to(memory_format=torch.channels_last)
+    scalar.register_parameter("scale", nn.Parameter(torch.tensor(1.0)))
+    for kind, message, call in (
+            (ValueError, "Change scale to a 1D tensor", lambda: fully_shard(scalar)),
+            (NotImplementedError, "does not support non-contiguous parameters", lambda: fully_shard(conv)),
+            (AssertionError, "Shard dim 1 is invalid for 1D tensor",
+             lambda: fully_shard(model(), shard_placement_fn=lambda parameter: Shard(1)))):
+        try:
+            call()
+        except kind as error:
+            assert message in str(error), error
+        else:
+            raise AssertionError(message)
 
 
 def check_the_graph_does_not_keep_what_was_gathered():
