@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
@@ -22,6 +22,7 @@ from .checking import Case
 from .tasks import Lab, all_lessons, find
 
 MASTERS = NOTEBOOKS / "course"
+PATIENCE = 120.0  #: seconds that the solution may take in a hidden case, however busy the machine is
 MARK = re.compile(r"^ *### (BEGIN|END) SOLUTION\n", re.MULTILINE)
 
 
@@ -74,10 +75,16 @@ def _function(task: str, text: str) -> Callable[..., Any]:
 
 @cache
 def hidden(task: str) -> list[tuple[Case, Any]]:
-    """Return the cases of a lab that only graders run, each with the right value."""
+    """Return the cases of a lab that only graders run, each with the right value. Raises RuntimeError if the solution
+    fails in one, since every submission would be compared with nothing.
+    """
     lesson, _, name = task.partition(".")
-    lab = find(task, Lab)
-    return [(case, lab.observe(solution(task), case).value) for case in _answers(lesson).HIDDEN.get(name, ())]
+    lab = replace(find(task, Lab), seconds=PATIENCE)
+    found = [(case, lab.observe(solution(task), case)) for case in _answers(lesson).HIDDEN.get(name, ())]
+    for case, outcome in found:
+        if outcome.failure:
+            raise RuntimeError(f"the solution of {task} fails for {lab.call_text(case)}: {outcome.failure}")
+    return [(case, outcome.value) for case, outcome in found]
 
 
 def mistakes(task: str) -> Sequence[Mistake]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from mindtorch._run.command import main
+from mindtorch.course import masters as answers
 from mindtorch.course.feedback import class_page, summary
 from mindtorch.course.grading import Grade, grade
 from mindtorch.course.masters import MASTERS, source as solution_text
@@ -253,6 +254,12 @@ def test_the_command_grades_resumes_and_writes_feedback(masters: Path, tmp_path:
     assert main() == 0
     told = capsys.readouterr()
     assert "bob, 01_doubling" in told.err and "ada, 01_doubling" not in told.err and "bob  3 of 5" in told.out
+
+
+def test_a_solution_that_fails_in_a_hidden_case_ends_the_grading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "solution", lambda task: lambda q, k, v: 1 / 0)
+    with pytest.raises(RuntimeError, match=r"solution of names.attention fails .* ZeroDivisionError"):
+        answers.hidden.__wrapped__("names.attention")
 
 
 def test_the_class_page_counts_mistakes() -> None:
