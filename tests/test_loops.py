@@ -139,6 +139,10 @@ CHOSEN = {
             [part.double() for part in x.to(getattr(t, dtype)).cummax(1)])),
         ("cumulative_extreme", " down", lambda t, x, dtype=dtype: t.stack(
             [part.double() for part in x.to(getattr(t, dtype)).round().cummin(0)])),
+        ("multiply_along", "", lambda t, x, dtype=dtype: (x / 3).to(getattr(t, dtype)).prod(1)),
+        *[("leaky", f" of slopes {shape}", lambda t, x, dtype=dtype, shape=shape: t.ops.aten._prelu_kernel(
+            x.view(4, 205, 640).to(getattr(t, dtype)), x.view(-1)[:shape.numel()].view(shape).to(getattr(t, dtype))))
+          for shape in map(torch.Size, ((), (1, 205, 1), (640,)))],
         ("distances", "", lambda t, x, dtype=dtype: t.stack(
             [t.cdist(x[:80, :40].to(getattr(t, dtype)), x[80:170, :40].to(getattr(t, dtype)), p,
                      "donot_use_mm_for_euclid_dist") for p in (0.0, 1.0, 2.0, t.inf)])),

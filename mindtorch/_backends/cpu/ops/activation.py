@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite, pi, sqrt
+from math import isfinite, pi, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ...common.blocks import BLOCK, LARGE, each_block
 from ...random import sampling
 from ...random.default import default_generator
 from . import CPU_KERNELS
-from .comparison import INTEGERS, clamped
+from .comparison import INTEGERS, chosen as selected, clamped
 from .pointwise import exp_of, in_blocks, number, sigmoid
 from .reduction import to_opmath
 from .special import scipy_function
@@ -104,13 +104,18 @@ def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
 
 def outside(values: Any, x: Any, lambd: Any) -> Any:
     """Return the values where ``|x|`` exceeds ``lambd``, rounded to the dtype; 0 elsewhere."""
-    return zeroed(values, np.abs(x) <= x.dtype.type(lambd))
+    return zeroed(values, np.abs(to_opmath(x)) <= to_opmath(np.asarray(lambd, x.dtype)))
+
+
+def beyond(values: Any, x: Any, lambd: Any) -> Any:
+    """Return ``outside``, with 0 also where ``x`` is NaN."""
+    return zeroed(values, ~(np.abs(to_opmath(x)) > to_opmath(np.asarray(lambd, x.dtype))))
 
 
 def threshold(x: Any, threshold: Any, value: Any) -> Any:
     """Replace elements up to the threshold by a value. Negative numbers wrap around in an unsigned dtype, as in C."""
     threshold, value = (np.asarray(number).astype(x.dtype) for number in (threshold, value))
-    return np.where(x <= threshold, value, x)
+    return selected(np.less_equal(to_opmath(x), to_opmath(threshold)), value, x)
 
 
 def elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
@@ -290,24 +295,45 @@ def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
 
 
 def leaky(grad: Any, x: Any, slope: Any) -> Any:
-    """Multiply elements that are not positive by the slope."""
+    """Multiply elements that are not positive by the slope: a number, or an array that broadcasts to them."""
+    lines = lines_and_slopes(x, np.asarray(slope, x.dtype)) if grad.shape == x.shape and x.size > SHORT else None
+    if lines is not None and (loop := loops.leaky.compiled(4 * x.size, x, grad)) is not None:
+        out, (boxes, slopes) = allocate(x.shape, x.dtype), lines
+        arrays = [array.reshape(boxes.shape) for array in (grad, x, out)]
+        each_block(lambda at: loop(arrays[0][at], arrays[1][at], slopes, arrays[2][at]), len(boxes),
+                   max(LARGE // 2 * len(boxes) // x.size, 1), x.size)
+        return out
     return chosen(np.greater(x, 0), grad, np.asarray(grad * slope))
 
 
+def lines_and_slopes(x: Any, slope: Any) -> tuple[Any, Any] | None:
+    """Return an array as (outer, lines, inner), and the slope of each line, or of each element of one; None if the
+    slope has several dimensions.
+    """
+    long = [d for d, n in enumerate(slope.shape, x.ndim - slope.ndim) if n > 1]
+    if len(long) > 1 or (long and slope.size != x.shape[long[0]]):
+        return None
+    if not long:
+        return x.reshape(*([-1, 1] if x.ndim > 1 else [1, 1]), x.shape[-1]), slope.reshape(1, 1)
+    if (inner := prod(x.shape[long[0] + 1:])) > 1:
+        return x.reshape(-1, slope.size, inner), slope.reshape(-1, 1)
+    return x.reshape(-1, 1, slope.size), slope.reshape(1, -1)
+
+
 def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:
-    above = np.greater(x, 0)
-    return chosen(above, grad, grad * weight), zeroed(grad * x, above)
+    return leaky(grad, x, weight), zeroed(grad * x, np.greater(x, 0))
 
 
 def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool = False, generator: Any = None) -> Any:
     """Compute RReLU. In training, draw the slope of each element that is not positive and store it in ``noise``."""
+    x = to_opmath(x)
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
     drawn = np.less_equal(x, 0)
     noise[...] = 1
     count = int(np.count_nonzero(drawn))
     noise[drawn] = sampling.uniform(generator or default_generator, count, np.dtype(np.float64), lower, upper)
-    return x * noise
+    return x * to_opmath(noise)
 
 
 def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, training: bool, is_result: bool) -> Any:
@@ -335,9 +361,9 @@ CPU_KERNELS.update({
     "softplus": in_blocks(softplus),
     "softplus_backward": in_blocks(softplus_backward, 2),
     "softshrink": in_blocks(softshrink),
-    "softshrink_backward": outside,
+    "softshrink_backward": beyond,
     "hardshrink": lambda x, lambd=0.5: outside(x, x, lambd),
-    "hardshrink_backward": outside,
+    "hardshrink_backward": beyond,
     "threshold": threshold,
     "threshold_backward": threshold_backward,
     "log_sigmoid_forward": in_opmath(log_sigmoid_forward),
@@ -345,5 +371,5 @@ CPU_KERNELS.update({
     "glu_backward": in_opmath(glu_backward),
     "_prelu_kernel": lambda x, weight: leaky(x, x, weight),
     "_prelu_kernel_backward": in_opmath(prelu_backward),
-    "rrelu_with_noise_backward": rrelu_backward,
+    "rrelu_with_noise_backward": in_opmath(rrelu_backward),
 })

@@ -260,15 +260,30 @@ def sigmoid(x: Any, out: Any = None) -> Any:
     return np.divide(one, out, out)
 
 
-def logaddexp(x: Any, y: Any) -> Any:
-    if x.dtype == np.float32 and x.size > FEW and has_vectors("log1p"):  # NumPy has no SIMD loop of ``logaddexp``
+def by_vectors(exp: Any, scale: float, slow: Any) -> Callable[[Any, Any], Any]:
+    """Return ``log(exp(x) + exp(y))`` to a base of which ``scale`` is the inverse natural logarithm. NumPy has no SIMD
+    loop of it.
+    """
+    def row(x: Any, y: Any) -> Any:
+        if x.dtype.char not in "fd" or x.dtype != y.dtype or x.size <= FEW or not has_vectors("log1p"):
+            return slow(x, y)
         top, away = np.maximum(x, y), x - y
         away[np.isnan(away)] = 0  # of equal infinities; a NaN is in ``top``
-        np.exp(np.negative(np.abs(away, away), away), away)
+        exp(np.negative(np.abs(away, away), away), away)
         np.log1p(away, away)
+        if scale != 1:
+            away *= x.dtype.type(scale)
         return np.add(top, away, top)
+
+    return row
+
+
+logaddexp2, logaddexp_of_reals = by_vectors(np.exp2, log2(e), np.logaddexp2), by_vectors(np.exp, 1, np.logaddexp)
+
+
+def logaddexp(x: Any, y: Any) -> Any:
     if x.dtype.kind != "c":
-        return np.logaddexp(x, y)
+        return logaddexp_of_reals(x, y)
     larger, smaller = np.where(x.real >= y.real, x, y), np.where(x.real >= y.real, y, x)
     endless = np.isinf(larger.real) & (larger.real == smaller.real)
     with np.errstate(all="ignore"):
@@ -322,12 +337,13 @@ def complex_(real: Any, imag: Any) -> Any:
 
 CPU_KERNELS.add(sign, sgn, sinc, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
                 np.log10, log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.deg2rad, np.rad2deg,
-                np.logaddexp2, np.nextafter, np.gcd, np.lcm)
+                np.nextafter, np.gcd, np.lcm)
 CPU_KERNELS.update({
     **{f"a{name[3:]}": getattr(np, name)
        for name in ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2")},
     "hypot": np.hypot,
     "logaddexp": in_blocks(logaddexp, 2),
+    "logaddexp2": in_blocks(logaddexp2, 2),
     "add.Tensor": PreparedUfunc(np.add, times),
     "sub.Tensor": PreparedUfunc(np.subtract, times),
     "rsub.Tensor": lambda x, y, alpha=1: y - times(x, alpha),

@@ -284,11 +284,23 @@ def product(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
             both = multiply(flat[:whole].reshape(-1, PIECE), 0), flat[whole:]
             return np.reshape(multiply(np.concatenate(both)), (1,) * x.ndim if keepdims else ())
         if along_lines(x, axis):
-            while (half := x.shape[-1] // 2) >= LINE // 4:
-                folded = x[..., :half] * x[..., half:2 * half]
-                folded[..., :x.shape[-1] % 2] *= x[..., 2 * half:]
-                x = folded
+            found = product_of_lines(x.reshape(-1, x.shape[-1]))
+            return found.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
     return multiply(x, axis, np.int64 if x.dtype.kind in "biu" else None, keepdims=keepdims)
+
+
+def product_of_lines(x: np.ndarray) -> np.ndarray:
+    """Multiply the elements of each line, at every distance of LINE first."""
+    out = np.empty((len(x), LINE), x.dtype)
+    if (loop := loops.multiply_along.compiled(2 * x.size, x)) is not None:
+        loop(x, out)
+    else:
+        whole = x.shape[1] - x.shape[1] % LINE
+        multiply(x[:, :whole].reshape(len(x), -1, LINE), 1, None, out)
+        out[:, :x.shape[1] - whole] *= x[:, whole:]
+    while (half := out.shape[1] // 2):
+        out = out[:, :half] * out[:, half:]
+    return out[:, 0]
 
 
 def variance(x: np.ndarray, axis: Ints, freedom: Any, keepdims: bool) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from ..coefficients import ARTANH_ERF
-from .writing import bits_of, f32, f64, float_of, fma, i32, loop, polynomial
+from .writing import FLOATS, bits_of, f32, f64, float_of, fma, i32, loop, polynomial
 
 
 @loop("float32[::1]", "float32[::1]")
@@ -21,6 +21,21 @@ def cube(x: Any, out: Any) -> None:
 def threshold_backward(grad: Any, x: Any, threshold: Any, out: Any) -> None:
     for i in range(len(x)):
         out[i] = f32(0) if x[i] <= threshold else grad[i]
+
+
+@loop("T[:,:,::1]", "T[:,:,::1]", "T[:,::1]", "T[:,:,::1]", of=FLOATS)
+def leaky(grad: Any, x: Any, slope: Any, out: Any) -> None:
+    """Multiply elements of ``grad`` by the slope of their line, or place, where ``x`` is not positive."""
+    for k in range(len(x)):
+        for row in range(x.shape[1]):
+            line, through, result, slopes = x[k, row], grad[k, row], out[k, row], slope[row]
+            if len(slopes) == 1:
+                factor = slopes[0]
+                for i in range(len(line)):
+                    result[i] = through[i] if line[i] > 0 else through[i] * factor
+            else:
+                for i in range(len(line)):
+                    result[i] = through[i] if line[i] > 0 else through[i] * slopes[i]
 
 
 #: The factor of exponents of 2; the logarithm of 2 in two parts; a number beside which float32 holds integers only.
