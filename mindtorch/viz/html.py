@@ -66,7 +66,7 @@ def join(parts: Iterable[Any], separator: str = "") -> Markup:
 
 
 #: Classes of boxes whose parts the style sheet sets apart; spaces, which it ignores there, do so where it is stripped.
-APART = frozenset({"mt-head", "mt-legend", "mt-line", "mt-cells", "mt-port", "mt-lane", "mt-label", "mt-ends"})
+APART = frozenset({"mt-head", "mt-legend", "mt-cells", "mt-port", "mt-lane", "mt-label", "mt-ends"})
 
 
 def tag(name: str, *children: Any, plain: str | None = None, **attributes: Any) -> Markup:
