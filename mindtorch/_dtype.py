@@ -35,6 +35,9 @@ class DType:
 
         def __getattr__(self, attribute: str) -> Any:
             # the NumPy dtypes of those in WIDER come from ml_dtypes, which is imported on first use only
+            if attribute == "np" and self.name in QUANTIZED:
+                raise RuntimeError(f"a tensor of {self!r} has a scale and a zero point: it is made by "
+                                   "torch.quantize_per_tensor and its like, not by factories or conversions")
             if attribute == "np":
                 import ml_dtypes
 
@@ -107,11 +110,9 @@ DTYPES: dict[str, DType] = {d.name: d for d in (bool_, uint8, int8, int16, int32
 #: Dtypes that memory may have, which few operators take.
 RARE = {d.name: d for d in (uint16, uint32, uint64, complex32, float8_e5m2, float8_e4m3fn, float8_e5m2fnuz,
                             float8_e4m3fnuz, float8_e8m0fnu)}
-#: Dtypes of quantised tensors, by the NumPy dtype of the integers that they consist of.
-QUANTIZED: dict[str, DType] = {}
-for _name, _integers in {"qint8": int8, "quint8": uint8, "qint32": int32, "quint4x2": uint8, "quint2x4": uint8}.items():
-    QUANTIZED[_name] = DType(_name, INTEGER, _integers.itemsize, 0)
-    QUANTIZED[_name].np = _integers.np
+#: Dtypes of quantised tensors.
+QUANTIZED = {name: DType(name, INTEGER, itemsize, 0)
+             for name, itemsize in {"qint8": 1, "quint8": 1, "qint32": 4, "quint4x2": 1, "quint2x4": 1}.items()}
 #: Those that NumPy has from ml_dtypes, and in which dtype of its own it computes with them otherwise.
 WIDER: dict[str, Any] = {"bfloat16": np.float32, "complex32": np.complex64,
                          **{name: np.float32 for name in RARE if name.startswith("float8")}}

@@ -132,3 +132,17 @@ def test_left_out_operators_and_names_say_so() -> None:
         by_tensor(mindtorch) + 1
     with pytest.raises(RuntimeError, match=r"torch.ao.quantization.HistogramObserver cannot be used"):
         mindtorch.ao.quantization.HistogramObserver()
+
+
+@pytest.mark.parametrize("make", [
+    lambda lib: lib.zeros(2, dtype=lib.quint8), lambda lib: lib.empty(2, dtype=lib.qint8),
+    lambda lib: lib.full((2,), 1, dtype=lib.qint32), lambda lib: lib.tensor([1], dtype=lib.quint8),
+    lambda lib: lib.ones(2).to(lib.quint8), lambda lib: lib.arange(3, dtype=lib.qint8),
+    lambda lib: lib.rand(2, dtype=lib.qint8), lambda lib: lib.zeros_like(lib.ones(2), dtype=lib.quint8),
+    lambda lib: lib.ones(2, dtype=lib.uint8).view(lib.quint8)],
+    ids=["zeros", "empty", "full", "tensor", "to", "arange", "rand", "zeros_like", "view"])
+def test_a_quantised_tensor_has_a_scale(make) -> None:
+    with pytest.raises(RuntimeError, match=r"is made by torch\.quantize_per_tensor"):
+        make(mindtorch)
+    with pytest.raises(RuntimeError):
+        repr(make(torch))  # of a view, printing is the first to fail there
