@@ -175,6 +175,9 @@ UNREACHED = {
         "_to_sparse.sparse_dim": "self", "_to_sparse_bsc": "self", "_to_sparse_bsr": "self", "_to_sparse_csc": "self",
         "_to_sparse_csr": "self", "sparse_compressed_tensor.comp_plain_value_size": "values", "sparse_mask": "self",
         "sparse_sampled_addmm": "self mat1 mat2", "values": "self"}.items() for name in names.split()},
+    **{(row, "self"): "is that of the identity, which rounding is not; see tests/quantization" for row in (
+        "fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine",
+        "fake_quantize_per_tensor_affine.tensor_qparams")},
     ("_scaled_dot_product_fused_attention_overrideable", "query, key, value"):
         "is called on devices outside of PyTorch's tree; see tests/npu",
     ("_ctc_loss", "log_probs"): "has no second derivative, as in PyTorch; see tests/nn/test_sequence_losses.py",

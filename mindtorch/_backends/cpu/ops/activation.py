@@ -107,11 +107,6 @@ def outside(values: Any, x: Any, lambd: Any) -> Any:
     return zeroed(values, np.abs(to_opmath(x)) <= to_opmath(np.asarray(lambd, x.dtype)))
 
 
-def beyond(values: Any, x: Any, lambd: Any) -> Any:
-    """Return ``outside``, with 0 also where ``x`` is NaN."""
-    return zeroed(values, ~(np.abs(to_opmath(x)) > to_opmath(np.asarray(lambd, x.dtype))))
-
-
 def threshold(x: Any, threshold: Any, value: Any) -> Any:
     """Replace elements up to the threshold by a value. Negative numbers wrap around in an unsigned dtype, as in C."""
     threshold, value = (np.asarray(number).astype(x.dtype) for number in (threshold, value))
@@ -361,9 +356,9 @@ CPU_KERNELS.update({
     "softplus": in_blocks(softplus),
     "softplus_backward": in_blocks(softplus_backward, 2),
     "softshrink": in_blocks(softshrink),
-    "softshrink_backward": beyond,
+    "softshrink_backward": outside,
     "hardshrink": lambda x, lambd=0.5: outside(x, x, lambd),
-    "hardshrink_backward": beyond,
+    "hardshrink_backward": outside,
     "threshold": threshold,
     "threshold_backward": threshold_backward,
     "log_sigmoid_forward": in_opmath(log_sigmoid_forward),
