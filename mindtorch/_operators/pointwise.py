@@ -198,7 +198,8 @@ def by_wrapped_number(operator: Callable[..., Any], grad: Tensor, number: Any) -
 
 def by_tensor(grad: Tensor, self: Tensor, other: Any) -> Any:
     """Return the derivative of a quotient with respect to its divisor."""
-    return grad.neg() * conj((self / other) / other)
+    slope = conj((self / other) / other)
+    return grad.neg() * slope
 
 
 operator("mul.Tensor", Pointwise("default", 2, "all|unsigned|complex32", "mul_cpu", opmath_scalars=(0, 1)),
@@ -399,6 +400,16 @@ def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     return slope.masked_fill(self == 0, 0)
 
 
+def reciprocal_grad(grad: Tensor, result: Tensor) -> Any:
+    slope = conj(result * result)
+    return grad.neg() * slope
+
+
+def rsqrt_grad(grad: Tensor, result: Tensor) -> Any:
+    slope = conj(result.pow(3))
+    return -0.5 * grad * slope
+
+
 operator("float_power.Tensor_Tensor", composite=lambda self, exponent: _powered(self, exponent, pow_))
 operator("float_power_.Tensor_Tensor float_power_.Tensor_Scalar", composite=float_power_)
 operator("float_power.Tensor_Scalar", composite=lambda self, exponent: _powered(self, exponent, pow_number))
@@ -413,13 +424,13 @@ operator("signbit",
          Pointwise("bool", 1, "bool|real",
                    check=refuse_complex("signbit is not implemented for complex tensors.")), differentiable=False)
 operator("reciprocal", Pointwise("float", 1, "all|unsigned", "reciprocal_vml_cpu"), autocast="npu float32",
-         self=lambda grad, result: grad.neg() * conj(result * result))
+         self=reciprocal_grad)
 operator("square", composite=lambda self: pow_number(self, 2))
 operator("square_", composite=lambda self: self.pow_(2))
 operator("sqrt", Pointwise("float", 1, "all|unsigned", "sqrt_vml_cpu"),
          self=lambda grad, result: grad / (2 * conj(result)))
 operator("rsqrt", Pointwise("float", 1, "all|unsigned", "rsqrt_vml_cpu"), autocast="npu float32",
-         self=lambda grad, result: -0.5 * grad * conj(result.pow(3)))
+         self=rsqrt_grad)
 operator("exp", Pointwise("float", 1, "all|unsigned", "exp_vml_cpu"), autocast="npu float32",
          self=lambda grad, result: grad * conj(result))
 operator("exp2", Pointwise("float", 1, "all|unsigned", "exp2_vml_cpu"),

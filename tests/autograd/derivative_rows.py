@@ -175,6 +175,8 @@ UNREACHED = {
         "_to_sparse.sparse_dim": "self", "_to_sparse_bsc": "self", "_to_sparse_bsr": "self", "_to_sparse_csc": "self",
         "_to_sparse_csr": "self", "sparse_compressed_tensor.comp_plain_value_size": "values", "sparse_mask": "self",
         "sparse_sampled_addmm": "self mat1 mat2", "values": "self"}.items() for name in names.split()},
+    **{(row, "self"): "is of nested tensors; see tests/nested" for row in (
+        "_nested_get_values", "_nested_view_from_jagged")},
     **{(row, "self"): "is that of the identity, which rounding is not; see tests/quantization" for row in (
         "fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine",
         "fake_quantize_per_tensor_affine.tensor_qparams")},

@@ -22,7 +22,7 @@ def node(tensor, name=None, **named):
     (lambda x, y: x * y, {"self": "grad * other", "other": "grad * self"}),
     (lambda x, y: x * 2, {"self": "grad * other"}),
     (lambda x, y: x.exp(), {"self": "grad * result"}),
-    (lambda x, y: x / y, {"self": "grad / other", "other": "grad.neg() * (self / other / other)"}),
+    (lambda x, y: x / y, {"self": "grad / other", "other": "by_tensor(grad, self, other)"}),
     (lambda x, y: x.sum(), {"self": "repeated(grad, self_shape)"}),
     (lambda x, y: x.relu(), {"self": "threshold_backward(grad, result, 0)"}),
     (lambda x, y: torch.where(x > 0, x, y),
