@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from functools import partial
 from math import prod
 from typing import Any
 
 import mindtorch
+
+importlib.import_module("mindtorch.nested._internal.nested_tensor")  # whose operators exist from then on
 
 # Entries of PyTorch's database whose derivatives are not the limits of differences at its samples.
 FIRST = {
