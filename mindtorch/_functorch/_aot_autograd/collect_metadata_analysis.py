@@ -116,14 +116,7 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
         if base is not None and output.requires_grad and base.requires_grad:
             if whole <= 1 and has_history:
                 return OutputType.unsafe_view_alias, None, ()
-            views = output._views[len(base._views):]
-            if id(base) in output_of:
-                return OutputType.alias_of_intermediate_base_is_user_output, output_of[id(base)], views
-            known = next((i for i, other in enumerate(bases) if other is base), None)
-            if known is not None:
-                return OutputType.alias_of_intermediate, known, views
-            bases.append(base)
-            return OutputType.alias_of_intermediate_save_as_output, len(bases) - 1, views
+            return of_base(output, base)
         if aliases[memory] > 1 and not output.requires_grad:
             same = next((i for i, other in enumerate(outputs) if isinstance(other, FunctionalTensor)
                          and other._memory is output._memory and other.requires_grad
@@ -148,6 +141,10 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
             return OutputType.non_alias, None, ()
         if output._views[:len(base._views)] != base._views:
             raise NotImplementedError("a view is returned whose base changed its layout in place")
+        return of_base(output, base)
+
+    def of_base(output: Any, base: Any) -> tuple[Any, int | None, tuple[Any, ...]]:
+        """Return what a view of another tensor of the function's is, which is an output by itself or becomes one."""
         views = output._views[len(base._views):]
         if id(base) in output_of:
             return OutputType.alias_of_intermediate_base_is_user_output, output_of[id(base)], views
