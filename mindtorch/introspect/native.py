@@ -21,6 +21,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES, registry
 from .._dispatch.keys import AUTOGRAD, INFERENCE, MATH_BITS, META, PIPELINE, SPARSES, UNINITIALIZED
 from .._dispatch.local import local
 from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer, TensorMeta, subscribed, subscribed_values
+from .._dtype import FLOATING, DType
 from .._storage import UntypedStorage
 from .._tensor import Tensor
 from .formulas import formulas_of
@@ -45,7 +46,10 @@ class Native:
             return nested_layout(tensor, tuple(tensor._values.shape), tensor._dtype, str(tensor._device), self.values)
         if tensor._keys & SPARSES:
             return Layout(tuple(tensor.shape), (), 0, tensor._dtype, str(tensor._device), without=layout_text(tensor))
-        return Layout((0,) if uninitialized else tuple(tensor.shape), tensor._strides(), tensor._offset, tensor._dtype,
+        dtype = tensor._dtype
+        if tensor.is_quantized:  # of which the values are fractions
+            dtype = DType(dtype.name, FLOATING, dtype.itemsize, 0)
+        return Layout((0,) if uninitialized else tuple(tensor.shape), tensor._strides(), tensor._offset, dtype,
                       str(tensor._device), not uninitialized)
 
     def owner(self, tensor: Any) -> Any:
@@ -100,6 +104,8 @@ class Native:
     def values(self, tensor: Any) -> np.ndarray | None:
         if tensor._keys & (PIPELINE | META | SPARSES):
             return None
+        if tensor.is_quantized:
+            tensor = tensor.dequantize()
         source = element_source(tensor)
         if source is None and tensor._keys & MATH_BITS:
             return tensor._host("values")

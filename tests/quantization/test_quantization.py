@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import mindtorch
+from mindtorch import viz
+from mindtorch.introspect import tensor_facts
 
 torch = pytest.importorskip("torch", reason="PyTorch, the reference of these tests, is not installed")
 Program = Callable[[Any], Any]
@@ -114,6 +116,13 @@ def outcome(program: Program, t: Any) -> str:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_numbers_and_text_are_pytorchs(name: str) -> None:
     assert outcome(PROGRAMS[name], mindtorch) == outcome(PROGRAMS[name], torch)
+
+
+@pytest.mark.parametrize("make", [by_tensor, by_channel])
+def test_a_card_has_the_numbers(make: Program) -> None:
+    ours, theirs = (tensor_facts(make(lib)) for lib in (mindtorch, torch))
+    assert ours.statistics == theirs.statistics and ours.statistics is not None
+    assert "-0.3000" in viz.picture(by_tensor(mindtorch))._repr_html_()
 
 
 def test_a_quantised_model_is_saved_and_loaded() -> None:
