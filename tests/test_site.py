@@ -12,6 +12,7 @@ pytest.importorskip("furo", reason="the site needs the extra `docs`")
 
 from docs import inside, links, notebooks, reference
 from docs.__main__ import COPIED, HERE, NOTEBOOKS, build, sources
+from tests import house
 
 LESSON = "notebooks/course/01_strides"
 
@@ -33,6 +34,10 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
         found["index.md"] = f"# Sample\n\n```{{toctree}}\n{names}\n```\n".encode()
     assert build(folder, found) == []
     return folder / "html"
+
+
+def test_every_room_has_a_walk() -> None:
+    assert {inside.slug(number) for number in range(len(house.HOUSE))} == {*inside.WALKS}
 
 
 def test_links_between_pages_that_are_written_lead_to_sources_of_the_site() -> None:
