@@ -78,12 +78,12 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         _prims_common as _prims_common, _subclasses as _subclasses, accelerator as accelerator, amp as amp, ao as ao,
         autograd as autograd, backends as backends, compiler as compiler, cpu as cpu, cuda as cuda,
         distributed as distributed, distributions as distributions, fft as fft, func as func, futures as futures,
-        fx as fx, hub as hub, jit as jit, library as library, linalg as linalg, masked as masked, mps as mps,
-        multiprocessing as multiprocessing, nested as nested, nn as nn, npu as npu, onnx as onnx, optim as optim,
-        overrides as overrides, profiler as profiler, quasirandom as quasirandom, serialization as serialization,
-        signal as signal, sparse as sparse, special as special, storage as storage, testing as testing,
-        torch_version as torch_version, types as types, utils as utils, version as version, widgets as widgets,
-        xpu as xpu,
+        fx as fx, hub as hub, jit as jit, library as library, linalg as linalg, masked as masked, monitor as monitor,
+        mps as mps, multiprocessing as multiprocessing, nested as nested, nn as nn, npu as npu, onnx as onnx,
+        optim as optim, overrides as overrides, profiler as profiler, quasirandom as quasirandom,
+        serialization as serialization, signal as signal, sparse as sparse, special as special, storage as storage,
+        testing as testing, torch_version as torch_version, types as types, utils as utils, version as version,
+        widgets as widgets, xpu as xpu,
     )
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,

@@ -52,8 +52,8 @@ HOUSE = (
     Room("_wiring", "the order in which kernels are looked up, and the meaning of each dispatch key",
          "a new key, a new device"),
     Room("__config__ __future__ _C _custom_ops _ops _prims _prims_common _tensor_str accelerator amp backends cpu cuda "
-         "fft functional futures hub library linalg masked mps npu onnx overrides quasirandom random signal sparse "
-         "special testing torch_version types version xpu",
+         "fft functional futures hub library linalg masked monitor mps npu onnx overrides quasirandom random signal "
+         "sparse special testing torch_version types version xpu",
          "PyTorch's smaller namespaces, each under PyTorch's name", "a function that is more than an operator"),
     Room("distributed._collectives", "processes that compute together: a thread for MPI, collectives as a table",
          "a collective: a row of `table.py`, and its function in `operations.py`"),

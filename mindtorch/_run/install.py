@@ -70,7 +70,10 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         ours = "mindtorch" + fullname[len("torch"):]
         if importlib.util.find_spec(ours) is None:
-            raise ModuleNotFoundError(f"No module named '{fullname}': mindtorch does not have it", name=fullname)
+            elsewhere = getattr(sys.modules["mindtorch"], name, None)  # such as ``return_types``, an attribute alone
+            if not isinstance(elsewhere, ModuleType):
+                raise ModuleNotFoundError(f"No module named '{fullname}': mindtorch does not have it", name=fullname)
+            ours = elsewhere.__name__
         return importlib.machinery.ModuleSpec(fullname, _Loader(ours))
 
 
