@@ -111,7 +111,7 @@ class _Recorder:
         self.levels: dict[int, _Level] = {}
         self.observing = 0
         self.operators, self.kernels, self.lines, self.modules, self.phases = (_Sums() for _ in range(5))
-        self.whole = 0  # of PyTorch's operators, and of noting its calls
+        self.whole = 0  # of PyTorch's operators, and of measuring them
         self.seen: dict[int, tuple[str, weakref.ref[Any]]] = {}
 
     def note(self, event: DispatchEvent) -> None:
@@ -157,8 +157,8 @@ class _Recorder:
 
     def take(self, measured: Measured) -> None:
         """Add up what PyTorch's profiler has measured."""
-        self.observing += measured.noting
-        self.whole += measured.noting
+        self.observing += measured.measuring
+        self.whole += measured.measuring
         around: list[Ran] = []
         for ran in measured.ran:
             del around[ran.depth:]

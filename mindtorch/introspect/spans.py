@@ -78,7 +78,8 @@ class Timeline:
     """Spans in the order of their starts, the lanes in the order in which they are drawn, ``arrows`` from causes to
     effects, and ``races``, which are arrows that are missing. It is ``sanitized`` if the simulator's sanitizer looked
     for races; None where there is no simulator. ``clocks`` says of a timeline of several processes how their clocks
-    were aligned; ``paths`` are those of the operators that streams ran, in their order.
+    were aligned; ``paths`` are those of the operators that streams ran, in their order; ``measuring`` is how long
+    PyTorch's profiler held the program up, which is left out of its times.
     """
 
     spans: tuple[Span, ...] = ()
@@ -88,6 +89,7 @@ class Timeline:
     sanitized: bool | None = None
     clocks: str = ""
     paths: tuple[OperatorPath, ...] = ()
+    measuring: int = 0
 
     @property
     def start(self) -> int:
@@ -171,6 +173,7 @@ def _add_pytorchs(found: Timeline, measured: Measured) -> None:
     found.spans = tuple(sorted((*found.spans, *phases, *modules, *operators), key=lambda span: (span.start, -span.end)))
     lanes = [PHASES, *([MODULES] if modules else []), host]
     found.lanes = (*lanes, *(lane for lane in found.lanes if lane not in lanes))
+    found.measuring = measured.measuring
 
 
 def _arrange(found: Timeline, calls: list[DispatchEvent], activities: list[ActivityEvent], finished: int,

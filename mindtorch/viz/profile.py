@@ -7,7 +7,7 @@ from .._base.call_site import place_of
 from .._base.durations import time_text
 from ..introspect import Profile, Share
 from .html import Markup, in_text, join, page, row, table, tag
-from .palette import breakable, count_text, mono, place_text, soft
+from .palette import breakable, count_text, measuring_text, mono, place_text, soft
 
 MAX_ROWS = 16  #: shares at most that have a row of their own
 WIDTH = 130  #: pixels of the longest bar
@@ -21,9 +21,8 @@ def profile_page(facts: Profile) -> Markup:
     """Draw what ``%%profile`` shows."""
     calls = sum(share.calls for share in facts.operators)
     counted = f" in all, {count_text(calls, 'call')} of {count_text(len(facts.operators), 'operator')}"
-    measuring = soft(f" · measuring took {time_text(facts.observing)} more, which is left out"
-                     ) if facts.observing else None
-    head = tag("div", tag("b", time_text(facts.program)), counted, measuring)
+    measuring = measuring_text(facts.observing)
+    head = tag("div", tag("b", time_text(facts.program)), counted, soft(f" · {measuring}") if measuring else None)
     folded = (("line", facts.lines, _line), ("module", facts.modules, _name), ("kernel", facts.kernels, _kernel))
     inner = [_folded(what, shares, name, facts.program) for what, shares, name in folded if shares]
     main = _table(facts.operators, "operator", _name, facts.program) if facts.operators else None

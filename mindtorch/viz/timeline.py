@@ -9,7 +9,9 @@ from .._base.durations import digits_of, period_text, time_text
 from ..introspect import Access, Arrow, OperatorPath, Race, RankShare, Span, Timeline, rank_and_lane, rank_shares
 from ..introspect.spans import PHASES
 from .html import Markup, join, page, row, table, tag
-from .palette import INK, WARN, count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter
+from .palette import (
+    INK, WARN, count_text, device_class, measuring_text, mono, short, size_text, soft, storage_chip, storage_letter,
+)
 
 MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕", "exchange": "⇅"}
 MEANINGS = {"enqueue": "enqueue: the host puts an operator into a stream", "run": "run", "copy": "copy",
@@ -51,7 +53,8 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
     lasting = [span for span in seen if span.end > span.start]
     left = f" · of those that last, the {SPANS} longest are drawn" if len(lasting) > SPANS else ""
     times = period_text(start - timeline.start, end - timeline.start)
-    said = f"{times}, {count_text(len(seen), 'span')}{left}" + (f" · {timeline.clocks}" if timeline.clocks else "")
+    said = " · ".join(filter(None, (f"{times}, {count_text(len(seen), 'span')}{left}", timeline.clocks,
+                                    measuring_text(timeline.measuring))))
     further = len(timeline.races) - RACES
     body = (tag("div", said, class_="mt-summary"),
             _lanes(timeline, seen, start, end, at), *([] if window else _zooms(timeline)),

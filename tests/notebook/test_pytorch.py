@@ -11,6 +11,7 @@ import pytest
 import mindtorch
 from mindtorch import introspect, viz
 from mindtorch._dispatch.observers import one_at_a_time
+from mindtorch.introspect.pytorch.profiling import Around, _without_measuring
 from mindtorch.viz.palette import storage_letter
 
 from .programs import PROGRAMS
@@ -262,6 +263,27 @@ def test_a_profiles_times_are_those_of_pytorchs_profiler_by_phase():
         step()
     named = {event.name.removeprefix("aten::") for event in reference.events() if "::" in event.name}
     assert {share.name for share in profile.operators} <= named
+
+
+def test_the_times_of_measuring_are_taken_out_around_events_and_after_notes():
+    call = Around(110, 390, None, ("", 0), 0, (20, 8))
+    rows = [(110, -390, "", call), (150, -300, "outer", None), (180, -220, "inner", None)]
+    clock, measuring = _without_measuring(100, rows, 10)
+    # 100 to 110; 40 less 20 of noting and 5; 30 less 5; 40; 80 less 5; 90 less 5
+    assert clock == {110: 10, 150: 25, 180: 50, 220: 90, 300: 165, 390: 250} and measuring == 290 - 250
+    assert _without_measuring(100, rows, 1000)[0][220] == 10 + 40, "what an operator took by itself stays"
+
+
+def test_a_profile_of_many_small_operators_leaves_out_what_measuring_them_takes():
+    x = pytorch.ones(2)
+    with introspect.profile() as found:
+        for _ in range(200):
+            x.add(x)
+    assert 0 < found.observing < found.wall == found.inside + found.outside + found.observing
+    with introspect.timeline() as line:
+        for _ in range(200):
+            x.add(x)
+    assert line.measuring > 0 and "measuring took" in viz.timeline_page(line)
 
 
 @programs
