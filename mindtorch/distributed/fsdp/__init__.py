@@ -7,8 +7,8 @@ reduced and scattered: each process gets its part of the average gradient.
 A process moves a model's parameters three times (two all-gathers, one reduce-scatter); ``DistributedDataParallel``
 moves them twice (an all-reduce). In return it holds only its part of parameters, gradients and optimizer state.
 """
-from ._fully_shard import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
-from ._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+from ._fully_shard._fsdp_api import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+from ._fully_shard._fully_shard import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
 from .fully_sharded_data_parallel import (
     BackwardPrefetch, CPUOffload, FullOptimStateDictConfig, FullStateDictConfig, FullyShardedDataParallel,
     LocalStateDictConfig, MixedPrecision, ShardedStateDictConfig, ShardingStrategy, StateDictType,

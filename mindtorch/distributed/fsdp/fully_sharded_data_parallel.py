@@ -15,8 +15,8 @@ from ...nn.utils.clip_grad import clip_grad_norm_
 from .._collectives.groups import resolve
 from ..device_mesh import DeviceMesh
 from ..tensor._api import DTensor, distribute_tensor
-from ._fully_shard import FSDPModule, fully_shard
-from ._policies import MixedPrecisionPolicy
+from ._fully_shard._fsdp_api import MixedPrecisionPolicy
+from ._fully_shard._fully_shard import FSDPModule, fully_shard
 
 
 class ShardingStrategy(Enum):

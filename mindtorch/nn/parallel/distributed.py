@@ -155,6 +155,11 @@ class DistributedDataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the module."""
+        self.begin_forward()
+        return self.module(*inputs, **kwargs)
+
+    def begin_forward(self) -> None:
+        """Check that the last backward pass reached all parameters, and give all ranks the buffers of rank 0."""
         reduces = is_grad_enabled() and self.require_backward_grad_sync
         if reduces:
             if self._join is not None:
@@ -168,7 +173,6 @@ class DistributedDataParallel(Module):
                     "unused parameter detection by passing the keyword argument `find_unused_parameters=True` to "
                     f"`torch.nn.parallel.DistributedDataParallel`. Parameters without gradients: {', '.join(names)}")
         self._share_buffers(reduces)
-        return self.module(*inputs, **kwargs)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:

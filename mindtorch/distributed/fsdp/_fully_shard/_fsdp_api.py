@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._dtype import DType
+from ...._dtype import DType
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,35 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...autograd.graph import saved_tensors_hooks
-from ...nn.module import Module
-from ...utils._pytree import tree_map
-from .._collectives.groups import default_group
-from ..device_mesh import DeviceMesh
-from ..tensor.placement_types import Shard
-from ._group import ParameterGroup, Place, ShardedParameter, cast
-from ._policies import MixedPrecisionPolicy, OffloadPolicy
+from ....autograd.graph import saved_tensors_hooks
+from ....nn.module import Module
+from ....utils._pytree import tree_map
+from ..._collectives.groups import default_group
+from ..._composable_state import _State, contract, roots
+from ...device_mesh import DeviceMesh
+from ...tensor.placement_types import Shard
+from ._fsdp_api import MixedPrecisionPolicy, OffloadPolicy
+from ._fsdp_init import _get_managed_modules, _get_managed_states, _get_param_module_infos
+from ._fsdp_param import FSDPParam, ParamModuleInfo
+from ._fsdp_param_group import FSDPParamGroup, cast
 
 DEFAULT, STAYS = MixedPrecisionPolicy(), OffloadPolicy()
+
+
+class FSDPState(_State):
+    """What modules that are sharded together have in common."""
+
+    def __init__(self) -> None:
+        self.group: FSDPParamGroup | None = None
+        self.policy = DEFAULT
+        self.prefetched: Sequence[FSDPModule] = []
+        self.is_outermost = True  # whether no module around it is sharded, and nothing else was asked for
 
 
 class UnshardHandle:
     """An all-gather of parameters that may still be running (``torch.distributed.fsdp.UnshardHandle``)."""
 
-    def __init__(self, group: ParameterGroup | None):
+    def __init__(self, group: FSDPParamGroup | None):
         self._group = group
 
     def wait(self) -> None:
@@ -32,17 +45,31 @@ class UnshardHandle:
 class FSDPModule:
     """A module whose parameters are divided (``torch.distributed.fsdp.FSDPModule``)."""
 
-    _group: ParameterGroup | None
-    _policy: MixedPrecisionPolicy
-    _prefetched: Sequence[FSDPModule]
-    _is_outermost: bool  # whether no module around it is sharded, and nothing else was asked for
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a module that is not sharded, as a slice of a sharded ``Sequential`` is."""
+        kind: Any = cls.__mro__[2]
+        made = kind.__new__(kind)
+        made.__init__(*args, **kwargs)
+        return made
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise AssertionError("FSDP does not support deepcopy. Please use state dict for serialization.")
+
+    @property
+    def _fsdp_state(self) -> FSDPState:
+        return fully_shard.state(self)
+
+    @property
+    def _group(self) -> FSDPParamGroup | None:
+        return self._fsdp_state.group
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Run the module's own forward pass with whole parameters."""
         return self._with_parameters(super().forward, *args, **kwargs)  # type: ignore[misc]
 
     def _with_parameters(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        group, policy = self._group, self._policy
+        state = self._fsdp_state
+        group, policy = state.group, state.policy
         if policy.param_dtype is not None and policy.cast_forward_inputs:
             args, kwargs = tree_map(lambda x: cast(x, policy.param_dtype), (args, kwargs))
         if group is None or group.runs:  # a module that calls itself, or one of several that are sharded together
@@ -50,7 +77,7 @@ class FSDPModule:
         else:
             group.show()
             group.runs = True
-            for module in self._prefetched:
+            for module in state.prefetched:
                 if module._group is not None:
                     module._group.begin()
             try:
@@ -81,7 +108,7 @@ class FSDPModule:
         if self._group is not None:
             self._group.hide(free=True)
 
-    def _each(self, recurse: bool) -> Iterable[ParameterGroup]:
+    def _each(self, recurse: bool) -> Iterable[FSDPParamGroup]:
         for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
             if isinstance(module, FSDPModule) and module._group is not None:
                 yield module._group
@@ -122,7 +149,7 @@ class FSDPModule:
     def set_modules_to_forward_prefetch(self, modules: Sequence[FSDPModule]) -> None:
         """Set the modules whose parameters begin to be gathered when this module's forward pass begins."""
         _check_all(modules)
-        self._prefetched = list(modules)
+        self._fsdp_state.prefetched = list(modules)
 
     def set_modules_to_backward_prefetch(self, modules: Sequence[FSDPModule]) -> None:
         """Set the modules to gather early in backward: here a module's parameters are gathered when they are needed."""
@@ -135,6 +162,7 @@ def _check_all(modules: Sequence[Any]) -> None:
             raise ValueError(f"Expects FSDPModule but got {type(module)}: {module}")
 
 
+@contract(state_cls=FSDPState)
 def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_forward: bool | int | None = None,
                 shard_placement_fn: Callable[[Any], Shard | None] | None = None,
                 mp_policy: MixedPrecisionPolicy = DEFAULT, offload_policy: OffloadPolicy = STAYS,
@@ -160,45 +188,46 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     Raises:
         ValueError: if a module has no forward pass, a parameter no dimension, or the mesh more dimensions.
         NotImplementedError: if a parameter is not contiguous.
-        AssertionError: if a parameter does not have the dimension along which it is to be divided.
+        AssertionError: if a parameter does not have the dimension along which it is to be divided, or the module is
+            sharded already.
     """
-    modules = list(module) if isinstance(module, (list, tuple)) else [module]
+    modules = roots(module) if isinstance(module, (list, tuple)) else [module]
     for item in modules:
         if type(item).forward is Module.forward:
             raise ValueError(f"fully_shard does not support containers that do not implement forward: {item}")
-        if isinstance(item, FSDPModule):
-            raise AssertionError(f"fully_shard has already been applied to this module: {type(item).__name__}")
     mesh = mesh or DeviceMesh.from_group(default_group(), "cpu")
     if not isinstance(mesh, DeviceMesh) or mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     if mesh.ndim == 2 and mesh.mesh_dim_names is None:
         raise AssertionError("Please init the 2D mesh for HSDP with mesh_dim_names specified")
-    places = _places(modules, {id(parameter) for parameter in ignored_params or ()})
-    parameters = []
-    for parameter, found in places:
-        dim = ((shard_placement_fn(parameter) if shard_placement_fn is not None else None) or Shard(0)).dim
-        _check(parameter, found[0], dim)
-        parameters.append(ShardedParameter(found, mesh, dim % parameter.dim()))
-    name = next((type(item).__name__ for item in modules), "")
-    group = ParameterGroup(name, parameters, mesh, mp_policy) if parameters else None
+    managed = _get_managed_modules(modules)
+    found = _get_managed_states(managed, ignored_params)[0]
+    infos = _get_param_module_infos(found, modules)
+    dims = [((shard_placement_fn(parameter) if shard_placement_fn is not None else None) or Shard(0)).dim
+            for parameter in found]
+    for each in zip(found, infos, dims, strict=True):
+        _check(*each)
+    parameters = [FSDPParam(info, mesh, dim % parameter.dim())
+                  for parameter, info, dim in zip(found, infos, dims, strict=True)]
+    state: FSDPState = fully_shard.state(modules[0])
+    state.policy, state.is_outermost = mp_policy, reshard_after_forward is None
+    if parameters:
+        state.group = FSDPParamGroup(type(modules[0]).__name__, parameters, mesh, mp_policy)
+        state.group.reshard_after_forward = reshard_after_forward is not None and reshard_after_forward is not False
     for item in modules:
         for path, inner in item.named_modules():
-            if isinstance(inner, FSDPModule) and inner._group is not None and inner is not item:
+            if isinstance(inner, FSDPModule) and inner._group is not None:
                 inner._group.path = path
-                inner._group.reshard_after_forward = inner._group.reshard_after_forward or inner._is_outermost
-                inner._is_outermost = False
+                inner._group.reshard_after_forward |= inner._fsdp_state.is_outermost
+                inner._fsdp_state.is_outermost = False
         kind: Any = type(item)
         item.__class__ = _class_of(kind)
-        item._group, item._policy, item._prefetched = group, mp_policy, []
-        item._is_outermost = reshard_after_forward is None
-    if group is not None:
-        group.reshard_after_forward = reshard_after_forward is not None and reshard_after_forward is not False
     return module
 
 
-def _check(parameter: Any, place: Place, dim: int) -> None:
+def _check(parameter: Any, info: ParamModuleInfo, dim: int) -> None:
     """Check that a parameter can be divided along a dimension."""
-    owner, name = place
+    owner, name = info.module, info.param_name
     if parameter.dim() == 0:
         raise ValueError("fully_shard doesn't support scalar parameters. "
                          f"Change {name} to a 1D tensor with numel equal to 1.")
@@ -215,25 +244,6 @@ def _check(parameter: Any, place: Place, dim: int) -> None:
 def _class_of(kind: type) -> type:
     """Return the class of a module that is sharded."""
     return type(f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": kind.__module__})
-
-
-def _places(modules: Sequence[Module], ignored: set[int]) -> list[tuple[Any, list[Place]]]:
-    """Return the parameters that no inner module has sharded, with the modules and names that have each of them."""
-    found: dict[int, tuple[Any, list[Place]]] = {}
-
-    def visit(module: Module) -> None:
-        for name, parameter in module._parameters.items():
-            if parameter is not None and id(parameter) not in ignored:
-                found.setdefault(id(parameter), (parameter, []))[1].append((module, name))
-        for child in module._modules.values():
-            if child is not None and not isinstance(child, FSDPModule) and id(child) not in seen:
-                seen.add(id(child))
-                visit(child)
-
-    seen: set[int] = set()
-    for module in modules:
-        visit(module)
-    return list(found.values())
 
 
 def register_fsdp_forward_method(module: Module, method_name: str) -> None:
