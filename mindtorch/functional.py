@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
 
 from ._base.about import about, wrong_argument
 from ._base.call_site import outside, warn_once
@@ -17,6 +17,7 @@ from ._dispatch.aten import (
     triu_indices as _triu_indices,
 )
 from ._dispatch.schemas import registry
+from ._dispatch.torch_function import asked, handle
 from ._dtype import FLOATING, DType, bool_, int64
 from ._methods.api import FUNCTIONS as _FUNCTIONS
 from ._tensor import Tensor, tensor_method
@@ -154,22 +155,28 @@ def einsum(equation: Any = "", *operands: Any) -> Tensor:
     (``torch.einsum``). Raises ValueError if there is no operand, and RuntimeError if the equation does not fit the
     operands.
     """
-    if len(operands) == 1 and isinstance(equation, str) and isinstance(operands[0], (list, tuple)):
-        operands = tuple(operands[0])
     if not operands:
         raise ValueError("einsum(): must specify the equation string and at least one operand, or at least "
                          "one operand and its subscripts list")
-    args, summed = (equation, *operands), list(operands)
     if isinstance(equation, Tensor):
+        args = (equation, *operands)
         pairs, output = args[: len(args) // 2 * 2], args[len(args) // 2 * 2:]
         equation = ",".join(map(_subscripts, pairs[1::2])) + "".join(f"->{_subscripts(labels)}" for labels in output)
-        summed = list(pairs[::2])
+        operands = pairs[::2]
+    in_list = len(operands) == 1 and isinstance(operands[0], (list, tuple))
+    if (found := asked(() if in_list else operands, {})) is not None:  # PyTorch, too, asks in the form with an equation
+        return cast(Tensor, handle(einsum, found, (equation, *operands), {}))
+    if in_list:
+        return einsum(equation, *operands[0])
     if not isinstance(equation, str):
         raise wrong_argument("einsum", "equation", "str", equation, 1)
-    for i, operand in enumerate(summed):
+    for i, operand in enumerate(operands):
         if not isinstance(operand, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(operand).__name__}")
-    return _einsum(equation, summed)
+    return _einsum(equation, [*operands])
+
+
+einsum.overridable = True  # type: ignore[attr-defined]
 
 
 def _subscripts(labels: Any) -> str:

@@ -48,11 +48,11 @@ If several inputs may require grad, a third function, ``keep``, builds the list 
 """
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Iterable
 from keyword import iskeyword
 from typing import Any
 
+from .._base.generated import define
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE
 from .._dispatch.local import local
@@ -80,11 +80,8 @@ OWN = frozenset({"rest", "inner", "record_any", "mask", "links", "source", "edge
 
 def function(name: str, of: str, lines: Iterable[str], **names: Any) -> Callable[..., Any]:
     """Compile a generated function, with its source available to tracebacks and its file in this library."""
-    source, file = "\n".join(lines) + "\n", f"{__file__}: {name} of {of}"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    space = {"__name__": __name__, **NAMES, **names}
-    exec(compile(source, file, "exec"), space)
-    made: Callable[..., Any] = space[name]
+    made: Callable[..., Any] = define(name, "\n".join(lines) + "\n", f"{__file__}: {name} of {of}",
+                                      {"__name__": __name__, **NAMES, **names})
     return made
 
 

@@ -7,7 +7,6 @@ beforehand and kept from call to call.
 from __future__ import annotations
 
 import itertools
-import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from keyword import kwlist
@@ -21,6 +20,7 @@ from .._backends.common.blocks import BLOCK, each_block
 from .._backends.cpu.ops.activation import ZEROS
 from .._base import loops
 from .._base.call_site import place_of
+from .._base.generated import define
 from .._base.layout import contiguous_strides
 from .._base.quiet import quietly
 from .._dtype import float32
@@ -157,10 +157,9 @@ class Writer:
         source = "\n\n\n".join(["\n".join(kernel) for kernel in map(str.splitlines, self.kernels)] + ["\n".join(body)])
         source += "\n"
         file = f"<torch.compile {graph.name} {next(numbers)}>"
-        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         names = dict(self.names)
-        exec(compile(source, file, "exec"), names)
-        return Program(source, names[graph.name], names, file, self.buffers, self.layouts, self.groups)
+        run = define(graph.name, source, file, names)
+        return Program(source, run, names, file, self.buffers, self.layouts, self.groups)
 
     # -- operators that are called -------------------------------------------------------------------------------------
 

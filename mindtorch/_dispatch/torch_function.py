@@ -155,8 +155,6 @@ def in_full(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         options = {parameter.name: parameter.default for parameter in parameters
                    if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "out"}
-        if function.__name__ == "einsum" and isinstance(args[-1], (list, tuple)) and isinstance(args[0], str):
-            args = (*args[:-1], *args[-1])  # PyTorch's calls itself with the elements of a list
         return args, {**options, **kwargs}
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()

@@ -4,12 +4,12 @@ Each condition is a line of one generated function that takes the frame's argume
 """
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Iterable
 from itertools import count
 from types import CodeType, MethodType
 from typing import Any
 
+from .._base.generated import define
 from .._base.size import Size
 from .._device import get_default_device
 from .._dispatch.keys import NONCONTIGUOUS
@@ -40,10 +40,7 @@ def same(old: Any, new: Any) -> bool:
 
 def run_source(source: str, name: str, space: dict[str, Any], file: str) -> Any:
     """Run generated source whose lines tracebacks can show, and return what it names ``name``."""
-    file = f"<torch.compile {file} {next(numbers)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    exec(compile(source, file, "exec"), space)
-    return space[name]
+    return define(name, source, f"<torch.compile {file} {next(numbers)}>", space)
 
 
 class Namespace:

@@ -5,10 +5,12 @@ The general kernel calls the meta kernel first, so that every check and every st
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._base.generated import define
 from ..._base.layout import Layout, Spec, intern_layout
 from ..._base.quiet import silent
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry
@@ -325,10 +327,10 @@ def layouts_of(tensors: Any) -> list[Any]:
 
 def by_layouts(plans: Plans, shape: Shape, first: First) -> Callable[..., Any]:
     """Return a kernel that runs the plan of a call, and leaves a call without a plan to ``first``."""
-    kernel = of_any(plans, first, shape)
+    key = mixed if shape.alike else key_of
+    kernel = kernel_for(0, False)(plans, first, None, key, shape.taken)
     if shape.leading:
-        written = {-1: of_list, 1: of_one, 2: of_two, 3: of_three}.get(shape.leading) or of_tensors(shape.leading)
-        kernel = written(plans, first, kernel if shape.numbers else None)
+        kernel = kernel_for(shape.leading, shape.numbers)(plans, first, kernel, key, shape.taken)
 
     def plan_of(*args: Any) -> Plan | None:
         try:
@@ -341,28 +343,25 @@ def by_layouts(plans: Plans, shape: Shape, first: First) -> Callable[..., Any]:
     return kernel
 
 
-def of_one(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
-    """Return the kernel for a tensor and settings, written out: a call less saves a tenth of ``a.sum()``."""
-    missed = 0
-
-    def kernel(self: Any, *settings: Any) -> Any:
-        nonlocal missed
-        if settings and by_numbers is not None:
-            return by_numbers(self, *settings)
-        if missed > MISSES and (missed := missed + 1) % MISSES:
-            return first(None, (self, *settings), None)
-        key: Any
+#: The kernel, written out for the leading tensors of an operator: a call less saves a tenth of ``a.sum()``.
+KERNEL = """
+def make(plans, first, by_numbers, key_of, taken):
+    def kernel({parameters}):
+        {numbers}
+        if plans.missed > MISSES and plans.skip():
+            return first(None, {args}, None)
+        {layouts}
         try:
-            plan = plans.get(key := (self._layout or self._layout_of_plans(), settings))
+            plan = plans.get(key := {key})
         except TypeError:  # a list among the settings is not hashable
             key = plan = None
         if plan.__class__ is not Plan:
-            missed = 0 if plan else missed + 1
-            return first(key, (self, *settings), plan)
-        missed = 0
-        array = self._array
+            plans.missed = 0 if plan else plans.missed + 1
+            return first(key, {args}, plan)
+        plans.missed = 0
+        {arrays}
         try:
-            result = silent().run(plan.run, array, *plan.settings)
+            result = silent().run(plan.run, {values}, *plan.settings)
         except ERRORS as error:
             plan.refuse(error)
             raise
@@ -371,179 +370,50 @@ def of_one(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[...,
             if result.__class__ is not ndarray:
                 if result is None:  # values that the row leaves to the composite
                     return None
-                result = np.asarray(result)
-            if result.base is None and result is not array:
+                result = asarray(result)
+            if result.base is None{new}:
                 out = new(Tensor)
                 out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
                 return out
-        return plan.finish(result, [array])
+        return plan.finish(result, [{values}])
 
     return kernel
+"""
+
+NAMES = {"CPU": CPU, "ERRORS": ERRORS, "MISSES": MISSES, "Plan": Plan, "TENSOR_TYPES": TENSOR_TYPES, "Tensor": Tensor,
+         "array_of": array_of, "asarray": np.asarray, "ndarray": ndarray, "new": new, "silent": silent}
 
 
-def of_two(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
-    """Return the kernel for two tensors, the second one perhaps None, and settings, written out."""
-    missed = 0
-
-    def kernel(self: Any, other: Any = None, *settings: Any) -> Any:  # a default may be left out
-        nonlocal missed
-        if settings and by_numbers is not None:
-            return by_numbers(self, other, *settings)
-        if missed > MISSES and (missed := missed + 1) % MISSES:
-            return first(None, (self, other, *settings), None)
-        key: Any
-        try:
-            plan = plans.get(key := (self._layout or self._layout_of_plans(),
-                                     None if other is None else other._layout or other._layout_of_plans(), settings))
-        except TypeError:  # a list among the settings is not hashable
-            key = plan = None
-        if plan.__class__ is not Plan:
-            missed = 0 if plan else missed + 1
-            return first(key, (self, other, *settings), plan)
-        missed = 0
-        left, right = self._array, None if other is None else other._array
-        try:
-            result = silent().run(plan.run, left, right, *plan.settings)
-        except ERRORS as error:
-            plan.refuse(error)
-            raise
-        layout = plan.layout
-        if layout is not None:
-            if result.__class__ is not ndarray:
-                if result is None:  # values that the row leaves to the composite
-                    return None
-                result = np.asarray(result)
-            if result.base is None and result is not left and result is not right:
-                out = new(Tensor)
-                out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
-                return out
-        return plan.finish(result, [left, right])
-
-    return kernel
-
-
-def of_three(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
-    """Return the kernel for three tensors, the later ones perhaps None, and settings, written out."""
-    missed = 0
-
-    def kernel(self: Any, second: Any = None, third: Any = None, *settings: Any) -> Any:
-        nonlocal missed
-        if settings and by_numbers is not None:
-            return by_numbers(self, second, third, *settings)
-        if missed > MISSES and (missed := missed + 1) % MISSES:
-            return first(None, (self, second, third, *settings), None)
-        key: Any
-        try:
-            plan = plans.get(key := (self._layout or self._layout_of_plans(),
-                                     None if second is None else second._layout or second._layout_of_plans(),
-                                     None if third is None else third._layout or third._layout_of_plans(), settings))
-        except TypeError:  # a list among the settings is not hashable
-            key = plan = None
-        if plan.__class__ is not Plan:
-            missed = 0 if plan else missed + 1
-            return first(key, (self, second, third, *settings), plan)
-        missed = 0
-        arrays = self._array, None if second is None else second._array, None if third is None else third._array
-        try:
-            result = silent().run(plan.run, *arrays, *plan.settings)
-        except ERRORS as error:
-            plan.refuse(error)
-            raise
-        layout = plan.layout
-        if layout is not None and result.__class__ is ndarray and result.base is None:
-            a, b, c = arrays
-            if result is not a and result is not b and result is not c:
-                out = new(Tensor)
-                out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
-                return out
-        return plan.finish(result, [*arrays])
-
-    return kernel
-
-
-def of_list(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
-    """Return the kernel for a list of tensors and settings, written out."""
-    missed = 0
-
-    def kernel(tensors: Any, *settings: Any) -> Any:
-        nonlocal missed
-        if settings and by_numbers is not None:
-            return by_numbers(tensors, *settings)
-        if missed > MISSES and (missed := missed + 1) % MISSES:
-            return first(None, (tensors, *settings), None)
-        layouts, arrays = [], []
-        for tensor in tensors:
-            layouts.append(tensor._layout or tensor._layout_of_plans())
-            arrays.append(tensor._array)
-        key: Any
-        try:
-            plan = plans.get(key := (*layouts, settings))
-        except TypeError:  # a list among the settings is not hashable
-            key = plan = None
-        if plan.__class__ is not Plan:
-            missed = 0 if plan else missed + 1
-            return first(key, (tensors, *settings), plan)
-        missed = 0
-        try:
-            result = silent().run(plan.run, arrays, *plan.settings)
-        except ERRORS as error:
-            plan.refuse(error)
-            raise
-        layout = plan.layout
-        if layout is not None and result.__class__ is ndarray and result.base is None:
-            out = new(Tensor)
-            out._array, out._dtype, out._keys, out._layout = result, layout.dtype, CPU, layout
-            return out
-        return plan.finish(result, [arrays])
-
-    return kernel
-
-
-def of_tensors(count: int) -> Callable[..., Callable[..., Any]]:
-    """Return what makes the kernel for more tensors and settings."""
-    def make(plans: Plans, first: First, by_numbers: Rows | None) -> Callable[..., Any]:
-        def kernel(*args: Any) -> Any:
-            tensors, settings = args[:count], args[count:]
-            if settings and by_numbers is not None:
-                return by_numbers(*args)
-            key: Any
-            try:
-                plan = plans.get(key := (*layouts_of(tensors), settings))
-            except TypeError:  # a list among the settings is not hashable
-                key = plan = None
-            if plan.__class__ is not Plan:
-                return first(key, args, plan)
-            return plan.compute([t if t is None else t._array for t in tensors])
-
-        return kernel
-
-    return make
-
-
-def of_any(plans: Plans, first: First, shape: Shape) -> Callable[..., Any]:
-    """Return the kernel for tensors and settings in any order."""
-    taken, key, missed = shape.taken, mixed if shape.alike else key_of, 0
-
-    def kernel(*args: Any) -> Any:
-        nonlocal missed
-        if missed > MISSES and (missed := missed + 1) % MISSES:
-            return first(None, args, None)
-        found: Any
-        try:
-            plan = plans.get(found := key(args))
-        except TypeError:  # a list among the settings is not hashable
-            found = plan = None
-        if plan.__class__ is not Plan:
-            missed = 0 if plan else missed + 1
-            return first(found, args, plan)
-        missed = 0
-        arrays = [*args[:taken]]
-        for i, arg in enumerate(arrays):
-            kind = arg.__class__
-            if kind in TENSOR_TYPES:
-                arrays[i] = arg._array
-            elif kind is list:
-                arrays[i] = array_of(arg)
-        return plan.compute(arrays)
-
-    return kernel
+@lru_cache
+def kernel_for(leading: int, numbers: bool) -> Callable[..., Callable[..., Any]]:
+    """Return the function that makes the kernel for so many leading tensors, all but the first perhaps None, for a list
+    of tensors (-1), or for any arguments (0).
+    """
+    tensors = [f"tensor_{i}" for i in range(leading)]
+    arrays = [f"array_{i}" for i in range(leading)]
+    parts = {"layouts": "", "new": ""}
+    if leading > 0:
+        layouts = [f"{'' if name == 'tensor_0' else f'None if {name} is None else '}"
+                   f"{name}._layout or {name}._layout_of_plans()" for name in tensors]
+        parts |= {"key": f"({', '.join(layouts)}, settings)", "values": ", ".join(arrays),
+                  "arrays": "; ".join([f"{array} = None if {name} is None else {name}._array"
+                                       for name, array in zip(tensors, arrays, strict=True)]),
+                  "new": "".join([f" and result is not {array}" for array in arrays])}
+    elif leading:
+        tensors = ["tensors"]
+        parts |= {"layouts": "layouts = [tensor._layout or tensor._layout_of_plans() for tensor in tensors]",
+                  "key": "(*layouts, settings)", "arrays": "arrays = [tensor._array for tensor in tensors]",
+                  "values": "arrays"}
+    else:
+        parts |= {"key": "key_of(args)", "values": "*arrays",
+                  "arrays": "arrays = [arg._array if arg.__class__ in TENSOR_TYPES else array_of(arg) "
+                            "if arg.__class__ is list else arg for arg in args[:taken]]",
+                  "new": " and not any([result is array for array in arrays])"}
+    call = ", ".join([*tensors, "*settings"])
+    parts |= {"parameters": "*args", "args": "args"} if not leading else {
+        "parameters": ", ".join([tensors[0], *[f"{name}=None" for name in tensors[1:]], "*settings"]),
+        "args": f"({call})"}
+    parts["numbers"] = f"if settings and by_numbers is not None: return by_numbers({call})" if numbers else ""
+    lines = [line for line in KERNEL.format(**parts).splitlines() if line.strip()]
+    made: Callable[..., Callable[..., Any]] = define("make", "\n".join(lines), f"{__file__}: {call}", {**NAMES})
+    return made

@@ -22,11 +22,20 @@ SETTINGS, INTS = {int, bool, str, DType, device, memory_format, type(None)}, {in
 
 
 class Plans(dict[Any, Any]):
-    """The plans of one operator by cache key: at most ``most``, after which it starts afresh."""
+    """The plans of one operator by cache key: at most ``most``, after which it starts afresh. ``missed`` counts the
+    calls since the last one that found a plan.
+    """
+
+    __slots__ = ("missed", "most")
 
     def __init__(self, most: int = 1 << 10):
         super().__init__()
-        self.most = most
+        self.most, self.missed = most, 0
+
+    def skip(self) -> bool:
+        """Count a call after more than ``MISSES`` misses; return True if it need not look for a plan."""
+        self.missed += 1
+        return self.missed % MISSES != 0
 
     def keep(self, key: Any, plan: Any) -> Any:
         """Keep a plan, unless its key is None, and return it."""

@@ -20,7 +20,6 @@ Step = tuple[Ints, np.dtype, int, Ints, Ints | None, Layout | None]
 KEPT_PIECES, KEPT_PLANS = 1 << 11, 1 << 6
 BOUNDS, KINDS = {int, type(None)}, {slice, int, type(None), type(Ellipsis)}
 _indexed = Plans()  #: plans of ``basic_view``, by layout and index
-_missed = 0  #: how many of its last calls found none
 
 
 def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
@@ -29,8 +28,7 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     Raises:
         IndexError, TypeError, ValueError: Python's, for an impossible index: the operators explain it.
     """
-    global _missed
-    if _missed > MISSES and (_missed := _missed + 1) % MISSES:
+    if _indexed.missed > MISSES and _indexed.skip():
         step = basic_step(self, index) if KINDS.issuperset(map(type, index)) else None
         return step and self._view_by(*step)
     key: list[Any] = [self._layout or self._layout_of_plans()]
@@ -47,9 +45,9 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
             return None
     step = _indexed.get(found := tuple(key))
     if step is not None:
-        _missed = 0
+        _indexed.missed = 0
     elif (step := basic_step(self, index)) is not None:
-        _missed += 1
+        _indexed.missed += 1
         _indexed.keep(found, with_layout(step, self._dtype))
     return step and self._view_by(*step)
 
@@ -123,7 +121,7 @@ def step_of(self: Tensor, view: Tensor) -> Step | None:
 
 def by_layout(general: Rows) -> Rows:
     """Cache plans of views by the tensor's layout and the arguments."""
-    plans, layout, missed = Plans(), getattr(general, "__wrapped__", None), 0
+    plans, layout = Plans(), getattr(general, "__wrapped__", None)
 
     def learn(self: Tensor, args: tuple[Any, ...], key: Any) -> Tensor:
         view = step = None
@@ -140,17 +138,16 @@ def by_layout(general: Rows) -> Rows:
         return view
 
     def view(self: Tensor, *args: Any) -> Tensor:
-        nonlocal missed
-        if missed > MISSES and (missed := missed + 1) % MISSES:
+        if plans.missed > MISSES and plans.skip():
             return learn(self, args, None)
         try:
             step = plans.get(key := (self._layout or self._layout_of_plans(), args), UNFIT)
         except TypeError:  # a list among the arguments is not hashable
             step = None
         if step:
-            missed = 0
+            plans.missed = 0
             return self._view_by(*step)
-        missed += 1
+        plans.missed += 1
         return general(self, *args) if step is None else learn(self, args, key)
 
     return view
