@@ -5,6 +5,7 @@ labs' cases. In the notebook
 
     course.predict("strides.t", (1, 4))       # commits an answer
     course.explain("strides.t")               # after the picture: the right answer, and why
+    course.puzzle("strides.step", 4)          # a small step before the lab: a picture, and a hint or the reason
     course.hint("strides.position")           # the next of a few hints
     course.check("strides.position", mine)    # runs ``mine`` on the lab's cases, each within a limit of time
     course.solution("strides.position")       # after passing, or with the teacher's key
@@ -24,7 +25,8 @@ A part that works can be put into the running library, for a block and in its th
 the library. Teachers make a release, slides and a guide, and grade submissions, with ``python -m mindtorch course``.
 """
 from .desk import (
-    check as check, explain as explain, hint as hint, predict as predict, progress as progress, solution as solution,
+    check as check, explain as explain, hint as hint, predict as predict, progress as progress, puzzle as puzzle,
+    solution as solution,
 )
 from .own import part as part
 from .parts import (
@@ -34,4 +36,4 @@ from .parts import (
 from .said import NotYet as NotYet, Refused as Refused
 
 __all__ = ["NotYet", "Refused", "add_key", "check", "excluded", "explain", "hint", "part", "predict", "progress",
-           "replace", "replace_allocator", "replace_engine", "solution"]
+           "puzzle", "replace", "replace_allocator", "replace_engine", "solution"]

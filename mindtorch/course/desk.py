@@ -1,14 +1,15 @@
-"""The functions that a reader calls in a notebook: predict, explain, check, hint, solution, progress."""
+"""The functions that a reader calls in a notebook: predict, explain, puzzle, check, hint, solution, progress."""
 from __future__ import annotations
 
 import sys
 from typing import Any
 
 from ..viz import copyable, course as pictures
-from ..viz.html import Markup
+from ..viz.html import Markup, join
 from . import masters
 from .checking import judge
 from .compare import difference, shown
+from .puzzles import Puzzle
 from .record import Record
 from .said import NotYet
 from .sealing import unseal
@@ -64,6 +65,27 @@ def explain(task: str) -> Page:
         raise NotYet(f"{asked.question} Answer first, by course.predict({task!r}, ...).")
     is_right = difference(asked.answer, given) is None
     return Page(pictures.prediction_page(asked.question, shown(given), is_right, shown(asked.answer), asked.reason))
+
+
+def puzzle(task: str, answer: Any = ...) -> Page:
+    """Show a puzzle. With an answer, show its picture, and a hint if the answer is wrong or the reason if it is right;
+    any number of answers may be tried. Raises NotYet if the answer is not of the kind that is asked for.
+    """
+    asked = find(task, Puzzle)
+    if answer is ...:
+        return Page(pictures.puzzle_page(asked.question, asked.program))
+    names = asked.names()
+    right = asked.answer(names)
+    if not asked.cases and (kind := _kind(right)) != _kind(given := _plain(answer)):
+        raise NotYet(f"{asked.question} The answer is {kind}, not {shown(given)}.")
+    hint = asked.judge(answer if asked.cases else given, names)
+    if not hint:
+        record = Record()
+        record.solved = [*dict.fromkeys([*record.solved, task])]
+        record.write()
+    said = pictures.answered_page(asked.question, asked.program, "" if asked.cases else shown(given), not hint,
+                                  hint or asked.reason)
+    return Page(join([said, asked.picture(names)], "\n"))
 
 
 def _plain(answer: Any) -> Any:
@@ -139,7 +161,7 @@ def solution(task: str, key: str = "") -> Page:
 
 
 def progress() -> Page:
-    """Show for each lesson which predictions were made and which labs passed."""
+    """Show for each lesson which predictions were made, which puzzles solved and which labs passed."""
     record = Record()
     rows = []
     for lesson in all_lessons():
@@ -147,6 +169,8 @@ def progress() -> Page:
                      if (task := f"{lesson.name}.{row.name}") in record.predictions]
         right = sum(difference(answer, given) is None for given, answer in predicted)
         labs = [(row.name, f"{lesson.name}.{row.name}") for row in lesson.labs]
+        solved = sum(f"{lesson.name}.{row.name}" in record.solved for row in lesson.puzzles)
         rows.append((lesson.number, lesson.question, right, len(predicted), len(lesson.predictions),
+                     f"{solved} of {len(lesson.puzzles)}" if lesson.puzzles else "",
                      [(name, task in record.passed, record.tries.get(task, 0)) for name, task in labs]))
     return Page(pictures.progress_page(rows))

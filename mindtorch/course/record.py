@@ -1,4 +1,4 @@
-"""The record of a reader's predictions and passed labs, in a small file beside the notebook."""
+"""The record of a reader's predictions, solved puzzles and passed labs, in a small file beside the notebook."""
 from __future__ import annotations
 
 import json
@@ -15,14 +15,15 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 NAME = "course.json"
-NAMES = ("predictions", "tries", "hints", "passed", "sealed")
+NAMES = ("predictions", "solved", "tries", "hints", "passed", "sealed")
 
 #: The records of folders that cannot be written to.
 _unwritten: dict[Path, dict[str, Any]] = {}
 
 
 class Record:
-    """The file ``course.json`` of a folder: predictions, and for labs the tries, the hints shown, and those passed.
+    """The file ``course.json`` of a folder: predictions, solved puzzles, and of labs the tries, the hints shown, and
+    those passed.
 
     A file that cannot be read is put aside, under a name that ends in ``.unreadable``; if nothing can be written, the
     record lives as long as the kernel. ``sealed`` has the labs' solutions under the teacher's key, from a release.
@@ -31,6 +32,7 @@ class Record:
     def __init__(self, folder: Path | None = None):
         self.path = (folder or Path.cwd()) / NAME
         self.predictions: dict[str, Any] = {}
+        self.solved: list[str] = []
         self.tries: dict[str, int] = {}
         self.hints: dict[str, int] = {}
         self.passed: list[str] = []

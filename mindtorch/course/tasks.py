@@ -1,4 +1,4 @@
-"""The content of a lesson as data: predictions and labs."""
+"""The content of a lesson as data: predictions, puzzles and labs."""
 from __future__ import annotations
 
 import importlib
@@ -14,6 +14,7 @@ from typing import Any
 from . import lessons as _lessons
 from .compare import difference, shown
 from .limits import SECONDS, Outcome, attempt
+from .puzzles import Puzzle
 from .refusing import refusing
 from .said import NotYet
 from .wire import decode, encode
@@ -86,6 +87,7 @@ class Lesson:
     notebook: str
     minutes: int
     predictions: tuple[Prediction, ...]
+    puzzles: tuple[Puzzle, ...]
     labs: tuple[Lab, ...]
 
 
@@ -97,10 +99,11 @@ def tuples(value: Any) -> Any:
 def lesson(name: str, **labs: Callable[..., Lab]) -> Lesson:
     """Return a lesson: its text, which is ``lessons/<name>.toml``, and its labs, which are given without theirs."""
     text = tomllib.loads((Path(*_lessons.__path__) / f"{name}.toml").read_text("utf-8"))
-    predictions, texts = text.pop("predictions"), text.pop("labs")
+    predictions, puzzles, texts = text.pop("predictions"), text.pop("puzzles", []), text.pop("labs")
     return Lesson(
         name=name, **text,
         predictions=tuple(Prediction(**row | {"answer": tuples(row["answer"])}) for row in predictions),
+        puzzles=tuple(Puzzle(**row | {"wrong": tuples(row.get("wrong", []))}) for row in puzzles),
         labs=tuple(lab(name=key, **texts[key] | {"hints": tuple(texts[key]["hints"])}) for key, lab in labs.items()))
 
 
@@ -113,9 +116,9 @@ def all_lessons() -> tuple[Lesson, ...]:
 
 
 def find(task: str, kind: type) -> Any:
-    """Return a prediction or lab by a name such as 'strides.position'; NotYet, with a suggestion, if unknown."""
+    """Return a task of a kind by a name such as 'strides.position'; NotYet, with a suggestion, if unknown."""
     found = {f"{lesson.name}.{row.name}": row for lesson in all_lessons()
-             for row in (lesson.predictions if kind is Prediction else lesson.labs)}
+             for row in (*lesson.predictions, *lesson.puzzles, *lesson.labs) if isinstance(row, kind)}
     if not isinstance(task, str):
         raise NotYet(f"the name comes first, a text such as {next(iter(found))!r}, not {shown(task)}")
     if task not in found:

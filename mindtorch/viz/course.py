@@ -33,6 +33,28 @@ def prediction_page(question: str, given: str, is_right: bool, answer: str, reas
                  correct, tag("p", _code(reason)))
 
 
+def puzzle_page(question: str, program: str) -> Markup:
+    """Draw a puzzle: its program, and the question about it."""
+    return _page(*_asked(question, program))
+
+
+def answered_page(question: str, program: str, given: str, is_right: bool, said: str) -> Markup:
+    """Draw a puzzle with the answer that was given, if it can be shown, and the reason or a hint."""
+    answer = tag("div", _mark(is_right), " ", soft("your answer: " if given else "your function"), mono(given),
+                 class_="mt-said")
+    return _page(*_asked(question, program), answer, tag("p", _code(said)))
+
+
+def _asked(question: str, program: str) -> Sequence[Markup]:
+    source = [tag("pre", program.strip(), class_="mt-source")] if program.strip() else []
+    return [*source, tag("div", tag("b", _code(question)))]
+
+
+def rows_page(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Markup:
+    """Draw a small table of a puzzle."""
+    return _page(table(head, [row(*map(str, cells)) for cells in rows], ""))
+
+
 def passed_page(said: str) -> Markup:
     """Draw the line of a part that is right."""
     return _page(tag("div", _mark(True), " ", said))
@@ -60,15 +82,16 @@ def solution_page(task: str, source: str) -> Markup:
                  tag("pre", source, class_="mt-source"))
 
 
-def progress_page(lessons: Sequence[tuple[int, str, int, int, int, Sequence[tuple[str, bool, int]]]]) -> Markup:
-    """Draw each lesson's number, question and right, made and possible predictions, and its labs' tries."""
+def progress_page(lessons: Sequence[tuple[int, str, int, int, int, str, Sequence[tuple[str, bool, int]]]]) -> Markup:
+    """Draw each lesson's number, question, right, made and possible predictions, puzzles, and its labs' tries."""
     rows = [row(number, _code(question), ", ".join([f"{right} of {made} right"] * bool(made)
-                                                   + [f"{total - made} to make"] * (made < total)),
+                                                   + [f"{total - made} to make"] * (made < total)), puzzles,
                 join([_lab(*lab) for lab in labs], ", "))
-            for number, question, right, made, total, labs in lessons]
-    passed = sum(lab[1] for lesson in lessons for lab in lesson[5])
-    total = sum(len(lesson[5]) for lesson in lessons)
-    return _page(table(("lesson", "question", "predictions", "labs"), rows, f"{passed} of {total} labs passed"))
+            for number, question, right, made, total, puzzles, labs in lessons]
+    passed = sum(lab[1] for lesson in lessons for lab in lesson[6])
+    total = sum(len(lesson[6]) for lesson in lessons)
+    head = "lesson", "question", "predictions", "puzzles", "labs"
+    return _page(table(head, rows, f"{passed} of {total} labs passed"))
 
 
 def _code(text: str) -> Markup:
