@@ -1,5 +1,5 @@
 """Pictures of facts: HTML, CSS and SVG, without IPython, without scripts, without anything from outside. ``copyable``
-adds buttons, which a script serves.
+adds buttons, which the script of a ``copying_page`` serves.
 """
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .card import tensor_card, tensor_line
     from .compile import compile_page, compile_text
     from .container import container_page, container_text
-    from .copying import copyable, without_buttons
+    from .copying import copyable, copying_page, without_buttons
     from .dispatch import dispatch_page, dispatch_text
     from .files import save_picture
     from .graph import graph_page, graph_svg, graph_text

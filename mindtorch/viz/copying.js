@@ -3,6 +3,7 @@
   const root = document.documentElement;
   if (root.dataset.mtCopy) return;
   root.dataset.mtCopy = "on"; // only now the buttons are shown
+  document.head.append(Object.assign(document.createElement("style"), { textContent: STYLE }));
   const DENSITY = 2, MARGIN = 8, SLACK = 6; // pixels of a PNG for one of the page; pixels around; for other fonts
 
   // The picture with its style sheets in an SVG, in the colours that it has here.

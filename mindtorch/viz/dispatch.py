@@ -14,7 +14,7 @@ from ..introspect import (
     Asked, DispatchEvent, EventRun, LineCalls, ModuleCall, ModuleEvents, Move, NodeCalls, argument_text, by_line,
     by_module,
 )
-from .html import Markup, in_text, join, page, row, table, tag
+from .html import SPACE, Markup, in_text, join, page, row, table, tag
 from .palette import DEVICES, breakable, chip, count_text, mono, pending_mark, place_text, short, size_text, soft
 
 MAX_ROWS, MAX_FOLDED = 300, 900  #: rows at most that are seen at first, and that are in folds
@@ -103,7 +103,7 @@ class _Body:
         kinds = soft(f": {_kinds(line.events)}") if is_step else None
         place = mono(place_text(line.file, line.line), place_of(line.file, line.line))
         code = tag("code", short(line.text), plain=f": {short(line.text)} ", class_="mt-code") if line.text else None
-        said = [place, code, chip(line.part) if line.part else None, " ", soft(count), kinds]
+        said = [place, SPACE, code, SPACE, chip(line.part) if line.part else None, " ", soft(count), kinds]
         if is_step:
             box = tag("input", type="checkbox", aria_label=f"show the operators of the {line.part}")
             said = [tag("label", box, *said)]
@@ -156,7 +156,7 @@ class _Body:
         for event in run.events:
             self.add(partial(self.row, event), 1)
         if run.again:
-            of = "" if len(run.events) == 1 else f"these {len(run.events)} "
+            of = "" if len(run.events) == 1 else f"these {len(run.events)}, "
             self.note(f"↻ {of}{count_text(len(run.again) // len(run.events), 'more time')}: ", run.again)
 
     def note(self, said: str, events: Sequence[DispatchEvent]) -> None:

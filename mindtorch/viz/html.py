@@ -5,6 +5,7 @@ a page can be shown in a terminal too: each element knows its plain text, which 
 """
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable
 from functools import cache, wraps
@@ -18,6 +19,9 @@ ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"
 LINES = {"div", "tr", "caption", "summary", "li", "pre"}  #: elements whose plain text is lines of its own
 VOID = {"img", "input", "wbr"}  #: elements that hold nothing
 WIDTH = 100  #: characters of a line of a paragraph in plain text
+RULE = re.compile(r"[^{} ][^{}]*{(?:[^{}]|{(?:[^{}]|{[^{}]*})*})*}")  #: of a style sheet, with those inside it
+WANTED = re.compile(r"(?<![\w.:-])[a-z]+\d?(?![\w-])|\.-?[A-Za-z_][\w-]*")  #: by a selector: elements and classes
+VARIABLE = re.compile(r"(--mt-(?!c:)\w+):[^;}]*;")  #: of a style sheet, but for those of classes
 
 
 class Markup(str):
@@ -66,7 +70,8 @@ def join(parts: Iterable[Any], separator: str = "") -> Markup:
 
 
 #: Classes of boxes whose parts the style sheet sets apart; spaces, which it ignores there, do so where it is stripped.
-APART = frozenset({"mt-head", "mt-legend", "mt-cells", "mt-port", "mt-lane", "mt-label", "mt-ends"})
+APART = frozenset({"mt-head", "mt-legend", "mt-line", "mt-cells", "mt-cell", "mt-port", "mt-lane", "mt-label",
+                   "mt-ends", "mt-row", "mt-step", "mt-strips"})
 
 
 def tag(name: str, *children: Any, plain: str | None = None, **attributes: Any) -> Markup:
@@ -116,16 +121,39 @@ def in_text(page: Callable[Given, Markup]) -> Callable[Given, str]:
 
 
 @cache
-def stylesheet(name: str = "style") -> Markup:
-    """Return a style sheet of this folder, read once."""
-    return Markup(f"<style>{Path(__file__).with_name(f'{name}.css').read_text('utf-8')}</style>")
+def _rules(name: str) -> tuple[tuple[tuple[frozenset[str], ...], str], ...]:
+    """Read a style sheet of this folder: each rule, and for each of its selectors what it asks for: ``table``,
+    ``.mt-box``.
+    """
+    text = re.sub(r"/\*.*?\*/", "", Path(__file__).with_name(f"{name}.css").read_text("utf-8"), flags=re.S)
+    rules = []
+    for rule in RULE.findall(re.sub(r"\s+", " ", text)):
+        selectors = re.sub(r"@[^{]*{|{[^{}]*}", ",", rule) if rule.startswith("@") else rule.partition("{")[0]
+        while selectors != (selectors := re.sub(r":[\w-]+\([^()]*\)|\[[^\]]*\]", "", selectors)):
+            pass
+        asked = tuple(frozenset(WANTED.findall(one)) for one in selectors.split(",") if one.strip())
+        asked = tuple(filter(None, asked)) if rule.startswith("@") else asked
+        rules.append((asked, re.sub(r"([{;][\w-]+): ", r"\1:", re.sub(r" ?([{};]) ?", r"\1", rule)).replace(";}", "}")))
+    return tuple(rules)
+
+
+def styles(*names: str, for_: str) -> Markup:
+    """Return what style sheets of this folder say of a piece of HTML. Each picture has the rules that it needs, so that
+    it looks alike wherever it is shown, also when a notebook's other cells are cleared or out of sight.
+    """
+    there = {f".{word}" for words in re.findall(r'class="([^"]*)"', for_) for word in words.split()}
+    there.update(re.findall(r"<(\w+)", for_))
+    kept = "".join(text for name in names for asked, text in _rules(name) if any(one <= there for one in asked))
+    used = kept + for_
+    return Markup("<style>" + VARIABLE.sub(lambda found: found[0] if f"var({found[1]}" in used else "", kept)
+                  + "</style>")
 
 
 def page(*children: Any, kind: str, sheet: str | None = None) -> Markup:
-    """Build an output of class ``mindtorch`` with its style sheets; a ``sheet`` styles only ``mt-sheet-NAME``."""
-    more, own = ("", "") if sheet is None else (stylesheet(sheet), f" mt-sheet-{sheet}")
+    """Build an output of class ``mindtorch`` with its styles; a ``sheet`` styles only ``mt-sheet-NAME``."""
+    more, own = ((), "") if sheet is None else ((sheet,), f" mt-sheet-{sheet}")
     drawn = tag("div", *children, class_=f"mindtorch mt-{kind}{own}")
-    return Markup(f"{stylesheet()}{more}{drawn}", drawn.plain)
+    return Markup(f"{styles('style', *more, for_=drawn)}{drawn}", drawn.plain)
 
 
 def row(*cells: Any) -> Markup:
@@ -134,6 +162,7 @@ def row(*cells: Any) -> Markup:
                        for cell in cells if cell is not None))
 
 
+SPACE = Markup(" ")  #: between words that a style sheet sets apart
 SPANNED = Markup("", "\t")  #: in a row, the place of a cell above that spans it
 
 

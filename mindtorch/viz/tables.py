@@ -73,6 +73,6 @@ glossary_text = in_text(glossary_page)
 
 def magics_page(rows: Iterable[tuple[str, str, str]]) -> Markup:
     """Draw the list of magics: rows of a question, a magic and what it does."""
-    drawn = (row(question, mono(magic), does) for question, magic, does in rows)
+    drawn = (row(question, mono(magic), tag("td", does, class_="mt-wrap")) for question, magic, does in rows)
     return page(table(("question", "magic", "what it does"), drawn, "%name --help lists a magic's options"),
                 kind="magics")

@@ -10,7 +10,7 @@ from ..introspect.why import (
     Bars, Call, Cell, Explanation, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
 )
 from ..introspect.why.explanation import CLASH, GONE, GOOD
-from .html import Markup, in_text, join, page, row, table, tag
+from .html import SPACE, Markup, in_text, join, page, row, table, tag
 from .palette import (
     breakable, count_text, device_badge, layout_text, mono, place_text, size_text, soft, storage_chip, storage_class,
     tensor_name, type_text,
@@ -61,7 +61,7 @@ def place_line(call: Call | None) -> Markup | None:
 
 
 def _code(text: str) -> Markup | None:
-    return tag("code", text, plain=f":  {text}", class_="mt-code") if text else None
+    return join([SPACE, tag("code", text, plain=f":  {text}", class_="mt-code"), SPACE]) if text else None
 
 
 def _tensors(tensors: Sequence[Involved]) -> Markup | None:

@@ -58,7 +58,7 @@ class Explorer(VBox):
     def draw(self) -> None:
         """Draw the picture anew."""
         hiding = f"<style>.{self._mark} {{ display: none; }}</style>"
-        self._picture.value = f"{hiding}{copyable(self.page(), script=False)}"  # the still brings it: HTML's do not run
+        self._picture.value = f"{hiding}{copyable(self.page())}"
         if self._still is not None:
             self._still.update(self._still_bundle(), raw=True)
 

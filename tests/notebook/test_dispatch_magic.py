@@ -86,7 +86,7 @@ def test_repetitions_are_counted():
     run, = again.lines[0].nodes[0].runs
     assert [len(run.events), len(run.again)] == [2, 8]
     text = viz.dispatch_text(watched(loop).events)
-    assert "↻ these 2 lines 6 more times: 12 operators" in text and "↻ these 2 4 more times: 8 operators" in text
+    assert "↻ these 2 lines 6 more times: 12 operators" in text and "↻ these 2, 4 more times: 8 operators" in text
 
 
 def test_other_shapes_are_no_repetition():

@@ -121,10 +121,28 @@ def test_folded_graphs_tell_of_the_fold():
     assert any("next of" in told for told in alternatives(viz.graph_page(facts)).told)
 
 
-def test_figures_in_a_row_stay_apart_where_styles_are_stripped() -> None:
-    model = nn.Sequential(nn.Linear(6, 3))
-    facts = introspect.forward(model, torch.ones(4, 6))
-    for picture in (viz.model_page(facts), viz.tensor_card(torch.ones(2))):
-        stripped = re.sub(r"<style.*?</style>|<svg.*?</svg>", "", picture, flags=re.S)
-        words = re.sub(r"</?(?:b|i|span|wbr)\b[^>]*>", "", stripped)
-        assert re.search(r"[\w\])](?:cpu|training|stride)\b|[KM]iB\w", words) is None
+def test_words_in_a_row_stay_apart_where_styles_are_stripped() -> None:
+    model, x = nn.Sequential(nn.Linear(6, 3)), torch.ones(4, 6)
+    with introspect.watch_dispatch() as trace:
+        model(x).sum().backward()
+    pictures = [viz.model_page(introspect.forward(model, x)), viz.tensor_card(x), viz.tensor_card(x[1:]),
+                viz.module_page(introspect.module_facts(model)),
+                viz.dispatch_page(trace.events, trace.asked, modules=trace.modules)]
+    for fails in (lambda: model(x.t()), lambda: nn.Embedding(9, 2)(torch.tensor([12]))):
+        with pytest.raises((RuntimeError, IndexError)) as caught:
+            fails()
+        pictures.append(viz.why_page(introspect.explain(caught.value, {"model": model, "x": x})))
+    inline = "(?:</?(?:b|i|span|code|label)\\b[^>]*>)*"
+    for picture in pictures:
+        stripped = re.sub(r"<(style|script).*?</\1>|<svg.*?</svg>", "", picture, flags=re.S)
+        assert re.search(rf"[\w\])]</(?:b|i|span|code)>{inline}[\w\[(]", stripped) is None
+
+
+def test_a_picture_has_the_styles_that_it_needs() -> None:
+    from mindtorch.viz.html import styles
+
+    sheet = styles("style", for_='<div class="mindtorch"><table class="mt-table"></table></div>')
+    assert "table.mt-table td" not in sheet and "svg" not in sheet and "mt-tree" not in sheet
+    assert "--mt-fg:" in sheet and "--mt-npu:" not in sheet, "no rule that is there uses the colour of NPUs"
+    assert "@supports" in styles("style", for_='<div class="mindtorch mt-scroll">')
+    assert len(viz.module_page(introspect.module_facts(nn.Linear(2, 2)))) < 8000

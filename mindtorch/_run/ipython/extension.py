@@ -8,6 +8,7 @@ from dataclasses import is_dataclass
 from types import GeneratorType
 from typing import Any
 
+from IPython.display import display
 from IPython.utils.dir2 import get_real_method
 
 from ... import introspect, viz
@@ -132,7 +133,7 @@ def load(ip: Any) -> None:
     fold_tracebacks(ip)
     show_operators(ip)
     _load_cards_when_idle()
-    print(WELCOME)
+    display({"text/html": str(viz.copying_page(WELCOME)), "text/plain": WELCOME}, raw=True)
 
 
 def _load_cards_when_idle() -> None:
