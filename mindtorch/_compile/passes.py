@@ -196,7 +196,7 @@ def _sums_vectors(step: Step) -> bool:
     if step.op.name not in SUMS or step.args[0].__class__ is not Value:
         return False
     source, out = step.args[0], step.outputs[0]
-    if out.dtype is not source.dtype or out.dtype not in FLOATS or not out.size:
+    if out.dtype is not source.dtype or out.dtype not in FLOATS or not out.size or not source.shape:
         return False
     span = len(source.shape)
     dims = sorted(d % span for d in step.args[1]) if step.op.name in ALONG and step.args[1] else [*range(span)]

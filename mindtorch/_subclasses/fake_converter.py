@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from .._autograd.grad_mode import enable_grad
 from .._base.symbolic import is_symbolic
 from .._device import META
 from .._dispatch.dispatcher import switched
@@ -125,10 +126,13 @@ class FakeTensorConverter:
         if isinstance(t, Parameter):
             fake._is_param = True
         if t._keys & AUTOGRAD:
+            with fake_mode, enable_grad():
+                if t.is_leaf and t._base is not None and not t._base.requires_grad:
+                    fake = fake.view_as(fake)  # without grad mode, its views require none
+                history = None if t.is_leaf else fake.detach().requires_grad_().view_as(fake)
             fake._keys |= AUTOGRAD
-            if not t.is_leaf:  # a result of something
-                with fake_mode:
-                    fake = fake.view_as(fake)
+            if history is not None:  # a result of something, which may be written: no view of a leaf
+                fake._grad_fn, fake._output_nr = history._grad_fn, history._output_nr
         if t._grad is not None and t.is_leaf:
             of_grad = None if source is None else AttrSource(source, "grad")
             fake._grad = self.from_real_tensor(fake_mode, t._grad, shape_env=shape_env, source=of_grad,

@@ -39,14 +39,14 @@ FUNCTIONAL = {"normal_": "normal_functional", "bernoulli_.float": "bernoulli.p",
 
 class View(NamedTuple):
     """One step from a tensor to a view of it (``ViewMeta``): an operator, its other arguments, which of several outputs
-    the view is, the grad mode in which it was taken, and how often the memory had been written then.
+    the view is, and the grad mode and the version when it was taken.
     """
 
     op: Operator
     args: tuple[Any, ...]
     number: int | None
     grad_enabled: bool = True
-    generation: int = 0
+    version: int = 0
 
     def of(self, base: Any, copies: bool) -> Any:
         """Return the view of a value, by the operator's ``*_copy`` form if it ``copies``."""
@@ -258,7 +258,7 @@ class FunctionalTensorMode(TorchDispatchMode):
         value, rest = source.value(), given[1:]
         made = copying(op).call(value, *rest) if self.copies else call(func, (value, *rest))
         layout = on_layout(op, source, *rest) if self.copies else made
-        taken = local.grad_enabled, source._memory.generation
+        taken = local.grad_enabled, source._version
         if isinstance(made, Tensor):
             return self._view(source, made, View(op, rest, None, *taken), layout)
         return type(made)([self._view(source, each, View(op, rest, i, *taken), layout[i])

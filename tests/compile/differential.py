@@ -36,7 +36,7 @@ VALUES = lines("""
     {x}.clamp(max={f}) ; torch.where({x} > 0, {x}, {f}) ; torch.where({x} > 0, {f}, {y}) ;
     torch.where({x} > {y}, {x}, {y}) ; torch.where({x}.isnan(), 0.0, {x}) ; torch.maximum({x}, {y}) ; {x}.sum() ;
     {x}.sum(0) ; {x}.mean(-1) ; {x}.sum(-1, keepdim=True) ; {x}.amax(0) ; {x}.softmax(-1) ; {x} @ {y} ; {x} @ {y}.mT
-    ; {x} @ {x}.mT ; torch.cat([{x}, {y}]) ; torch.stack([{x}, {y}]) ; {x}.cumsum(0) ; {x}.norm() ; {x}.norm(0) ;
+    ; {x} @ {x}.mT ; torch.cat([{x}, {y}]) ; torch.stack([{x}, {y}]) ; {x}.cumsum(0) ; {x}.norm() ; {x}.norm(3) ;
     {x}.pow(2) ; {x} ** 3 ; 2 ** {x} ; {x}.abs().sqrt() ; {x}.abs().log1p() ; {x}.masked_fill({x} > 0, {f}) ;
     {x}[torch.tensor([1, 0])] ; {x}.clone() ; {x}.abs() ; {x}.sign() ; F.gelu({x}) ; F.silu({x}) ; F.leaky_relu({x})
     ; F.softplus({x}) ; F.layer_norm({x}, {x}.shape[-1:]) ; {x}.square() ; {x}.reciprocal().clamp(-9, 9) ;

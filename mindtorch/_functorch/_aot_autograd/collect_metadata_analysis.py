@@ -21,6 +21,9 @@ def wrapped_inputs(mode: FunctionalTensorMode, args: Any) -> list[Any]:
     def wrap(tensor: Any) -> Any:
         out: Any = mode.wrap(tensor.detach() if tensor.requires_grad else tensor)
         if tensor.requires_grad:
+            if tensor._grad_fn is None and tensor._base is not None and not tensor._base.requires_grad:
+                with enable_grad():
+                    out = out.view_as(out)
             out.requires_grad_()
             if tensor._grad_fn is not None:
                 with enable_grad():
@@ -127,8 +130,8 @@ def _of_outputs(args: list[Any], memories: list[Any], outputs: Any,
         return OutputType.non_alias, None, ()
 
     def check_several(output: Any) -> None:
-        """Raise NotImplementedError for one of several views whose memory was written since: autograd refuses it."""
-        if output.requires_grad and any(view.number is not None and view.generation != output._memory.generation
+        """Raise NotImplementedError for one of several views whose version has grown since: autograd refuses it."""
+        if output.requires_grad and any(view.number is not None and view.version != output._version
                                         for view in output._views):
             raise NotImplementedError("one of several views of a tensor that requires grad is written in place")
 
