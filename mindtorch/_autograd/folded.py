@@ -1,10 +1,11 @@
 """Composites recorded as one node, which unfolds into its operators' nodes when it is inspected.
 
-``linear`` calls two operators, ``t`` and ``addmm``, and PyTorch's graph has a node for each. A training step does not
-inspect them, so both are recorded as one node, whose ``compute`` performs both backward steps. Reading ``grad_fn`` or
-``next_functions``, registering a hook, asking for the gradients of some inputs only, recording the backward pass: all
-these unfold the node. ``unfold`` turns it, in place, into the last operator's node, with the other operators' nodes
-behind it. Observing does not unfold it: observers are told of the operators that the node computes at once.
+``linear`` calls two operators, ``t`` and ``addmm`` (or ``mm``), and PyTorch's graph has a node for each. A training
+step does not inspect them, so both are recorded as one node, whose ``compute`` performs both backward steps. Reading
+``grad_fn`` or ``next_functions``, registering a hook, asking for the gradients of some inputs only, recording the
+backward pass: all these unfold the node. ``unfold`` turns it, in place, into the last operator's node, with the other
+operators' nodes behind it. Observing does not unfold it: observers are told of the operators that the node computes at
+once.
 """
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ Kernel = Callable[..., Any]
 PLAIN = {float32, float64}  #: the dtypes in which NumPy computes as PyTorch does
 #: Held while a node unfolds: two threads may inspect it.
 _unfolding = forks.lock()
-LINEAR, T, ADDMM = registry["linear"], registry["t"], registry["addmm"]
+LINEAR, T, MM, ADDMM = registry["linear"], registry["t"], registry["mm"], registry["addmm"]
 LOG_SOFTMAX, NLL_LOSS = registry["_log_softmax"], registry["nll_loss_forward"]
 LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD = registry["_log_softmax_backward_data"], registry["nll_loss_backward"]
 
@@ -104,12 +105,14 @@ def node_of(op: Operator, mask: int, edges: Sequence[Edge | None], order: int) -
 
 
 class FoldedLinear(Folded):
-    """``t`` of the weight, then ``addmm``: gradients go to the bias, the input (if it requires grad) and the weight."""
+    """``t`` of the weight, then ``addmm``, or ``mm`` without a bias: gradients go to the bias, if there is one, the
+    input, if it requires grad, and the weight.
+    """
 
     _width = 3
 
     def name(self) -> str:
-        return "AddmmBackward0"
+        return "AddmmBackward0" if self._links[0][0] == 0 else "MmBackward0"
 
     def compute(self, grad: Any, weight: Any, written: int, matrix: Any, input: Any, input_written: int,
                 bias: Any) -> Sent | None:
@@ -117,17 +120,19 @@ class FoldedLinear(Folded):
         if (weight._array is not matrix or (cell is not None and cell[0] != written) or input._detached_at
                 or (input_cell is not None and input_cell[0] != input_written)):
             return None
-        return Sent((sum_dims(grad, (0,)),
-                     multiplied(grad, weight, False, False) if len(self._links) == 3 else None,
+        return Sent((None if bias is None else sum_dims(grad, (0,)),
+                     multiplied(grad, weight, False, False) if len(self._links) > 1 + (bias is not None) else None,
                      multiplied(grad, input, True, False)))
 
     def unfolded(self) -> OperatorNode:
-        saved, (to_bias, *to_input, to_weight) = self.saved, self._links
+        saved, edges = self.saved, {position: (node, number) for position, node, number in self._links}
         rows, columns = self.shape if saved is None else saved[2].shape
-        turned = node_of(T, 1, [to_weight[1:]], self._order - 1)
+        turned = node_of(T, 1, [edges[2]], self._order - 1)
         turned._out_shape, turned._out_dtype = (columns, rows), self._out_dtype
-        node = node_of(ADDMM, 7 if to_input else 5, [
-            to_bias[1:], to_input[0][1:] if to_input else None, (turned, 0)], self._order)
+        with_bias, factors = 0 in edges, [edges.get(1), (turned, 0)]
+        mask = 2 + (1 in edges)  # of the factors
+        node = (node_of(ADDMM, 2 * mask + 1, [edges[0], *factors], self._order) if with_bias else
+                node_of(MM, mask, factors, self._order))
         if saved is not None:
             weight, written, matrix, input, input_written, bias = saved
             with enable_grad():
@@ -138,10 +143,17 @@ class FoldedLinear(Folded):
                 mat2 = kernel(T)(source)
             mat2._grad_fn, mat2._attr_version = turned, written
             mat2._keys |= AUTOGRAD
-            tensors = {"mat1": saved_at(input, input_written), "mat2": saved_at(mat2, written)}
+            tensors = {"mat1" if with_bias else "self": saved_at(input, input_written),
+                       "mat2": saved_at(mat2, written)}
+            given = (bias, input, mat2) if with_bias else (input, mat2)
             node.saved = [tensors.get(name, value) for name, value in
-                          zip(node.plan.names, node.plan.keep(bias, input, mat2), strict=True)]
+                          zip(node.plan.names, node.plan.keep(*given), strict=True)]
         return node
+
+
+def is_leaf(tensor: Any) -> bool:
+    """Return True for a leaf that requires grad and is no view."""
+    return tensor._keys & AUTOGRAD and tensor._grad_fn is None and tensor._base is None
 
 
 def fold_linear(general: Kernel) -> Kernel:
@@ -151,21 +163,19 @@ def fold_linear(general: Kernel) -> Kernel:
         matrix = weight._array
         if not local.grad_enabled:
             return kernel(LINEAR)(input, weight, bias)
-        if (dispatcher.mode & REDIRECTING or bias is None or not weight._keys & bias._keys & AUTOGRAD
-                or AnomalyMode.enabled or local.saved_tensor_hooks or bias._array.shape != matrix.shape[:1]
-                or weight._grad_fn is not None or weight._base is not None
-                or bias._grad_fn is not None or bias._base is not None):
+        if (dispatcher.mode & REDIRECTING or AnomalyMode.enabled or local.saved_tensor_hooks or not is_leaf(weight)
+                or not (matrix.ndim == 2 if bias is None else is_leaf(bias) and bias._array.shape == matrix.shape[:1])):
             return general(input, weight, bias)
         result = kernel(LINEAR)(input, weight, bias)
         if result._grad_fn is not None:  # the kernel fell back to the composite
             return result
-        node, edge = new(FoldedLinear), None
+        node = new(FoldedLinear)
         next_sequence_nr()  # the sequence number of ``t``
         node._order = next_sequence_nr()
+        links: tuple[Any, ...] = ((2, grad_accumulator(weight), 0),)
         if input._keys & AUTOGRAD and (edge := input._grad_edge()) is not None:
-            node._links = (0, grad_accumulator(bias), 0), (1, *edge), (2, grad_accumulator(weight), 0)
-        else:
-            node._links = (0, grad_accumulator(bias), 0), (2, grad_accumulator(weight), 0)
+            links = (1, *edge), *links
+        node._links = links if bias is None else ((0, grad_accumulator(bias), 0), *links)
         cell, input_cell = weight._version_counter, input._version_counter
         node.saved = (weight, 0 if cell is None else cell[0], matrix,
                       input, 0 if input_cell is None else input_cell[0], bias)
@@ -241,7 +251,7 @@ def fold_cross_entropy(general: Kernel) -> Kernel:
 
 #: By composite: the wrapper that records it as one node, and its operators.
 FOLDS: dict[str, tuple[Callable[[Kernel], Kernel], tuple[Operator, ...]]] = {
-    "linear": (fold_linear, (T, ADDMM)),
+    "linear": (fold_linear, (T, MM, ADDMM)),
     "cross_entropy_loss": (fold_cross_entropy, (LOG_SOFTMAX, NLL_LOSS, LOG_SOFTMAX_BACKWARD, NLL_LOSS_BACKWARD)),
 }
 

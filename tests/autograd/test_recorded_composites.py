@@ -227,6 +227,31 @@ def linear(change_input=lambda x: x, change_weight=lambda w: w, change_bias=lamb
     return program
 
 
+def without_bias(change=lambda x, weight: None, needs_input=True):
+    def program(t):
+        x, weight, *_ = given(t)
+        x.requires_grad_(needs_input)
+        out = t.nn.functional.linear(x, weight)
+        with t.no_grad():
+            change(x, weight)
+        out.sum().backward(retain_graph=True)
+        first = [leaf.grad is not None and leaf.grad.tolist() for leaf in (x, weight)]
+        node = out.grad_fn
+        kept = [getattr(node, name) for name in ("_saved_self", "_saved_mat2", "_saved_self_sym_sizes")]
+        (out * 2).sum().backward()
+        return (first, [leaf.grad is not None and leaf.grad.tolist() for leaf in (x, weight)], tree(node),
+                [value if value is None or type(value) is tuple else value.tolist() for value in kept])
+
+    return program
+
+
+@each_program(without_bias(), without_bias(needs_input=False), without_bias(lambda x, weight: x.add_(1)),
+              without_bias(lambda x, weight: weight.add_(1)),
+              without_bias(lambda x, weight: weight.add_(1), needs_input=False))
+def test_a_layer_without_bias_is_recorded_as_in_pytorch(program) -> None:
+    assert_same_outcome(program)
+
+
 @each_program(
     linear(change_input=lambda x: x.detach()), linear(change_weight=lambda w: w.detach()),
     linear(change_bias=lambda b: b.detach()), linear(change_bias=lambda b: None), linear(change_weight=lambda w: w * 2),

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._base.determinism import filled
 from ..._base.errors import check_fill
+from ..._base.formats import contiguous_format, preserve_format
 from ..._base.layout import Ints, Spec, check_sizes
 from ..._device import device as Device
 from ..._dispatch.keys import NONCONTIGUOUS
@@ -49,11 +50,17 @@ def of(value: int) -> Callable[..., Tensor]:
     return kernel
 
 
+#: Options of a factory that leave dtype, device and a contiguous layout as they are.
+AS_IT_IS = {None, False, contiguous_format, preserve_format, "contiguous_format", "preserve_format"}
+
+
 def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the kernel of ``ones_like`` or ``zeros_like``, fast without options: each backward pass begins with it."""
+    """Return the kernel of ``ones_like`` or ``zeros_like``, fast if options change nothing, as when a backward pass
+    begins.
+    """
 
     def kernel(self: Tensor, *options: Any) -> Tensor:
-        if self._keys & NONCONTIGUOUS or any(options):
+        if self._keys & NONCONTIGUOUS or not AS_IT_IS.issuperset(options):
             return general(self, *options)
         dtype = self._dtype
         array = allocate(self._array.shape, dtype.np)  # type: ignore[union-attr]

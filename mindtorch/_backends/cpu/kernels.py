@@ -124,7 +124,7 @@ def refuse(error: Exception, specs: Any) -> None:
 
 
 def direct(result: Any, layout: Layout, inputs: list[Any]) -> Tensor | None:
-    """Return a tensor of a result as it is; None unless it is a new array, or another shape of one."""
+    """Return a tensor of a result as it is; None unless it is a new array, or a part of one."""
     if result.__class__ is not ndarray:
         result = np.asarray(result)
     base = result.base
@@ -132,7 +132,7 @@ def direct(result: Any, layout: Layout, inputs: list[Any]) -> Tensor | None:
         for array in inputs:
             if result is array:
                 return None
-    elif base.__class__ is not ndarray or base.base is not None or base.size != result.size:
+    elif base.__class__ is not ndarray or base.base is not None:
         return None
     else:
         for array in inputs:

@@ -123,31 +123,40 @@ def by_table(x: Array, out: Ints, parts: Sequence[Array], row: Callable[[Array],
 
 
 def max_pool(dims: int) -> Prepared:
-    def row(self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
-            ceil_mode: bool = False) -> tuple[Array, Array]:
-        x, size = to_opmath(self), self.shape[-dims:]
+    def settled(size: Ints, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
+                ceil_mode: bool = False) -> tuple[Window, list[Array], Callable[[Array], tuple[Array, Array]]]:
+        """Return the window, the numbers of its elements, and the function of arrays of any number of elements."""
         window = Window.over(size, kernel_size, stride, padding, ceil_mode, dilation)
-        planes, numbers = x.reshape(prod(x.shape[:-dims]), *size), window.parts(numbered(size), -1)
-        found: dict[int, tuple[Array, Array]] = {}  # by start of a block
+        keys, numbers = window.keys(), window.parts(numbered(size), -1)
 
-        def work(some: slice) -> None:
-            found[some.start] = greatest(window.parts(planes[some], extreme(False, x.dtype)), numbers)
+        def row(self: Array) -> tuple[Array, Array]:
+            x = to_opmath(self)
+            least, shape = extreme(False, x.dtype), (*x.shape[:-dims], *window.out)
+            planes = x.reshape(prod(x.shape[:-dims]), *size)
+            found: dict[int, tuple[Array, Array]] = {}  # by start of a block
 
-        if x.size < LARGE:
-            work(slice(0, None))
-        else:
-            each_block(work, len(planes), max(BLOCK // prod(size), 1), x.size)
-        blocks = [found[start] for start in sorted(found)]
-        best, at = blocks[0] if len(blocks) == 1 else map(np.concatenate, zip(*blocks, strict=True))
-        shape = *self.shape[:-dims], *window.out
-        return best.reshape(shape), at.reshape(shape)
+            def work(some: slice) -> None:
+                wide = window.padded(planes[some], least)
+                found[some.start] = greatest([wide[key] for key in keys], numbers)
 
-    def prepare(x: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *rest: Any) -> Any:
-        window = Window.over(x.shape[-dims:], kernel_size, stride, padding, *(*rest, *((1,), False)[len(rest):])[::-1])
-        return by_table(x, window.out, window.parts(numbered(window.size), -1),
-                        lambda x: row(x, kernel_size, stride, padding, *rest))
+            if x.size < LARGE:
+                work(slice(0, None))
+            else:
+                each_block(work, len(planes), max(BLOCK // prod(size), 1), x.size)
+            blocks = [found[start] for start in sorted(found)]
+            best, at = blocks[0] if len(blocks) == 1 else map(np.concatenate, zip(*blocks, strict=True))
+            return best.reshape(shape), at.reshape(shape)
 
-    return Prepared(prepare, plain=row)
+        return window, numbers, row
+
+    def plain(x: Array, *settings: Any) -> tuple[Array, Array]:
+        return settled(x.shape[-dims:], *settings)[2](x)
+
+    def prepare(x: Array, *settings: Any) -> Any:
+        window, numbers, row = settled(x.shape[-dims:], *settings)
+        return by_table(x, window.out, numbers, row) or row
+
+    return Prepared(prepare, plain=plain)
 
 
 def adaptive_max_pool(dims: int) -> Prepared:
