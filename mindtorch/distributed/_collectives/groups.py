@@ -7,6 +7,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from datetime import timedelta
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -20,6 +21,8 @@ from .headers import agree
 from .rendezvous import join, joined, started_by_mpi, store_of
 
 default_pg_timeout = timedelta(minutes=30)
+#: In a thread of the library: the line of the program that it works for.
+started_at: ContextVar[str] = ContextVar("started_at", default="")
 #: The kind of device whose tensors a backend takes. They are names for one transport, MPI.
 DEVICES = {"mpi": "cpu", "gloo": "cpu", "hccl": "npu"}
 
@@ -286,7 +289,9 @@ def _leave() -> None:
 
 
 def calling_line() -> str:
-    """Return the line of the program that calls."""
+    """Return the line of the program that calls, or that has started the thread that does."""
+    if started_at.get():
+        return started_at.get()
     file, line, _ = call_site()
     return place_of(file, line)
 

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 from ..._autograd.grad_mode import no_grad
 from ..._tensor import Tensor
 from ...utils._pytree import tree_map
-from .._collectives.groups import ProcessGroup, is_initialized, new_group, resolve
+from .._collectives.groups import ProcessGroup, calling_line, is_initialized, new_group, resolve, started_at
 from ..tensor._api import DTensor
 from ._together import Together
 from .default_planner import DefaultSavePlanner
@@ -106,7 +107,9 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[s
     together = Together(group, 0, no_dist)
     writer = writer_of(checkpoint_id, storage_writer)
     pool = ThreadPoolExecutor(1, thread_name_prefix="mindtorch checkpoint")
-    future = pool.submit(no_grad()(_save), copy, writer, planner or DefaultSavePlanner(), together)
+    context = copy_context()
+    context.run(started_at.set, calling_line())
+    future = pool.submit(context.run, no_grad()(_save), copy, writer, planner or DefaultSavePlanner(), together)
     pool.shutdown(wait=False)
     return future
 
