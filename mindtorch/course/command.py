@@ -5,9 +5,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
-from .feedback import class_page, predictions, summary, write_feedback
+from .feedback import points, predictions, summary, write_class, write_feedback
 from .grading import Table, grade
 from .guide import guide
 from .masters import MASTERS
@@ -15,6 +16,7 @@ from .session import is_isolated
 from .slides import slides
 from .teaching import release
 
+EVERY = 5.0  #: seconds after which the page of the class is written anew
 WARNING = """Warning: this system does not let processes be isolated (Linux with unprivileged user namespaces does).
 Submissions run with your rights: they can read and change your files and other submissions. Read them first, or grade
 in a container."""
@@ -39,20 +41,24 @@ def command(options: Any) -> int:
 
 
 def grade_class(masters: Path, submissions: Path, options: Any) -> int:
-    """Grade a class: a table that grows by notebook, a page for each student, and a summary at the end."""
+    """Grade a class: a table and a page that grow as grades come, and a page for each student at the end."""
     isolated = is_isolated()
     if not isolated:
         print(WARNING, file=sys.stderr)
     table = Table(Path(options.grades), options.resume)
+    page, answers, written = table.path.with_suffix(".html"), predictions(submissions), -EVERY
     try:
         for grades in grade(masters, submissions, isolated=isolated, seconds=options.seconds, jobs=options.jobs,
                             lesson=options.lesson, done=table.done):
             table.add(grades)
-            print(f"{grades[0].student}, {grades[0].notebook}", file=sys.stderr)
+            print(f"{grades[0].student}, {grades[0].notebook}: {points(grades)}", file=sys.stderr)
+            if monotonic() - written > EVERY:
+                write_class(table.grades, answers, page)
+                written = monotonic()
     finally:
         table.write()
     write_feedback(table.grades, Path(options.feedback))
-    table.path.with_suffix(".md").write_text(class_page(table.grades, predictions(submissions)), "utf-8")
+    write_class(table.grades, answers, page)
     print(summary(table.grades))
     return 0
 

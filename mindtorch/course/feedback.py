@@ -1,4 +1,4 @@
-"""What teachers and students read after grading: a page for each student, and a summary of the class."""
+"""What teachers and students read after grading: a page for each student, and one for the class."""
 from __future__ import annotations
 
 import ast
@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..viz import grades as pictures, save_picture
 from .compare import difference, shown
 from .grading import Grade, read, students
-from .tasks import Lesson, Prediction, all_lessons
+from .tasks import Prediction, all_lessons
 
 PREDICT = re.compile(r'course\.predict\("([\w.]+)", answer\)')
 
@@ -34,52 +35,51 @@ def summary(grades: Sequence[Grade]) -> str:
     return "\n".join(f"{student:<{width}}  {points(own)}" for student, own in found.items())
 
 
-def student_page(student: str, grades: Sequence[Grade]) -> str:
-    """Return a student's feedback as Markdown: points, and for each lab that failed what the check said."""
-    lines = [f"# {student}: {points(grades)} points", ""]
-    for one in grades:
-        lines.append(f"- `{one.notebook}`, `{one.test}`: {one.points:g} of {one.of:g}")
-        lines += ["", *(f"      {line}" for line in one.said.splitlines()), ""] if one.said else []
-    return "\n".join([*lines, ""])
-
-
 def write_feedback(grades: Sequence[Grade], folder: Path) -> None:
-    """Write a page for each student, ``<student>.md``."""
+    """Write a page for each student, ``<student>.html``."""
     folder.mkdir(parents=True, exist_ok=True)
     for student, own in by_student(grades).items():
-        (folder / f"{student}.md").write_text(student_page(student, own), "utf-8")
+        lessons = [(title, [(one.test, one.points, one.of, one.said) for one in own if one.notebook == notebook])
+                   for notebook, title in _titles(own).items()]
+        save_picture(pictures.student_page(student, points(own), lessons), folder / f"{student}.html")
 
 
-def class_page(grades: Sequence[Grade], predicted: dict[str, list[Any]]) -> str:
-    """Return a class's summary in Markdown: points, labs passed, frequent mistakes and wrong answers."""
-    lines = ["# The class", "", "| student | points |", "|---|---|"]
-    lines += [f"| {student} | {points(own)} |" for student, own in by_student(grades).items()]
+def write_class(grades: Sequence[Grade], predicted: dict[str, list[Any]], path: Path) -> None:
+    """Write the page of a class: points, and for each lesson passed labs, frequent mistakes, and predictions."""
+    parts = []
     for lesson in all_lessons():
         own = [one for one in grades if one.notebook == lesson.notebook]
-        asked = [(row, predicted.get(f"{lesson.name}.{row.name}", [])) for row in lesson.predictions]
-        if own or any(given for _, given in asked):
-            lines += ["", f"## {lesson.number}. {lesson.question}", "", *_labs(lesson, own), *_questions(asked)]
-    return "\n".join([*lines, ""])
+        asked = [(row, given) for row in lesson.predictions
+                 if (given := predicted.get(f"{lesson.name}.{row.name}"))]
+        if own or asked:
+            parts.append(pictures.lesson_part(f"{lesson.number}. {lesson.question}", _labs(own),
+                                              [_histogram(*one) for one in asked]))
+    found = [(student, points(own)) for student, own in by_student(grades).items()]
+    notebooks = len({(one.student, one.notebook) for one in grades})
+    save_picture(pictures.class_page(found, parts, f"{notebooks} notebooks are graded"), path)
 
 
-def _labs(lesson: Lesson, grades: Sequence[Grade]) -> list[str]:
-    lines = []
+def _titles(grades: Iterable[Grade]) -> dict[str, str]:
+    """Return the titles of the grades' notebooks."""
+    known = {lesson.notebook: f"{lesson.number}. {lesson.question}" for lesson in all_lessons()}
+    return {one.notebook: known.get(one.notebook, one.notebook) for one in grades}
+
+
+def _labs(grades: Sequence[Grade]) -> list[tuple[str, int, int, list[tuple[str, int]]]]:
+    """Return for each lab how many passed of how many, and the mistakes with their counts."""
+    found = []
     for name in dict.fromkeys(one.test for one in grades):
         own = [one for one in grades if one.test == name]
-        lines.append(f"- `{name}`: {sum(one.points > 0 for one in own)} of {len(own)} passed")
         missed = Counter(one.mistake or one.said for one in own if not one.points)
-        lines += [f"  - {count} × {reason}" for reason, count in missed.most_common()]
-    return lines
+        found.append((name, sum(one.points > 0 for one in own), len(own), missed.most_common()))
+    return found
 
 
-def _questions(asked: Iterable[tuple[Prediction, list[Any]]]) -> list[str]:
-    lines = []
-    for row, given in asked:
-        wrong = Counter(shown(one) for one in given if difference(row.answer, one) is not None)
-        frequent = ", ".join(f"{text} ({count})" for text, count in wrong.most_common(3))
-        lines.append(f"- {row.question} {len(given) - wrong.total()} of {len(given)} right"
-                     f"{f'; wrong: {frequent}' if frequent else ''}")
-    return lines
+def _histogram(row: Prediction, given: Sequence[Any]) -> tuple[str, int, list[tuple[str, int, bool]]]:
+    """Return a question, the number of its answers, and each answer with its count, the most frequent first."""
+    is_right = {shown(one): difference(row.answer, one) is None for one in given}
+    answers = [(text, count, is_right[text]) for text, count in Counter(map(shown, given)).most_common()]
+    return row.question, len(given), answers
 
 
 def predictions(submissions: Path) -> dict[str, list[Any]]:

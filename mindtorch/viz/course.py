@@ -28,9 +28,9 @@ def committed_page(task: str, whose: str, answer: str) -> Markup:
 def prediction_page(question: str, given: str, is_right: bool, answer: str, reason: str) -> Markup:
     """Draw a question with the answer that was committed, the right answer, and the reason."""
     correct = None if is_right else tag("div", soft("right is: "), mono(answer), class_="mt-said")
-    return _page(tag("div", tag("b", _code(question))),
+    return _page(tag("div", tag("b", code(question))),
                  tag("div", _mark(is_right), " ", soft("your answer: "), mono(given), class_="mt-said"),
-                 correct, tag("p", _code(reason)))
+                 correct, tag("p", code(reason)))
 
 
 def puzzle_page(question: str, program: str) -> Markup:
@@ -42,12 +42,12 @@ def answered_page(question: str, program: str, given: str, is_right: bool, said:
     """Draw a puzzle with the answer that was given, if it can be shown, and the reason or a hint."""
     answer = tag("div", _mark(is_right), " ", soft("your answer: " if given else "your function"), mono(given),
                  class_="mt-said")
-    return _page(*_asked(question, program), answer, tag("p", _code(said)))
+    return _page(*_asked(question, program), answer, tag("p", code(said)))
 
 
 def _asked(question: str, program: str) -> Sequence[Markup]:
     source = [tag("pre", program.strip(), class_="mt-source")] if program.strip() else []
-    return [*source, tag("div", tag("b", _code(question)))]
+    return [*source, tag("div", tag("b", code(question)))]
 
 
 def rows_page(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Markup:
@@ -71,7 +71,7 @@ def difference_page(expected: Any, got: Any, call: str) -> Markup:
 
 def hints_page(task: str, hints: Sequence[str], count: int) -> Markup:
     """Draw the hints to a lab so far, the last one in bold."""
-    lines = [tag("li", tag("b", _code(text)) if text is hints[-1] else _code(text)) for text in hints]
+    lines = [tag("li", tag("b", code(text)) if text is hints[-1] else code(text)) for text in hints]
     more = "" if len(hints) == count else f", {count - len(hints)} more"
     return _page(tag("div", f"hint {len(hints)} to {task}{more}", class_="mt-soft"), tag("ol", *lines))
 
@@ -84,7 +84,7 @@ def solution_page(task: str, source: str) -> Markup:
 
 def progress_page(lessons: Sequence[tuple[int, str, int, int, int, str, Sequence[tuple[str, bool, int]]]]) -> Markup:
     """Draw each lesson's number, question, right, made and possible predictions, puzzles, and its labs' tries."""
-    rows = [row(number, _code(question), ", ".join([f"{right} of {made} right"] * bool(made)
+    rows = [row(number, code(question), ", ".join([f"{right} of {made} right"] * bool(made)
                                                    + [f"{total - made} to make"] * (made < total)), puzzles,
                 join([_lab(*lab) for lab in labs], ", "))
             for number, question, right, made, total, puzzles, labs in lessons]
@@ -94,7 +94,7 @@ def progress_page(lessons: Sequence[tuple[int, str, int, int, int, str, Sequence
     return _page(table(head, rows, f"{passed} of {total} labs passed"))
 
 
-def _code(text: str) -> Markup:
+def code(text: str) -> Markup:
     """Draw a text, with parts between backticks in the letters of code."""
     return join([mono(part) if i % 2 else part for i, part in enumerate(text.split("`"))])
 

@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from mindtorch._run.command import main
 from mindtorch.course import masters as answers
-from mindtorch.course.feedback import class_page, summary
+from mindtorch.course.feedback import summary, write_class, write_feedback
 from mindtorch.course.grading import Grade, grade
 from mindtorch.course.masters import MASTERS, source as solution_text
 from mindtorch.course.recorded import recorded
@@ -245,10 +246,9 @@ def test_the_command_grades_resumes_and_writes_feedback(masters: Path, tmp_path:
         rows = list(csv.DictReader(file))
     assert [(row["student"], row["test"], row["points"]) for row in rows] == [
         ("ada", "one-check", "2"), ("ada", "two-check", "3"), ("bob", "one-check", "0"), ("bob", "two-check", "3")]
-    assert "2 of 2" in Path("feedback/ada.md").read_text()
-    assert "where 1 is right" in Path("feedback/bob.md").read_text()
-    page = Path("grades.md").read_text()
-    assert "0 of 1 right; wrong: (4, 1) (1)" in page and "strides of x.t()?" in page
+    assert "2 of 2" in words("feedback/ada.html")
+    assert "where 1 is right" in words("feedback/bob.html")
+    assert "0 of 1 right 1 × (4, 1)" in words("grades.html") and "strides of x.t()?" in words("grades.html")
     Path("grades.csv").write_text("\n".join(Path("grades.csv").read_text().splitlines()[:3]).replace("3.0", "3") + "\n")
     monkeypatch.setattr("sys.argv", [*command, "--resume"])
     assert main() == 0
@@ -262,12 +262,30 @@ def test_a_solution_that_fails_in_a_hidden_case_ends_the_grading(monkeypatch: py
         answers.hidden.__wrapped__("names.attention")
 
 
-def test_the_class_page_counts_mistakes() -> None:
+def words(path: str | Path) -> str:
+    """Return the words of a page of HTML, without its style sheets."""
+    text = re.sub(r"<style>.*?</style>|<[^>]*>", " ", Path(path).read_text("utf-8"), flags=re.DOTALL)
+    return " ".join(unescape(text).split())
+
+
+def test_the_class_page_counts_mistakes_and_draws_answers(tmp_path: Path) -> None:
     own = [Grade(student, "12_allocator", "allocator-policy-check", 0, 3, "wrong", hint) for student, hint in (
         ("ada", "look"), ("bob", "look"), ("cyd", ""))]
-    page = class_page(own, {"allocator.again": [True, False, False]})
-    assert "0 of 3 passed" in page and "2 × look" in page and "1 × wrong" in page
-    assert "1 of 3 right; wrong: False (2)" in page
+    write_class(own, {"allocator.again": [True, False, False]}, tmp_path / "page.html")
+    found = words(tmp_path / "page.html")
+    assert "0 of 3 passed" in found and "2 × look" in found and "1 × wrong" in found
+    assert "1 of 3 right 2 × False 1 × True ✓" in found
+    widths = re.findall(r'class="mt-bar" style="width:(\d+)px"', (tmp_path / "page.html").read_text())
+    assert widths == ["133", "66", "133", "66"]
+
+
+def test_text_of_students_stays_text_on_the_pages(tmp_path: Path) -> None:
+    said = "<script>alert(1)</script>"
+    own = [Grade("ada", "12_allocator", "allocator-policy-check", 0, 3, said, said)]
+    write_feedback(own, tmp_path)
+    write_class(own, {"allocator.holes": [said]}, tmp_path / "page.html")
+    for name in ("ada.html", "page.html"):
+        assert "<script" not in (tmp_path / name).read_text() and said in words(tmp_path / name)
 
 
 def test_nbgrader_runs_where_its_environment_is_not_activated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
