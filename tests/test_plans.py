@@ -108,3 +108,34 @@ def test_bad_calls_are_refused_however_often_sizes_change(call):
         assert x[1].numel() == x.view(-1).numel() // 2 == x.transpose(0, 1).shape[0]
     with pytest.raises((IndexError, RuntimeError)):
         call(x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_plan_of_classes_leaves_ignored_and_impossible_ones_to_the_general_kernel(dtype):
+    logs = torch.arange(6.0, dtype=dtype).reshape(3, 2).requires_grad_()
+
+    def loss(*classes, **settings):
+        logs.grad = None
+        value = F.nll_loss(logs, torch.tensor(classes), **settings)
+        value.backward()
+        return value.item(), logs.grad.tolist()
+
+    third = torch.tensor(1.0, dtype=dtype).div(-3).item()
+    for _ in range(3):
+        value, gradient = loss(1, 0, 1)
+        assert value == pytest.approx(-8 / 3) and gradient == [[0, third], [third, 0], [0, third]]
+        assert loss(1, 0, 1, reduction="sum") == (-8, [[0, -1], [-1, 0], [0, -1]])
+        assert loss(1, -100, 1) == (-3, [[0, -0.5], [0, 0], [0, -0.5]])
+        assert loss(1, 0, 1, ignore_index=0) == (-3, [[0, -0.5], [0, 0], [0, -0.5]])
+        for wrong in (2, -1):
+            with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+                loss(1, wrong, 1)
+
+
+def test_a_plan_of_interpolation_takes_any_number():
+    x, y = torch.tensor([1.0, -2.0]), torch.tensor([3.0, 6.0])
+    for weight, expected in [(0.25, [1.5, 0.0]), (1, [3.0, 6.0]), (0, [1.0, -2.0]), (float("inf"), [float("inf")] * 2)]:
+        assert torch.lerp(x, y, weight).tolist() == expected
+        assert torch.lerp(x.half(), y.half(), min(weight, 1)).dtype is torch.float16
+    with pytest.raises(RuntimeError, match="cannot be converted"):
+        torch.lerp(x, y, 1e300)

@@ -34,10 +34,12 @@ function:
 
 def batched(name: str, dims: int, input: Any, run: Callable[[Any], Any]) -> Any:
     """Call ``run`` on (N, C, ...), or on (C, ...) as a batch of one; RuntimeError for other dimensions."""
-    check(input.dim() in (dims + 1, dims + 2),
+    if (ndim := input.ndim) == dims + 2:
+        return run(input)
+    check(ndim == dims + 1,
           lambda: f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
                   f"{list(input.shape)}")
-    return run(input) if input.dim() == dims + 2 else run(input.unsqueeze(0)).squeeze(0)
+    return run(input.unsqueeze(0)).squeeze(0)
 
 
 def conv(dims: int) -> Callable[..., Any]:

@@ -163,6 +163,19 @@ def refuse(*args: Any) -> None:
     raise TypeError
 
 
+def with_small_numbers(function: Rows) -> Rows:
+    """Let a function of floating point arrays take further numbers that no check of the operator refuses."""
+    def call(x: ndarray, y: Any, *numbers: Any) -> Any:
+        if x.dtype.char not in "fd":
+            raise TypeError
+        for number in numbers:
+            if (number.__class__ is not float and number.__class__ is not int) or not -LARGEST < number < LARGEST:
+                raise TypeError
+        return function(x, y, *numbers)
+
+    return call
+
+
 def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) -> Rows | None:
     """Return the fast path of a pointwise operator, or None.
 
@@ -181,7 +194,8 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
     leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
     if meta.count > 2 or not leading or meta.unpromoted:
         return fast_path(_of_several(meta, function, results))(general)
-    with_rest = refuse if isinstance(function, np.ufunc) or (meta.check is not None and meta.count == 2) else function
+    checked = meta.check is not None and meta.count == 2
+    with_rest = refuse if isinstance(function, np.ufunc) else with_small_numbers(function) if checked else function
     return (_of_one if meta.count == 1 else _of_two)(meta, function, with_rest, results, general)
 
 

@@ -145,6 +145,8 @@ def convolution(input: Array, weight: Array, bias: Array | None, stride: Ints, p
         places = maps.size if transposed else maps.out
         return lambda x, weight, bias: np.empty((len(x), 0, *places), to_opmath(x).dtype)
     if not transposed:
+        if input.itemsize != 2:
+            return maps.forward
         return lambda x, weight, bias: maps.forward(*map(to_opmath, (x, weight, bias)))
 
     def run(input: Array, weight: Array, bias: Array | None) -> Array:

@@ -10,6 +10,7 @@ from ...._base import loops
 from ...._base.about import about
 from ...._storage import allocate
 from ..along import put_along, taken_along
+from ..rows import Prepared
 from . import CPU_KERNELS
 from .reduction import maximum, minimum, to_opmath
 
@@ -144,6 +145,57 @@ def nll_loss_backward(grad_output: array, self: array, target: array, weight: ar
     return out.reshape(shape)
 
 
+lowest, add = np.minimum.reduce, np.add.reduce  # type: Any, Any
+
+
+def means_classes(logs: array, target: array, weight: array | None) -> bool:
+    """Return True if a loss has no weights, one class a sample, and a dtype in which NumPy computes as PyTorch does."""
+    return (weight is None and logs.dtype.char in "fd" and logs.ndim == 2 and target.dtype == np.int64
+            and target.ndim == 1 and target.size > 0)
+
+
+def prepared_nll_loss(self: array, target: array, weight: array | None, reduction: int,
+                      ignore_index: int) -> Callable[..., tuple[array, array]] | None:
+    """Prepare the mean or sum of a batch. ``nll_loss_forward`` computes if a class is ignored, or is none."""
+    if reduction == NONE or not means_classes(self, target, weight):
+        return None
+    count, dtype, lines = len(target), self.dtype, np.arange(len(target))
+
+    def run(logs: array, chosen: array, weight: None) -> tuple[array, array]:
+        if lowest(chosen) < 0 or (ignore_index >= 0 and (chosen == ignore_index).any()):
+            return nll_loss_forward(logs, chosen, weight, reduction, ignore_index)
+        try:
+            total = add(logs[lines, chosen])
+        except IndexError:
+            return nll_loss_forward(logs, chosen, weight, reduction, ignore_index)
+        return np.array(-total / count if reduction == MEAN else -total, dtype), np.array(count, dtype)
+
+    return run
+
+
+def prepared_nll_loss_backward(grad_output: array, self: array, target: array, weight: array | None, reduction: int,
+                               ignore_index: int, total_weight: array) -> Callable[..., array] | None:
+    """Prepare the gradient of the mean; ``total_weight`` shows that no class was ignored."""
+    if reduction != MEAN or not means_classes(self, target, weight) or grad_output.dtype != self.dtype:
+        return None
+    shape, dtype, count, lines = self.shape, self.dtype, len(target), np.arange(len(target))
+
+    def run(grad_output: array, self: array, chosen: array, *rest: Any) -> array:
+        if rest[-1].item() != count or lowest(chosen) < 0:
+            return nll_loss_backward(grad_output, self, chosen, *rest)
+        out: array = np.zeros(shape, dtype)
+        try:
+            out[lines, chosen] = grad_output.item() / -count
+        except IndexError:
+            return nll_loss_backward(grad_output, self, chosen, *rest)
+        return out
+
+    return run
+
+
+NLL_LOSS = Prepared(prepared_nll_loss, 3, nll_loss_forward)
+NLL_LOSS_BACKWARD = Prepared(prepared_nll_loss_backward, 7, nll_loss_backward)
+
 # -- margins -------------------------------------------------------------------------------------------------
 
 def multi_margin(self: array, target: array, margin: Any, weight: array | None) -> tuple[array, array, array]:
@@ -218,7 +270,7 @@ def multilabel_margin_loss_backward(grad_output: array, self: array, target: arr
     return (grad * grad_by_sample(grad_output, samples, reduction)).reshape(self.shape)
 
 
-CPU_KERNELS.add(nll_loss_forward, nll_loss_backward, multi_margin_loss, multi_margin_loss_backward,
+CPU_KERNELS.add(multi_margin_loss, multi_margin_loss_backward,
                 multilabel_margin_loss_forward, multilabel_margin_loss_backward)
 CPU_KERNELS.update({
     "mse_loss": loss(lambda x, y: np.square(x - y)),
@@ -227,6 +279,8 @@ CPU_KERNELS.update({
     "soft_margin_loss": loss(lambda x, y: np.log1p(np.exp(-y * x)), widen=False),
     "binary_cross_entropy": loss(binary_cross_entropy, at=1),
     "binary_cross_entropy_with_logits": loss(binary_cross_entropy_with_logits, at=2, widen=False),
+    "nll_loss_forward": NLL_LOSS,
+    "nll_loss_backward": NLL_LOSS_BACKWARD,
     "nll_loss2d_forward": nll_loss_forward,
     "nll_loss2d_backward": nll_loss_backward,
 })
