@@ -187,7 +187,7 @@ def _draw(value: Any) -> str:
     """Draw a tensor or a module for a notebook without the extension."""
     from .viz import picture
 
-    return picture(value)
+    return str(picture(value))  # marimo asks a string of another class what it is, and does not find out
 
 
 _conversion.draw = _draw

@@ -23,7 +23,7 @@ class Page:
         self.html = html
 
     def _repr_html_(self) -> str:
-        return copyable(self.html)
+        return str(copyable(self.html))
 
     def __repr__(self) -> str:
         return self.html.plain.strip("\n")

@@ -12,6 +12,7 @@ from functools import cache, wraps
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ParamSpec
+from zlib import crc32
 
 Given = ParamSpec("Given")
 #: As the module ``html`` writes them, which takes half as long to load as a card to draw: it knows all 2,231.
@@ -21,6 +22,7 @@ VOID = {"img", "input", "wbr"}  #: elements that hold nothing
 WIDTH = 100  #: characters of a line of a paragraph in plain text
 RULE = re.compile(r"[^{} ][^{}]*{(?:[^{}]|{(?:[^{}]|{[^{}]*})*})*}")  #: of a style sheet, with those inside it
 WANTED = re.compile(r"(?<![\w.:-])[a-z]+\d?(?![\w-])|\.-?[A-Za-z_][\w-]*")  #: by a selector: elements and classes
+OWN = re.compile(r"\.(?:mindtorch|mt-sheet-\w+)")  #: classes of whole pictures
 VARIABLE = re.compile(r"(--mt-(?!c:)\w+):[^;}]*;")  #: of a style sheet, but for those of classes
 
 
@@ -137,23 +139,27 @@ def _rules(name: str) -> tuple[tuple[tuple[frozenset[str], ...], str], ...]:
     return tuple(rules)
 
 
-def styles(*names: str, for_: str) -> Markup:
-    """Return what style sheets of this folder say of a piece of HTML. Each picture has the rules that it needs, so that
-    it looks alike wherever it is shown, also when a notebook's other cells are cleared or out of sight.
+def styles(*names: str, for_: str) -> tuple[Markup, str]:
+    """Return what style sheets of this folder say of a piece of HTML, and the class that they hang on. Each picture has
+    the rules that it needs, so that it looks alike wherever it is shown, also when a notebook's other cells are cleared
+    or out of sight. Pictures with other rules have another class: of two rules in one page the later one would win.
     """
     there = {f".{word}" for words in re.findall(r'class="([^"]*)"', for_) for word in words.split()}
     there.update(re.findall(r"<(\w+)", for_))
     kept = "".join(text for name in names for asked, text in _rules(name) if any(one <= there for one in asked))
     used = kept + for_
-    return Markup("<style>" + VARIABLE.sub(lambda found: found[0] if f"var({found[1]}" in used else "", kept)
-                  + "</style>")
+    kept = VARIABLE.sub(lambda found: found[0] if f"var({found[1]}" in used else "", kept)
+    own = f"m{crc32(kept.encode()):08x}"
+    return Markup(f"<style>{OWN.sub(f'.{own}', kept)}</style>"), own
 
 
 def page(*children: Any, kind: str, sheet: str | None = None) -> Markup:
     """Build an output of class ``mindtorch`` with its styles; a ``sheet`` styles only ``mt-sheet-NAME``."""
-    more, own = ((), "") if sheet is None else ((sheet,), f" mt-sheet-{sheet}")
-    drawn = tag("div", *children, class_=f"mindtorch mt-{kind}{own}")
-    return Markup(f"{styles('style', *more, for_=drawn)}{drawn}", drawn.plain)
+    more, marked = ((), "") if sheet is None else ((sheet,), f" mt-sheet-{sheet}")
+    classes = f"mindtorch mt-{kind}{marked}"
+    drawn = tag("div", *children, class_=classes)
+    style, own = styles("style", *more, for_=drawn)
+    return Markup(style + drawn.replace(classes, f"{classes} {own}", 1), drawn.plain)
 
 
 def row(*cells: Any) -> Markup:

@@ -46,13 +46,14 @@ def _whole(facts: Profile) -> Markup:
 
 
 def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], program: int) -> Markup:
-    longest = max(share.self_time for share in shares) or 1
+    rest = shares[MAX_ROWS:]
+    left = Share("", sum(share.calls for share in rest), sum(share.self_time for share in rest), 0)
+    longest = max(left.self_time, *(share.self_time for share in shares)) or 1
     head = (what, "calls", "own time", "", "with those inside", "a call")
     body = [row(name(share), share.calls or "", *_times(share, longest, program), mono(time_text(share.total_time)),
                 mono(time_text(share.total_time / share.calls)) if share.calls else "")
             for share in shares[:MAX_ROWS]]
-    if rest := shares[MAX_ROWS:]:
-        left = Share("", sum(share.calls for share in rest), sum(share.self_time for share in rest), 0)
+    if rest:
         plain = f"and {count_text(len(rest), f'more {what}')}, {time_text(left.self_time)}\n"
         body.append(Markup(row(soft(f"{len(rest)} more"), left.calls, *_times(left, longest, program), "", ""), plain))
     return table(head, body, None)

@@ -86,7 +86,7 @@ class Explorer(VBox):
         return {"text/html": str(tag("div", copyable(self.page()), class_=self._mark)), "text/plain": self.text()}
 
     def _repr_html_(self) -> str:
-        return copyable(self.page())
+        return str(copyable(self.page()))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         return {**super()._repr_mimebundle_(**kwargs), **self._still_bundle()}

@@ -92,7 +92,7 @@ class _Shown:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        return copyable(self.page())
+        return str(copyable(self.page()))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         return self._display.make()._repr_mimebundle_(**kwargs)

@@ -14,8 +14,6 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 
-from mindtorch import viz
-
 from . import lab
 from .test_jupyterlab import CONTRAST
 
@@ -159,7 +157,7 @@ def test_every_picture_fits_into_a_narrow_page(executed, page):
 def test_a_picture_looks_as_if_it_were_alone_beside_all_others(executed, page):
     pictures = {found[1]: html for html in shown(executed)
                 if (found := re.search(r'class="(mindtorch [^"]+)"', html)) is not None}
-    sheets = "".join(f"<style>{file.read_text('utf-8')}</style>" for file in Path(viz.__file__).parent.glob("*.css"))
+    sheets = "".join(style[0] for html in pictures.values() for style in re.finditer("<style>.*?</style>", html))
     looks = """() => {
       const last = {};  // of each kind of element the last one is looked at
       for (const element of document.querySelectorAll('.mindtorch *'))

@@ -121,7 +121,7 @@ def test_the_last_picture_of_a_magic_is_saved_where_nothing_is_named(shell, tmp_
     assert 'class="mindtorch mt-timeline' in saved(shell, tmp_path / "p.html")
     with capture_output():
         shell.run_cell("%tensors")
-    assert 'class="mindtorch mt-tensors"' in saved(shell, tmp_path / "q.html")
+    assert 'class="mindtorch mt-tensors ' in saved(shell, tmp_path / "q.html")
 
 
 @pytest.mark.parametrize("line", ["--dark {}/p.html x", "{}/p.html --dark x", "{}/p.html  --dark   x"])

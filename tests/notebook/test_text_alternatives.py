@@ -141,8 +141,9 @@ def test_words_in_a_row_stay_apart_where_styles_are_stripped() -> None:
 def test_a_picture_has_the_styles_that_it_needs() -> None:
     from mindtorch.viz.html import styles
 
-    sheet = styles("style", for_='<div class="mindtorch"><table class="mt-table"></table></div>')
+    sheet, own = styles("style", for_='<div class="mindtorch"><table class="mt-table"></table></div>')
+    assert f".{own} table" in sheet and ".mindtorch" not in sheet, "the rules of another picture leave this one alone"
     assert "table.mt-table td" not in sheet and "svg" not in sheet and "mt-tree" not in sheet
     assert "--mt-fg:" in sheet and "--mt-npu:" not in sheet, "no rule that is there uses the colour of NPUs"
-    assert "@supports" in styles("style", for_='<div class="mindtorch mt-scroll">')
+    assert "@supports" in styles("style", for_='<div class="mindtorch mt-scroll">')[0]
     assert len(viz.module_page(introspect.module_facts(nn.Linear(2, 2)))) < 8000

@@ -23,6 +23,7 @@ def test_a_notebook_shows_a_picture_and_the_text_is_as_before(bare: InteractiveS
     shown = bare.display_formatter.format(value)[0]
     assert said in shown["text/html"] and shown["text/plain"] == repr(value)
     assert value._repr_mimebundle_() == shown and value._repr_html_() == shown["text/html"]
+    assert type(value._repr_html_()) is str, "marimo shows no other strings"
 
 
 def test_pending_values_are_shown_before_the_text_waits_for_them(bare: InteractiveShell) -> None:

@@ -34,7 +34,7 @@ class Picture:
         self.html, self.text = html, text or html.plain.strip("\n")
 
     def _repr_html_(self) -> str:
-        return viz.copyable(self.html)
+        return str(viz.copyable(self.html))
 
     def __repr__(self) -> str:
         return self.text
