@@ -328,6 +328,25 @@ def test_float32_adds_up_in_the_order_of_pytorch(shape: tuple[int, ...], call: C
     assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "int64", "narrow int64", "uint32"])
+def test_many_elements_are_sorted_stably(dtype: str, descending: bool) -> None:
+    generator = torch.Generator().manual_seed(2)
+    x = torch.randint(-300, 300, (61, 70, 2), generator=generator) * (1 if "narrow" in dtype else 7_000_003)
+    kind = dtype.split()[-1]
+    if kind.startswith("float"):
+        x = (x / 7e6).round().to(getattr(torch, kind))
+        x[::3], x[1::5], x[2, 3:9], x[:, 0, 0] = torch.nan, -0.0, -torch.nan, torch.inf
+    else:
+        x = (x + (1 << 31) if kind == "uint32" else x).to(getattr(torch, kind))
+    mine = port(x, mindtorch)
+    for dim in range(3):
+        found, expected = (lib.sort(array, stable=True, dim=dim, descending=descending)
+                           for lib, array in ((mindtorch, mine), (torch, x)))
+        for result, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(result.numpy(), other.numpy())
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_accumulates_in_single_precision(dtype: str) -> None:
     ones = mindtorch.ones(5000, dtype=getattr(mindtorch, dtype))

@@ -157,7 +157,7 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
         np.copyto(out._array, array, casting="unsafe")  # type: ignore[arg-type]
         return out
     if array.dtype is not dtype.np and array.dtype != dtype.np:
-        array = converted(array, dtype.np)
+        array = quietly(converted, array, dtype.np)  # a sum may be infinite in half precision
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array).reshape(array.shape)
     elif array is result and shares_memory(array, inputs):  # a number's array is new

@@ -75,8 +75,9 @@ class Correlation:
         """Compute ``large``, the adjoint: add each element of ``small`` times the filter to its window."""
         finite = np.isfinite(weight).all()
         if finite and (turned := self.turned()) is not None:
-            kernel = tuple(range(2, weight.ndim))
-            return turned.forward(small, np.ascontiguousarray(np.flip(weight, kernel).swapaxes(0, 1)), None)
+            by_group = weight.reshape(self.groups, -1, *weight.shape[1:]).swapaxes(1, 2)
+            flipped = np.flip(by_group, tuple(range(3, by_group.ndim)))
+            return turned.forward(small, np.ascontiguousarray(flipped).reshape(turned.filters), None)
         if not finite and self.columns.joined:
             return self.of_real_places().adjoint(small, weight)
         matrices, channels = self.matrices(weight).swapaxes(1, 2), self.filters[1] * self.groups
@@ -100,10 +101,11 @@ class Correlation:
         more.
         """
         padding = tuple(d * (k - 1) - p for d, k, p in zip(self.dilation, self.filters[2:], self.padding, strict=True))
-        if not self.single or self.groups > 1 or min(padding) < 0 or self.filters[0] > 2 * self.filters[1]:
+        outputs = self.filters[0] // self.groups
+        if not self.single or min(padding) < 0 or outputs > 2 * self.filters[1]:
             return None
-        filters = (self.filters[1], self.filters[0], *self.filters[2:])
-        return Correlation(self.out, self.size, filters, (1,) * len(padding), padding, self.dilation, 1)
+        filters = (self.filters[1] * self.groups, outputs, *self.filters[2:])
+        return Correlation(self.out, self.size, filters, (1,) * len(padding), padding, self.dilation, self.groups)
 
     def weigh(self, large: Array, small: Array) -> Array:
         """Compute the gradient of the weight."""

@@ -9,9 +9,10 @@ import numpy as np
 from ...._base import loops
 from ...._base.about import about
 from ...._storage import allocate
+from ...common.blocks import SMALL, each_block
 from ..along import put_along, taken_along
 from ..rows import Prepared
-from . import CPU_KERNELS
+from . import AT_ONCE, CPU_KERNELS
 from .reduction import maximum, minimum, to_opmath
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -27,17 +28,74 @@ def reduced(values: array, reduction: int) -> Any:
 
 
 def loss(by_element: Callable[..., array], at: int = 0, widen: bool = True) -> Callable[..., Any]:
-    """Return the kernel of a loss from its value by element; ``reduction`` is argument ``at`` after the tensors.
+    """Return the kernel of a loss from its value by element; ``reduction`` is argument ``at`` after the tensors. Sums
+    of many values are added up in blocks that stay in the cache.
 
     The value is computed in float32 for half-precision inputs, unless ATen composes it of operators.
     """
 
     def kernel(self: array, target: array, *rest: Any) -> Any:
-        tensors = map(to_opmath, (self, target)) if widen else (self, target)
-        values = by_element(*tensors, *rest[:at], *rest[at + 1:])
-        return reduced(values, rest[at] if at < len(rest) else MEAN)
+        others, reduction = rest[:at] + rest[at + 1:], rest[at] if at < len(rest) else MEAN
+
+        def values(self: array, target: array) -> array:
+            return by_element(*(map(to_opmath, (self, target)) if widen else (self, target)), *others)
+
+        if reduction == NONE or self.size < 2 * SMALL or not are_alike(self, target) or any(
+                other.__class__ is array for other in others):
+            return reduced(values(self, target), reduction)
+        x, y, sums = self.reshape(-1), target.reshape(-1), {}
+
+        def work(part: slice) -> None:
+            sums[part.start] = reduced(values(x[part], y[part]), SUM)
+
+        each_block(work, x.size, SMALL, x.size)
+        total = np.add.reduce([sums[start] for start in sorted(sums)])
+        return total if reduction == SUM else total / np.float64(x.size)
 
     return kernel
+
+
+def are_alike(*arrays: array) -> bool:
+    """Return True for contiguous arrays of one shape and dtype."""
+    first = arrays[0]
+    return all(x.shape == first.shape and x.dtype == first.dtype and x.flags.c_contiguous for x in arrays)
+
+
+def loss_backward(slope: Callable[..., Any]) -> Prepared:
+    """Return what prepares ``op(grad_output, self, target, reduction, number)`` for contiguous float32 or float64: the
+    slope by element, which ``slope`` writes over the differences, times the gradient.
+    """
+    def prepare(grad: array, self: array, target: array, reduction: int, *number: Any) -> Callable[..., array] | None:
+        if self.dtype.char not in "fd" or not are_alike(self, target) or grad.ndim or grad.dtype != self.dtype:
+            return None
+        size, kind = self.size, self.dtype.type
+
+        def run(grad: array, self: array, target: array) -> array:
+            out, scale = allocate(self.shape, self.dtype), grad / kind(size) if reduction == MEAN else grad
+            x, y, result = (a.reshape(-1) for a in (self, target, out))
+
+            def work(part: slice) -> None:
+                z = np.subtract(x[part], y[part], result[part])
+                slope(z, *number)
+                z *= scale
+
+            if size <= SMALL:
+                work(slice(0, size))
+            else:
+                each_block(work, size, SMALL, size)
+            return out
+
+        return run
+
+    return Prepared(prepare, 3)
+
+
+def slope_of_smooth_l1(z: array, beta: float) -> None:
+    if beta:
+        z /= beta
+        z.clip(-1, 1, z)
+    else:
+        np.sign(z, z)
 
 
 def smooth_l1(self: array, target: array, beta: float = 1.0) -> array:
@@ -270,6 +328,11 @@ def multilabel_margin_loss_backward(grad_output: array, self: array, target: arr
     return (grad * grad_by_sample(grad_output, samples, reduction)).reshape(self.shape)
 
 
+AT_ONCE.update({
+    "mse_loss_backward": loss_backward(lambda z: np.multiply(z, 2, z)),
+    "smooth_l1_loss_backward": loss_backward(slope_of_smooth_l1),
+    "huber_loss_backward": loss_backward(lambda z, delta: z.clip(-delta, delta, z)),
+})
 CPU_KERNELS.add(multi_margin_loss, multi_margin_loss_backward,
                 multilabel_margin_loss_forward, multilabel_margin_loss_backward)
 CPU_KERNELS.update({

@@ -26,6 +26,8 @@ from . import CPU_KERNELS
 FEW, SOME, LEVELS = 512, 1 << 13, 4
 #: Most rows that are summed one after the other.
 SHORT = 128
+#: Lines that are so short are multiplied column by column.
+FEW_COLUMNS = 16
 #: Up to this many elements, Python numbers beat several NumPy calls.
 PYTHON = 16
 #: Vectors of ones, by dtype letter and length.
@@ -44,10 +46,13 @@ sqrt: Any = np.sqrt
 ndarray = np.ndarray
 
 
+def is_half(x: np.ndarray) -> bool:
+    return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+
+
 def to_opmath(x: Any) -> Any:
     """Return an array (or None) in the dtype of the computation (ATen's ``opmath_t``): float32 for half precision."""
-    wide = x is not None and x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
-    return as_dtype(x, np.dtype(np.float32)) if wide else x
+    return as_dtype(x, loops.SINGLE) if x is not None and is_half(x) else x
 
 
 def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
@@ -61,9 +66,11 @@ Settled = Callable[[np.ndarray], Any]
 
 
 def reduced(function: Reduce, loop: loops.Loop | None = None,
-            of_few: Callable[[np.ndarray, Ints, bool], Settled | None] | None = None) -> Prepared:
+            of_few: Callable[[np.ndarray, Ints, bool], Settled | None] | None = None,
+            of_half: Reduce | None = None) -> Prepared:
     """Return a row for ``op(self, dim, keepdim, dtype)`` that cuts large arrays, unless ``loop`` reduces their lines.
-    ``of_few`` may settle a shorter function for small contiguous arrays.
+    ``of_few`` may settle a shorter function for small contiguous arrays; ``of_half`` may reduce half precision as it
+    is, or return None.
     """
 
     def sure(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Settled | None:
@@ -81,7 +88,9 @@ def reduced(function: Reduce, loop: loops.Loop | None = None,
                 return function(x, axis, keepdim)
             return by_parts(lambda part: function(part, axis, keepdim), x)  # each part yields some of the results
 
-        if converts or (x.dtype.itemsize == 2 and x.dtype.kind not in "iu"):
+        if not converts and of_half is not None and x.size >= MANY and is_half(x):
+            return lambda x: compute(to_opmath(x)) if (found := of_half(x, axis, keepdim)) is None else found
+        if converts or is_half(x):
             return lambda x: compute(to_opmath(converted(x, dtype)))
         return compute if x.size >= LARGE else lambda x: function(x, axis, keepdim)
 
@@ -145,8 +154,10 @@ def few_summed(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
 def few_averaged(x: np.ndarray, axis: Ints, keepdims: bool) -> Settled | None:
     """Return the function that averages few float32 or float64 numbers; None for others."""
     summed = few_summed(x, axis, keepdims) if x.dtype.char in ONES else None
+    if summed is None:
+        return None
     number = x.dtype.type(count(x, axis))
-    return None if summed is None else lambda x: summed(x) / number
+    return lambda x: summed(x) / number
 
 
 def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
@@ -219,8 +230,7 @@ def by_rows(loop: Callable[..., None], x: np.ndarray, step: int) -> tuple[np.nda
 
 def by_loop(loop: loops.Loop, x: np.ndarray, *settings: Any) -> Callable[[np.ndarray], np.ndarray] | None:
     """Return a function that reduces the last axis by a loop over float32 lines, in blocks; None if there is none."""
-    compiled = loop.compiled(x.size) if x.dtype == np.float32 else None
-    if compiled is None:
+    if x.dtype.char not in "fH" or (compiled := loop.compiled(x.size)) is None:  # H: bits of half precision
         return None
 
     def call(lines: np.ndarray) -> np.ndarray:
@@ -251,6 +261,26 @@ def sum_of_all(x: np.ndarray) -> Any:
     return add(by_pieces(sums, x)) if sums else of_lines(x.reshape(-1))
 
 
+def half_total(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
+    """Sum half precision in float32 by a loop, over all dimensions or along long lines; None if there is no loop."""
+    every = len(axis) == x.ndim
+    if not x.flags.c_contiguous or not (every or along_lines(x, axis)):
+        return None
+    sums = by_loop(loops.sum_half_lines[x.dtype.name], bits := x.view(np.uint16))
+    if sums is None:
+        return None
+    if every:
+        flat, whole = x.reshape(-1), x.size - x.size % PIECE
+        parts = sums(bits.reshape(-1)[:whole].reshape(-1, PIECE))
+        return np.reshape(add(parts) + add(to_opmath(flat[whole:])), (1,) * x.ndim if keepdims else ())
+    return sums(bits).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
+
+
+def half_mean(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
+    found = half_total(x, axis, keepdims)
+    return None if found is None else found / np.float32(count(x, axis))
+
+
 def squares_by_blas(x: np.ndarray) -> np.ndarray:
     """Sum squares along the last axis."""
     return np.asarray(np.vecdot(x, x))
@@ -278,13 +308,14 @@ def mean(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
 
 
 def product(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
-    if x.size >= MANY and x.dtype.kind == "f" and x.flags.c_contiguous:  # NumPy multiplies lines one by one
+    if x.size >= SOME and x.dtype.kind == "f" and x.flags.c_contiguous:  # NumPy multiplies lines one by one
         if len(axis) == x.ndim:
             flat, whole = x.reshape(-1), x.size - x.size % PIECE
             both = multiply(flat[:whole].reshape(-1, PIECE), 0), flat[whole:]
             return np.reshape(multiply(np.concatenate(both)), (1,) * x.ndim if keepdims else ())
-        if along_lines(x, axis):
-            found = product_of_lines(x.reshape(-1, x.shape[-1]))
+        if axis == (x.ndim - 1,) and not FEW_COLUMNS < x.shape[-1] < LINE:
+            lines = x.reshape(-1, x.shape[-1])
+            found = product_of_lines(lines) if x.shape[-1] >= LINE else reduce(np.multiply, lines.T)
             return found.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
     return multiply(x, axis, np.int64 if x.dtype.kind in "biu" else None, keepdims=keepdims)
 
@@ -541,7 +572,8 @@ def norm(x: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 
 var, std = moments("var"), moments("std", np.sqrt)
-summed, averaged = reduced(total, loops.sum_lines, few_summed), reduced(mean, loops.sum_lines, few_averaged)
+summed = reduced(total, loops.sum_lines, few_summed, half_total)
+averaged = reduced(mean, loops.sum_lines, few_averaged, half_mean)
 multiplied = reduced(product)
 every, some = (reduced(truth(holds), None, few_true(holds)) for holds in (np.logical_and.reduce, np.logical_or.reduce))
 largest, smallest = (reduced(extremum(*of), loops.extreme_of_lines)

@@ -1,24 +1,37 @@
 """Sums, scans, losses and normalisations."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import njit
 
+from .half import from_bfloat16, from_float16
 from .writing import SUMS, bits_of, f32, f64, float_of, i32, loop, ordered
 
 
-@loop("float32[:,::1]", "float32[::1]", fastmath=SUMS)
-def sum_lines(x: Any, out: Any) -> None:
-    """Sum each row in pieces of 2048 elements; the pieces are added in float64, so that rounding errors stay small."""
-    for row in range(len(x)):
-        total = f64(0)
-        for start in range(0, x.shape[1], 2048):
-            piece, some = x[row, start:start + 2048], f32(0)
-            for i in range(len(piece)):
-                some += piece[i]
-            total += some
-        out[row] = f32(total)
+def of_lines(name: str, kind: str, widen: Callable[[Any], Any]) -> None:
+    """Build the loop that sums each row in pieces of 2048 elements; the pieces are added in float64, so that rounding
+    errors stay small.
+    """
+    def body(x: Any, out: Any) -> None:
+        for row in range(len(x)):
+            total = f64(0)
+            for start in range(0, x.shape[1], 2048):
+                piece, some = x[row, start:start + 2048], f32(0)
+                for i in range(len(piece)):
+                    some += widen(piece[i])
+                total += some
+            out[row] = f32(total)
+
+    body.__name__ = body.__qualname__ = name
+    loop(f"{kind}[:,::1]", "float32[::1]", fastmath=SUMS)(body)
+
+
+of_lines("sum_lines", "float32", njit(lambda x: x))
+of_lines("sum_float16_lines", "uint16", from_float16)
+of_lines("sum_bfloat16_lines", "uint16", from_bfloat16)
 
 
 @loop("float32[:,::1]", "float32[:,::1]", "float32[::1]", "int64", "int64")

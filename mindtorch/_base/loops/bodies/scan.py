@@ -1,6 +1,8 @@
 """Running sums, products and extrema, and products of lines. Arrays are boxes (outer, steps, inner)."""
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,42 +10,32 @@ import numpy as np
 from .writing import FLOATS, f64, loop
 
 
-@loop("T[:,:,::1]", "T[:,:,::1]", "int64", "int64", of=FLOATS)
-def cumsum(x: Any, out: Any, start: Any, stop: Any) -> None:
-    """Sum up to each step, for some of the inner places; the running sum is float64, as in PyTorch."""
-    totals = np.empty(stop - start)
-    for k in range(len(x)):
-        if len(totals) == 1:
-            total = f64(0)
-            for step in range(x.shape[1]):
-                total += f64(x[k, step, start])
-                out[k, step, start] = total
-        else:
-            totals[:] = 0
-            for step in range(x.shape[1]):
-                line, result = x[k, step, start:stop], out[k, step, start:stop]
-                for i in range(len(totals)):
-                    totals[i] += f64(line[i])
-                    result[i] = totals[i]
+def running(name: str, operation: Callable[[Any, Any], Any], first: float) -> None:
+    """Build the loop that combines the elements up to each step, for some of the inner places; the running value is
+    float64, as in PyTorch.
+    """
+    def body(x: Any, out: Any, start: Any, stop: Any) -> None:
+        totals = np.empty(stop - start)
+        for k in range(len(x)):
+            if len(totals) == 1:
+                total = first
+                for step in range(x.shape[1]):
+                    total = operation(total, f64(x[k, step, start]))
+                    out[k, step, start] = total
+            else:
+                totals[:] = first
+                for step in range(x.shape[1]):
+                    line, result = x[k, step, start:stop], out[k, step, start:stop]
+                    for i in range(len(totals)):
+                        totals[i] = operation(totals[i], f64(line[i]))
+                        result[i] = totals[i]
+
+    body.__name__ = body.__qualname__ = name
+    loop("T[:,:,::1]", "T[:,:,::1]", "int64", "int64", of=FLOATS)(body)
 
 
-@loop("T[:,:,::1]", "T[:,:,::1]", "int64", "int64", of=FLOATS)
-def cumprod(x: Any, out: Any, start: Any, stop: Any) -> None:
-    """Multiply up to each step as ``cumsum`` adds."""
-    totals = np.empty(stop - start)
-    for k in range(len(x)):
-        if len(totals) == 1:
-            total = f64(1)
-            for step in range(x.shape[1]):
-                total *= f64(x[k, step, start])
-                out[k, step, start] = total
-        else:
-            totals[:] = 1
-            for step in range(x.shape[1]):
-                line, result = x[k, step, start:stop], out[k, step, start:stop]
-                for i in range(len(totals)):
-                    totals[i] *= f64(line[i])
-                    result[i] = totals[i]
+running("cumsum", operator.add, 0.0)
+running("cumprod", operator.mul, 1.0)
 
 
 @loop("T[:,:,::1]", "T[:,:,::1]", "int64[:,:,::1]", "bool_", "bool_", of=(*FLOATS, "int64"))
