@@ -288,6 +288,11 @@ class finfo:
         self.tiny = self.smallest_normal = float(info.smallest_normal)
         self.resolution = 10.0 ** -int(info.precision)  # ml_dtypes rounds its resolution to the dtype
 
+    def __eq__(self, other: object) -> bool:
+        return self.dtype == other.dtype if isinstance(other, finfo) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as in PyTorch
+
     def __repr__(self) -> str:
         return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
                 f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})")
@@ -303,6 +308,11 @@ class iinfo:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         info = np.iinfo(type.np)
         self.dtype, self.bits, self.min, self.max = type.name, info.bits, int(info.min), int(info.max)
+
+    def __eq__(self, other: object) -> bool:
+        return self.dtype == other.dtype if isinstance(other, iinfo) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

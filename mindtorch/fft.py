@@ -19,7 +19,8 @@ globals().update(_functions)
 
 def _frequencies(function: str, n: int, d: float, positive: bool, dtype: DType | None,
                  options: dict[str, Any]) -> Tensor:
-    dtype = dtype or get_default_dtype()
+    out = options.get("out")
+    dtype = dtype or (get_default_dtype() if out is None else out.dtype)
     if dtype.category < FLOATING:
         raise RuntimeError(f"{function} requires a floating point or complex dtype, got {dtype}")
     scale = 1.0 / (n * d) if n * d else math.inf

@@ -61,7 +61,8 @@ class Future(Generic[T]):
         try:
             setter(value)
         except concurrent.futures.InvalidStateError:
-            raise RuntimeError("Future can only be marked completed once: its result is set already") from None
+            raise RuntimeError("Attempting to mark a completed Future as complete again. Note that a Future can only "
+                               "be marked completed once.") from None
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
         """Call a function with this future when the result is set; now, if it is."""
@@ -75,20 +76,25 @@ class Future(Generic[T]):
             try:
                 following.set_result(callback(future))
             except Exception as error:
-                following.set_exception(error)
+                following.set_exception(RuntimeError("Got the following error when running the callback: "
+                                                     f"{type(error).__name__}: {error}"))
 
         self.add_done_callback(run)
         return following
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
-    """Return a future of the futures themselves, which is complete when all of them are."""
+    """Return a future of the futures themselves, which is complete when all of them are, or when one has an error."""
     collected: Future[list[Future[Any]]] = Future()
     missing = {id(future) for future in futures}
 
     def note(future: Future[Any]) -> None:
         missing.discard(id(future))
-        if not missing and not collected.done():
+        if collected.done():
+            return
+        if (error := future._future.exception()) is not None:
+            collected.set_exception(error)
+        elif not missing:
             collected.set_result(list(futures))
 
     if not futures:

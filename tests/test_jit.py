@@ -85,8 +85,10 @@ def test_a_future_is_waited_for() -> None:
     thread.start()
     assert wait_all([future, doubled]) == [21, 42] and doubled.done() and len(both.wait()) == 2
     thread.join()
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(RuntimeError, match="error when running the callback: ZeroDivisionError"):
         failed.wait()
+    with pytest.raises(RuntimeError, match="division by zero"):
+        collect_all([Future(), failed]).wait()
     with pytest.raises(RuntimeError, match="only be marked completed once"):
         future.set_result(1)
     assert jit.wait(jit.fork(lambda a, b: a + b, 1, b=2)) == 3 and collect_all([]).wait() == []

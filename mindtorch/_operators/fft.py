@@ -232,9 +232,14 @@ out:
 """)  # noqa: E501
 
 
+#: Messages for a complex input, where they are not that of ``rfft``.
+REAL_WANTED = {"rfftn": "rfftn expects a real-valued input tensor, but got",
+               "ihfftn": "Only supports floating-point dtypes, but found:"}
+
+
 def check_real(self: Tensor, function: str) -> None:
-    check(self._dtype.category < COMPLEX,
-          lambda: f"{function} expects a real input tensor, but got {NAMES[self._dtype.name]}")
+    wanted = REAL_WANTED.get(function, f"{function} expects a real input tensor, but got")
+    check(self._dtype.category < COMPLEX, lambda: f"{wanted} {NAMES[self._dtype.name]}")
 
 
 def one_complex(forward: bool) -> Callable[..., Any]:

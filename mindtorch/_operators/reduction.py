@@ -134,6 +134,38 @@ SEGMENT_REDUCTIONS = {"max": ("amax", -math.inf), "min": ("amin", math.inf), "su
                       "prod": ("prod", 1), "amax": ("amax", -math.inf), "amin": ("amin", math.inf)}
 
 
+class Segments:
+    """The segments of ``data`` along ``axis``: the segment of each place, and moves between the two."""
+
+    def __init__(self, data: Tensor, offsets: Tensor, axis: int):
+        self.axis, self.offsets = axis, offsets
+        places = ones_like(offsets.narrow(axis, 0, 1)).expand((*offsets.shape[:-1], data.shape[axis])).cumsum(axis) - 1
+        # The segment of each place, from 1; 0 and the last are for places outside of all segments.
+        number = searchsorted(offsets.contiguous(), places, False, True)
+        self.trailing = (1,) * (data.ndim - axis - 1)
+        self.number = number.view((*number.shape, *self.trailing)).expand(data.shape)
+        self.shape = (*offsets.shape[:-1], offsets.shape[axis] + 1, *data.shape[axis + 1:])
+
+    def combine(self, data: Tensor, how: str, start: Any) -> Tensor:
+        """Reduce each segment of ``data`` by an operation of ``scatter_reduce``, from a first value on."""
+        result = data.new_full(self.shape, start).scatter_reduce(self.axis, self.number, data, how)
+        return result.narrow_copy(self.axis, 1, self.shape[self.axis] - 2)
+
+    def spread(self, of_segments: Tensor) -> Tensor:
+        """Return for each place the value of its segment, 0 outside of all segments."""
+        padding = (*(0, 0) * len(self.trailing), 1, 1)
+        return constant_pad_nd(of_segments, padding, 0).gather(self.axis, self.number)
+
+    def sizes(self) -> Tensor:
+        """Return how many places each segment has."""
+        counts = self.offsets.diff(dim=self.axis)
+        return counts.view((*counts.shape, *self.trailing))
+
+
+def _offsets(lengths: Tensor | None, offsets: Tensor | None, axis: int) -> Tensor:
+    return offsets if offsets is not None else constant_pad_nd(lengths.cumsum(axis), (1, 0), 0)  # type: ignore[union-attr]
+
+
 def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = None, offsets: Any = None,
                    axis: int = 0, unsafe: bool = False, initial: Any = None) -> Any:
     """``torch.segment_reduce``: each position along the axis is scattered into the result of its segment."""
@@ -144,35 +176,49 @@ def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = N
     given, kind = (lengths, "lengths") if offsets is None else (offsets, "offsets")
     check(axis == given.ndim - 1, lambda: f"segment_reduce(): Expected axis to be the last dimension of "
           f"{kind} but got {axis}.")
-    if offsets is None:
-        ends = lengths.cumsum(axis)
-        check(unsafe or not has_values(lengths) or bool((lengths >= 0).all()), "lengths contains negative value!")
-        check(unsafe or not has_values(lengths) or bool((ends.narrow(axis, -1, 1) == data.shape[axis]).all()),
+    if offsets is None and not unsafe and has_values(lengths):
+        check(bool(lengths.min() >= 0), "lengths contains negative value!")
+        check(bool((lengths.sum(axis) == data.shape[axis]).all()),
               "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
               "!unsafe.")
-        offsets = constant_pad_nd(ends, (1, 0), 0)
     check_takes(given._dtype in (int32, int64), f"_segment_reduce_{kind}_cpu_kernel1", given._dtype)
     check_takes(data._dtype.category == FLOATING, "_segment_reduce_cpu", data._dtype)
-    check(data.numel() > 0, "Expected data.numel() > 0 to be True, but got False.")
-    counts, segments = offsets.diff(dim=axis), offsets.shape[axis] - 1
-    places = ones_like(offsets.narrow(axis, 0, 1))
-    places = places.expand((*offsets.shape[:-1], data.shape[axis])).cumsum(axis) - 1
-    # The segment of each place, from 1; 0 and the last are for places outside of all segments.
-    number = searchsorted(offsets.contiguous(), places, False, True)
-    shape = (*offsets.shape[:-1], segments + 2, *data.shape[axis + 1:])
-    trailing = (1,) * (data.ndim - axis - 1)
+    segments = Segments(data, _offsets(lengths, offsets, axis), axis)
     how, start = SEGMENT_REDUCTIONS[reduce]
-    result = data.new_full(shape, start if initial is None else initial)
-    result = result.scatter_reduce(axis, number.view((*number.shape, *trailing)).expand(data.shape), data, how)
-    result = result.narrow_copy(axis, 1, segments)
+    result = segments.combine(data, how, start if initial is None else initial)
     if reduce == "mean":
-        sizes = counts.view((*counts.shape, *trailing))
+        sizes = segments.sizes()
         result = result / sizes.clamp_min(1)
         result = result if initial is not None else result.masked_fill(sizes == 0, math.nan)
     return result
 
 
-composites(sum_to_size, segment_reduce)
+def segment_reduce_grad(grad: Tensor, result: Tensor, data: Tensor, reduce: str, lengths: Tensor | None,
+                        offsets: Tensor | None, axis: int, initial: Any) -> Tensor:
+    """Return the gradient (ATen's ``_segment_reduce_backward``): equal extremes share theirs with each other and with
+    NaN, and not with ``initial``; a factor that is 0 or NaN has the product of the others.
+    """
+    segments = Segments(data, _offsets(lengths, offsets, axis), axis)
+    how = SEGMENT_REDUCTIONS[reduce][0]
+    if how == "sum":
+        return segments.spread(grad / segments.sizes().clamp_min(1) if reduce == "mean" else grad)
+    if how == "prod":
+        singular = data.isnan() | (data == 0)
+        regular = segments.combine(data.masked_fill(singular, 1), "prod", 1 if initial is None else initial)
+        is_nan, is_zero = data.isnan().to(data.dtype), (data == 0).to(data.dtype)
+        nans = segments.spread(segments.combine(is_nan, "sum", 0)) - is_nan
+        zeros_ = segments.spread(segments.combine(is_zero, "sum", 0)) - is_zero
+        others = segments.spread(regular)
+        others = where(zeros_ > 0, others * 0, others).masked_fill(nans > 0, math.nan)
+        factor = where(singular, others, segments.spread(result) / data.masked_fill(singular, 1))
+        return segments.spread(grad) * factor
+    chosen = data.isnan() | (data == segments.spread(result))
+    count = segments.combine(chosen.to(data.dtype), "sum", 0)
+    return segments.spread(grad / count).masked_fill(chosen.logical_not(), 0)
+
+
+composites(sum_to_size)
+operator("segment_reduce", composite=segment_reduce, data=segment_reduce_grad)
 
 schemas("""
 function, method:

@@ -47,5 +47,9 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
+    def copy(self) -> WeakIdKeyDictionary:
+        """Return a dictionary with the objects that live."""
+        return WeakIdKeyDictionary(self, self.ref_type)
+
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary
