@@ -1,7 +1,8 @@
 """Count what a program walks through: ``python -m tests.benchmarks.walk [name part ...] [--list]``.
 
-Each row is a program with the number of Python functions of mindtorch that one call of it enters, and the number of
-files in which these stand, once everything that is made on first use is there. ``--list`` names the functions in order.
+Each row is a program with the number of Python functions of mindtorch that one call of it enters, the number of files
+in which these stand, and how often a debugger that steps through it stops there, once everything that is made on first
+use is there. ``--list`` names the functions in order.
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 import mindtorch
+from mindtorch import nn
 
 ROOT = mindtorch.__path__[0] + "/"
 Call = tuple[str, int, str]
@@ -34,6 +36,25 @@ def walk(program: Callable[[], Any]) -> list[Call]:
     return calls
 
 
+def stops(program: Callable[[], Any]) -> int:
+    """Count the lines, calls and returns of mindtorch at which a debugger stops."""
+    count = 0
+
+    def note(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal count
+        if not frame.f_code.co_filename.startswith(ROOT):
+            return None
+        count += 1
+        return note
+
+    sys.settrace(note)
+    try:
+        program()
+    finally:
+        sys.settrace(None)
+    return count
+
+
 def add() -> Callable[[], Any]:
     a, b = mindtorch.ones(8), mindtorch.ones(8)
     return lambda: a + b
@@ -49,9 +70,21 @@ def forward(backward: bool) -> Callable[[], Any]:
     return run
 
 
-def index(requires_grad: bool) -> Callable[[], Any]:
+def linear() -> Callable[[], Any]:
+    x, w = mindtorch.ones(4, 5), mindtorch.ones(3, 5, requires_grad=True)
+    return lambda: nn.functional.linear(x, w).sum().backward()
+
+
+def convolutions() -> Callable[[], Any]:
+    model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 13 * 13, 10))
+    x = mindtorch.ones(2, 1, 28, 28)
+    return lambda: model(x)
+
+
+def index(*key: Any, requires_grad: bool = False) -> Callable[[], Any]:
     x = mindtorch.ones(4, 3, requires_grad=requires_grad)
-    return lambda: x[1:, None]
+    at = key if len(key) > 1 else key[0]
+    return lambda: x[at]
 
 
 def npu() -> Callable[[], Any]:
@@ -59,20 +92,23 @@ def npu() -> Callable[[], Any]:
     return lambda: x.npu() @ w
 
 
-def step(name: str) -> Callable[[], Any]:
-    param = mindtorch.ones(4, requires_grad=True)
-    param.grad = mindtorch.ones(4)
-    return getattr(mindtorch.optim, name)([param]).step
+def step(name: str, **settings: Any) -> Callable[[], Any]:
+    model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+    model(mindtorch.ones(2, 64)).sum().backward()
+    return getattr(mindtorch.optim, name)(model.parameters(), **settings).step
 
 
 PROGRAMS = {
     "a + b": add(),
     "(x @ w).relu().sum()": forward(False),
     "(x @ w).relu().sum() and backward": forward(True),
-    "x[1:, None]": index(False),
-    "x[1:, None] with grad": index(True),
-    "SGD.step()": step("SGD"),
-    "Adam.step()": step("Adam"),
+    "x[1:]": index(slice(1, None)),
+    "x[1:, None]": index(slice(1, None), None),
+    "x[1:, None] with grad": index(slice(1, None), None, requires_grad=True),
+    "F.linear(x, w).sum().backward()": linear(),
+    "forward pass of a CNN": convolutions(),
+    "SGD.step() with momentum": step("SGD", lr=0.1, momentum=0.9),
+    "AdamW.step()": step("AdamW"),
     "x.npu() @ w": npu(),
 }
 
@@ -82,14 +118,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="only rows whose name contains one of these")
     parser.add_argument("--list", action="store_true", help="name the functions in the order of the calls")
     options = parser.parse_args()
-    print(f"{'program':<36}{'calls':>7}{'files':>7}")
+    print(f"{'program':<36}{'calls':>7}{'files':>7}{'stops':>7}")
     for name, program in PROGRAMS.items():
         if options.names and not any(part in name for part in options.names):
             continue
-        for _ in range(3):
+        for _ in range(40):  # plans are made, and no layout seems to change at every call
             program()
         calls = walk(program)
-        print(f"{name:<36}{len(calls):>7}{len({file for file, _, _ in calls}):>7}")
+        print(f"{name:<36}{len(calls):>7}{len({file for file, _, _ in calls}):>7}{stops(program):>7}")
         for file, line, function in calls if options.list else ():
             print(f"    {file}:{line} {function}")
 
