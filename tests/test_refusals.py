@@ -22,6 +22,10 @@ from tests.both import Program, assert_same_outcome, each_program
     lambda t: t.linalg.matrix_norm(t.ones(2, 3, dtype=t.int64), "fro", [0, 0]),
     lambda t: t.linalg.matrix_norm(t.ones(2, 3, dtype=t.float16), "nuc", [2, -1]),
     lambda t: t.linalg.matrix_norm(t.ones(2, 3, dtype=t.float16), 1, [2, -1]),
+    lambda t: [t.randn(0, dtype=t.uint8), t.zeros(0, dtype=t.int64).log_normal_(), t.bernoulli(t.zeros(0).bool()),
+               t.zeros(0, dtype=t.int8).exponential_(), t.zeros(0, dtype=t.complex64).random_()],
+    lambda t: t.rand(0, dtype=t.uint8),
+    lambda t: t.randn(1, dtype=t.int8),
     lambda t: t.histogram(t.zeros(4), t.zeros(2, 2)),
     lambda t: t.histogram(t.zeros(4), 3, range=(0.0, 1.0), weight=t.zeros(3)),
 )

@@ -24,11 +24,12 @@ from .special import same_floating
 Check = Callable[..., None]
 
 
-def filled(kernel: str, *categories: int) -> Check:
-    """Return the check of an operator that fills a tensor, for dtypes of these categories."""
+def filled(kernel: str, *categories: int, empty: bool = True) -> Check:
+    """Return the check of an operator that fills a tensor, for dtypes of these categories; ``empty`` tensors pass."""
 
     def check_dtype(self: Tensor, *parameters: Any) -> None:
-        check_takes(self._dtype.category in categories, kernel, self._dtype)
+        if self._dtype.category not in categories and not (empty and self.numel() == 0):
+            check_takes(False, kernel, self._dtype)
 
     return check_dtype
 
@@ -92,7 +93,7 @@ def _shape(mean: Any, std: Any) -> tuple[int, ...]:
     return broadcast_shapes(*(value.shape for value in (mean, std) if hasattr(value, "shape")))
 
 
-operator("uniform_", filled("check_uniform_bounds", FLOATING, COMPLEX), self=zero)
+operator("uniform_", filled("check_uniform_bounds", FLOATING, COMPLEX, empty=False), self=zero)
 operator("normal_", filled("normal_kernel_cpu", FLOATING, COMPLEX), self=zero)
 operator("normal.Tensor_Tensor", composite=_normal, node="NormalBackward3",
          mean=lambda grad, mean_shape: grad.new_zeros(mean_shape),
@@ -133,18 +134,19 @@ def bounded_integers(self: Tensor, *bounds: Any) -> None:
                                            "boolean types")
 
 
-def continuous(name: str) -> Check:
-    """Return the check of a distribution of real numbers."""
+def continuous(name: str, empty: bool = False) -> Check:
+    """Return the check of a distribution of real numbers; ``empty`` tensors pass."""
 
     def check_dtype(self: Tensor, *parameters: Any) -> None:
-        check(self._dtype.category == FLOATING, lambda: f"{name} distribution is a continuous probability "
-              f"distribution. dtype must be a floating point but you specified {NAMES[self._dtype.name]}")
+        check(self._dtype.category == FLOATING or (empty and self.numel() == 0),
+              lambda: f"{name} distribution is a continuous probability distribution. dtype must be a floating point "
+              f"but you specified {NAMES[self._dtype.name]}")
 
     return check_dtype
 
 
 def bernoulli_tensor(self: Tensor, p: Any, generator: Any = None) -> None:
-    filled("bernoulli_tensor_cpu_self_", *REAL)(self)
+    filled("bernoulli_tensor_cpu_self_", *REAL, empty=False)(self)
     filled("bernoulli_tensor_cpu_p_", FLOATING)(p)
     if p.shape != self.shape:
         p.expand(self.shape)
@@ -169,8 +171,8 @@ operator("bernoulli", sampled(lambda self: bernoulli_tensor(self, self)), self=z
 operator("bernoulli.out",
          composite=lambda self, generator, out: resize_output(out, self.shape).bernoulli_(self, generator=generator))
 operator("bernoulli.p", sampled(filled("bernoulli_scalar_cpu_", *REAL)))
-operator("poisson", sampled(filled("poisson_cpu", FLOATING)), self=zero)
-operator("exponential_", continuous("Exponential"), self=zero)
+operator("poisson", sampled(filled("poisson_cpu", FLOATING, empty=False)), self=zero)
+operator("exponential_", continuous("Exponential", empty=True), self=zero)
 operator("cauchy_", continuous("Cauchy"), self=zero)
 operator("geometric_", filled("geometric_cpu", INTEGER, FLOATING), self=zero)
 operator("log_normal_", filled("log_normal_cpu", FLOATING), self=zero)
