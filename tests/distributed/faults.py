@@ -66,8 +66,8 @@ def tried(path: str, fault: str, folder: Path) -> Found:
         return Found([*wrong, "rank 1 had no fault"], 0.0, ended.output)
     if SAID.get((path, fault), FAULTS[fault]) not in ended.output:
         wrong.append("the reason is not named")
-    if f"{PROGRAM.name}:{line_of(path)}" not in ended.output and (
-            f'{PROGRAM.name}", line {line_of(path)}' not in ended.output):
+    mark = f'{PROGRAM.name}", line ' if (path, fault) in SAID else f"{PROGRAM.name}:"  # of a traceback, or an error
+    if f"{mark}{line_of(path)}" not in ended.output:
         wrong.append("the line is not named")
     if path == "restart" and ended.output.count("GOES ON from 1.0 in attempt 2") != 2:
         wrong.append("it did not go on from the checkpoint")

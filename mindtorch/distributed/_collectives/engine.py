@@ -1,7 +1,6 @@
 """The thread that talks to MPI, and the handles of what it does."""
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import deque
@@ -21,6 +20,8 @@ Steps = Iterator[list[tuple[int | None, Any]]]
 purpose: ContextVar[str] = ContextVar("purpose", default="")
 #: Seconds that a work may still take after a rank that it waits for has ended: what that rank sent may be on its way.
 GRACE = 2.0
+#: How often the engine looks for news without a pause, and until when pauses are the shortest while data is on its way.
+LOOKS, ARRIVING = 10, 400
 
 
 class WorkFuture(Future[Any]):
@@ -219,17 +220,27 @@ class Engine(threading.Thread):
                     self.changed.wait()
                 if self.stopping:
                     return
-                heads = [(lane, queue[0]) for lane, queue in self.lanes.items()]
-            moved = False
-            for lane, work in heads:
-                moved |= work.is_completed() or work.advance()
-                if not work.is_completed():
-                    self.judge(work)
-                if work.is_completed():
-                    self.leave(lane, work)
+            moved, arriving = self.turn()
             idle = 0 if moved else idle + 1
-            # Other ranks may need this core to go on: give it away at once, and then for longer and longer.
-            os.sched_yield() if idle < 20 else time.sleep(min(2e-5 * 1.3 ** (idle - 20), 1e-3) if idle < 60 else 1e-3)
+            # Other ranks may need this core to go on. A short sleep gives it away, and gets it back at once; who yields
+            # waits for a turn, which takes milliseconds on a busy machine. Sleeps get longer, but not soon if data is
+            # on its way.
+            if idle > LOOKS:
+                time.sleep(min(1e-6 * 1.3 ** min(max(idle - (ARRIVING if arriving else LOOKS), 0), 40), 1e-3))
+
+    def turn(self) -> tuple[bool, bool]:
+        """Advance the first work of each lane; return whether anything happened, and whether data is on its way."""
+        with self.changed:
+            heads = [(lane, queue[0]) for lane, queue in self.lanes.items()]
+        moved = arriving = False
+        for lane, work in heads:
+            moved |= work.is_completed() or work.advance()
+            if not work.is_completed():
+                self.judge(work)
+                arriving |= not work.missing()
+            if work.is_completed():
+                self.leave(lane, work)
+        return moved, arriving
 
     def judge(self, work: Work) -> None:
         """End a work that waits in vain."""

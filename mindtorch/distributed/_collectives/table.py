@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from ..._base.call_site import call_site, place_of
 from ..._tensor import Tensor
 from . import groups, hccl
 from .buffers import Buffer, reduction
@@ -70,10 +69,10 @@ def run(name: str, group: ProcessGroup, give: Sequence[Tensor] = (), take: Seque
     details = [op.name] if op is not None else []
     details += [of] if of else []
     details += [f"root {group.ranks[root]}"] if root is not None else []
-    call, (file, line, _) = f"{name}({', '.join(details)})", call_site()
+    call, place = f"{name}({', '.join(details)})", groups.calling_line()
     if hccl.takes(name, group, give, take, op):
         _count(name, group, max(tensor.numel() * tensor.element_size() for tensor in (*give, *take)))
-        return hccl.begin(name, group, give, take[0], op, root, call, place_of(file, line), async_op)
+        return hccl.begin(name, group, give, take[0], op, root, call, place, async_op)
     given = Buffer(give) if give else None
     taken = Buffer(take, filled) if take else None
     if given is not None and taken is not None:
@@ -100,7 +99,7 @@ def run(name: str, group: ProcessGroup, give: Sequence[Tensor] = (), take: Seque
     if name in ("gather", "scatter"):  # the buffer for all is at the root only
         size = min(buffer.nbytes for buffer in (given, taken) if buffer is not None) * group.size()
     _count(name, group, size)
-    work = Work(call, place_of(file, line), group.seconds, steps, deliver)
+    work = Work(call, place, group.seconds, steps, deliver)
     work.outputs = list(take)
     return start(group, work, group, async_op)
 

@@ -187,27 +187,34 @@ def check_what_each_strategy_sends():
     assert sent(cut) == 2 * 4 * (8 * 32) * part  # the row layer's output; nobody asks for x's gradient
 
 
-def check_memory_of_20_million_parameters():
+def check_memory_by_formula():
     def live():
         storages = {}
         for item in gc.get_objects():
-            if isinstance(item, torch.Tensor) and not isinstance(item, DTensor):
+            if isinstance(item, torch.Tensor) and not isinstance(item, DTensor) and not item.is_meta:
                 storages[item.untyped_storage().data_ptr()] = item.untyped_storage().nbytes()
-        return sum(storages.values())
+        return sum(storages.values()) - before
 
-    def memory(make):
-        before = live()
-        net = make(nn.Sequential(*[layer for _ in range(20) for layer in (nn.Linear(1000, 1000), nn.ReLU())]))
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-        net(torch.ones(2, 1000)).sum().backward()
+    class Layer(nn.Linear):
+        def forward(self, x):
+            inside.append(live())
+            return super().forward(x)
+
+    def nearly(found, wanted):
+        assert abs(found - wanted) < block / 20, (found, wanted)
+
+    layers, width, before, inside = 6, 400, 0, []
+    block = 4 * (width * width + width)  # bytes of the largest gathered block
+    before = live()
+    net = shard(nn.Sequential(*[layer for _ in range(layers) for layer in (Layer(width, width), nn.ReLU())]))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    for kept in (1, 3):  # parameters; then also gradients and momenta
+        del inside[:]
+        net(torch.ones(2, width)).sum().backward()
+        for found in inside:
+            nearly(found, kept * layers * block / size + block)
         optimizer.step()
-        return live() - before, net
-
-    torch.manual_seed(0)
-    sharded, net = memory(shard)
-    del net
-    replicated, _ = memory(DistributedDataParallel)
-    assert replicated >= 4 * 20e6 * 3 and sharded <= 0.4 * replicated, (sharded, replicated)
+        nearly(live(), 3 * layers * block / size)
 
 
 report(globals())
