@@ -7,7 +7,7 @@ from typing import Any
 
 from .._base.errors import check
 from .._dtype import DType, float32, float64
-from .dispatcher import TENSOR_TYPES, set_local
+from .dispatcher import TENSOR_TYPES, flattened, set_local
 from .keys import AUTOGRAD
 from .local import local
 from .registry import Operator, registry
@@ -51,6 +51,7 @@ def casting(op: Operator) -> Callable[..., Any] | None:
     if found is None or found.keys().isdisjoint(local.autocast):
         return None
 
+    promotes = PROMOTE in found.values()
     own = next((kernel for kind, kernel in found.items() if kind in local.autocast and callable(kernel)), None)
 
     def call(*args: Any) -> Any:
@@ -58,11 +59,24 @@ def casting(op: Operator) -> Callable[..., Any] | None:
         try:
             if own is not None:  # `torch.library.impl(..., "AutocastCPU")`: the user's function casts and calls
                 return own(*args)
+            if promotes:
+                _check_promotion(args, found, active)
             return op.call(*[_cast(value, found, active) for value in args])
         finally:
             local.autocast = active
 
     return call
+
+
+def _check_promotion(args: Any, policies: dict[str, Any], active: dict[str, DType]) -> None:
+    """Check the operands of an operator that promotes: another half dtype may only come after float32."""
+    for value in flattened(args):
+        if value.__class__ in TENSOR_TYPES and policies.get(device := value._device.type) == PROMOTE and (
+                device in active and value._dtype.is_floating_point):
+            if value._dtype is float32:
+                return
+            check(value._dtype in (active[device], float64),
+                  "Unexpected floating ScalarType in at::autocast::prioritize")
 
 
 def _cast(value: Any, policies: dict[str, Any], active: dict[str, DType]) -> Any:
@@ -76,7 +90,6 @@ def _cast(value: Any, policies: dict[str, Any], active: dict[str, DType]) -> Any
     if policy is None or not value._dtype.is_floating_point or value._dtype is float64:
         return value
     if policy == PROMOTE:
-        check(value._dtype in (lower, float32), "Unexpected floating ScalarType in at::autocast::prioritize")
         return value
     dtype: Any = lower if policy == LOWER else float32 if policy == FLOAT32 else policy
     if value._dtype is dtype:

@@ -7,7 +7,7 @@ from typing import Any
 from .._autograd.grad_mode import no_grad
 from .._backends.common.pointwise import result_type
 from .._base.errors import NAMES, check, check_takes
-from .._base.layout import Spec, broadcast_shapes, wrap_dim, wrap_dims
+from .._base.layout import Spec, broadcast_shapes, like_strides, wrap_dim, wrap_dims
 from .._dispatch.aten import (
     _cdist_backward as cdist_backward, _cdist_forward as cdist_forward, _euclidean_dist,
     _pdist_backward as pdist_backward, _pdist_forward as pdist_forward, clamp_min, linalg_matrix_norm_str_ord,
@@ -159,6 +159,11 @@ def meta_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None = None
     return Spec((*shape, x1.shape[-2], x2.shape[-2]), x1._dtype)
 
 
+def meta_cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Spec:
+    shape = tuple(x1.shape)
+    return Spec(shape, x1._dtype, None if grad.numel() and x1.numel() else like_strides(shape, x1._strides()))
+
+
 MODES = {"use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
 
 
@@ -196,7 +201,7 @@ operator("cdist", composite=cdist, autocast="float32")
 operator("_euclidean_dist", lambda x1, x2: meta_cdist(x1, x2, 2.0), jointly={"x1, x2": euclidean_grad})
 operator("_cdist_forward", meta_cdist, batching=trailing(), node="CdistBackward0",
          x1=lambda grad, x1, x2, p, result: cdist_backward(grad.contiguous(), x1, x2, p, result), x2=second_cdist_grad)
-operator("_cdist_backward", like_input, jointly={"grad, x1, x2, cdist": not_implemented("_cdist_backward")})
+operator("_cdist_backward", meta_cdist_backward, jointly={"grad, x1, x2, cdist": not_implemented("_cdist_backward")})
 
 schemas("""
 function:
@@ -223,4 +228,4 @@ def pdist(self: Tensor, p: float = 2.0) -> Tensor:
 operator("pdist", composite=pdist, autocast="npu float32")
 operator("_pdist_forward", meta_pdist, batching=each_element, node="PdistBackward0",
          self=lambda grad, self, p, result: pdist_backward(grad, self, p, result))
-operator("_pdist_backward", like_input)
+operator("_pdist_backward", like_input, jointly={"grad, self, pdist": not_implemented("_pdist_backward")})

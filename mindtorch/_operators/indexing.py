@@ -23,7 +23,7 @@ from .._dispatch.dispatcher import is_seen
 from .._dispatch.keys import BATCHED
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
-from .._dtype import bool_, bool_ as boolean, int32, int64, uint8
+from .._dtype import bool_, int32, int64, uint8
 from .._tensor import Tensor
 from .._transforms.batching.frames import Frame, filled, is_batched, lowered
 from .._transforms.batching.rules import (
@@ -93,6 +93,15 @@ function, method, in-place:
 """)  # noqa: E501
 
 
+def check_mask(self: Tensor, index: Tensor, first: int) -> None:
+    """Raise IndexError unless a mask has the sizes of the dimensions of ``self`` from ``first`` on."""
+    for d, size in enumerate(index.shape):
+        if first + d >= self.dim() or self.shape[first + d] != size:
+            raise about(IndexError(f"The shape of the mask {list(index.shape)} at index {d} does not match the "
+                                   f"shape of the indexed tensor {list(self.shape)} at index {first + d}"),
+                        "mask shape", mask=index.shape, at=d, dim=first + d)
+
+
 def entries_of(self: Tensor, indices: Any) -> list[Any]:
     """For each dimension that ``indices`` speaks of the (shape, stride) of its index, or None for all of it; a mask
     speaks of as many dimensions as it has, and is counted. Raises IndexError for a dtype that cannot index, a mask of
@@ -113,12 +122,7 @@ def entries_of(self: Tensor, indices: Any) -> list[Any]:
         if dtype is uint8:
             warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
                           stacklevel=2)
-        first = len(entries)
-        for d, size in enumerate(index.shape):
-            if first + d >= self.dim() or self.shape[first + d] != size:
-                raise about(IndexError(f"The shape of the mask {list(index.shape)} at index {d} does not match the "
-                                       f"shape of the indexed tensor {list(self.shape)} at index {first + d}"),
-                            "mask shape", mask=index.shape, at=d, dim=first + d)
+        check_mask(self, index, len(entries))
         count = int((index._host("index") != 0).sum())
         entries.extend([((count,), (max(index.dim(), 1),))] * index.dim())
     check(len(entries) <= self.dim(),
@@ -225,7 +229,8 @@ class Places:
         for index in indices:
             if index is None:
                 position += 1
-            elif index._dtype is boolean:
+            elif index._dtype in (uint8, bool_):
+                check_mask(tensor, index, position)
                 if is_batched(index, frame) and frame.tangents_only:
                     index = lowered(index, frame)[0]
                 elif is_batched(index, frame):

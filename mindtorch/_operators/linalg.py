@@ -240,7 +240,13 @@ def added_batch_rule(product: Callable[[Any, Any], Any]) -> Rule:
         found = multiple(product(left, right), alpha)
         return found + multiple(self, beta) if beta != 0 else found
 
-    return composed(sums)
+    by_parts = composed(sums)
+
+    def rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
+        registry.meta_rows[(op.functional or op).name](*args)  # check the shapes of one element
+        return by_parts(op, frame, args)
+
+    return rule
 
 
 operator("mm", meta_mm, batching=product_batch_rule, autocast="lower",
@@ -337,7 +343,7 @@ def decomposed_trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, 
         for d in sorted(dims):
             operand = operand.unsqueeze(d)
         operands.append(operand)
-    return (operands[0] * operands[1] * operands[2]).sum(list(sumdim))
+    return (operands[0] * operands[1] * operands[2]).sum(list(sumdim), dtype=i1.dtype)
 
 
 operator("dot", meta_dot, batching=product_batch_rule, autocast="npu promote",
@@ -391,7 +397,8 @@ def linalg_vecdot(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
 
 
 operator("linear", composite=linear,
-         batching=composed(lambda x, weight, bias=None: x @ weight.t() if bias is None else x @ weight.t() + bias),
+         batching=composed(lambda x, weight, bias=None: linear(x, weight, bias) if x.ndim == 2 else
+                           x @ weight.t() if bias is None else x @ weight.t() + bias),
          autocast="lower")
 operator("linalg_vecdot", composite=linalg_vecdot, autocast="lower")
 
@@ -440,16 +447,10 @@ def tensordot(self: Any, other: Any, dims_self: Ints, dims_other: Ints) -> Any:
     other_outside = tuple(d for d in range(other.ndim) if d not in other_inside)
     shape = (*(left.shape[d] for d in outside), *(right.shape[d] for d in other_outside))
     left, right = left.permute(outside + inside), right.permute(other_inside + other_outside)
-    if not shape:
-        return _full_contraction(left, right, size)
     rows, columns = prod(shape[:len(outside)]), prod(shape[len(outside):])
+    if rows == columns == 1:
+        return dot(left.reshape((size,)), right.reshape((size,))).view(shape)
     return mm(left.reshape((rows, size)), right.reshape((size, columns))).reshape(shape)
-
-
-def _full_contraction(left: Any, right: Any, size: int) -> Any:
-    if left.ndim == 1 and right.ndim == 1:
-        return dot(left, right).view(())
-    return (left.squeeze() * right.squeeze()).sum().reshape(())
 
 
 composites(inner)
@@ -654,6 +655,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     for d, (size1, size2) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
         if size1 != size2:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {size1} and {size2}")
+    check(weight.ndim == 3, "number of dimensions must match")
     for name, given, d in (("input1", input1.size(-1), 1), ("input2", input2.size(-1), 2)):
         if given != weight.size(d):
             raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {given} but expected "

@@ -18,7 +18,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.local import local
-from .._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, complex128, float32, float64, int32
+from .._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, complex128, float16, float32, float64, int32
 from .._tensor import Tensor
 from .._transforms.batching.rules import as_it_is
 from . import aliases, composites, operator, schemas
@@ -284,6 +284,13 @@ class Contiguous(Pointwise):
 POWER = Pointwise("default", 2, "real|complex", "pow", check=check_power)
 
 
+class PowerOfHalf(Pointwise):
+    """A power of a number: bfloat16 rounds each step of a product, and float16 has C's ``pow`` for roots."""
+
+    def widens(self, args: tuple[Any, ...]) -> bool:
+        return args[1] not in ((0.5, -0.5) if args[0]._dtype is float16 else (3, -2))
+
+
 def positive(self: Tensor) -> Tensor:
     """``torch.positive``: the tensor itself. Raises RuntimeError for bools."""
     check(self._dtype is not bool_, "The `+` operator, on a bool tensor is not supported.")
@@ -304,7 +311,7 @@ def zero_like(grad: Tensor) -> Any:
 
 def power_by_number(grad: Tensor, self: Tensor, exponent: Any) -> Any:
     if exponent == 0:
-        return zeros_like(self)
+        return zeros_like(self, None, None, None, None, contiguous_format)
     if exponent == 2 and not grad._dtype.is_complex and not is_seen(grad):
         return grad * (self * 2)
     return grad * conj(self.pow(exponent - 1) * exponent)
@@ -350,8 +357,8 @@ composites(positive)
 operator("pow.Tensor_Tensor", POWER, autocast="npu float32", node="PowBackward1", self=power_by_tensor,
          exponent=power_in_exponent)
 operator("pow.Tensor_Scalar",
-         Pointwise("default", 2, kernel="pow", check=check_power, fast_half=False,
-                   iterates_numbers=False), autocast="npu float32", self=power_by_number)
+         PowerOfHalf("default", 2, kernel="pow", check=check_power, fast_half=False,
+                     iterates_numbers=False), autocast="npu float32", self=power_by_number)
 operator("pow.Scalar", Contiguous("default", 2, "real|complex", "pow"), autocast="npu float32", node="PowBackward2",
          exponent=power_in_exponent)
 operator("sinc", Pointwise("float", 1, "all|unsigned", "sinc_vml_cpu"), self=sinc_backward)

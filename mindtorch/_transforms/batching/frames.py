@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..._base.interrupts import contextmanager
 from ..._base.layout import contiguous_strides
 from ..._base.size import Size
-from ..._dispatch.aten import as_strided, clone, expand, permute
+from ..._dispatch.aten import as_strided, clone, copy_, expand, new_empty_strided, permute
 from ..._dispatch.dispatcher import TENSOR_TYPES, set_local
 from ..._dispatch.keys import BACKENDS, BATCHED, MATH_BITS, NONCONTIGUOUS
 from ..._dispatch.local import local
@@ -63,9 +63,10 @@ class Frame:
             return True
         views = [alias for alias in (root._storage.aliases() if root._storage is not None else ()) if alias is not root]
         nested = sum(frame.tangents_only for frame in local.frames) > 1  # the views would be widened one by one
-        if any(nested or root._keys & NONCONTIGUOUS or view._base is not root for view in views):
+        if any(nested or not root._is_dense() or view._base is not root for view in views):
             return False
-        whole = expand(root._shallow_copy_and_detach(), (self.size, *root.shape)).contiguous()
+        whole = new_empty_strided(root, (self.size, *root.shape), (root.numel(), *root._strides()))
+        copy_(whole, root._shallow_copy_and_detach())
         for alias in (root, *views):
             shape, strides = (self.size, *alias.shape), (root.numel(), *alias._strides())
             part = as_strided(whole, shape, strides, alias._offset - root._offset)

@@ -114,10 +114,10 @@ DIMENSIONS = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
 
 def along_dimensions(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
     """Dimensions count from behind the elements; none given means all of them, but for views."""
-    ndim = args[0].ndim + (op.packet == "unsqueeze")
-    if not ndim:
+    ndim, tensors = args[0].ndim + (op.packet == "unsqueeze"), [a for a in args if is_tensor(a)]
+    if not ndim or not all(t.ndim for t in tensors[1:]):
         return each_element(op, frame, args)
-    several = sum(map(is_tensor, args)) > 1
+    several = len(tensors) > 1
     if several and (check := registry.meta_rows.get(op.name)) is not None:
         check(*args)  # an element, as outside
     changed = [filled(a, frame) if several and is_tensor(a) else lowered(a, frame) for a in with_defaults(op, args)]

@@ -349,7 +349,7 @@ CPU_KERNELS.update({
     "mish": in_blocks(mish),
     "mish_backward": in_blocks(mish_backward, 2),
     "hardsigmoid": in_blocks(hardsigmoid),
-    "hardsigmoid_backward": lambda grad, x: within(grad / 6, x, -3, 3),
+    "hardsigmoid_backward": lambda grad, x: within(grad * np.float32(1 / 6), x, -3, 3),  # as ATen rounds it
     "hardswish": in_blocks(hardswish),
     "hardswish_backward": in_blocks(hardswish_backward, 2),
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),

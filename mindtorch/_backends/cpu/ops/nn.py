@@ -339,7 +339,7 @@ CPU_KERNELS.update({
     "mse_loss": loss(lambda x, y: np.square(x - y)),
     "smooth_l1_loss": loss(smooth_l1),
     "huber_loss": loss(huber),
-    "soft_margin_loss": loss(lambda x, y: np.log1p(np.exp(-y * x)), widen=False),
+    "soft_margin_loss": loss(lambda x, y: np.log1p(np.exp(-x * y)), widen=False),
     "binary_cross_entropy": loss(binary_cross_entropy, at=1),
     "binary_cross_entropy_with_logits": loss(binary_cross_entropy_with_logits, at=2, widen=False),
     "nll_loss_forward": NLL_LOSS,

@@ -133,7 +133,8 @@ def power(x: Any, y: Any) -> Any:
     return np.where(y < 0, of_unit, np.power(x, np.maximum(y, 0)))
 
 
-#: Exponents whose powers round differently from ``exp(y * log(x))``.
+#: Exponents whose powers round differently from ``exp(y * log(x))``. PyTorch has C's ``pow`` for float16: it takes
+#: other roots of -0 and of negative infinity.
 EXACT_POWERS: dict[Any, Callable[..., Any]] = {
     0.5: np.sqrt, 2: np.square, 3: lambda x, out: np.multiply(np.multiply(x, x, out), x, out),
     -0.5: lambda x, out: np.divide(1, np.sqrt(x, out), out), -1: lambda x, out: np.divide(1, x, out),
@@ -143,7 +144,7 @@ EXACT_POWERS: dict[Any, Callable[..., Any]] = {
 
 def power_of_number(x: Any, y: Any, out: Any = None) -> Any:
     exact = EXACT_POWERS.get(np.asarray(y).item())
-    return np.power(x, y, out) if exact is None or _is_integer(x) else exact(x, out)
+    return np.power(x, y, out) if exact is None or _is_integer(x) or x.dtype == np.float16 else exact(x, out)
 
 
 def sign(x: Any) -> Any:
@@ -336,7 +337,7 @@ def complex_(real: Any, imag: Any) -> Any:
 
 
 CPU_KERNELS.add(sign, sgn, sinc, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
-                np.log10, log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.deg2rad, np.rad2deg,
+                np.log10, log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.deg2rad,
                 np.nextafter, np.gcd, np.lcm)
 CPU_KERNELS.update({
     **{f"a{name[3:]}": getattr(np, name)
@@ -360,6 +361,7 @@ CPU_KERNELS.update({
     "pow.Tensor_Scalar": in_blocks(power_of_number, writes=True, loop=loops.cube, settings=(3,)),
     "pow.Scalar": lambda x, y: np.ones_like(y) if x == 1 else power(x, y),
     "neg": np.negative,
+    "rad2deg": lambda x: x * x.dtype.type(180 / np.pi),  # NumPy rounds the quotient otherwise
     "abs": np.absolute,
     "signbit": lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0),
     "reciprocal": lambda x: 1 / x,

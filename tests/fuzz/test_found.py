@@ -1,0 +1,58 @@
+"""Programs that differed once: each is one of a family, and has PyTorch's outcome now."""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fuzz.modes import Drawn, compare, explanation
+from tests.support import torch
+
+INF, NAN = float("inf"), float("nan")
+HALF = [-INF, -0.0, 0.0, 2.7, 1e-4, NAN]
+
+
+def floats(*values: Any, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.tensor(values or [[1.25, -0.5, 2.0], [0.75, 1.5, -1.0]], dtype=dtype)
+
+
+#: name: (mode, lines, inputs)
+FOUND: dict[str, tuple[str, str, list[torch.Tensor]]] = {
+    **{f"float16 to the power {n}": ("plainly", f"v1 = v0.pow({n})", [floats(*HALF, dtype=torch.float16)])
+       for n in (0.5, -0.5, 2)},
+    **{f"bfloat16 to the power {n}": ("plainly", f"v1 = v0.pow({n})", [floats(*HALF, dtype=torch.bfloat16)])
+       for n in (3, -2)},
+    "degrees": ("plainly", "v1 = v0.rad2deg()", [torch.tensor([2, 7, 11])]),
+    "unsigned targets": ("plainly", "v2 = F.soft_margin_loss(v0, v1)", [floats(1.5, 2.5), torch.tensor([1, 2]).byte()]),
+    "tensordot of one element of integers": ("plainly", "v1 = lib.tensordot(v0, v0, 2)", [torch.ones(2, 2).int()]),
+    "weight of bilinear without three dimensions": (
+        "plainly", "v1 = F.bilinear(v0, v0, v0)", [torch.ones(1, 1, 1, 1)]),
+    "tensordot of one element under autocast": ("autocast", "v1 = lib.tensordot(v0[:1], v0[0], 1)", [floats()]),
+    "float32 before float16 in cat under autocast": ("autocast", "v1 = lib.cat([v0, v0.half()])", [floats()]),
+    "float16 before float32 in cat under autocast": ("autocast", "v1 = lib.cat([v0.half(), v0])", [floats()]),
+    "gradient of power 0, transposed": ("gradients", "v1 = v0.pow(0)", [floats().t()]),
+    "gradient of distances from nothing": ("gradients", "v1 = lib.cdist(v0, v0)", [torch.ones(0, 3).as_strided(
+        (0, 3), (1, 1))]),
+    "second gradient of pdist": ("second gradients", "v1 = F.pdist(v0)", [floats()]),
+    "tangent of hardsigmoid in double precision": ("tangents", "v1 = F.hardsigmoid(v0)", [floats().double()]),
+    "tangent of the mean of nothing": ("tangents", "v1 = v0.mean(0)", [torch.ones(0, 3)]),
+    "index without dimensions in a batch": (
+        "batches", "v1 = v0.view(1).scatter(0, v0.long() % 1, 1.5)", [floats(2.0)[0]]),
+    "gather by an index without dimensions in a batch": (
+        "batches", "v1 = v0.view(1).gather(0, v0.long() % 1)", [floats(2.0)[0]]),
+    "mask that does not fit, in a batch": ("batches", "v2 = v0[..., v1]", [floats(), torch.tensor([True, False])]),
+    "mask of bytes in a batch": ("batches", "v2 = v0[:, v1]", [floats(), torch.tensor([1, 0, 1]).byte()]),
+    "mask of bytes that writes in a batch": (
+        "batches", "v2 = v0.clone(); v2[:, v1] = 2.5", [floats(), torch.tensor([1, 0, 1]).byte()]),
+    "bilinear of integers in a batch": ("batches", "v1 = F.bilinear(v0, v0, v0[None])", [torch.ones(2, 2).int()]),
+    "bias that is larger than the product in a Jacobian": ("jacfwd", "v1 = F.linear(v0, v0, v0)", [torch.ones(1, 3)]),
+    "write into a transposed constant in a Jacobian": (
+        "jacfwd", "v2 = v1.t().clone(); v2[:, 1] = v0[0]", [floats(), floats()]),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_program_that_differed_has_pytorchs_outcome(name: str) -> None:
+    mode, lines, inputs = FOUND[name]
+    program = Drawn([lines], inputs)
+    assert [text for text in compare(mode, program) if explanation(mode, program, text) is None] == []
