@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import sys
 import zipfile
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -271,3 +273,25 @@ def test_rare_dtypes_are_saved_as_bytes_and_read_by_pytorch(name) -> None:
         read = reader.load(file)["x"]
         assert read.dtype is getattr(reader, name)
         assert read.view(as_bytes).tolist() == list(range(read.nbytes))
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+@pytest.mark.parametrize("cause", ["no room", "no pickle", "no folder"])
+def test_a_file_stays_as_it_was_until_the_new_one_is_whole(cause: str, zipped: bool, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.pt"
+    mindtorch.save([mindtorch.ones(3)], path)
+    path.chmod(0o640)
+    things: dict[str, Any] = {"no room": mindtorch.zeros(1 << 16), "no pickle": [mindtorch.zeros(3), lambda: None]}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if cause == "no room":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 12, limits[1]))
+    try:
+        target = path if cause != "no folder" else tmp_path / "nowhere" / "checkpoint.pt"
+        with pytest.raises(Exception) as raised:
+            mindtorch.save(things.get(cause, 1), target, _use_new_zipfile_serialization=zipped)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert cause == "no pickle" or str(target) in str(raised.value)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name] and mindtorch.load(path)[0].tolist() == [1, 1, 1]
+    mindtorch.save(2, path, _use_new_zipfile_serialization=zipped)
+    assert mindtorch.load(path) == 2 and path.stat().st_mode & 0o777 == 0o640
