@@ -153,6 +153,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     from .futures import Future as Future
     from .introspect.checks import check as check
     from .jit import ScriptFunction as ScriptFunction, ScriptModule as ScriptModule
+    from .jit.annotations import TensorType as TensorType
     from .serialization import PyTorchFileReader as PyTorchFileReader, load as load, save as save
 
 globals().update({**_DTYPES, **_RARE, **_QUANTIZED, **_QSCHEMES})

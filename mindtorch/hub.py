@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from urllib.parse import urlparse as urlparse  # which timm imports from here
 
 from ._methods.elsewhere import refusing
 

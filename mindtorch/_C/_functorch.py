@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from .._dispatch.local import local
 from .._tensor import Tensor
+from .._transforms.batch import _add_batch_dim as _add_batch_dim, _remove_batch_dim as _remove_batch_dim
 from .._transforms.batching.frames import filled, is_batched
 
 
@@ -27,16 +28,3 @@ def get_unwrapped(tensor: Tensor) -> Tensor:
         if is_batched(tensor, frame):
             return filled(tensor, frame)
     return tensor
-
-
-def _add_batch_dim(tensor: Tensor, in_dim: int, level: int) -> Tensor:
-    """Raise an error: only ``torch.vmap`` itself makes batches.
-
-    Raises:
-        NotImplementedError: always.
-    """
-    raise NotImplementedError("torch._C._functorch._add_batch_dim: use torch.vmap; its levels cannot be entered by "
-                              "hand")
-
-
-_remove_batch_dim = _add_batch_dim

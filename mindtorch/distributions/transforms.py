@@ -519,7 +519,7 @@ class SigmoidTransform(_Increasing):
     codomain = constraints.unit_interval
 
     def _call(self, x: Tensor) -> Tensor:
-        return _within_unit(sigmoid(x))
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         y = _within_unit(y)
@@ -527,6 +527,10 @@ class SigmoidTransform(_Increasing):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -softplus(-x) - softplus(x)
+
+
+def _clipped_sigmoid(x: Tensor) -> Any:
+    return _within_unit(sigmoid(x))
 
 
 def _within_unit(y: Tensor) -> Any:
@@ -673,7 +677,7 @@ class StickBreakingTransform(Transform):
     _compared = ()
 
     def _call(self, x: Tensor) -> Tensor:
-        share = _within_unit(sigmoid(x - _log_remaining(x)))
+        share = _clipped_sigmoid(x - _log_remaining(x))
         return pad(share, [0, 1], value=1) * pad((1 - share).cumprod(-1), [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:

@@ -27,6 +27,8 @@ from .graph import Graph
 __all__ = ["GraphModule", "reduce_graph_module"]
 __dir__ = __all__.copy
 _numbers = itertools.count()
+#: Under this key of ``meta`` lie attributes that a copy of a graph module has to keep.
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
 #: Modules whose repr is the call that makes them.
 READABLE = (Linear, Conv1d, Conv2d, Conv3d, BatchNorm1d, BatchNorm2d, BatchNorm3d)
 HOOKS = ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks")

@@ -1,7 +1,7 @@
 """``torch.jit.annotations``: types in the annotations of programs for TorchScript."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, List as List  # noqa: UP035 -- timm imports it from here
 
 
 class _BroadcastingList:
@@ -12,3 +12,7 @@ class _BroadcastingList:
 
 
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingList4 = _BroadcastingList()
+
+
+class TensorType:
+    """The type of tensors in the schemas of TorchScript (``torch.TensorType``), here for annotations."""

@@ -420,8 +420,16 @@ print(d.log_prob(torch.zeros(3, 2)).tolist(), d.entropy().tolist())
 """,
     "tensordict": """
 from tensordict import TensorDict
+from tensordict.nn import TensorDictModule, TensorDictSequential
 data = TensorDict({"a": torch.arange(6.).view(2, 3), "b": {"c": torch.ones(2, 1)}}, batch_size=[2])
 print(data[0]["a"].tolist(), (data + 1)["b", "c"].tolist(), torch.stack([data, data]).batch_size)
+print(torch.vmap(lambda d: d["a"] * d["b", "c"])(data).tolist())
+print(torch.vmap(lambda d: TensorDict({"s": d["a"].sum()}))(data)["s"].tolist())
+net = TensorDictSequential(TensorDictModule(torch.nn.Linear(3, 2), ["a"], ["h"]),
+                           TensorDictModule(torch.relu, ["h"], ["o"]))
+print(net(data)["o"].sum().item())
+with TensorDict.from_module(net).data.mul(2).to_module(net):
+    print(net(data)["o"].sum().item())
 """,
     "fvcore": """
 from fvcore.nn import giou_loss, sigmoid_focal_loss
@@ -511,5 +519,157 @@ print(1)
     "safetensors": """
 from safetensors.torch import load, save
 print(load(save({"a": torch.arange(4.)}))["a"].tolist())
+""",
+    "pytorch-lightning": """
+import logging
+import pytorch_lightning
+logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
+class Model(pytorch_lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(3, 1)
+    def training_step(self, batch, index):
+        loss = torch.nn.functional.mse_loss(self.net(batch[0]), batch[1])
+        print(loss.item())
+        return loss
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=.1)
+data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(12, 3), torch.randn(12, 1)), 4)
+pytorch_lightning.Trainer(max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False,
+    enable_progress_bar=False, enable_model_summary=False).fit(Model(), data)
+""",
+    "timm": """
+import timm
+model = timm.create_model("resnet18", num_classes=3, in_chans=1)
+loss = torch.nn.functional.cross_entropy(model(torch.randn(2, 1, 32, 32)), torch.tensor([0, 2]))
+loss.backward()
+print(loss.item(), model.conv1.weight.grad.norm().item())
+vit = timm.create_model("vit_tiny_patch16_224", img_size=32, num_classes=3, depth=2)
+print(vit(torch.randn(2, 3, 32, 32)).tolist())
+""",
+    "torchvision": """
+import torchvision
+from torchvision.transforms import v2
+model = torchvision.models.mobilenet_v3_small(num_classes=3)
+out = model(torch.randn(2, 3, 32, 32))
+out.sum().backward()
+print(out.tolist(), model.features[0][0].weight.grad.norm().item())
+image = v2.Compose([v2.Resize(12), v2.CenterCrop(8), v2.Normalize([.5] * 3, [.2] * 3)])(torch.rand(3, 16, 16))
+print(image.mean().item(), torchvision.utils.make_grid(torch.rand(4, 3, 5, 5)).shape)
+print(torchvision.ops.box_iou(torch.tensor([[0., 0., 2., 2.]]), torch.tensor([[1., 1., 3., 3.]])).item())
+""",
+    "torchaudio": """
+import torchaudio
+print(torchaudio.transforms.MelSpectrogram(16000, n_fft=64, n_mels=8)(torch.randn(400)).mean().item())
+""",
+    "open_clip_torch": """
+import open_clip
+model = open_clip.CLIP(embed_dim=16, vision_cfg={"image_size": 32, "layers": 1, "width": 32, "head_width": 16,
+    "patch_size": 16}, text_cfg={"context_length": 8, "vocab_size": 50, "width": 32, "heads": 2, "layers": 1})
+image, text, scale = model(torch.randn(2, 3, 32, 32), torch.randint(0, 50, (2, 8)))
+(scale * image @ text.T).sum().backward()
+print(image.tolist(), text.tolist(), model.visual.conv1.weight.grad.norm().item())
+""",
+    "linear_operator": """
+from linear_operator.operators import DiagLinearOperator, RootLinearOperator
+root = torch.randn(4, 2, requires_grad=True)
+sum_ = RootLinearOperator(root) + DiagLinearOperator(torch.ones(4))
+loss = sum_.solve(torch.ones(4, 1)).sum() + sum_.logdet()
+loss.backward()
+print(loss.item(), root.grad.tolist())
+""",
+    "sbi": """
+import contextlib, io
+from sbi.inference import NPE
+from sbi.utils import BoxUniform
+prior = BoxUniform(torch.zeros(2), torch.ones(2), device="cpu")
+theta = prior.sample((40,))
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    net = NPE(prior, density_estimator="mdn", show_progress_bars=False)
+    density = net.append_simulations(theta, theta + .1 * torch.randn(40, 2)).train(max_num_epochs=2)
+print(density.log_prob(theta[None, :3], theta[:3] + .05).tolist())
+""",
+    "torchani": """
+from torchani.aev import AEVComputer
+from torchani.utils import ChemicalSymbolsToIntegers
+aev = AEVComputer.like_2x(num_species=4)
+positions = torch.tensor([[[0., 0., 0.], [0., .76, .59], [0., -.76, .59]]], requires_grad=True)
+out = aev(torch.tensor([[3, 0, 0]]), positions)
+out.sum().backward()
+print(out.sum().item(), positions.grad.tolist())
+""",
+    "lpips": """
+import lpips
+net = lpips.LPIPS(net="squeeze", pretrained=False, pnet_rand=True, verbose=False)
+print(net(torch.rand(1, 3, 32, 32), torch.rand(1, 3, 32, 32)).item())
+""",
+    "torchrl": """
+from tensordict import TensorDict
+from tensordict.nn import TensorDictModule
+from torchrl.modules import MLP, ProbabilisticActor, ValueOperator
+from torchrl.objectives import ClipPPOLoss
+from torchrl.objectives.value import GAE
+actor = ProbabilisticActor(TensorDictModule(MLP(3, 2, depth=1, num_cells=8), ["observation"], ["logits"]),
+    in_keys=["logits"], distribution_class=torch.distributions.Categorical, return_log_prob=True)
+value = ValueOperator(MLP(3, 1, depth=1, num_cells=8), in_keys=["observation"])
+data = actor(TensorDict({"observation": torch.randn(5, 3), "next": {"observation": torch.randn(5, 3),
+    "reward": torch.randn(5, 1), "done": torch.zeros(5, 1, dtype=torch.bool),
+    "terminated": torch.zeros(5, 1, dtype=torch.bool)}}, [5])).detach()
+GAE(gamma=.9, lmbda=.9, value_network=value)(data)
+losses = ClipPPOLoss(actor, value)(data)
+(losses["loss_objective"] + losses["loss_critic"] + losses["loss_entropy"]).backward()
+print(losses["loss_objective"].item(), losses["loss_critic"].item(), sum(p.grad.norm().item()
+    for p in actor.parameters()))
+""",
+    "torchao": """
+from torchao.quantization import Int8WeightOnlyConfig, quantize_
+net = torch.nn.Sequential(torch.nn.Linear(32, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+quantize_(net, Int8WeightOnlyConfig())
+print(net(torch.randn(2, 32)).tolist())
+""",
+    "pytorch-forecasting": """
+from pytorch_forecasting.metrics import MAE, QuantileLoss
+from pytorch_forecasting.models.nn.rnn import LSTM
+out, _ = LSTM(3, 4, batch_first=True)(torch.randn(2, 5, 3))
+print(out.sum().item(), MAE()(torch.randn(4, 3), torch.randn(4, 3)).item())
+print(QuantileLoss([.1, .5, .9]).loss(torch.randn(4, 3, 3), torch.randn(4, 3)).mean().item())
+""",
+    "torchvista": """
+from torchvista import trace_model
+trace_model(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU()), torch.ones(2, 3))
+""",
+    "transformer_lens": """
+from transformer_lens.config import HookedTransformerConfig
+from transformer_lens.components import Attention, LayerNorm, MLP
+config = HookedTransformerConfig(n_layers=1, d_model=16, n_ctx=8, d_head=8, n_heads=2, act_fn="gelu", d_vocab=20,
+    d_mlp=32, attn_only=False)
+attention = Attention(config)
+for name, p in attention.named_parameters():
+    torch.nn.init.normal_(p, std=.1)
+x = torch.randn(2, 5, 16)
+print(attention(x, x, x).sum((0, 1)).tolist())
+print(LayerNorm(config)(x).sum((0, 1)).tolist())
+""",
+    "ultralytics": """
+from ultralytics.nn.modules import C2f, Conv, SPPF
+net = torch.nn.Sequential(Conv(3, 8, 3, 2), C2f(8, 8, 1, True), SPPF(8, 8))
+out = net(torch.randn(2, 3, 16, 16))
+out.sum().backward()
+print(out.mean().item(), sum(p.grad.norm().item() for p in net.parameters()))
+""",
+    "fastai": """
+from fastai.layers import LabelSmoothingCrossEntropy
+print(LabelSmoothingCrossEntropy()(torch.randn(4, 3), torch.tensor([0, 1, 2, 1])).item())
+""",
+    "schnetpack": """
+from schnetpack.nn import CosineCutoff, GaussianRBF
+print(GaussianRBF(5, 3.)(torch.rand(4)).tolist(), CosineCutoff(3.)(torch.rand(4)).tolist())
+""",
+    "learn2learn": """
+import learn2learn
+maml = learn2learn.algorithms.MAML(torch.nn.Linear(3, 1), lr=.1)
+clone = maml.clone()
+clone.adapt(clone(torch.ones(2, 3)).square().sum())
+print(clone(torch.ones(1, 3)).item())
 """,
 }

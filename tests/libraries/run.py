@@ -13,6 +13,18 @@ from .programs import PROGRAMS
 
 HEAD = "import torch\ntorch.manual_seed(0)\n"
 ON_MINDTORCH = "import mindtorch\nmindtorch.install_as_torch()\n"
+#: torchvision's wheel on PyPI asks for CUDA. Beside a PyTorch without it, its operators in C++ are named here, so that
+#: the rest of it can be imported; calling one is an error.
+ON_PYTORCH = """import importlib.util, pathlib, torch
+spec = importlib.util.find_spec("torchvision")
+try:
+    torch.ops.load_library(next(pathlib.Path(spec.origin).parent.glob("_C*.so"))) if spec else None
+except OSError:
+    from mindtorch._run.torchvision import SCHEMAS
+    library = torch.library.Library("torchvision", "DEF")
+    for schema in SCHEMAS.replace("\\n  ", " ").strip().splitlines():
+        library.define(schema)
+"""
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e-?\d+)?|inf|nan)(?![\w.])")
 TOLERANCE = 1e-4
 
@@ -25,7 +37,7 @@ def names(wanted: Iterable[str] = ()) -> list[str]:
 
 def printed(name: str, on_mindtorch: bool, timeout: int = 240) -> tuple[bool, str]:
     """Return whether a program ran, and its output, or its last line of errors."""
-    program = (ON_MINDTORCH if on_mindtorch else "") + HEAD + PROGRAMS[name]
+    program = (ON_MINDTORCH if on_mindtorch else ON_PYTORCH) + HEAD + PROGRAMS[name]
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     try:
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True,

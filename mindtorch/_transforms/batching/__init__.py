@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 from ..._base.lazy import lazily
 
 if TYPE_CHECKING:
-    from .frames import Frame, batched, filled, is_batched, lowered, lowered_all, moved, opened, placed, raised_all
+    from .frames import (
+        Frame, batched, filled, frame_at, is_batched, lowered, lowered_all, moved, opened, placed, raised_all,
+    )
     from .functions import generated_rule
     from .key import on_batched, registered
 
-__all__ = ["Frame", "batched", "filled", "generated_rule", "is_batched", "lowered", "lowered_all", "moved",
+__all__ = ["Frame", "batched", "filled", "frame_at", "generated_rule", "is_batched", "lowered", "lowered_all", "moved",
            "on_batched", "opened", "placed", "raised_all", "registered"]
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazily(__name__, __file__)

@@ -23,15 +23,16 @@ from .normalization import LayerNorm
 Activation = str | Callable[[Tensor], Tensor]
 
 
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
+    """Return an activation by its name, 'relu' or 'gelu'; RuntimeError for other names."""
+    if activation in ("relu", "gelu"):
+        return F.relu if activation == "relu" else F.gelu
+    raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+
+
 def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
-    """Return an activation by itself or by its name, 'relu' or 'gelu'; RuntimeError for other names."""
-    if given == "relu":
-        return F.relu
-    if given == "gelu":
-        return F.gelu
-    if isinstance(given, str):
-        raise RuntimeError(f"activation should be relu/gelu, not {given}")
-    return given
+    """Return an activation by itself or by its name."""
+    return _get_activation_fn(given) if isinstance(given, str) else given
 
 
 def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:

@@ -1,10 +1,10 @@
-"""Files for TensorBoard, which tensorboardX writes without PyTorch; mirrors ``torch.utils.tensorboard``."""
+"""Files for TensorBoard, which tensorboardX writes without PyTorch; mirrors ``torch.utils.tensorboard.writer``."""
 from __future__ import annotations
 
 from functools import wraps
 from typing import Any
 
-from .._tensor import Tensor
+from ..._tensor import Tensor
 
 try:
     import tensorboardX

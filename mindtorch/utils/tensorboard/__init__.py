@@ -1,0 +1,4 @@
+"""Files for TensorBoard: ``torch.utils.tensorboard``."""
+from .writer import SummaryWriter as SummaryWriter
+
+__all__ = ["SummaryWriter"]
