@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 
 import mindtorch as torch
+from mindtorch._backends.cpu.plans import MISSES, Plans, key_of
 from mindtorch.nn import functional as F
 
 X = torch.arange(12.0).reshape(3, 4) - 5
@@ -13,7 +14,8 @@ PROGRAMS = {
     "roll": lambda x: x.roll(1, 0), "pad": lambda x: F.pad(x, (1, 2), value=-0.0), "flip": lambda x: x.flip(0),
     "mm": lambda x: x.mm(x.t()), "linear": lambda x: F.linear(x, x, x[:, 0]), "var": lambda x: x.var(1),
     "layer_norm": lambda x: F.layer_norm(x, (4,)), "topk": lambda x: x.topk(2), "tril": lambda x: x.tril(),
-    "max_pool": lambda x: F.max_pool1d(x, 2), "clone": lambda x: x.clone(), "double": lambda x: x.double(),
+    "gather": lambda x: x.gather(1, (x > 0).long()), "max_pool": lambda x: F.max_pool1d(x, 2),
+    "clone": lambda x: x.clone(), "double": lambda x: x.double(),
 }
 
 
@@ -31,6 +33,17 @@ def test_all_calls_of_a_layout_give_the_same_values_in_new_memory(name):
     assert torch.equal(X, before)
     for first, last in zip(kept[0], tensors(PROGRAMS[name](X)), strict=True):
         assert torch.equal(first, last)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_observers_are_told_of_the_plan_that_a_call_has_found(name, monkeypatch):
+    monkeypatch.setattr(Plans, "skip", lambda self: False)  # sizes of earlier tests may have changed at every call
+    for _ in range(4):
+        PROGRAMS[name](X)
+    with torch.observe() as trace:
+        PROGRAMS[name](X)
+    plan, *_ = [event.plan for event in trace.events if event.plan is not None]
+    assert not plan.made and any("[3, 4]" in layout for layout in plan.layouts)
 
 
 @pytest.mark.parametrize("call", [
@@ -139,3 +152,16 @@ def test_a_plan_of_interpolation_takes_any_number():
         assert torch.lerp(x.half(), y.half(), min(weight, 1)).dtype is torch.float16
     with pytest.raises(RuntimeError, match="cannot be converted"):
         torch.lerp(x, y, 1e300)
+
+
+def test_cache_keys_tell_numbers_apart_and_refuse_other_objects():
+    different = [key_of((X, number)) for number in (1, 1.0, True, 0, 0.0, -0.0, None, "1", (1,), (0,), X, [X], [X, X])]
+    assert None not in different and len(set(different)) == len(different)
+    assert key_of((X, 1.0)) == key_of((X + 1, 1.0)) and key_of(([X],)) == key_of(((X,),))
+    assert key_of((X, object())) is key_of((X, [])) is key_of((X, [1])) is key_of((X, (1.5,))) is None
+
+
+def test_where_no_plan_is_found_each_sixteenth_call_looks_for_one():
+    plans = Plans()
+    plans.missed = MISSES + 1
+    assert [plans.skip() for _ in range(2 * MISSES)].count(False) == 2

@@ -192,9 +192,6 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any], keeps: boo
     does not come again costs no plan. Refused calls have none.
     """
     plans, shape = Plans(), Shape.of(op, row)
-    if not keeps:
-        shape = shape._replace(leading=0, numbers=False)
-
     taken, sure = shape.taken, row.sure if isinstance(row, Prepared) and keeps else None
     compute = None if sure is None else unchecked(op, sure, taken)
 
