@@ -34,6 +34,7 @@ class LocalState(threading.local):
     depth: int = 0  #: of nested dispatched calls; counted only while there is an observer
     events: int = 0  #: the number of this thread's events; counted only while there is an observer
     moves: list[Any] | None = None  #: collects the redistributions of the observed call that runs
+    coming: Any = None  #: what the next collective redistributes, outside of any observed call
     parts: list[Any] | None = None  #: collects the events of a composite that runs on stand-ins, see ``observers``
 
 

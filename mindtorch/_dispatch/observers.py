@@ -299,6 +299,11 @@ def one_at_a_time(observer: Observer) -> Iterator[None]:
         yield
 
 
+def is_observed() -> bool:
+    """Return whether something observes calls."""
+    return bool(_observers or _value_observers)
+
+
 def describe(value: Any) -> Any:
     """Return a tensor's metadata, a tuple of them for a list, and any other value unchanged."""
     if value.__class__ in TENSOR_TYPES:
@@ -314,6 +319,7 @@ def describe(value: Any) -> Any:
 def observed(op: Operator, keys: int) -> Callable[..., Any]:
     inner_keys = keys & ~OBSERVED
     shown = inner_keys & ~THREAD_STATE & ~ONE_BY_ONE
+    communicates = op.name.startswith("_c10d_functional::")
     paths: dict[int, Path] = {}  # a table with another kernel gets another function
 
     def call(*args: Any) -> Any:
@@ -330,6 +336,8 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         error, result, before = None, (), plan_of(op, effective, args)
         start = perf_counter_ns()
         outer, moves = local.moves, []  # type: ignore[var-annotated]
+        if communicates and local.coming is not None:
+            moves, local.coming = [local.coming], None
         # no call between these and the ``try``, so an interrupt cannot leave them changed
         local.moves, local.depth = moves, depth + 1
         try:

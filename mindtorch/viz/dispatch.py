@@ -27,7 +27,8 @@ BAR = 24  #: pixels of the longest bar
 LEGEND = ("Operators stand below the line that asked for them and, where it runs backward, below the graph's node. "
           "└ is called inside the operator above. ↻ counts what was repeated. A dtype is written where it changes.")
 AT_ONCE = "one function computes this with its neighbours: its time is that of the call, or of the last of them"
-MOVES = " ⇄ moves an input to where the operator needs it: the bytes that each rank sends for it, around a ring."
+MOVES = (" ⇄ moves a tensor to where the operator needs it, or the program asks for it: the bytes that each rank sends "
+         "for it, around a ring.")
 FIRST = "the first call that was looked at: what is loaded and filled once counts here (warm-up)"
 
 
@@ -52,7 +53,7 @@ def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | 
     said = f"{count_text(len(events), 'operator')}, {time_text(_total(events))}"
     if body.moves:
         sent = sum(move.bytes for event in events for move in event.moves)
-        said += f", {size_text(sent)} sent to redistribute inputs"
+        said += f", {size_text(sent)} sent to redistribute"
     left = len(events) - body.told
     more = soft(f"and {count_text(left, 'more operator')}: %%profile adds them up") if left else None
     warm = f" ¹ is {FIRST}; run the cell again for the usual time." if body.cold else ""
@@ -211,7 +212,7 @@ def _operator(event: DispatchEvent) -> Markup:
 
 
 def _move(event: DispatchEvent, move: Move) -> Markup:
-    """Draw the row of a redistribution, below the operator that needs it."""
+    """Draw the row of a redistribution, below the operator that needs it, or the collective that does it."""
     cost = f"{move.collective}, sends {size_text(move.bytes)}" if move.collective else "without communication"
     said = f"⇄ {move.tensor} {move.source} → {move.target} on {move.mesh_dim}: {cost}"
     inner = tag("span", said, class_="mt-mono", style=f"margin-left:{event.depth + 1}em")

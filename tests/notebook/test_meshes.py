@@ -4,13 +4,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mindtorch
+from mindtorch._dispatch.local import local
 from mindtorch.course.lessons.dtensor import sent
+from mindtorch.distributed import _functional_collectives
 from mindtorch.distributed._collectives.engine import purpose
 from mindtorch.distributed.device_mesh import DeviceMesh
 from mindtorch.distributed.tensor import DTensor, Partial, Replicate, Shard
@@ -160,10 +163,28 @@ def test_an_operator_has_its_redistributions_below_it() -> None:
     lines = dispatch_text(found.events, found.asked).splitlines()
     row = next(i for i, line in enumerate(lines) if line.startswith("add.Tensor"))
     assert lines[row + 1] == "  ⇄ float32[4, 3] R → S(0) on dp: without communication"
-    assert lines[0].endswith("0 B sent to redistribute inputs") and "around a ring" in lines[-1]
+    assert lines[0].endswith("0 B sent to redistribute") and "around a ring" in lines[-1]
     with watch_dispatch() as plain:
         mindtorch.ones(2) + 1
     assert "redistribute" not in dispatch_text(plain.events) and "ring" not in dispatch_text(plain.events)
+
+
+def test_an_explicit_redistribution_is_below_its_collective_and_known_before_it(monkeypatch: Any) -> None:
+    tensor, told = placed((4, 3), mesh_of((2,), (1,), ("dp",)), [Shard(0)]), []
+
+    def gather(out: Any, part: Any, group: Any) -> None:
+        told.append(tuple(local.moves))  # before a byte is sent
+        out.copy_(mindtorch.cat([part, part]))
+
+    monkeypatch.setattr(_functional_collectives, "resolve_group", lambda group: SimpleNamespace(
+        size=lambda: 2, group_name="pair"))
+    monkeypatch.setattr(_functional_collectives.operations, "all_gather_into_tensor", gather)
+    with watch_dispatch() as found:
+        tensor.redistribute(placements=[Replicate()])
+    assert told == [(("float32[4, 3]", "dp", "S(0)", "R", "all-gather", 24),)] and local.coming is None
+    assert [(event.op, event.moves) for event in found.events if event.moves] == [
+        ("_c10d_functional::all_gather_into_tensor", told[0])]
+    assert "  ⇄ float32[4, 3] S(0) → R on dp: all-gather, sends 24 B" in dispatch_text(found.events, found.asked)
 
 
 def test_redistributions_are_named_by_module_and_placements(monkeypatch: pytest.MonkeyPatch) -> None:

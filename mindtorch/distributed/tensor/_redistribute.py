@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ..._dispatch.aten import cat
 from ..._dispatch.local import local as observed
-from ..._dispatch.observers import Move
+from ..._dispatch.observers import Move, is_observed
 from ..._tensor import Tensor
 from .._collectives.engine import purpose
 from .._functional_collectives import all_gather_tensor, all_to_all_single, reduce_scatter_tensor
@@ -108,21 +108,26 @@ def plan(source: Sequence[Placement], target: Sequence[Placement]) -> list[Step]
 
 def moves(source: DTensorSpec, target: DTensorSpec) -> list[Move]:
     """Return what the steps of a redistribution send, before any is taken: bytes of one rank, around a ring."""
-    mesh, placements, found = source.mesh, list(source.placements), []
-    names = mesh.mesh_dim_names or tuple(map(str, range(mesh.ndim)))
-    dtype = source.tensor_meta.dtype
-    for i, old, new in plan(source.placements, target.placements):
-        sizes, ranks = list(local_shape_and_offset(source.shape, mesh, placements)[0]), mesh.size(i)
-        if isinstance(old, Shard):  # the largest part: the others travel with zeros behind them
-            sizes[old.dim] = -(-_size_before(source, placements, i, old.dim) // ranks)
-        if isinstance(new, Shard):
-            sizes[new.dim] = -(-sizes[new.dim] // ranks) * ranks
-        name, share = SENT.get((kind(old), kind(new)), ("", lambda ranks: 0.0))
-        if ranks > 1:
-            found.append(Move(f"{dtype.name}[{', '.join(map(str, source.shape))}]", names[i], str(old), str(new), name,
-                              round(math.prod(sizes) * dtype.itemsize * share(ranks))))
-        placements[i] = new
+    placements, found = list(source.placements), []
+    for step in plan(source.placements, target.placements):
+        if source.mesh.size(step.mesh_dim) > 1:
+            found.append(_move(source, placements, step))
+        placements[step.mesh_dim] = step.target
     return found
+
+
+def _move(spec: DTensorSpec, placements: Sequence[Placement], step: Step) -> Move:
+    """Return what a step from these placements sends."""
+    (i, old, new), mesh, dtype = step, spec.mesh, spec.tensor_meta.dtype
+    names = mesh.mesh_dim_names or tuple(map(str, range(mesh.ndim)))
+    sizes, ranks = list(local_shape_and_offset(spec.shape, mesh, placements)[0]), mesh.size(i)
+    if isinstance(old, Shard):  # the largest part: the others travel with zeros behind them
+        sizes[old.dim] = -(-_size_before(spec, placements, i, old.dim) // ranks)
+    if isinstance(new, Shard):
+        sizes[new.dim] = -(-sizes[new.dim] // ranks) * ranks
+    name, share = SENT.get((kind(old), kind(new)), ("", lambda ranks: 0.0))
+    return Move(f"{dtype.name}[{', '.join(map(str, spec.shape))}]", names[i], str(old), str(new), name,
+                round(math.prod(sizes) * dtype.itemsize * share(ranks)))
 
 
 def _size_before(spec: DTensorSpec, placements: Sequence[Placement], mesh_dim: int, dim: int) -> int:
@@ -189,11 +194,15 @@ def redistribute_local_tensor(local: Tensor, source: DTensorSpec, target: DTenso
         return local
     if observed.moves is not None:
         observed.moves += moves(source, target)
-    for i, old, new in plan(source.placements, target.placements):
+    for step in plan(source.placements, target.placements):
+        i, old, new = step
         before = purpose.set(" ".join(filter(None, ("redistribute", purpose.get(), f"{old} → {new}"))))
+        if observed.moves is None and is_observed():
+            observed.coming = _move(source, placements, step)
         try:
-            local = _taken(local, source, placements, Step(i, old, new))
+            local = _taken(local, source, placements, step)
         finally:
             purpose.reset(before)
+            observed.coming = None
         placements[i] = new
     return local.contiguous() if local is not None and not local.is_contiguous() else local
