@@ -1,11 +1,14 @@
 """``torch.distributed.tensor.placement_types``: how a tensor lies on the processes along one dimension of a mesh."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..._creation import arange
+from ..._dispatch.aten import cat
 from ..._tensor import Tensor
-from .._functional_collectives import all_reduce
+from .._functional_collectives import all_gather_tensor, all_reduce
 from ..device_mesh import DeviceMesh
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
@@ -66,6 +69,19 @@ class Shard(Placement):
             parts.append(part.contiguous() if contiguous else part)
         return parts, pads if with_padding and any(pads) else []
 
+    def _to_replicate_tensor(self, local_tensor: Tensor, mesh: DeviceMesh, mesh_dim: int,
+                             current_logical_shape: Sequence[int]) -> Tensor:
+        """Return the whole of all processes' parts along a dimension of the mesh."""
+        parts = self._split_tensor(arange(current_logical_shape[self.dim]).view(
+            *(-1 if dim == self.dim else 1 for dim in range(local_tensor.dim()))), mesh.size(mesh_dim),
+            with_padding=False)[0]
+        rows = max(part.numel() for part in parts)
+        pieces = all_gather_tensor(padded(local_tensor, self.dim, rows).contiguous(), self.dim, (mesh, mesh_dim)
+                                   ).split(rows, self.dim)
+        whole = cat([piece.narrow(self.dim, 0, part.numel()) for piece, part in zip(pieces, parts, strict=True)],
+                    self.dim)
+        return whole.index_select(self.dim, cat([part.reshape(-1) for part in parts], 0).argsort())
+
 
 @dataclass(frozen=True, repr=False)
 class _StridedShard(Shard):
@@ -75,6 +91,19 @@ class _StridedShard(Shard):
     """
 
     split_factor: int = 1
+
+    def _split_tensor(self, tensor: Tensor, num_chunks: int, *, with_padding: bool = True,
+                      contiguous: bool = True) -> tuple[list[Tensor], list[int]]:
+        """Return the parts, a piece of each of those that later dimensions of the mesh make, without padding; and how
+        many rows each lacks of the longest, if padding is asked for.
+        """
+        outer = Shard(self.dim)._split_tensor(tensor, self.split_factor, with_padding=False, contiguous=False)[0]
+        columns = [Shard(self.dim)._split_tensor(part, num_chunks, with_padding=False, contiguous=False)[0]
+                   for part in outer]
+        parts = [cat(list(pieces), self.dim) for pieces in zip(*columns, strict=True)]
+        rows = max(part.shape[self.dim] for part in parts)
+        pads = [rows - part.shape[self.dim] for part in parts]
+        return parts, pads if with_padding else []
 
     def __repr__(self) -> str:
         return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"

@@ -1,12 +1,11 @@
 """Which modules, parameters and buffers ``fully_shard`` of a module is about."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from ....nn.module import Module
 from ..._composable_state import applied
-from ._fsdp_param import ParamModuleInfo
 
 
 def _get_managed_modules(root_modules: Iterable[Module]) -> list[Module]:
@@ -37,19 +36,3 @@ def _get_managed_states(modules: Iterable[Module],
                        if parameter is not None and id(parameter) not in ignored}
         buffers |= {buffer: None for buffer in module._buffers.values() if buffer is not None}
     return list(parameters), list(buffers)
-
-
-def _get_param_module_infos(params: Sequence[Any], modules: Iterable[Module]) -> list[ParamModuleInfo]:
-    """Return the modules and names that have each parameter, also several times."""
-    found: dict[Any, ParamModuleInfo] = {}
-    for module in modules:
-        for _, inner in module.named_modules(remove_duplicate=False):
-            for name, parameter in inner._parameters.items():
-                if parameter is None:
-                    continue
-                if parameter in found:
-                    found[parameter].shared_modules.append(inner)
-                    found[parameter].shared_param_names.append(name)
-                else:
-                    found[parameter] = ParamModuleInfo(inner, name)
-    return [found[parameter] for parameter in params]

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...._autograd.function import Function
@@ -10,6 +10,7 @@ from ...._autograd.grad_mode import no_grad
 from ...._dispatch.aten import cat
 from ...._dispatch.local import local as thread
 from ...._tensor import Tensor
+from ....nn.module import Module
 from ....nn.parameter import Parameter
 from ..._collectives.engine import Work, purpose
 from ..._collectives.operations import all_gather_into_tensor, all_reduce, reduce_scatter_tensor
@@ -18,7 +19,7 @@ from ...device_mesh import DeviceMesh
 from ...tensor._api import DTensor
 from ...tensor.placement_types import padded
 from ._fsdp_api import MixedPrecisionPolicy
-from ._fsdp_param import FSDPParam
+from ._fsdp_param import FSDPParam, ParamModuleInfo
 
 
 class FSDPParamGroup:
@@ -195,6 +196,22 @@ class Gather(Function):
         if group.reshard_after_backward:
             group.hide(free=True)
         return None, *reduced
+
+
+def _get_param_module_infos(params: Sequence[Any], modules: Iterable[Module]) -> list[ParamModuleInfo]:
+    """Return the modules and names that have each parameter, also several times."""
+    found: dict[Any, ParamModuleInfo] = {}
+    for module in modules:
+        for _, inner in module.named_modules(remove_duplicate=False):
+            for name, parameter in inner._parameters.items():
+                if parameter is None:
+                    continue
+                if parameter in found:
+                    found[parameter].shared_modules.append(inner)
+                    found[parameter].shared_param_names.append(name)
+                else:
+                    found[parameter] = ParamModuleInfo(inner, name)
+    return [found[parameter] for parameter in params]
 
 
 def cast(value: Any, dtype: Any) -> Any:

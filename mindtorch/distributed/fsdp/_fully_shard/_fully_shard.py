@@ -13,9 +13,9 @@ from ..._composable_state import _State, contract, roots
 from ...device_mesh import DeviceMesh
 from ...tensor.placement_types import Shard
 from ._fsdp_api import MixedPrecisionPolicy, OffloadPolicy
-from ._fsdp_init import _get_managed_modules, _get_managed_states, _get_param_module_infos
+from ._fsdp_init import _get_managed_modules, _get_managed_states
 from ._fsdp_param import FSDPParam, ParamModuleInfo
-from ._fsdp_param_group import FSDPParamGroup, cast
+from ._fsdp_param_group import FSDPParamGroup, _get_param_module_infos, cast
 
 DEFAULT, STAYS = MixedPrecisionPolicy(), OffloadPolicy()
 
