@@ -41,9 +41,9 @@ class CommDebugMode(TorchDispatchMode):
         """Return the number of collectives."""
         return self.comm_counts.total()
 
-    def get_comm_counts(self) -> dict[Any, int]:
-        """Return the numbers of collectives by their operators."""
-        return dict(self.comm_counts)
+    def get_comm_counts(self) -> Counter[Any]:
+        """Return the numbers of collectives by their operators: 0 for others."""
+        return Counter(self.comm_counts)
 
 
 def visualize_sharding(dtensor: DTensor, header: str = "", use_rich: bool = False) -> None:
