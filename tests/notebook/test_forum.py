@@ -15,10 +15,12 @@ from mindtorch import introspect
 
 from .errors import caught
 from .forum import ASKED, Asked
+from .pages import PAGES
 from .test_mistakes import run
 
 WHOLE = os.environ.get("FORUM") == "whole"
-TAKEN = ASKED if WHOLE else ASKED[::9]
+EVERY = [*ASKED, *PAGES]
+TAKEN = EVERY if WHOLE else EVERY[::9]
 #: Of PyTorch's errors these are not explained as mindtorch's are.
 MISSED = 10
 
@@ -37,6 +39,7 @@ def missing(lib, asked: Asked) -> str:
 
 def test_there_are_many_each_with_its_address():
     assert len(ASKED) >= 120 and all(len(asked.address.split("/")) == 4 for asked in ASKED)
+    assert len(PAGES) >= 45 and all(asked.address.startswith("http") for asked in PAGES)
 
 
 @pytest.mark.parametrize("asked", TAKEN, ids=[asked.address for asked in TAKEN])
@@ -46,5 +49,5 @@ def test_it_is_named_and_its_cure_was_carried_out(asked: Asked):
 
 def test_most_are_named_of_pytorchs_errors_too():
     torch = pytest.importorskip("torch", reason="needs PyTorch")
-    found = [lacks for asked in (ASKED if WHOLE else TAKEN[::4]) if (lacks := missing(torch, asked))]
+    found = [lacks for asked in (EVERY if WHOLE else TAKEN[::4]) if (lacks := missing(torch, asked))]
     assert len(found) <= (MISSED if WHOLE else 0), "\n".join(found)

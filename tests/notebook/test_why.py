@@ -25,6 +25,7 @@ from tests.garbage import every_object
 from .errors import ERRORS, caught, explain
 from .forum import ASKED
 from .mistakes import MISTAKES
+from .pages import PAGES
 from .test_harmless import ALLOWED, HOSTILE
 from .test_mistakes import run
 from .test_pictures import Checker
@@ -70,7 +71,7 @@ def test_a_common_error_is_explained(kind, function, part):
 
 def test_every_kind_of_the_table_is_tested(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some of their programs write files
-    programs = [*(f"{m.given}\n{m.fails}" for m in MISTAKES), *(asked.program for asked in ASKED)]
+    programs = [*(f"{m.given}\n{m.fails}" for m in MISTAKES), *(asked.program for asked in [*ASKED, *PAGES])]
     of_students = (explain(caught(partial(run, torch, program))).kind for program in programs)
     assert set(EXPLANATIONS) == {kind for kind, _, _ in ERRORS} | set(of_students) - {""}
 

@@ -268,6 +268,7 @@ def no_graph(failure: Failure, f: Fields) -> Diagnosis:
     leaves = tuple(name for name, tensor in failure.named.items() if tensor.requires_grad and not is_computed(tensor))
     frozen = tuple(name for name, tensor in failure.named.items()
                    if type(tensor).__name__ == "Parameter" and not tensor.requires_grad)
+    frozen = tuple(sorted(frozen, key=lambda name: "." not in name))  # of a module rather than a variable of a loop
     groups = (Group("requires grad", leaves[:LEAVES] or ("nothing here",), GOOD if leaves else ""),
               *((Group("parameters that are frozen", frozen[:LEAVES]),) if frozen else ()),
               Group("no grad_fn", (label,), CLASH))

@@ -162,6 +162,14 @@ def collated(failure: Failure, f: Fields) -> Diagnosis | None:
                  "collate_fn=lambda batch: torch.utils.data.default_collate([x for x in batch if x is not None])")),
             (Groups((Group("in the batch", ("None",), CLASH),
                      Group("taken", ("tensors, arrays, numbers", "text, lists, dicts of them"), GOOD))),), ())
+    if found := re.search(r"must contain tensors, .*; found <class '(?:.*\.)?(\w+)'>", failure.message):
+        return Diagnosis(
+            f"a sample of the dataset holds a {found[1]}, of which no batch can be made",
+            f"{text} puts tensors, arrays, numbers and text into batches, and lists, tuples and dictionaries of these.",
+            (Fix("return tensors or numbers from __getitem__", f"return torch.as_tensor({_held(failure)}.…)"),
+             Fix("or keep the samples of a batch in a list", "collate_fn=list")),
+            (Groups((Group("in the sample", (found[1],), CLASH),
+                     Group("taken", ("tensors, arrays, numbers", "text, lists, dicts of them"), GOOD))),), ())
     shapes = re.search(r"equal size, but got (\[.*?\]) at entry 0 and (\[.*?\]) at entry (\d+)", failure.message)
     if shapes is None:
         return None

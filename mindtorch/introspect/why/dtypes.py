@@ -159,8 +159,9 @@ def expected_index(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def no_tensor(failure: Failure, f: Fields) -> Diagnosis:
-    copying = Fix("make a tensor of it, which copies", "torch.tensor(…)")
-    fixes = {"ndarray": [Fix("make a tensor over the array's memory", "torch.from_numpy(array)"), copying],
+    name = next((text for text, value in failure.wrote.arguments if type(value).__name__ == f.given), "")
+    copying = Fix("make a tensor of it, which copies", f"torch.tensor({name or '…'})")
+    fixes = {"ndarray": [Fix("make a tensor over the array's memory", f"torch.from_numpy({name or 'array'})"), copying],
              "NoneType": [Fix(f"{ABSENT}, a gradient that is None")],
              "tuple": [Fix("if a module returned several results, take one", "output[0]")]}
     return Diagnosis(f"{f.function} takes a tensor as {f.argument}, and was given a {f.given}",

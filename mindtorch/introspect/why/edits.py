@@ -212,7 +212,8 @@ def _of_expression(place: Place, cure: ast.expr) -> Iterator[Edit]:
 def _alike(cure: ast.expr, node: ast.AST) -> bool:
     """Return True if a cure does what a piece does, otherwise: it calls the same, or is the same operation."""
     if isinstance(cure, ast.Call) and isinstance(node, ast.Call):
-        ours, theirs = (ast.unparse(call.func).rpartition(".") for call in (cure, node))
+        made = cure.func.func if isinstance(cure.func, ast.Call) else cure.func  # of a module: make it, then call it
+        ours, theirs = (ast.unparse(function).rpartition(".") for function in (made, node.func))
         return ours[2] == theirs[2] or (bool(ours[0]) and ours[0] == theirs[0])
     if isinstance(cure, ast.BinOp) and isinstance(node, ast.BinOp):
         return type(cure.op) is type(node.op)

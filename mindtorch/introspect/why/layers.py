@@ -49,6 +49,12 @@ def convolution(failure: Failure, f: Fields) -> Diagnosis | None:
                          "One sample may come without the dimension of samples; the channels must be there.", (fix,),
                          (plain(x, weight),))
     channels = x.shape[1 if batched else 0]
+    if outputs < f.groups:
+        return Diagnosis(
+            f"{f.groups} groups need {f.groups} kernels or more, and {weight} {weight.size} has {outputs}",
+            "Each group of channels has kernels of its own. The first size of the weight counts them, over all groups.",
+            (Fix("use the same kernel in each group", f"{weight}.repeat({f.groups}, {', '.join('1' * (dims + 1))})")
+             if outputs == 1 else Fix("give each group its kernels"),), (plain(x, weight),))
     if channels != inputs:
         last = x.shape[-1] == inputs
         order = ", ".join(map(str, (0, len(x.shape) - 1, *range(1, len(x.shape) - 1))))

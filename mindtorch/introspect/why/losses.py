@@ -49,6 +49,30 @@ def no_tensors(failure: Failure, f: Fields) -> Diagnosis | None:
     return None
 
 
+@on(r"The size of tensor a \(\d+\) must match the size of tensor b")
+def elementwise(failure: Failure, found: Any) -> Diagnosis | None:
+    """Explain a loss that compares element by element, of scores and targets whose shapes do not broadcast."""
+    if not is_loss(failure):
+        return None
+    (x, scores), (y, target) = failure.wrote.arguments[:2]
+    if not (is_tensor(scores) and is_tensor(target)):
+        return None
+    values = target.detach()
+    classes = (scores.ndim == target.ndim + 1 == 2 and len(scores) == len(target) and values.device.type == "cpu"
+               and bool((values == values.floor()).all()) and bool((values >= 0).all()))
+    return Diagnosis(
+        f"{x} {list(scores.shape)} and {y} {list(target.shape)} cannot be compared element by element",
+        "This loss takes the difference of each score and its target, so both have one shape." + (
+            f" {y} looks like class numbers, one for each row of {x}: these are for cross_entropy." if classes else ""),
+        (Fix("of class numbers, use the loss for them", f"F.cross_entropy({x}, {y}.long())") if classes else None,
+         Fix("or make a row for each of them", f"F.one_hot({y}.long(), {scores.shape[1]}).to({x}.dtype)")
+         if classes else None,
+         Fix("give the target the shape of the scores", f"{y}.view_as({x})")
+         if scores.numel() == target.numel() else None,
+         Fix("or let the last layer compute as many numbers as there are targets")),
+        (Shapes((whole(x, scores.shape), whole(y, target.shape))),))
+
+
 @on(r"size mismatch \(got input|only batches of spatial targets supported|Expected target size|"
     r"[Mm]ulti-target not supported|multi-target")
 def places(failure: Failure, found: Any) -> Diagnosis | None:
@@ -113,5 +137,6 @@ def pixels(failure: Failure, found: Any) -> Diagnosis | None:
         (given([f"{y}: 0 … {high:g}"], "0 … 1"),))
 
 
-RECOGNISED = {"loss of no tensors": no_tensors, "target in places": places, "grey values": grey_values,
+RECOGNISED = {"loss of no tensors": no_tensors, "loss element by element": elementwise,
+              "target in places": places, "grey values": grey_values,
               "pixels as probabilities": pixels}

@@ -233,7 +233,9 @@ def _replaced(failure: Failure, label: str, owner: Any) -> Diagnosis:
         f"leaves gradients in leaves only, so {label}.grad is None.",
         (Fix("change the leaf in place, recording nothing", f"with torch.no_grad(): {step}"),
          Fix("then forget the gradient before the next step", f"{label}.grad = None"),
-         Fix("or let an optimizer do both", f"optim.SGD([{label}], lr=0.1)")),
+         Fix("or let an optimizer do both", f"optim.SGD([{label}], lr=0.1)")) if less else (
+         Fix(f"give the new tensor another name, so that {label} stays the leaf"),
+         Fix("or have the new one keep its gradient, before backward", f"{label}.retain_grad()")),
         (Steps((Step(label, "a leaf: backward leaves a gradient here", GOOD), Step(f"{label} = {ast.unparse(update)}"),
                 Step(label, f"a result of {owner.grad_fn.name()}: no gradient", CLASH))),),
         (failure.involved(owner, "tensor"),))

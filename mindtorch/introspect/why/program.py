@@ -57,8 +57,12 @@ def attribute_of(failure: Failure, f: Fields) -> Diagnosis | None:
             (Steps((Step("model = Net(…)", "the class says what is computed", GOOD),
                     Step(f"model.load_state_dict({text})", "puts the numbers in", GOOD),
                     Step(f"model.{name}()"))),))
-    if is_method(owner):
-        return parentheses(text, f"{text}.{name}", f"{text}().{name}", "is a method that was not called",
+    source = next(wrote.assignments(text), node) if isinstance(node, ast.Name) else node
+    if is_method(owner) or (callable(owner) and isinstance(source, ast.Attribute)
+                            and is_tensor(wrote.value(source.value))):
+        method = wrote.text(source)
+        right = f"{method}().{name}" if method == text else f"{text} = {method}()"
+        return parentheses(method, method, right, "is a method that was not called",
                             "Without parentheses the method itself is meant, not what it returns.")
     library = sys.modules.get("torch") or sys.modules["mindtorch"]
     if type(owner).__name__ in ("ndarray", "list") and hasattr(library.Tensor, name):

@@ -74,6 +74,10 @@ class Cell:
             case ast.Expr(value=ast.Call(func=called)):
                 yield from ((node, cure.value) for node in nodes if isinstance(node, ast.Call)
                             and ast.unparse(node.func) == ast.unparse(called))
+                if isinstance(called, ast.Attribute):  # model.requires_grad_(): before the model is called
+                    model = ast.unparse(called.value)
+                    yield from ((node, [cure, node]) for node in self.tree.body if any(
+                        isinstance(part, ast.Call) and ast.unparse(part.func) == model for part in ast.walk(node)))
             case _:
                 names = _assigned(cure)
                 if names & {ast.unparse(part) for part in ast.walk(getattr(cure, "value", cure))}:

@@ -190,6 +190,21 @@ def no_backward(failure: Failure, found: Any) -> Diagnosis | None:
         (Steps((Step("forward", "is there", GOOD), Step("backward", "is missing", CLASH))),), ())
 
 
+@on(r"autograd\.Function with functorch transforms.*must override the setup_context", RuntimeError)
+def no_setup_context(failure: Failure, found: Any) -> Diagnosis | None:
+    """Explain a ``Function`` whose forward takes ``ctx``, under a transform of ``torch.func``."""
+    return Diagnosis(
+        "under grad, vmap and the like a Function saves in setup_context, and its forward takes no ctx",
+        "These transforms run forward on tensors of their own, perhaps several times, and save afterwards. So forward "
+        "only computes, and setup_context(ctx, inputs, output) saves what backward needs. Such a Function works "
+        "without transforms, too; for vmap it also says generate_vmap_rule = True.",
+        (Fix("let forward only compute", "@staticmethod\ndef forward(x): …"),
+         Fix("and save in a method of its own",
+             "@staticmethod\ndef setup_context(ctx, inputs, output): ctx.save_for_backward(*inputs)")),
+        (Steps((Step("forward(x)", "computes", GOOD), Step("setup_context", "saves: it is missing", CLASH),
+                Step("backward(ctx, grad)", "is there", GOOD))),), ())
+
+
 def other_number(failure: Failure, f: Fields) -> Diagnosis | None:
     """Explain a ``Function`` whose backward returns another number of gradients than forward has arguments."""
     found = re.match(r"function (\w+) returned an incorrect number of gradients \(expected (\d+), got (\d+)\)",
@@ -214,5 +229,6 @@ def other_number(failure: Failure, f: Fields) -> Diagnosis | None:
 RECOGNISED = {
     "no parameters at all": no_parameters, "in two groups": in_two_groups, "too many steps": too_many_steps,
     "no metric": no_metric, "sampler and shuffle": sampler_and_shuffle, "no process group": no_process_group,
-    "scaler": scaler, "no backward": no_backward, "gradients returned": other_number,
+    "scaler": scaler, "no backward": no_backward,
+    "no setup_context": no_setup_context, "gradients returned": other_number,
 }

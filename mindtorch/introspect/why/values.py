@@ -1,12 +1,13 @@
 """Why numbers are refused for what they are: weights to draw by, parameters of distributions, indices under vmap."""
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from .explanation import CLASH, GONE, GOOD, Diagnosis, Fields, Fix, Group, Groups, Step, Steps, given
 from .failure import Failure
 from .rules import arguments, on
-from .wrote import is_tensor
+from .wrote import is_many, is_tensor
 
 
 def _first(failure: Failure) -> tuple[str, Any]:
@@ -146,6 +147,23 @@ def sizes_of_interpolate(failure: Failure, found: Any) -> Diagnosis | None:
         (given([f"sizes {found[1]}"], f"{wanted} sizes"),), (failure.involved(tensor, "input"),) if shape else ())
 
 
+def of_math(failure: Failure, f: Fields) -> Diagnosis | None:
+    """Explain ``math.sqrt(x)`` of a tensor of several numbers."""
+    wrote = failure.wrote
+    name = getattr(wrote.function, "__name__", "")
+    many = [text for text, value in wrote.arguments if is_many(value)]
+    if getattr(wrote.function, "__module__", "") != "math" or not many:
+        return None
+    library = sys.modules.get("torch") or sys.modules["mindtorch"]
+    rest = ", ".join(text for text, _ in wrote.arguments)
+    return Diagnosis(
+        f"math.{name} takes one number, and {many[0]} is a tensor of several",
+        "The functions of Python's math compute with single numbers; those of torch, with each element.",
+        (Fix("use the function for tensors", f"torch.{name}({rest})") if hasattr(library, name) else
+         Fix("compute with tensors"), Fix("or take one of them", f"{many[0]}[0].item()")),
+        (given([f"math.{name}({many[0]})"], f"torch.{name}({many[0]})"),))
+
+
 def of_integers(failure: Failure, f: Fields) -> Diagnosis:
     """Explain gradients that are asked for of integers or bools: ``requires_grad``, ``nn.Parameter``."""
     wrote = failure.wrote
@@ -181,6 +199,7 @@ def _word(failure: Failure, word: Any) -> str:
 
 
 RECOGNISED = {
+    "math of tensors": of_math,
     "parameter of integers": parameter_of_integers, "weights to draw by": weights,
     "parameter of a distribution": parameter, "under vmap": under_vmap, "sizes of interpolate": sizes_of_interpolate,
 }
