@@ -566,3 +566,13 @@ def test_loops_take_the_settings_that_the_simulated_npu_has_as_arrays(used) -> N
     x.relu().backward(mindtorch.ones(64, 64, device="npu"))
     assert x.grad.equal((x > 0).float())  # which waits for the device
     assert "threshold_backward" in used
+
+
+@pytest.mark.parametrize("error", [OSError("failed to map"), MemoryError("no room")])
+def test_numpy_computes_where_numba_finds_no_room_in_memory(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def load_module(name: str) -> None:
+        raise error
+
+    monkeypatch.setattr(loops.forks, "load_module", load_module)
+    with pytest.warns(RuntimeWarning, match=f"numba cannot be loaded, so NumPy computes all loops: {error}"):
+        assert loops.numba.__wrapped__() is None

@@ -1,6 +1,7 @@
 """Faults on request, and that nothing is left behind when there are many: of handles, threads and bytes."""
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Iterator
 
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 
 from mindtorch._backends.npu import constants as c, simulator
-from mindtorch._backends.npu.simulator import faults
+from mindtorch._backends.npu.simulator import faults, memory
+from mindtorch._backends.npu.simulator.errors import Fault
 
 from . import program
 from .program import acl, add, array, c_function, free, got, launch, message, rt
@@ -197,3 +199,13 @@ def test_threads_on_one_stream_are_all_heard() -> None:
         thread.join()
     assert rt.synchronize_stream(0) == 0
     assert total.read().tolist() == [2000] * 4
+
+
+def test_a_device_for_which_there_is_no_address_space_has_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reserve(size: int) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(memory, "reserve", reserve)
+    with pytest.raises(Fault, match="no address space for a simulated device of 1024 bytes") as raised:
+        memory.Memory(1024).malloc(8)
+    assert raised.value.code == c.ACL_ERROR_RT_MEMORY_ALLOCATION

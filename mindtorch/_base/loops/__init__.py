@@ -53,6 +53,9 @@ def numba() -> Any:
         return forks.load_module("numba")
     except ImportError:
         return None
+    except (OSError, MemoryError) as error:  # its libraries find no room in memory
+        warnings.warn(f"numba cannot be loaded, so NumPy computes all loops: {error}", RuntimeWarning, stacklevel=2)
+        return None
 
 
 class Loop:
@@ -97,7 +100,7 @@ class Loop:
         try:
             try:
                 function: Callable[..., Any] = make(True)
-            except RuntimeError:  # there is no place on the disk that may be written to
+            except (RuntimeError, OSError):  # there is no place on the disk that may be written to, or no room
                 function = make(False)
         except Exception as error:
             warnings.warn(f"numba {numba().__version__} could not compile the loop {self.name}, which NumPy computes "

@@ -54,7 +54,11 @@ class Memory:
 
     def _map(self) -> None:
         size = self.limit + self.limit // 4 + (1 << 20)  # room for guards and for some fragmentation
-        self.writable = reserve(size)
+        try:
+            self.writable = reserve(size)
+        except OSError as error:
+            raise Fault(ACL_ERROR_RT_MEMORY_ALLOCATION, f"no address space for a simulated device of {self.limit} "
+                        f"bytes: {error.strerror}") from error
         self.readonly = memoryview(self.writable).toreadonly()
         self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.writable))
         self.top = self.base + size
