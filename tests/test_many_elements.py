@@ -56,6 +56,9 @@ FUNCTIONS: dict[str, Callable[[Lib, Any, Any], Any]] = {
     "remainder of a number": lambda lib, x, y: lib.remainder(x.clamp(-9, 9).nan_to_num() * 4, -0.3),
     "fmod": lambda lib, x, y: lib.fmod(x.clamp(-9, 9).nan_to_num() * 7, y.clamp(0.1, 2).nan_to_num(1)),
     "floor_divide": lambda lib, x, y: x.clamp(-9, 9).nan_to_num().view(500, 10) // y[1:11].clamp(-3, -0.1),
+    "sum of a line in each layout": lambda lib, x, y: [
+        x.clamp(-9, 9).nan_to_num().round().repeat(14).reshape(shape).sum(dim)
+        for shape in ((1, 70000), (70000, 1), (1, 1, 70000)) for dim in range(len(shape))],
     "add": lambda lib, x, y: x + y,
     "add a row": lambda lib, x, y: x.view(500, 10) + y[:10],
     "multiply by a number": lambda lib, x, y: x * 1.3,

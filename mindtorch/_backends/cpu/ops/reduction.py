@@ -177,7 +177,7 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
         sums = in_vectors(x)  # NumPy's loop restarts for each short line
         return sums.reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims]) if axis == last else total(
             sums[..., None], axis, keepdims)
-    if x.size >= MANY and x.flags.f_contiguous and x.ndim > 1:
+    if x.size >= MANY and x.flags.f_contiguous and not x.flags.c_contiguous:
         return np.asarray(total(x.T, tuple([x.ndim - 1 - a for a in axis]), keepdims)).T
     if x.size >= MANY and len(axis) == x.ndim > 1 < x.shape[-1]:  # a view
         return total(np.asarray(total(x, last, True)), axis, keepdims)
