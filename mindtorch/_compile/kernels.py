@@ -14,6 +14,8 @@ import numpy as np
 from .._backends.common.blocks import BLOCK, LARGE
 from .._backends.cpu.ops.comparison import MANY
 from .._backends.cpu.pointwise import number_array
+from .._base import loops
+from .._base.forks import load_module
 from .._base.loops import numba
 from .._dispatch.dispatcher import registry
 from .fusion import FLOATS, PRODUCTS, Group, pointwise_row
@@ -143,6 +145,8 @@ class KernelWriter:
         own = [target for target in known.values() if target not in [self.names[value] for value in taken]]
         loop_name = self.program.unique(f"{name}_loop")
         self.program.names.update({"numba": numba(), loop_name: None})
+        if loop.calls_activations:
+            self.program.names["activation"] = load_module(f"{loops.__name__}.bodies.activation")
         self.body.append(f"{loop_name}({', '.join([*own, *map(self._element, taken)])})")
         return [*loop.lines(loop_name, [*own, *(places[value] for value in taken)]), "", ""]
 

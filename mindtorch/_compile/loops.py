@@ -3,7 +3,8 @@
 On two threads and 4M elements of float32, a chain of six sums, products and relu took 2.2 ms in NumPy's blocks, 8 ms
 with numexpr and 1.3 ms with numba, which compiles its first kernel in 0.8 s and each further one in 0.1 s. A chain with
 exp and tanh took 3, 30 and (on one thread) 47 ms: NumPy vectorises these functions, numba and numexpr do not. So
-kernels with such functions stay with NumPy. A loop rounds as NumPy does, operator by operator.
+kernels with such functions stay with NumPy. A loop rounds as NumPy does, operator by operator. Activations for which
+NumPy needs many passes are computed as in the loops of eager kernels.
 """
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import float32
 from .fusion import Group, pointwise_row
 from .graph import Step, Value
 
@@ -30,6 +32,12 @@ EXPRESSIONS = {
     "reciprocal": "{one} / {0}", "rsqrt": "{one} / numpy.sqrt({0})",
     "tanh_backward": "{0} * ({one} - {1} * {1})", "sigmoid_backward": "{0} * ({1} * ({one} - {1}))",
 }
+#: Expressions of float32 alone, by the name of the operator; without an approximation where one can be asked for.
+ACTIVATIONS = {
+    "sigmoid": "activation.sigmoid_of({0})", "silu": "activation.silu_of({0})",
+    "silu_backward": "activation.silu_backward_of({0}, {1})",
+    "gelu": "activation.gelu_of({0})", "gelu_backward": "activation.gelu_backward_of({0}, {1})",
+}
 
 
 @dataclass
@@ -38,6 +46,11 @@ class Loop:
 
     body: list[str]
     span: int
+
+    @property
+    def calls_activations(self) -> bool:
+        """Whether the statements call functions of ``_base.loops.bodies.activation``."""
+        return any("activation." in line for line in self.body)
 
     def lines(self, name: str, arrays: list[str]) -> list[str]:
         """Return the lines of a function of these arrays, or of numbers for arrays without dimensions."""
@@ -60,7 +73,7 @@ def loop_of(group: Group, results: list[Value], arrays: dict[Value, str], litera
     if span > len(INDICES):
         return None
     steps = [step for step in group.steps if step.outputs[0] not in known]
-    taken, body = {*arrays.values(), *INDICES, "numpy", "numba"}, []
+    taken, body = {*arrays.values(), *INDICES, "numpy", "numba", "activation"}, []
     names: dict[Value, str] = {}
 
     def element(value: Value, array: str) -> str:
@@ -96,9 +109,11 @@ def loop_of(group: Group, results: list[Value], arrays: dict[Value, str], litera
 
 def expression(step: Step, names: dict[Value, str], literal: Callable[[Any], str]) -> str | None:
     """Return a step's expression for one element, with numbers in the dtype of the operands; None if it has no rule."""
-    row = pointwise_row(step)
-    rule = EXPRESSIONS.get(row.__name__ if isinstance(row, np.ufunc) else step.op.name)
-    args = step.args[:row.nin] if isinstance(row, np.ufunc) else step.args
+    row, name = pointwise_row(step), step.op.name
+    args = step.args[:row.nin] if isinstance(row, np.ufunc) else [arg for arg in step.args if arg != "none"]
+    rule = EXPRESSIONS.get(row.__name__ if isinstance(row, np.ufunc) else name)
+    if step.outputs[0].dtype is float32:
+        rule = ACTIVATIONS.get(name, rule)
     if rule is None or not all(arg.__class__ is Value or (arg.__class__ in (int, float) and isfinite(arg))
                                for arg in args):
         return None

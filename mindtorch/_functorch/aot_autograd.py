@@ -99,7 +99,7 @@ def trace(f: Callable[..., Any], args: list[Any], config: AOTConfig, joint: bool
         with fakes.mode, enable_python_dispatcher():
             meta = inputs.describe(fakes.args) if inputs.groups else meta
             if joint is None:
-                joint = local.grad_enabled and any(meta.returns_with_tangents) and any(
+                joint = any(meta.returns_with_tangents) and any(
                     isinstance(arg, Tensor) and arg.requires_grad for arg in fakes.args)
             if joint and meta.mutated_graph_handled_indices:  # the halves of a joint graph write nothing
                 inputs.keep = False
@@ -178,7 +178,12 @@ def _compiled_joint(traced: Traced, config: AOTConfig) -> Callable[[list[Any]], 
         return compiled_backward()(args)
 
     function = autograd_function(forward, backward, meta, len(saved))
-    return lambda given: list(map(shown, function.apply(*given)))
+
+    def run(given: list[Any]) -> list[Any]:
+        with enable_grad():  # which the function may have been for some results
+            return list(map(shown, function.apply(*given)))
+
+    return run
 
 
 def aot_function(fn: Callable[..., Any], fw_compiler: Callable[..., Any], bw_compiler: Callable[..., Any] | None = None,

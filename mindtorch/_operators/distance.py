@@ -25,6 +25,7 @@ from .reduction import check_norm_of_nothing, meta_linalg_vector_norm, norm_grad
 schemas("""
 function, method, out, exact dtype:
     norm.python(Tensor self, Any p="fro", int[1]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor  # The `p`-norm of `self` over the dimensions `dim`, or over all elements; for 'fro' the 2-norm, for 'nuc' the sum of a matrix's singular values.
+    norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 out, exact dtype:
     norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 function, method:
@@ -97,6 +98,7 @@ def decomposed_dist(self: Tensor, other: Tensor, p: Any = 2) -> Tensor:
 
 
 operator("norm.python", composite=norm, autocast="npu float32")
+operator("norm.Scalar", composite=lambda self, p=2: norm_ScalarOpt_dim(self, p, []))
 operator("norm.ScalarOpt_dim", meta_norm, batching=along_dimensions, autocast="npu float32", node="NormBackward1",
          self=lambda grad, self, p, result, dim, keepdim: (
              norm_grad(grad, self, 2 if p is None else p, result, dim, keepdim)))

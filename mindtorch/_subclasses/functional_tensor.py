@@ -303,7 +303,7 @@ class FunctionalTensorMode(TorchDispatchMode):
         view = View(registry[f"{packet[:-1]}{dot}{overload}"], tuple(given[1:]), None)
         layout = on_layout(view.op, target, *given[1:])
         target._value = view.of(target.value(), self.copies)
-        target._views, target._moved = (*target._views, view), True
+        target._views, target._moved, target._mode = (*target._views, view), True, self
         take_layout(target, layout)
         return target
 

@@ -95,7 +95,7 @@ class _Export:
 
         traced = [value for value in inputs if isinstance(value, Tensor) or value.__class__ in SYMBOLIC]
         with self.mode:
-            gm = make_fx(run, pre_dispatch=True)(*fakes.values(), *traced)
+            gm = make_fx(run)(*fakes.values(), *traced)
         gm.__class__.__name__ = "GraphModule"
         gm.graph.eliminate_dead_code()
         constants = self._lift_constants(gm, count)

@@ -121,6 +121,21 @@ def test_a_graph_is_written_anew_with_an_operator_decomposed() -> None:
     assert rewritten(mindtorch) == rewritten(torch)
 
 
+def test_switches_of_grad_mode_are_nodes_before_dispatch() -> None:
+    def traced(lib):
+        def function(a):
+            b = a.sin()
+            with lib.no_grad():
+                c = b.cos()
+            return b + c.sin()
+
+        a = lib.linspace(0, 1, 4).requires_grad_()
+        graph = module(lib, "fx.experimental.proxy_tensor").make_fx(function, pre_dispatch=True)(a)
+        return graph.code, lib.autograd.grad(graph(a).sum(), a)[0].tolist()
+
+    assert traced(mindtorch) == traced(torch)
+
+
 def test_nodes_describe_their_values() -> None:
     traced = module(mindtorch, "fx.experimental.proxy_tensor").make_fx(lambda x: x.t().max(1))(mindtorch.ones(3, 4))
     node = next(node for node in traced.graph.nodes if node.name == "t")

@@ -198,6 +198,27 @@ def test_loops_of_numba_compute_what_kernels_of_numpy_do(function, dtype, monkey
         np.testing.assert_array_equal(np.signbit(mine[numbers]), np.signbit(other[numbers]))
 
 
+ACTIVATED = {
+    "gelu after a bias": lambda x, b: F.gelu(x + b), "a gate": lambda x, b: F.silu(x) * b,
+    "sigmoid of a product": lambda x, b: (x * b).sigmoid(), "gelu twice": lambda x, b: F.gelu(F.gelu(x) - b),
+}
+
+
+@pytest.mark.parametrize("function", ACTIVATED.values(), ids=ACTIVATED)
+def test_activations_are_fused_into_loops_of_numba_with_their_derivatives(function) -> None:
+    pytest.importorskip("numba")
+    torch.manual_seed(0)
+    x, b = torch.randn(64, 80).mul_(3).requires_grad_(), torch.randn(80, requires_grad=True)
+    compiled, grad = torch.compile(function), torch.randn(64, 80)
+    for _ in range(2):
+        made = compiled(x, b)
+    torch.testing.assert_close(made, function(x, b), rtol=1e-5, atol=1e-6)
+    expected = torch.autograd.grad(function(x, b), [x, b], grad)
+    torch.testing.assert_close(torch.autograd.grad(made, [x, b], grad), expected, rtol=1e-4, atol=1e-4)
+    forward, backward = (program.source for program in explained(function, x, b).compiled[0].programs)
+    assert "activation." in forward and "numba.njit" in backward
+
+
 BROADCAST = {
     "a bias for each column": lambda x, w, b: (x + b).relu() * 2,
     "numbers for each row": lambda x, w, b: (x * x[:, :1] - 1).relu(),

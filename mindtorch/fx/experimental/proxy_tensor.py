@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._base.interrupts import contextmanager
+from ..._C import _set_grad_enabled
 from ..._dispatch.dispatcher import switched
 from ..._dispatch.local import local
 from ..._dispatch.overloads import OpOverload, ops
@@ -288,6 +289,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._allow_fake_constant = _allow_fake_constant
         self._error_on_data_dependent_ops = _error_on_data_dependent_ops
         self.enable_tracing = True
+        self.grad_mode = local.grad_enabled  #: as the graph has it so far
         self.decomposition_table: Mapping[Any, Callable[..., Any]] = {}
 
     @classmethod
@@ -298,7 +300,14 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """Run an operator and write its node."""
         if not self.enable_tracing:
             return func(*args, **(kwargs or {}))
+        self.note_grad_mode()
         return proxy_call(self, func, self.pre_dispatch, args, kwargs or {})
+
+    def note_grad_mode(self) -> None:
+        """Write a node for a switch of grad mode since the last operator, if the graph is to be run under autograd."""
+        if self.pre_dispatch and local.grad_enabled is not self.grad_mode:
+            self.grad_mode = local.grad_enabled
+            self.tracer.create_node("call_function", _set_grad_enabled, (self.grad_mode,), {})
 
     def __sym_dispatch__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         """Compute with symbolic numbers and write a node for it."""
@@ -422,7 +431,10 @@ def wrap_key(f: Callable[..., Any], tensors: tuple[Any, ...], tracer: Any, pre_d
         with disable_proxy_modes_tracing():
             for tensor, proxy in zip(flat, given, strict=True):
                 track_tensor_tree(tensor, proxy, constant=None, tracer=tracer)
-        return tree_map(tracer.unwrap_proxy, f(*tensors))
+        results = f(*tensors)
+        if (mode := get_proxy_mode()) is not None:
+            mode.note_grad_mode()
+        return tree_map(tracer.unwrap_proxy, results)
 
     return wrapped
 
@@ -445,8 +457,8 @@ def make_fx(f: Callable[..., Any], decomposition_table: Mapping[Any, Callable[..
 
     With ``tracing_mode='real'`` the operators compute on the arguments themselves, which ``f`` may write; with 'fake'
     on fake tensors; with 'symbolic' on fake tensors whose sizes are symbols, so that the graph serves for other sizes.
-    Operators of ``decomposition_table`` are replaced by what their functions call. ``pre_dispatch`` changes nothing:
-    composites are always recorded as the operators that they call, unlike PyTorch's with it.
+    Operators of ``decomposition_table`` are replaced by what their functions call. With ``pre_dispatch``, switches of
+    grad mode are nodes, too; composites are recorded as the operators that they call, unlike PyTorch's with it.
 
     Raises:
         AssertionError: for another ``tracing_mode``.

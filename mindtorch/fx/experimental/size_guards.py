@@ -152,12 +152,13 @@ def _violation(env: ShapeEnv, constraint: Any, source: Source, expr: Any) -> lis
     return []
 
 
-def produce_guards(env: ShapeEnv, placeholders: Sequence[Any], sources: Sequence[Source],
+def produce_guards(env: ShapeEnv, placeholders: Sequence[Any], sources: Sequence[Source | str],
                    source_ref: Callable[[Source], str] = lambda source: source.name, *,
                    input_contexts: Sequence[Any] | None = None, ignore_static: bool = True,
                    **unused: Any) -> list[str]:
-    """Return the conditions on inputs as Python code (``ShapeEnv.produce_guards``)."""
-    return conditions(env, placeholders, sources, source_ref, GuardPrinter, ignore_static, input_contexts)
+    """Return the conditions on inputs as Python code (``ShapeEnv.produce_guards``). A source may be a name."""
+    named = [ConstantSource(source) if isinstance(source, str) else source for source in sources]
+    return conditions(env, placeholders, named, source_ref, GuardPrinter, ignore_static, input_contexts)
 
 
 def guards_in_words(env: ShapeEnv, placeholders: Sequence[Any], sources: Sequence[Source]) -> list[str]:

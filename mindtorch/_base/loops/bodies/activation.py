@@ -62,31 +62,76 @@ def exp(x: Any) -> Any:
     return polynomial(rest, EXP) * float_of(first) * float_of(second)
 
 
+#: The exponent of 2 that is -2 times the artanh of erf, and Taylor's series of powers of 2.
+EXPONENT = tuple(f32(-2 * math.log2(math.e) * f64(c)) for c in ARTANH_ERF)
+POWER = tuple(f32(math.log(2)**k / math.factorial(k)) for k in range(7, -1, -1))
+
+
+@njit
+def power_of_two(x: Any) -> Any:
+    """Return 2 to the power of ``x``, at least 2**-126."""
+    x = f32(128) if x > f32(128) else x  # which makes infinity
+    x = f32(-126) if x < f32(-126) else x
+    shifted = x + INTEGERS
+    rest = x - (shifted - INTEGERS)
+    return float_of(i32(bits_of(polynomial(rest, POWER)) + i32(bits_of(shifted) << i32(23))))
+
+
+@njit
+def sigmoid_of(x: Any) -> Any:
+    return f32(1) / (f32(1) + exp(-x))
+
+
+@njit
+def silu_of(x: Any) -> Any:
+    return x / (f32(1) + exp(-x))
+
+
+@njit
+def silu_backward_of(grad: Any, x: Any) -> Any:
+    y = sigmoid_of(x)
+    return grad * (y * (f32(1) + x * (f32(1) - y)))
+
+
+@njit
+def normal_cdf(x: Any) -> Any:
+    """Return the ``sigmoid`` of a polynomial."""
+    return f32(1) / (f32(1) + power_of_two(x * polynomial(x * x, EXPONENT)))
+
+
+@njit
+def gelu_of(x: Any) -> Any:
+    """Return ``x`` times the normal distribution function; the difference turns infinities to NaN as PyTorch."""
+    return x / (f32(1) + power_of_two(x * polynomial(x * x, EXPONENT))) + (x - x)
+
+
+@njit
+def gelu_backward_of(grad: Any, x: Any) -> Any:
+    return grad * (normal_cdf(x) + x * (DENSITY * exp(f32(-0.5) * (x * x))))
+
+
 @loop("float32[::1]", "float32[::1]")
 def sigmoid(x: Any, out: Any) -> None:
     for i in range(len(x)):
-        out[i] = f32(1) / (f32(1) + exp(-x[i]))
+        out[i] = sigmoid_of(x[i])
 
 
 @loop("float32[::1]", "float32[::1]")
 def silu(x: Any, out: Any) -> None:
     for i in range(len(x)):
-        out[i] = x[i] / (f32(1) + exp(-x[i]))
+        out[i] = silu_of(x[i])
 
 
 @loop("float32[::1]", "float32[::1]")
 def gelu(x: Any, out: Any) -> None:
-    """Compute ``x`` times a ``sigmoid`` of a polynomial; the added difference turns infinities to NaN as PyTorch."""
     for i in range(len(x)):
-        out[i] = x[i] / (f32(1) + exp(f32(-2) * x[i] * polynomial(x[i] * x[i], ARTANH_ERF))) + (x[i] - x[i])
+        out[i] = gelu_of(x[i])
 
 
 @loop("float32[::1]", "float32[::1]", "float32[::1]")
 def gelu_backward(grad: Any, x: Any, out: Any) -> None:
     for i in range(len(x)):
-        square = x[i] * x[i]
-        area = f32(1) / (f32(1) + exp(f32(-2) * x[i] * polynomial(square, ARTANH_ERF)))
-        out[i] = grad[i] * (area + x[i] * (DENSITY * exp(f32(-0.5) * square)))
+        out[i] = gelu_backward_of(grad[i], x[i])
 
 
 @loop("float32[::1]", "float32[::1]", "float32", "float32")
