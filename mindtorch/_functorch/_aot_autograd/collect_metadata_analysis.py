@@ -55,7 +55,7 @@ def run_functionalized_fw_and_collect_metadata(f: Callable[..., Any], *, keep_in
                    and info.mutation_type is MutationType.MUTATED_OUT_GRAPH]
         computed = [output for output, info in zip(outputs, found, strict=True)
                     if info.output_type in COMPUTED and info.requires_grad]
-        recorded = [not aliases_as_eager or base.requires_grad for base in bases]
+        recorded = [base.requires_grad or (grad_mode and not aliases_as_eager) for base in bases]
         tangents = [tensor.value().clone() for tensor in (*written, *computed, *compress(bases, recorded))]
         return ViewAndMutationMeta(inputs, found, len(bases), keep_input_mutations, tangents, recorded,
                                    left if left != grad_mode else None)
