@@ -4,7 +4,7 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..._base.size import Size
@@ -12,6 +12,8 @@ from ..._tensor import Tensor
 from ...serialization import load, save
 from ..tensor._api import DTensor
 from ..tensor._dtensor_spec import local_shape_and_offset
+from ._nested_dict import flatten_state_dict
+from ._traverse import Path, set_element
 from .metadata import (
     BytesStorageMetadata, ChunkStorageMetadata, Metadata, MetadataIndex, StorageMeta, TensorProperties,
     TensorStorageMetadata,
@@ -21,48 +23,6 @@ from .planner import (
 )
 
 __all__ = ["DefaultLoadPlanner", "DefaultSavePlanner"]
-Path = tuple[Any, ...]
-
-
-def flatten_state_dict(state_dict: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Path]]:
-    """Return nested dictionaries, and lists of tensors, as one dictionary with joined keys; and their paths."""
-    flat: dict[str, Any] = {}
-    paths: dict[str, Path] = {}
-
-    def is_leaf(value: Any) -> bool:
-        if isinstance(value, Mapping):
-            return False
-        return not isinstance(value, list) or not any(
-            isinstance(item, Tensor) or (isinstance(item, (Mapping, list)) and not is_leaf(item)) for item in value)
-
-    def visit(path: Path, value: Any) -> None:
-        if isinstance(value, Mapping):
-            for key, item in value.items():
-                visit((*path, str(key)), item)
-        elif is_leaf(value):
-            name = ".".join(map(str, path))
-            if name in flat:
-                raise ValueError(f"duplicated flatten key {name}")
-            flat[name], paths[name] = value, path
-        else:
-            for index, item in enumerate(value):
-                visit((*path, index), item)
-
-    visit((), state_dict)
-    return flat, paths
-
-
-def set_element(root: Any, path: Path, value: Any) -> None:
-    """Put a value at a path of nested dictionaries and lists; keys may be numbers where the path has their text."""
-    for key in path[:-1]:
-        root = root[_key(root, key)]
-    root[_key(root, path[-1])] = value
-
-
-def _key(container: Any, key: Any) -> Any:
-    if isinstance(container, Mapping) and key not in container:
-        return next((other for other in container if str(other) == key), key)
-    return key
 
 
 def chunk_of(tensor: Tensor) -> ChunkStorageMetadata:

@@ -6,7 +6,8 @@ from typing import Any
 
 from ..._creation import empty
 from ...serialization import load, save
-from .default_planner import DefaultLoadPlanner, set_element
+from ._traverse import set_element
+from .default_planner import DefaultLoadPlanner
 from .filesystem import FileSystemReader
 from .metadata import Metadata, TensorStorageMetadata
 from .state_dict_loader import load as load_checkpoint
@@ -25,22 +26,8 @@ class _WholePlanner(DefaultLoadPlanner):
             path = (metadata.planner_data or {}).get(name, (name,))
             value = (empty(stored.size, dtype=stored.properties.dtype) if isinstance(stored, TensorStorageMetadata)
                      else None)
-            _make_room(state_dict, path)
             set_element(state_dict, path, value)
         super().set_up_planner(state_dict, metadata, is_coordinator)
-
-
-def _make_room(root: Any, path: tuple[Any, ...]) -> None:
-    """Put dictionaries, and lists for numbers, where a path leads."""
-    for key, following in zip(path, (*path[1:], None), strict=True):
-        if isinstance(root, list):
-            root += [None] * (key + 1 - len(root))
-            missing = root[key] is None
-        else:
-            missing = key not in root
-        if missing and following is not None:
-            root[key] = [] if isinstance(following, int) else {}
-        root = root[key] if following is not None else root
 
 
 def dcp_to_torch_save(dcp_checkpoint_dir: str | os.PathLike[str], torch_save_path: str | os.PathLike[str]) -> None:

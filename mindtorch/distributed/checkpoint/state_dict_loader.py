@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 from ..._autograd.grad_mode import no_grad
@@ -14,7 +15,7 @@ from .state_dict_saver import stateless
 from .stateful import Stateful
 from .storage import StorageReader
 
-__all__ = ["load"]
+__all__ = ["load", "load_state_dict"]
 
 
 @no_grad()
@@ -35,7 +36,6 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[str] | 
     Raises:
         CheckpointException: in all processes, if one fails, as where the checkpoint lacks a key.
     """
-    together, planner = Together(process_group, 0, no_dist), planner or DefaultLoadPlanner()
     if storage_reader is None:
         if not checkpoint_id:
             raise RuntimeError("`checkpoint_id` must be specified if storage_reader and storage_writer is None.")
@@ -44,7 +44,27 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[str] | 
         reader = storage_reader
         reader.reset(checkpoint_id)
     plain = stateless(state_dict)
+    _load(plain, reader, planner or DefaultLoadPlanner(), Together(process_group, 0, no_dist))
+    for name, value in state_dict.items():
+        if isinstance(value, Stateful):
+            value.load_state_dict(plain[name])
+        else:
+            state_dict[name] = plain[name]
 
+
+def load_state_dict(state_dict: dict[str, Any], storage_reader: StorageReader,
+                    process_group: ProcessGroup | None = None, coordinator_rank: int = 0, no_dist: bool = False,
+                    planner: LoadPlanner | None = None) -> None:
+    """Read a checkpoint: the old name of ``load`` (``torch.distributed.checkpoint.load_state_dict``)."""
+    warnings.warn("`load_state_dict` is deprecated and will be removed in future versions. Please use `load` instead.",
+                  FutureWarning, stacklevel=2)
+    storage_reader.reset()
+    with no_grad():
+        _load(state_dict, storage_reader, planner or DefaultLoadPlanner(),
+              Together(process_group, coordinator_rank, no_dist))
+
+
+def _load(plain: dict[str, Any], reader: StorageReader, planner: LoadPlanner, together: Together) -> None:
     def local() -> Any:
         metadata = reader.read_metadata()
         planner.set_up_planner(plain, metadata, together.is_coordinator)
@@ -58,8 +78,3 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[str] | 
         future.result() if hasattr(future, "result") else future.wait()
 
     together.finish("read", read, lambda results: None)
-    for name, value in state_dict.items():
-        if isinstance(value, Stateful):
-            value.load_state_dict(plain[name])
-        else:
-            state_dict[name] = plain[name]

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
@@ -19,7 +20,7 @@ from .planner import SavePlanner
 from .stateful import Stateful
 from .storage import StorageWriter
 
-__all__ = ["async_save", "save"]
+__all__ = ["async_save", "save", "save_state_dict"]
 _side: dict[ProcessGroup, ProcessGroup] = {}  # groups of the same processes, for saves beside the training
 
 
@@ -58,6 +59,18 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike[str] | 
     """
     return _save(stateless(state_dict), writer_of(checkpoint_id, storage_writer), planner or DefaultSavePlanner(),
                  Together(process_group, 0, no_dist))
+
+
+def save_state_dict(state_dict: dict[str, Any], storage_writer: StorageWriter,
+                    process_group: ProcessGroup | None = None, coordinator_rank: int = 0, no_dist: bool = False,
+                    planner: SavePlanner | None = None) -> Metadata:
+    """Write a checkpoint: the old name of ``save`` (``torch.distributed.checkpoint.save_state_dict``)."""
+    warnings.warn("`save_state_dict` is deprecated and will be removed in future versions. Please use `save` instead.",
+                  FutureWarning, stacklevel=2)
+    storage_writer.reset()
+    with no_grad():
+        return _save(state_dict, storage_writer, planner or DefaultSavePlanner(),
+                     Together(process_group, coordinator_rank, no_dist))
 
 
 def _save(state_dict: dict[str, Any], writer: StorageWriter, planner: SavePlanner, together: Together) -> Metadata:

@@ -2,7 +2,7 @@
 import torch
 import torch.distributed as dist
 import torch.nn as nn
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 
@@ -35,6 +35,10 @@ dist.init_process_group("gloo")
 train("all_reduce", dist.group.WORLD, default_hooks.allreduce_hook)
 train("fp16", dist.group.WORLD, default_hooks.fp16_compress_hook, 3)
 train("wrapped", dist.group.WORLD, default_hooks.fp16_compress_wrapper(default_hooks.allreduce_hook), 3)
+for rank in (1, 3):
+    state = powerSGD_hook.PowerSGDState(None, rank, start_powerSGD_iter=2, min_compression_rate=0.5)
+    train(f"PowerSGD {rank}", state, powerSGD_hook.powerSGD_hook)
+    print(f"rank {dist.get_rank()} {state.compression_stats()}")
 calls = []
 train("own", calls, noted)
 print(f"rank {dist.get_rank()} calls {calls[-1]} of {len(calls)}")
