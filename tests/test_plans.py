@@ -6,6 +6,7 @@ import pytest
 import mindtorch as torch
 from mindtorch._backends.cpu.plans import MISSES, Plans, key_of
 from mindtorch.nn import functional as F
+from tests.benchmarks.walk import walk
 
 X = torch.arange(12.0).reshape(3, 4) - 5
 PROGRAMS = {
@@ -165,3 +166,21 @@ def test_where_no_plan_is_found_each_sixteenth_call_looks_for_one():
     plans = Plans()
     plans.missed = MISSES + 1
     assert [plans.skip() for _ in range(2 * MISSES)].count(False) == 2
+
+
+WEIGHT = torch.ones(3, 4, requires_grad=True)
+#: The functions of the library that a call enters at most, once its plans are there.
+WALKS = {"sum": (lambda: X.sum(1), 6), "t": (lambda: X.t(), 5), "slice": (lambda: X[1:], 7),
+         "index": (lambda: X[1:, None], 5), "softmax": (lambda: X.softmax(1), 7), "cat": (lambda: torch.cat([X, X]), 6),
+         "linear": (lambda: F.linear(X, WEIGHT), 9),
+         "linear and backward": (lambda: F.linear(X, WEIGHT).sum().backward(), 49)}
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_a_call_with_plans_walks_through_few_functions(name, monkeypatch):
+    monkeypatch.setattr(Plans, "skip", lambda self: False)
+    program, most = WALKS[name]
+    for _ in range(4):
+        program()
+    calls = walk(program)
+    assert len(calls) <= most, calls

@@ -398,9 +398,11 @@ def kernel_for(leading: int, numbers: bool) -> Callable[..., Callable[..., Any]]
                   "new": "".join([f" and result is not {array}" for array in arrays])}
     elif leading:
         tensors = ["tensors"]
-        parts |= {"layouts": "layouts = [tensor._layout or tensor._layout_of_plans() for tensor in tensors]",
-                  "key": "(*layouts, settings)", "arrays": "arrays = [tensor._array for tensor in tensors]",
-                  "values": "arrays"}
+        parts |= {"layouts": "layouts, arrays = [], []\n"
+                             "        for tensor in tensors:\n"
+                             "            layouts.append(tensor._layout or tensor._layout_of_plans())\n"
+                             "            arrays.append(tensor._array)",
+                  "key": "(*layouts, settings)", "arrays": "", "values": "arrays"}
     else:
         parts |= {"key": "key_of(args)", "values": "*arrays",
                   "arrays": "arrays = [arg._array if arg.__class__ in TENSOR_TYPES else array_of(arg) "
