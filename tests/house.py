@@ -52,7 +52,7 @@ HOUSE = (
     Room("_wiring", "the order in which kernels are looked up, and the meaning of each dispatch key",
          "a new key, a new device"),
     Room("__config__ __future__ _C _custom_ops _ops _prims _prims_common _tensor_str accelerator amp backends cpu cuda "
-         "fft functional futures hub library linalg masked monitor mps npu onnx overrides quasirandom random signal "
+         "fft functional futures hub library linalg monitor mps npu onnx overrides quasirandom random signal "
          "sparse special testing torch_version types version xpu",
          "PyTorch's smaller namespaces, each under PyTorch's name", "a function that is more than an operator"),
     Room("distributed._collectives", "processes that compute together: a thread for MPI, collectives as a table",
@@ -61,9 +61,9 @@ HOUSE = (
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
     Room("optim distributions", "optimizers, schedules of learning rates; distributions, their "
          "divergences, transforms and constraints", "an optimizer: its rule, in a module of its name; a distribution"),
-    Room("ao jit nested profiler multiprocessing quantization utils", "quantised layers; scripted programs, which "
-         "run as Python; tensors of parts of different sizes; operators counted and timed; tensors sent to other "
-         "processes; datasets, samplers, the loader and its workers",
+    Room("ao jit masked nested profiler multiprocessing quantization utils", "quantised layers; scripted programs, "
+         "which run as Python; tensors with masks; tensors of parts of different sizes; operators counted and "
+         "timed; tensors sent to other processes; datasets, samplers, the loader and its workers",
          "a column of a profile; a sampler, a dataset: `data/`"),
     Room("serialization storage", "`torch.save` and `torch.load`: archives, names, the unpickler that runs nothing",
          "a type that files may hold: `weights_only.py`"),

@@ -8,15 +8,16 @@ from __future__ import annotations
 from math import inf, nan
 from typing import Any
 
-from ._base.layout import wrap_dim, wrap_dims
-from ._dispatch.aten import linalg_vector_norm as _linalg_vector_norm
-from ._dtype import BOOL, COMPLEX, FLOATING, DType, bool_, float32, iinfo, int64
-from ._tensor import Tensor
+from .._base.layout import wrap_dim, wrap_dims
+from .._creation import ones
+from .._dispatch.aten import linalg_vector_norm as _linalg_vector_norm
+from .._dtype import BOOL, COMPLEX, FLOATING, DType, bool_, float32, iinfo, int64
+from .._tensor import Tensor
+from .maskedtensor import MaskedTensor, filled
 
 Dims = int | tuple[int, ...] | list[int] | None
 __all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean",
            "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var"]
-__dir__ = __all__.copy
 
 
 def _canonical(mask: Any, input: Tensor) -> Any:
@@ -27,7 +28,9 @@ def _canonical(mask: Any, input: Tensor) -> Any:
 
 
 def _kept(input: Tensor, mask: Any, value: Any) -> Any:
-    """Return the input with a value where the mask is False."""
+    """Return the input with a value where the mask, or that of a masked tensor, is False."""
+    if isinstance(input, MaskedTensor):
+        return filled(input, value)
     return input if mask is None else input.masked_fill(_canonical(mask, input).logical_not(), value)
 
 
@@ -41,7 +44,9 @@ def _extreme(name: str, dtype: DType, largest: bool) -> Any:
 
 
 def _extreme_of(name: str, input: Tensor, mask: Any, largest: bool) -> Any:
-    return input if mask is None else _kept(input, mask, _extreme(name, input.dtype, largest))
+    if mask is None and not isinstance(input, MaskedTensor):
+        return input
+    return _kept(input, mask, _extreme(name, input.dtype, largest))
 
 
 def _summed(input: Tensor, dtype: DType | None) -> DType:
@@ -99,7 +104,7 @@ def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtyp
 
 def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Any) -> Any:
     """Return the number of elements that the mask keeps."""
-    passed = input.new_ones(input.shape, dtype=bool_) if mask is None else _canonical(mask, input)
+    passed = ones(input.shape, dtype=bool_, device=input.device) if mask is None else _canonical(mask, input)
     return passed.sum(wrap_dims(dim, input.ndim), bool(keepdim))
 
 
