@@ -65,6 +65,7 @@ def test_blocks_run_on_as_many_threads_as_are_set():
 @pytest.mark.skipif(loops.numba() is None, reason="numba is not installed")
 def test_helpers_wait_for_the_next_job_awake_for_a_while_and_then_asleep():
     fill(np.zeros(100))
+    loops.machine_code.llvm()
     waiting, waited, asleep = loops.until_other.if_imported(), [], threading.Event()
 
     def noted(x: np.ndarray, count: int, *turns: int) -> None:
@@ -87,6 +88,7 @@ def test_helpers_wait_for_the_next_job_awake_for_a_while_and_then_asleep():
 
 @pytest.mark.skipif(loops.numba() is None, reason="numba is not installed")
 def test_who_waits_awake_sees_what_another_thread_writes_without_pythons_lock():
+    loops.machine_code.llvm()
     wait, x, seen = loops.until_other.if_imported(), np.zeros(1, np.int64), []
     turns = 1 << 50  # too many to wait for
     thread = threading.Thread(target=lambda: (wait(x, 0, turns, 1), seen.append(x.item())), daemon=True)

@@ -13,7 +13,7 @@ import pytest
 import mindtorch
 from mindtorch._backends.cpu.plans import Plans
 from mindtorch._base import loops
-from mindtorch._base.loops import REPAID, Loop
+from mindtorch._base.loops import REPAID, Loop, machine_code
 
 from .support import port, torch
 
@@ -457,32 +457,54 @@ def test_what_no_loop_is_written_for_is_computed_by_numpy(used) -> None:
 
 def test_small_tensors_and_few_large_ones_do_not_import_numba() -> None:
     code = ("import sys, mindtorch as t; x = t.randn(100_000); y = x.half(); x.sigmoid(); x.view(100, -1).softmax(1)\n"
-            "x.cumsum(0), y * y, y.bfloat16() + 1, t.randn(1_000_000); assert 'numba' not in sys.modules")
+            "x.cumsum(0), y * y, y.bfloat16() + 1, t.randn(300_000)\n"
+            "assert not {'numba', 'llvmlite'}.intersection(sys.modules)")
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_an_exact_loop_is_compiled_sooner_where_numba_is_there() -> None:
-    import numba  # noqa: F401
+def test_a_loop_that_is_kept_on_the_disk_is_loaded_without_numba() -> None:
+    assert Loop("silu").compiled(LARGE) is not None
+    code = ("import sys, numpy as np; from mindtorch._base import loops; x = np.ones(9, np.float32)\n"
+            "loops.silu.compiled(loops.LARGE)(x, x); assert abs(x - 0.7310586).max() < 1e-6, x\n"
+            "assert 'numba' not in sys.modules")
+    subprocess.run([sys.executable, "-c", code], check=True)
 
+
+def test_a_loop_refuses_arrays_that_its_code_is_not_for_and_takes_numbers_of_numpy() -> None:
+    cube, threshold = (getattr(loops, name).compiled(REPAID + 1) for name in ("cube", "threshold_backward"))
+    x, out = np.arange(1, 8, dtype=np.float32), np.empty(7, np.float32)
+    for wrong in (x.astype(np.float64), x[::2], x[None]):
+        with pytest.raises(TypeError, match="takes a contiguous array of float32 with 1 dimensions as argument 0"):
+            cube(wrong, out)
+    unaligned = np.frombuffer(b"-" + x.tobytes(), np.float32, offset=1)
+    assert not unaligned.flags.aligned and not unaligned.flags.writeable
+    cube(unaligned, out)
+    np.testing.assert_array_equal(out, x**3)
+    threshold(x, x, np.float32(3), out)
+    np.testing.assert_array_equal(out, np.where(x <= 3, 0, x))
+
+
+def test_an_exact_loop_is_compiled_sooner_where_another_one_is() -> None:
+    machine_code.llvm()
     loop = Loop("widen_bfloat16", exact=True)
     assert loop.compiled(loops.SOON) is None
     assert loop.compiled(1) is not None
 
 
-def test_a_loop_that_does_not_repay_numba_is_compiled_where_numba_is_there(monkeypatch) -> None:
+def test_a_loop_that_does_not_repay_the_first_one_is_compiled_where_another_is(monkeypatch) -> None:
     loop = Loop("until_other", True)
     with monkeypatch.context() as patched:
-        patched.delitem(sys.modules, "numba")
+        patched.setattr(machine_code, "is_ready", lambda: False)
         assert loop.if_imported() is None
+    machine_code.llvm()
     assert loop.if_imported() is not None
 
 
 def test_an_exact_loop_is_compiled_when_numpy_has_computed_as_much_as_repays_it(monkeypatch) -> None:
     loop = Loop("widen_bfloat16", exact=True)
-    monkeypatch.delitem(sys.modules, "numba", raising=False)  # as before another loop was compiled
+    monkeypatch.setattr(machine_code, "is_ready", lambda: False)  # as before another loop was compiled
     assert loop.compiled(REPAID // 2) is None
     assert loop.compiled(REPAID // 2) is None
-    monkeypatch.undo()
     assert loop.compiled(1) is loop.compiled(1) is not None
 
 
@@ -515,16 +537,21 @@ def test_programs_compute_small_tensors_by_loops_and_few_numbers_by_numpy(used) 
     assert function(x).equal(eager) and not used
 
 
-def test_numpy_computes_where_numba_is_missing(monkeypatch) -> None:
+@pytest.fixture
+def nothing_kept(monkeypatch) -> None:
+    monkeypatch.setattr(machine_code, "kept", lambda name: None)
+
+
+def test_numpy_computes_where_numba_is_missing(monkeypatch, nothing_kept) -> None:
     monkeypatch.setattr(loops, "numba", lambda: None)
     loop = Loop("silu")
     assert loop.compiled(LARGE) is loop.compiled(LARGE) is None
 
 
-def test_a_loop_that_cannot_be_compiled_is_told_once(monkeypatch) -> None:
+def test_a_loop_that_cannot_be_compiled_is_told_once(monkeypatch, nothing_kept) -> None:
     from mindtorch._base.loops import bodies
 
-    def fail(cache: bool) -> None:
+    def fail() -> None:
         raise ValueError("no such instruction")
 
     monkeypatch.setitem(bodies.LOOPS, "silu", fail)
@@ -534,24 +561,22 @@ def test_a_loop_that_cannot_be_compiled_is_told_once(monkeypatch) -> None:
     assert loop.compiled(LARGE) is None
 
 
-def test_a_loop_that_cannot_be_kept_on_the_disk_is_compiled_all_the_same(monkeypatch) -> None:
+def test_a_loop_that_cannot_be_kept_on_the_disk_is_compiled_all_the_same(monkeypatch, tmp_path) -> None:
+    file = tmp_path / "no directory"
+    file.touch()
+    monkeypatch.setattr(machine_code, "PLACES", (file,))
+    assert machine_code.kept("cube") is None
+    assert Loop("cube").compiled(LARGE) is not None
+
+
+def test_an_interrupt_waits_until_a_loop_is_compiled(monkeypatch, nothing_kept) -> None:
     from mindtorch._base.loops import bodies
 
-    def make(cache: bool, make: Any = bodies.LOOPS["silu"]) -> Any:
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return make(False)
+    code = bodies.LOOPS["silu"]()
 
-    monkeypatch.setitem(bodies.LOOPS, "silu", make)
-    assert Loop("silu").compiled(LARGE) is not None
-
-
-def test_an_interrupt_waits_until_a_loop_is_compiled(monkeypatch) -> None:
-    from mindtorch._base.loops import bodies
-
-    def make(cache: bool, make: Any = bodies.LOOPS["silu"]) -> Any:
+    def make() -> bytes:
         signal.raise_signal(signal.SIGINT)
-        return make(cache)
+        return code
 
     monkeypatch.setitem(bodies.LOOPS, "silu", make)
     loop = Loop("silu")

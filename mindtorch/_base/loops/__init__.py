@@ -1,11 +1,11 @@
 """Loops that NumPy lacks, or takes many passes for, compiled by numba, which is installed where it has wheels.
 
 ``bodies`` is the table; a loop is a function of arrays. Every caller can compute with NumPy as well, and does so if
-``Loop.compiled`` returns None: without numba, or for arrays too small to repay the compilation. Importing numba takes
-half a second in each process, and compiling a loop a tenth of a second until it is cached on disk.
+``Loop.compiled`` returns None: without numba, or for arrays too small to repay it. The first loop takes a twentieth of
+a second in each process, if it is kept on the disk (``machine_code``); compiling one for the disk takes numba a second.
 
-A loop that computes the same bits as NumPy is compiled once NumPy has computed ``REPAID`` elements, or ``SOON`` of them
-if numba is imported already. A loop that rounds differently computes all arrays of at least ``LARGE`` elements and no
+A loop that computes the same bits as NumPy is loaded once NumPy has computed ``REPAID`` elements, or ``SOON`` of them
+if another one is. A loop that rounds differently computes all arrays of at least ``LARGE`` elements and no
 smaller ones, so that results do not depend on earlier calls. In programs of ``torch.compile`` such loops begin at
 ``FEW`` elements.
 
@@ -14,7 +14,6 @@ waits until a loop is compiled. If compilation fails, a warning says so, and Num
 """
 from __future__ import annotations
 
-import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -26,10 +25,10 @@ import numpy as np
 
 from .. import forks
 from ..interrupts import signals_wait
+from . import machine_code
 
-#: Elements that NumPy computes in about the time that numba takes to be imported; elements of a large array.
-REPAID, LARGE = 1 << 25, 1 << 17
-SOON = 1 << 21
+#: Elements that NumPy computes in about the time that the first loop takes; and another one; elements of a large array.
+REPAID, SOON, LARGE = 1 << 23, 1 << 20, 1 << 17
 #: Elements of an array for which NumPy's passes count for more than its calls.
 FEW = 1 << 8
 SINGLE = np.dtype(np.float32)  #: which most loops take
@@ -72,13 +71,13 @@ class Loop:
             return None
         if self._function is None:
             self._left -= size
-            if self._left < 0 or (self._left < REPAID - SOON and "numba" in sys.modules):
+            if self._left < 0 or (self._left < REPAID - SOON and machine_code.is_ready()):
                 self._compile_once()
         return self._function
 
     def if_imported(self) -> Callable[..., Any] | None:
-        """Return the compiled function if numba is imported: one loop does not repay the import."""
-        if self._function is None and self._left != inf and "numba" in sys.modules:
+        """Return the compiled function if another loop is: one alone does not repay the import of llvmlite."""
+        if self._function is None and self._left != inf and machine_code.is_ready():
             self._compile_once()
         return self._function
 
@@ -94,19 +93,22 @@ class Loop:
             self._function, self._left = self._compile(), inf
 
     def _compile(self) -> Callable[..., Any] | None:
-        if self._function is not None or self._left == inf or numba() is None:
+        if self._function is not None or self._left == inf:
             return self._function
-        make = forks.load_module(f"{__name__}.bodies").LOOPS[self.name]
         try:
-            try:
-                function: Callable[..., Any] = make(True)
-            except (RuntimeError, OSError):  # there is no place on the disk that may be written to, or no room
-                function = make(False)
-        except Exception as error:
-            warnings.warn(f"numba {numba().__version__} could not compile the loop {self.name}, which NumPy computes "
-                          f"now: {error}", RuntimeWarning, stacklevel=2)
+            code = machine_code.kept(self.name)
+            if code is None:
+                if numba() is None:
+                    return None
+                code = forks.load_module(f"{__name__}.bodies").LOOPS[self.name]()
+                machine_code.keep(self.name, code)
+            return machine_code.load(code)
+        except ImportError:
             return None
-        return of_any_memory(function)
+        except Exception as error:
+            warnings.warn(f"numba could not compile the loop {self.name}, which NumPy computes now: {error}",
+                          RuntimeWarning, stacklevel=2)
+            return None
 
 
 class ByDType:
@@ -121,18 +123,6 @@ class ByDType:
         if dtype.char not in self.loops or any(a.dtype != dtype or not a.flags.c_contiguous for a in arrays):
             return None
         return self.loops[dtype.char].compiled(size)
-
-
-def of_any_memory(loop: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a loop so that input arrays that it refuses (read-only or unaligned) are copied first."""
-    def call(*args: Any) -> Any:
-        try:
-            return loop(*args)
-        except TypeError:
-            return loop(*[np.require(arg, requirements=["A", "W"]) if isinstance(arg, np.ndarray) else arg
-                          for arg in args])
-
-    return call
 
 
 widen_float16, narrow_float16 = Loop("widen_float16", True), Loop("narrow_float16", True)

@@ -169,7 +169,7 @@ def nll_loss_forward(self: array, target: array, weight: array | None, reduction
     loop = None if reduction == NONE else loop_for(loops.nll_loss, self, target, weight)
     if loop is not None:
         loss, count = np.empty((), np.float32), np.empty((), np.float32)
-        if loop(self, target, ignore_index, loss, count):
+        if loop(self, target, ignore_index, loss.reshape(1), count.reshape(1)):
             return (loss if reduction == SUM else np.divide(loss, count, loss)), count
     scalar = self.ndim == 1
     if scalar:

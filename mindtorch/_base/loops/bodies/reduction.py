@@ -88,7 +88,7 @@ def extreme_in_columns(x: Any, out: Any, lowest: Any, start: Any) -> None:
         out[i] = rows[i]
 
 
-@loop("float32[:,::1]", "int64[::1]", "int64", 'Array(float32, 0, "C")', 'Array(float32, 0, "C")', result="bool_")
+@loop("float32[:,::1]", "int64[::1]", "int64", "float32[::1]", "float32[::1]", result="bool_")
 def nll_loss(x: Any, target: Any, ignored: Any, total: Any, count: Any) -> Any:
     """Sum the classes' negated elements, count the targets not ignored; return False for an invalid class."""
     found, counted = 0.0, 0
@@ -99,7 +99,7 @@ def nll_loss(x: Any, target: Any, ignored: Any, total: Any, count: Any) -> Any:
                 return False
             found -= x[row, place]
             counted += 1
-    total[()], count[()] = f32(found), f32(counted)
+    total[0], count[0] = f32(found), f32(counted)
     return True
 
 

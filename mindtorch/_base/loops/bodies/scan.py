@@ -62,7 +62,8 @@ def cumulative_extreme(x: Any, out: Any, places: Any, lowest: Any, integer: Any)
                     if (value <= top if lowest else value >= top) or value != value:
                         break
         else:
-            out[k, 0], places[k, 0] = x[k, 0], 0
+            for i in range(x.shape[2]):
+                out[k, 0, i], places[k, 0, i] = x[k, 0, i], 0
             for step in range(1, x.shape[1]):
                 line, tops, before = x[k, step], out[k, step - 1], places[k, step - 1]
                 result, found = out[k, step], places[k, step]
@@ -78,7 +79,8 @@ def multiply_along(x: Any, out: Any) -> None:
     width = out.shape[1]
     for row in range(len(x)):
         line, result = x[row], out[row]
-        result[:] = line[:width]
+        for i in range(width):
+            result[i] = line[i]
         for start in range(width, len(line) - width + 1, width):
             for i in range(width):
                 result[i] *= line[start + i]

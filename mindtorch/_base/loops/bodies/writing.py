@@ -1,6 +1,7 @@
 """The table of loops, and LLVM's operations that Python lacks."""
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import partial
@@ -8,12 +9,15 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import carray, njit, types
+from numba.core import sigutils
 from numba.extending import intrinsic
 
+from ..machine_code import DATA, PROVIDED, SIZES
+
 f32, f64, i32, i64, u16, u32, u64 = np.float32, np.float64, np.int32, np.int64, np.uint16, np.uint32, np.uint64
-#: What compiles a loop, by its name: a function of whether it is to be kept on the disk.
-LOOPS: dict[str, Callable[[bool], Any]] = {}
+#: What compiles a loop, by its name.
+LOOPS: dict[str, Callable[[], bytes]] = {}
 #: Sums may be added up in another order, since each step waits for the one before; all else rounds as it is written.
 SUMS = {"reassoc"}
 
@@ -35,8 +39,52 @@ def loop(*arrays: str, fastmath: Any = False, result: str = "void", of: tuple[st
     return decorate
 
 
-def compiled(function: Any, signature: str, fastmath: Any, cache: bool) -> Any:
-    return njit(signature, nogil=True, error_model="numpy", fastmath=fastmath, cache=cache)(function)
+def compiled(function: Any, signature: str, fastmath: Any) -> bytes:
+    """Compile a loop, and return its code as ``machine_code.load`` takes it.
+
+    Raises:
+        RuntimeError: if the code calls what no other process may have.
+    """
+    arguments, result = sigutils.normalize_signature(signature)
+    settings = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
+    space: dict[str, Any] = {"body": njit(**settings)(function), "carray": carray, "field": field}
+    given: list[str] = []
+    kinds: list[tuple[str, int | None]] = []
+    for i, kind in enumerate(arguments):
+        if isinstance(kind, types.Array):  # NumPy's object, of which the fields are read
+            space[f"pointer{i}"] = pointer_to(kind.dtype)
+            sizes = "".join(f"field(field(a{i}, {SIZES}), {8 * d}), " for d in range(kind.ndim))
+            given.append(f"carray(pointer{i}(field(a{i}, {DATA})), ({sizes}))")
+            kinds.append((str(kind.dtype), kind.ndim))
+        else:
+            given.append(f"a{i}")
+            kinds.append((str(kind), None))
+    exec(f"def entry({', '.join(f'a{i}' for i in range(len(given)))}): return body({', '.join(given)})", space)
+    entries = tuple(types.int64 if isinstance(kind, types.Array) else kind for kind in arguments)
+    made = njit(result(*entries), no_cpython_wrapper=True, no_cfunc_wrapper=True, **settings)(
+        space["entry"]).overloads[entries]
+    outside = {name for name in re.findall(r'^declare [^@]*@"?([\w.$]+)', made.library.get_llvm_str(), re.MULTILINE)
+               if not name.startswith("llvm.")}
+    if outside - PROVIDED:
+        raise RuntimeError(f"it calls {', '.join(sorted(outside - PROVIDED))}")
+    about = {"name": made.fndesc.llvm_func_name, "arguments": kinds, "result": result is not types.void,
+             "triple": made.library.codegen._tm.triple}
+    return json.dumps(about).encode() + b"\n" + made.library._get_compiled_object()
+
+
+@intrinsic
+def field(typing: Any, place: Any, offset: Any) -> Any:
+    """Return the word at an offset from an address."""
+    return types.int64(types.int64, types.int64), lambda context, builder, signature, values: builder.load(
+        builder.inttoptr(builder.add(*values), ir.IntType(64).as_pointer()))
+
+
+def pointer_to(kind: Any) -> Any:
+    """Make the function that takes an address for that of elements."""
+    return intrinsic(lambda typing, place: (
+        types.CPointer(kind)(types.int64),
+        lambda context, builder, signature, values: builder.inttoptr(
+            values[0], context.get_value_type(signature.return_type))))
 
 
 def unary(result: Any, operand: Any, write: Callable[..., Any]) -> Any:
