@@ -20,10 +20,13 @@ from .._base.call_site import PACKAGE
 from .._base.interrupts import contextmanager
 from .._dispatch.local import local
 from .._dispatch.observers import DispatchEvent, subscribed
+from .libraries import library_of
 from .names import modules_by_identity
 from .pytorch import Measured, Ran, measured, pytorch
+from .repeats import pattern, span
 
 UNKNOWN = "outside of modules and steps of optimizers: PyTorch's profiler tells no lines"
+ALIKE = 3  #: modules of equal blocks at least that are one
 OPTIM = os.path.join(PACKAGE, "optim", "")
 
 
@@ -105,6 +108,25 @@ class _Level:
     counted: dict[str, int]
 
 
+def _module_names(seen: Mapping[int, tuple[str, weakref.ref[Any]]], namespace: Mapping[str, Any]) -> dict[int, str]:
+    """Return what modules are called, given their classes. Those of equal blocks, whose names differ in numbers only
+    and whose parameters are as large, are called the same.
+    """
+    named = modules_by_identity(namespace) if seen else {}
+    alike: dict[tuple[str, str, Hashable], list[tuple[int, str]]] = defaultdict(list)
+    for key, (kind, reference) in seen.items():
+        name = "" if (module := reference()) is None else named.get(key, "")
+        sizes = () if module is None else tuple(library_of(one).layout(one).shape for one in module.parameters())
+        alike[pattern(name), kind, sizes].append((key, name))
+    found = {}
+    for (_, kind, _), members in alike.items():
+        names = [name for _, name in members]
+        is_folded = len(members) >= ALIKE and bool(names[0])
+        for key, name in members:
+            found[key] = f"{span(names)} ({len(names)} × {kind})" if is_folded else f"{name} ({kind})" if name else kind
+    return found
+
+
 class _Recorder:
     def __init__(self, clock: Callable[[], int] = perf_counter_ns) -> None:
         self.thread, self.clock = threading.get_ident(), clock
@@ -175,15 +197,10 @@ class _Recorder:
 
     def fill(self, profile: Profile, wall: int, namespace: Mapping[str, Any]) -> None:
         """Write the sums down."""
-
-        named = modules_by_identity(namespace) if self.seen else {}
+        named = _module_names(self.seen, namespace)
 
         def called(key: int | str) -> tuple[str, str, int]:
-            if isinstance(key, str):
-                return key, "", 0
-            kind, reference = self.seen[key]
-            name = "" if reference() is None else named.get(key, "")
-            return f"{name} ({kind})" if name else kind, "", 0
+            return key if isinstance(key, str) else named[key], "", 0
 
         profile.wall, profile.observing = wall, self.observing
         native = sum(level.calls + level.observing for level in self.levels.values())

@@ -1,5 +1,5 @@
 """Plant NaN and infinities in tensors of 10 to 10^8 elements, and read them off the pictures:
-``python -m tests.notebook.planted [--rounds 200] [--most 8]``.
+``python -m tests.notebook.planted [--rounds 200] [--least 1] [--most 8]``.
 """
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def shape_of(chance: random.Random, size: int) -> tuple[int, ...]:
     return tuple(sides)
 
 
-def plant(library: ModuleType, chance: random.Random, most: float) -> tuple[Any, str, str]:
+def plant(library: ModuleType, chance: random.Random, least: float, most: float) -> tuple[Any, str, str]:
     """Return a tensor with one planted value, a word for it, and its index as pictures write it."""
-    shape = shape_of(chance, int(10 ** chance.uniform(1, most)))
+    shape = shape_of(chance, int(10 ** chance.uniform(least, most)))
     x = library.zeros(shape, dtype=getattr(library, chance.choice(DTYPES)))
     index = tuple(chance.randrange(side) for side in shape)
     kind = chance.choice(list(VALUES))
@@ -37,9 +37,9 @@ def plant(library: ModuleType, chance: random.Random, most: float) -> tuple[Any,
     return x, kind, f"[{', '.join(map(str, index))}]"
 
 
-def missed(library: ModuleType, chance: random.Random, most: float) -> str:
+def missed(library: ModuleType, chance: random.Random, least: float, most: float) -> str:
     """Plant a value in a tensor and in a model's parameter, and return what a picture does not say of it, or ''."""
-    x, kind, index = plant(library, chance, most)
+    x, kind, index = plant(library, chance, least, most)
     where = f"{kind} at {index} of {library.__name__} {x.dtype} {tuple(x.shape)}"
     if f"1 {kind}, at {index}" not in (card := viz.tensor_card(x)):
         return f"{where}: the card says {re.sub('<[^>]*>', ' ', card)[:300]}"
@@ -54,6 +54,7 @@ def missed(library: ModuleType, chance: random.Random, most: float) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.notebook.planted", description=__doc__)
     parser.add_argument("--rounds", type=int, default=200, help="of each library (200)")
+    parser.add_argument("--least", type=float, default=1.0, help="the power of ten of the smallest tensor (1)")
     parser.add_argument("--most", type=float, default=8.0, help="the power of ten of the largest tensor (8)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -62,7 +63,7 @@ def main() -> int:
     found = 0
     for library in (mindtorch, torch):
         chance = random.Random(options.seed)
-        said = [fault for _ in range(options.rounds) if (fault := missed(library, chance, options.most))]
+        said = [fault for _ in range(options.rounds) if (fault := missed(library, chance, options.least, options.most))]
         print(f"{library.__name__}: {options.rounds - len(said)} of {options.rounds} found", *said, sep="\n  ",
               flush=True)
         found += len(said)

@@ -121,4 +121,4 @@ def test_gradients_in_backwards_steps_are_searched_too() -> None:
 @pytest.mark.parametrize("library", [mindtorch, torch])
 def test_a_planted_value_is_found_wherever_it_is(library: Any) -> None:
     chance = random.Random(1)
-    assert [fault for _ in range(12) if (fault := planted.missed(library, chance, most=6.0))] == []
+    assert [fault for _ in range(12) if (fault := planted.missed(library, chance, least=1.0, most=6.0))] == []

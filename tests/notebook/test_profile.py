@@ -61,6 +61,16 @@ def test_modules_are_named_and_backward_is_told_apart():
     assert names == {"model.0 (Linear)", "model.1 (ReLU)", "(no module)", "(backward)"}
 
 
+def test_modules_of_equal_blocks_are_one_row():
+    blocks = nn.Sequential(*[nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(5)], nn.Linear(4, 4))
+    blocks.append(nn.Linear(4, 9))
+    with introspect.profile({"net": blocks}) as found:
+        blocks(torch.ones(2, 4))
+    adds_up(found)
+    assert {name for name in calls(found.modules) if "net" in name} == {
+        "net.0.0 … net.4.0 (5 × Linear)", "net.0.1 … net.4.1 (5 × ReLU)", "net.5 (Linear)", "net.6 (Linear)"}
+
+
 def test_a_module_without_a_name_is_called_by_its_class():
     with introspect.profile() as found:
         nn.Linear(2, 2)(torch.ones(1, 2))
