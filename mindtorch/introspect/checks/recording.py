@@ -30,6 +30,7 @@ from .flow import Mixed, Renewed, Sampled, Terms, Upward
 from .graph import Graph, findings as of_graph, under
 from .kept import Aliases, Graphs
 from .layout import Broadcast, OneSample, Reshaped, Rows
+from .paired import Taught, Tied
 from .probes import Probes
 from .schedules import Schedules
 from .state import MOODY
@@ -95,7 +96,8 @@ class Recording:
         self.watchers: tuple[Watcher, ...] = (
             Reshaped(self), Broadcast(self), Rows(self), OneSample(self), Targets(self), padding,
             Weights(self, padding), Mixed(self), Upward(self), Renewed(self), Sampled(self), self.terms,
-            Schedules(self), Graphs(self), Aliases(self), Linear(self), Copies(self), Attributes(self), self.probes)
+            Schedules(self), Graphs(self), Aliases(self), Linear(self), Copies(self), Attributes(self),
+            Tied(self), Taught(self), self.probes)
 
     def found(self, finding: Finding) -> None:
         """Note a finding, once for each kind and line."""

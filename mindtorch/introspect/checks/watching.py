@@ -21,6 +21,7 @@ class Watched(Protocol):
 
     namespace: Mapping[str, Any]
     files: set[str]  #: of the lines that ran operators
+    models: dict[int, weakref.ref[Any]]  #: that were called
     passes: int  #: backward passes so far
     steps: int
     sizes: list[int]  #: of the graphs of backward passes, in nodes
