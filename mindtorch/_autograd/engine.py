@@ -187,7 +187,7 @@ def run(task: Task, results: list[Any], create_graph: bool) -> Any:
     because the recorded nodes may have saved it.
     """
     seen = any([gradient is not None and is_seen(gradient) for gradient in results])  # noqa: C419
-    needed, watched = task.needed, seen or bool(task.captures) or AnomalyMode.enabled
+    needed, watched = task.needed, seen or task.needed is not None or AnomalyMode.enabled
     joins, buffers = task.joins(), Buffers()
     ready: list[tuple[int, Node, list[Any], bool]] = []  # a heap
     node: Node = task

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._base.interrupts import Undo, leaving
 from .._dispatch.autocast import casting
-from .._dispatch.dispatcher import resolve, set_local, state_of, tensors_of
+from .._dispatch.dispatcher import resolve, set_local, state_of, tensors_of, written_of
 from .._dispatch.keys import AUTOGRAD, INFERENCE, PYTHON
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
@@ -219,8 +219,10 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
 def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
     """Return the function for inference tensors outside inference mode: they can be read, but not written."""
 
+    reads = op.packet == "detach_" or not (op.writes or op.is_out)
+
     def call(*args: Any) -> Any:
-        if op.is_inplace and args[0]._keys & INFERENCE:
+        if not reads and any(tensor._keys & INFERENCE for tensor in written_of(op, args)):
             raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
                                "clone to get a normal tensor before doing inplace update.")
         result = (op.table.get(keys) or resolve(op, keys))(*args)

@@ -137,6 +137,11 @@ def tensors_of(values: Iterable[Any]) -> list[Any]:
     return [value for value in flattened(values) if value.__class__ in TENSOR_TYPES]
 
 
+def written_of(op: Operator, args: tuple[Any, ...]) -> list[Any]:
+    """Return the tensors that a call writes."""
+    return tensors_of([args[i] for i in op.writes if i < len(args)] or args[-1:] * op.is_out)
+
+
 def keys_of(args: tuple[Any, ...]) -> int:
     """Return the union of the keys of all tensors in canonical arguments, without the mode."""
     keys = 0

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._base.formats import strided
-from .dispatcher import TENSOR_TYPES, resolve, switched, tensors_of
+from .dispatcher import TENSOR_TYPES, resolve, switched, tensors_of, written_of
 from .keys import BACKENDS, CPU, PYTHON
 from .local import local
 from .overloads import overload_of, shown_arguments
@@ -44,7 +44,7 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
             return (op.table.get(keys) or resolve(op, keys))(*args)
         if op.name in TENSORS_FOR_NUMBERS:
             args = _with_tensors(op, args)
-        versions = [(t, t._version_counter and t._version_counter[0]) for t in _written(op, args)]
+        versions = [(t, t._version_counter and t._version_counter[0]) for t in written_of(op, args)]
         result = _ask(op, modes, tensors, args)
         for tensor, version in versions:
             if (tensor._version_counter and tensor._version_counter[0]) == version:
@@ -62,11 +62,6 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
 
 #: Operators whose outputs share memory but count writes separately.
 OWN_COUNTER = ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk", "_unsafe_view")
-
-
-def _written(op: Operator, args: tuple[Any, ...]) -> list[Any]:
-    """Return the tensors that a call writes."""
-    return tensors_of(args[:1] if op.is_inplace else args[-1:] if op.is_out else ())
 
 
 #: Operators that take a number here where PyTorch converts it to a tensor first.

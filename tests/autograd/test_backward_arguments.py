@@ -150,3 +150,27 @@ def test_a_result_that_somebody_wrote_is_named() -> None:
 
     for each in (case, view, slices):
         assert_same(each)
+
+
+def test_a_root_without_a_path_to_the_inputs_does_not_run() -> None:
+    def case(t: Any) -> Any:
+        ran: list[str] = []
+
+        class Noted(t.autograd.Function):  # type: ignore[name-defined, misc]
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx: Any, gradient: Any) -> Any:
+                ran.append("backward")
+                return gradient
+
+        root, elsewhere = Noted.apply(leaf(t)), leaf(t)
+        root.register_hook(lambda gradient: ran.append("hook"))
+        root.sum().backward(inputs=[elsewhere])
+        root.backward(t.ones(3), inputs=[elsewhere])
+        t.autograd.grad(root, [elsewhere], t.ones(3), allow_unused=True)
+        return ran, elsewhere.grad
+
+    assert_same(case)

@@ -132,7 +132,9 @@ def inference(t: types.ModuleType) -> Any:
         view.add_(1)
         y.add_(1)
     seen += [base.tolist(), base._version, (y + 1).is_inference(), y[1:].is_inference(), y.view(3, 1).is_inference()]
-    for write in (lambda: y.add_(1), lambda: y[0].mul_(2), lambda: y * x, y.requires_grad_, lambda: y._version):
+    for write in (lambda: y.add_(1), lambda: y[0].mul_(2), lambda: y * x, y.requires_grad_, lambda: y._version,
+                  lambda: t.mul(base, base, out=y), lambda: t.cat([base], out=y), lambda: t._foreach_add_([y], 1),
+                  lambda: base.copy_(y), y.detach_):
         try:
             seen.append(type(write()).__name__)
         except Exception as error:
