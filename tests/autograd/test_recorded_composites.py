@@ -227,6 +227,18 @@ def linear(change_input=lambda x: x, change_weight=lambda w: w, change_bias=lamb
     return program
 
 
+def without_gradients(t):
+    x, weight, bias, classes = given(t)
+    with t.no_grad():
+        outs = t.nn.functional.linear(x, weight), t.nn.functional.linear(x, weight, bias)
+        value = t.nn.functional.cross_entropy(outs[0], classes)
+    return [(t.round(out, decimals=4).tolist(), out.requires_grad, out.grad_fn) for out in (*outs, value)]
+
+
+def test_nothing_is_recorded_without_gradients() -> None:
+    assert_same_outcome(without_gradients)
+
+
 def without_bias(change=lambda x, weight: None, needs_input=True):
     def program(t):
         x, weight, *_ = given(t)

@@ -98,3 +98,11 @@ def test_lists_that_do_not_go_together():
     same(lambda t: t._foreach_sqrt([]))
     same(lambda t: t._foreach_add(tensors(t), tensors(t)[:1]))
     same(lambda t: t._foreach_add(tensors(t), [1.0]))
+
+
+def test_observers_are_told_of_an_operator_of_several_lists():
+    param = mindtorch.ones(2, requires_grad=True)
+    param.grad = mindtorch.ones(2)
+    with mindtorch.observe() as trace:
+        mindtorch.optim.SGD([param], lr=0.1).step()
+    assert "_fused_sgd_" in [event.op for event in trace.events]

@@ -335,3 +335,27 @@ def test_a_module_that_is_loaded_inside_a_mode_finds_the_methods_of_tensors():
               "with BaseTorchFunctionMode():\n    print(torch.compile.__name__)")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip()) == (0, "compile"), done.stderr
+
+
+@BOTH
+def test_einsum_asks_in_the_form_with_an_equation_and_a_class_in_a_list_with_its_elements(t):
+    forms = []
+
+    class Named(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            forms.append(("class", [type(arg).__name__ for arg in args]))
+            return super().__torch_function__(func, types, args, kwargs)
+
+    class Mode(overrides(t).TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            forms.append(("mode", [type(arg).__name__ for arg in args]))
+            return func(*args, **(kwargs or {}))
+
+    x, named = t.ones(2, 2), t.ones(2, 2).as_subclass(Named)
+    with Mode():
+        t.einsum("ij,jk", [x, x])
+        t.einsum(x, [0, 1], x, [1, 2])
+    t.einsum("ij,jk", [named, x])
+    assert forms == [("mode", ["str", "list"]), ("mode", ["str", "Tensor", "Tensor"]),
+                     ("class", ["str", "Named", "Tensor"])]
